@@ -139,7 +139,8 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format.
 ///
 /// The elements are borrowed, unless they are big endian or in Fortran's order. Those are brought
-/// into ours.
+/// into ours. Elements whose type names no order (`=f8`, `|f4`) are in that of this machine, as for
+/// numpy.
 ///
 /// # Errors
 ///
@@ -200,11 +201,12 @@ pub(crate) fn header(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
 pub(crate) fn read<'a>(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Tensor<'a>> {
     let (start, end) = header_range(&file)?;
     // It is ASCII, apart from names of fields, which are refused in any encoding.
-    let text = String::from_utf8_lossy(file.get(start..end).unwrap_or_default()).into_owned();
-    let header = Header::read(&text, reading).map_err(|error| match error.offset() {
-        Some(at) => error.at_byte(start + at),
-        None => error,
-    })?;
+    let text = String::from_utf8_lossy(file.get(start..end).unwrap_or_default());
+    let header =
+        Header::read(&without_longs(&text), reading).map_err(|error| match error.offset() {
+            Some(at) => error.at_byte(start + at),
+            None => error,
+        })?;
     let elements = match file {
         Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).unwrap_or_default()),
         Cow::Owned(mut file) => {
@@ -252,6 +254,16 @@ fn header_range(file: &[u8]) -> Result<(usize, usize)> {
             Err(malformed(file.len(), format!("the file ends in its header of {length} bytes")))
         }
     }
+}
+
+/// Python 2 wrote long integers with an `L` behind them, which stands nowhere else behind a digit.
+fn without_longs(text: &str) -> String {
+    let mut before = ' ';
+    let char = |char| match (std::mem::replace(&mut before, char), char) {
+        ('0'..='9', 'L') => ' ',
+        _ => char,
+    };
+    text.chars().map(char).collect()
 }
 
 struct Header {
@@ -325,17 +337,22 @@ fn read_descr(parser: &mut Parser<'_>, reading: &Reading) -> Result<(Dtype, bool
         }
     };
     let shown = quoted(&descr);
-    let code = descr.trim_start_matches(['<', '>', '|']);
+    let code = descr.trim_start_matches(['<', '>', '|', '=']);
+    let big_endian = match descr.strip_suffix(code).unwrap_or_default() {
+        "<" => Some(false),
+        ">" => Some(true),
+        "" | "=" | "|" => Some(cfg!(target_endian = "big")),
+        _ => None,
+    };
+    let code = if code == "?" { "b1" } else { code };
     let found = TYPES.iter().find(|(_, other, _)| *other == code).map(|(dtype, ..)| *dtype);
-    let order = descr.strip_suffix(code).unwrap_or_default();
-    match (order, found) {
-        ("<" | "|", Some(Dtype::Bf16)) if reading.bf16 => Ok((Dtype::Bf16, false)),
+    match (big_endian, found) {
+        (Some(false), Some(Dtype::Bf16)) if reading.bf16 => Ok((Dtype::Bf16, false)),
         (_, Some(Dtype::Bf16)) => Err(ErrorKind::Unsupported(format!(
             "{shown} is two bytes of any kind: if they are bfloat16, see `npy::Reading::bf16`"
         ))
         .into()),
-        ("<" | ">", Some(dtype)) => Ok((dtype, order == ">")),
-        ("|", Some(dtype)) if dtype.size() == 1 => Ok((dtype, false)),
+        (Some(big_endian), Some(dtype)) => Ok((dtype, big_endian)),
         _ if code.starts_with('O') => Err(ErrorKind::Unsupported(format!(
             "{shown} are objects, which are pickled: save numbers, as by `array.astype(float)`"
         ))

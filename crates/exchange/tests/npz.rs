@@ -130,10 +130,8 @@ fn headers_that_are_none_are_refused() {
         ("{'descr': 4}", "\"4\" is not a type of elements"),
         ("{'descr': __import__('os')}", "expected a literal"),
         ("{'descr': '<f3'}", "\"<f3\" is not read"),
-        ("{'descr': '|f4'}", "\"|f4\" is not read"),
-        ("{'descr': '=f4'}", "\"=f4\" is not read"),
         ("{'descr': '<<f4'}", "\"<<f4\" is not read"),
-        ("{'descr': 'f4'}", "\"f4\" is not read"),
+        ("{'descr': '<<?'}", "\"<<?\" is not read"),
         ("{'descr': ''}", "\"\" is not read"),
         ("{'descr': '|O'}", "\"|O\" are objects, which are pickled"),
         ("{'descr': [('x', '<f4')]}", "the elements are records"),
@@ -142,6 +140,7 @@ fn headers_that_are_none_are_refused() {
         (&f4("(1)"), "the shape \"1\" is not a tuple"),
         (&f4("(-1,)"), "\"-1\" is not the size of a dimension"),
         (&f4("(True,)"), "\"True\" is not the size of a dimension"),
+        (&f4("(1l,)"), "expected a number, found `1l,), }`"),
         (&f4("(1.0,)"), "\"1.0\" is not the size of a dimension"),
         (&f4("(99999999999999999999,)"), "is not the size of a dimension"),
         (&f4(&format!("({})", "1,".repeat(65))), "65 dimensions; numpy has at most 64"),
@@ -153,6 +152,32 @@ fn headers_that_are_none_are_refused() {
         refused(npy::from_bytes(&npy_file(header, &[0; 4])), expected);
     }
     assert!(npy::from_bytes(&npy_file(&f4("(1, 1)"), &[0; 4])).is_ok());
+}
+
+/// numpy 2.4 reads all of them.
+#[test]
+fn headers_of_others_are_read() {
+    let number = |value: f32| value.to_ne_bytes().to_vec();
+    let rows = [
+        ("=f4", "(1,)", number(1.5), "f32[1]"),
+        ("|f4", "(1,)", number(1.5), "f32[1]"),
+        ("f4", "(1,)", number(1.5), "f32[1]"),
+        ("?", "(2,)", vec![1, 0], "bool[2]"),
+        ("|?", "(2,)", vec![1, 0], "bool[2]"),
+        ("<b1", "(2,)", vec![1, 0], "bool[2]"),
+        // Python 2 wrote these.
+        ("|u1", "(2L, 1L)", vec![1, 0], "u8[2, 1]"),
+    ];
+    for (descr, shape, elements, expected) in rows {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let file = npy_file(&header, &elements);
+        let tensor = npy::from_bytes(&file).unwrap();
+        assert_eq!(tensor.to_string(), expected, "{header}");
+        if let Ok(number) = tensor.bytes().try_into().map(f32::from_le_bytes) {
+            assert_eq!(number, 1.5, "{header}");
+        }
+    }
 }
 
 #[test]
