@@ -77,7 +77,7 @@ pub fn metadata(text: &str) -> Result<Metadata> {
             let entries = entries.ok_or_else(|| reader.fail("`tree_metadata` is missing"))?;
             let mut root = Node::default();
             for (name, entry) in entries {
-                root.put(name, entry)?;
+                root.put(name, entry, &mut reader)?;
             }
             reader.plain(root, 0)?
         }
@@ -91,20 +91,28 @@ fn malformed(what: String) -> Error {
     ErrorKind::Malformed(what).into()
 }
 
-/// What a file says of a leaf or an empty container.
-fn leaf_metadata(json: &Json) -> Option<LeafMetadata> {
-    let value_type = json.get("value_type")?.as_str()?.to_owned();
+/// What a file says of a leaf or an empty container, or what is wrong with it.
+fn leaf_metadata(json: &Json) -> Result<LeafMetadata, String> {
+    let value_type = json.get("value_type").ok_or("`value_type` is missing")?;
+    let value_type = value_type
+        .as_str()
+        .ok_or_else(|| format!("`value_type` is {}, not a text", value_type.described()))?;
+    let size = |size: &Json| {
+        size.as_usize().ok_or_else(|| format!("`write_shape` has {}, no size", size.described()))
+    };
     let write_shape = match json.get("write_shape") {
         None | Some(Json::Null) => None,
-        Some(shape) => Some(shape.as_list()?.iter().map(Json::as_usize).collect::<Option<_>>()?),
+        Some(Json::List(sizes)) => Some(sizes.iter().map(size).collect::<Result<_, _>>()?),
+        Some(other) => return Err(format!("`write_shape` is {}, not a list", other.described())),
     };
-    Some(LeafMetadata { value_type, write_shape })
+    Ok(LeafMetadata { value_type: value_type.to_owned(), write_shape })
 }
 
 /// A node in the making. Children stand in the order of the file.
 #[derive(Default)]
 struct Node {
-    value: Option<LeafMetadata>,
+    /// A leaf or an empty container.
+    value: Option<PyTree>,
     children: Vec<(NodeKey, Node)>,
     positions: HashMap<NodeKey, usize>,
 }
@@ -116,7 +124,7 @@ enum NodeKey {
 }
 
 impl Node {
-    fn put(&mut self, name: &str, entry: &Json) -> Result<()> {
+    fn put(&mut self, name: &str, entry: &Json, reader: &mut Reader) -> Result<()> {
         let wrong = |what: &str| malformed(format!("`{name}`: {what}"));
         let keys = entry.get("key_metadata").and_then(Json::as_list);
         let keys = keys.ok_or_else(|| wrong("`key_metadata` is missing"))?;
@@ -144,9 +152,10 @@ impl Node {
             let Some((_, child)) = node.children.get_mut(position) else { return Ok(()) };
             node = child;
         }
-        let value = entry.get("value_metadata").and_then(leaf_metadata);
-        let value = value.ok_or_else(|| wrong("`value_metadata` is missing, or not known"))?;
-        match node.value.replace(value) {
+        let value = entry.get("value_metadata");
+        let value = value.ok_or_else(|| wrong("`value_metadata` is missing"))?;
+        let value = leaf_metadata(value).map_err(|what| wrong(&what))?;
+        match node.value.replace(reader.leaf_or_empty(value)) {
             None => Ok(()),
             Some(_) => Err(wrong("it occurs twice")),
         }
@@ -196,7 +205,7 @@ impl Reader {
         let Node { value, children, .. } = node;
         if let Some(value) = value {
             return if children.is_empty() {
-                Ok(self.leaf_or_empty(value))
+                Ok(value)
             } else {
                 Err(self.fail("the node has a value and children"))
             };
@@ -234,10 +243,8 @@ impl Reader {
         match (node, text("category"), text("clazz")) {
             (Json::List(items), ..) => self.items(items, Key::Index, depth).map(PyTree::List),
             (_, Some("custom"), Some("ValueMetadataEntry")) => {
-                match node.get("data").and_then(leaf_metadata) {
-                    Some(value) => Ok(self.leaf_or_empty(value)),
-                    None => Err(self.fail("a leaf without a `value_type`")),
-                }
+                let value = leaf_metadata(node.get("data").unwrap_or(&Json::Null));
+                Ok(self.leaf_or_empty(value.map_err(|what| self.fail(what))?))
             }
             (_, Some("custom"), Some("tuple")) => {
                 self.items(entries(), Key::Position, depth).map(PyTree::Tuple)

@@ -425,3 +425,47 @@ fn damaged_files_are_refused_or_read() {
     }
     assert!(accepted > 0 && refused > 0, "{accepted} {refused}");
 }
+
+/// `_METADATA` with these entries: the keys, and what is said of the leaf.
+fn orbax_file(entries: &[(&[&str], &str)]) -> String {
+    let entry = |(keys, value): &(&[&str], &str)| {
+        let name = keys.join(".");
+        let keys = keys.iter().map(|key| format!(r#"{{"key": "{key}", "key_type": 2}}"#));
+        let keys = keys.collect::<Vec<_>>().join(", ");
+        format!(r#""{name}": {{"key_metadata": [{keys}]{value}}}"#)
+    };
+    let entries: Vec<String> = entries.iter().map(entry).collect();
+    format!(r#"{{"tree_metadata": {{{}}}}}"#, entries.join(", "))
+}
+
+#[test]
+fn leaves_of_orbax_stand_in_the_order_of_the_file() {
+    let leaf = r#", "value_metadata": {"value_type": "scalar"}"#;
+    let none = r#", "value_metadata": {"value_type": "None"}"#;
+    let file =
+        orbax_file(&[(&["a", "x"], leaf), (&["b"], leaf), (&["n"], none), (&["a", "y"], leaf)]);
+    let metadata = orbax::metadata(&file).unwrap();
+    assert_eq!(metadata.tree.treedef(), &def(r#"{"a": {"x": *, "y": *}, "b": *, "n": None}"#));
+    assert_eq!(metadata.raised.order, [Some(0), Some(2), Some(1)]);
+}
+
+#[test]
+fn metadata_of_orbax_that_is_wrong_is_told() {
+    let rows = [
+        ("", "`value_metadata` is missing"),
+        (r#", "value_metadata": {}"#, "`value_type` is missing"),
+        (r#", "value_metadata": {"value_type": 1}"#, "`value_type` is the number 1, not a text"),
+        (
+            r#", "value_metadata": {"value_type": "a", "write_shape": [3, -1]}"#,
+            "`write_shape` has the number -1, no size",
+        ),
+        (
+            r#", "value_metadata": {"value_type": "a", "write_shape": "3"}"#,
+            "`write_shape` is the text \"3\", not a list",
+        ),
+    ];
+    for (value, expected) in rows {
+        let file = orbax_file(&[(&["a", "x"], value)]);
+        refused(orbax::metadata(&file), &format!("`a.x`: {expected}"));
+    }
+}
