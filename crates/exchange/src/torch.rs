@@ -6,7 +6,7 @@ use treedef::{Key, Path, TreeDef};
 
 use std::collections::HashSet;
 
-use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
 use crate::lower::{Lowered, Lowering};
 use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
@@ -126,7 +126,8 @@ fn write_json_str(out: &mut String, text: &str) {
 /// # Errors
 ///
 /// Returns an error when the text is not a treespec of protocol 1, or when a context does not fit the
-/// children.
+/// children. Also for keys that are not read: infinite floats and NaN, lone surrogates, enums, and
+/// floats from 2⁵³ on without a fraction, which JSON does not tell from large integers.
 ///
 /// ```
 /// use treedef_exchange::torch;
@@ -188,12 +189,7 @@ impl Reader {
             children.push(self.spec(child, depth + 1)?);
             self.path.pop();
         }
-        let context = spec.get("context").cloned().unwrap_or(Json::Null);
-        // Most contexts are texts of JSON; some are JSON.
-        let context = match context {
-            Json::Str(text) => Json::parse(&text).unwrap_or(Json::Str(text)),
-            other => other,
-        };
+        let context = self.context(spec);
         let custom = |inside| PyTree::Custom { class: class.clone(), inside: Box::new(inside) };
         Ok(match class.as_str() {
             "builtins.tuple" => PyTree::Tuple(children),
@@ -201,28 +197,41 @@ impl Reader {
             "torch.fx.immutable_collections.immutable_list" | "collections.deque" => {
                 custom(PyTree::List(children))
             }
-            "builtins.dict" => PyTree::Dict(self.entries(&context, children)?),
+            "builtins.dict" => PyTree::Dict(self.entries(&context?, children)?),
             "collections.OrderedDict" | "torch.fx.immutable_collections.immutable_dict" => {
-                custom(PyTree::Dict(self.entries(&context, children)?))
+                custom(PyTree::Dict(self.entries(&context?, children)?))
             }
             "collections.defaultdict" => {
-                let keys = context.get("dict_context").cloned().unwrap_or(Json::Null);
-                custom(PyTree::Dict(self.entries(&keys, children)?))
+                let context = context?;
+                let keys = context.get("dict_context").unwrap_or(&Json::Null);
+                custom(PyTree::Dict(self.entries(keys, children)?))
             }
             "collections.namedtuple" => {
-                let name = context.as_str().unwrap_or("collections.namedtuple").to_owned();
+                // It is not JSON, but the name.
+                let name = spec.get("context").and_then(Json::as_str).unwrap_or(class).to_owned();
                 PyTree::Custom { class: name, inside: Box::new(PyTree::Tuple(children)) }
             }
-            _ => custom(match fields(&context, &children) {
+            _ => custom(match context.ok().and_then(|context| fields(&context, &children)) {
                 Some(fields) => PyTree::Dict(fields),
                 None => PyTree::Tuple(children),
             }),
         })
     }
 
+    /// The context of a node: most are texts of JSON, some are JSON.
+    fn context(&self, spec: &Json) -> Result<Json> {
+        match spec.get("context") {
+            Some(Json::Str(text)) => Json::parse(text).map_err(|error| {
+                self.fail(format!("the context {} is not read as JSON: {error}", quoted(text)))
+            }),
+            other => Ok(other.cloned().unwrap_or(Json::Null)),
+        }
+    }
+
     fn entries(&self, keys: &Json, children: Vec<PyTree>) -> Result<Vec<(PyKey, PyTree)>> {
         let Some(keys) = keys.as_list() else {
-            return Err(self.fail("a context that is not a list of keys"));
+            let what = format!("a context that is {}, not a list of keys", keys.described());
+            return Err(self.fail(what));
         };
         if keys.len() != children.len() {
             let what = format!("{} keys for {} children", keys.len(), children.len());
@@ -230,7 +239,7 @@ impl Reader {
         }
         let mut seen = HashSet::new();
         let keyed = keys.iter().zip(children).map(|(key, child)| {
-            let key = read_key(key, 0).ok_or_else(|| self.fail(format!("{key:?} is not a key")))?;
+            let key = read_key(key, 0).map_err(|what| self.fail(what))?;
             if seen.insert(key.identity()) {
                 Ok((key, child))
             } else {
@@ -241,8 +250,9 @@ impl Reader {
     }
 }
 
-fn read_key(key: &Json, depth: usize) -> Option<PyKey> {
-    Some(match key {
+/// A key, or why it is not read.
+fn read_key(key: &Json, depth: usize) -> Result<PyKey, String> {
+    Ok(match key {
         Json::Null => PyKey::None,
         Json::Bool(value) => PyKey::Bool(*value),
         Json::Str(text) => PyKey::Str(text.clone()),
@@ -254,11 +264,18 @@ fn read_key(key: &Json, depth: usize) -> Option<PyKey> {
         // Python's tuples come back as lists.
         Json::List(keys) if depth < MAX_KEY_DEPTH => {
             let keys = keys.iter().map(|key| read_key(key, depth + 1));
-            PyKey::Tuple(keys.collect::<Option<_>>()?)
+            PyKey::Tuple(keys.collect::<Result<_, _>>()?)
         }
-        _ => return None,
+        Json::Float(value) => {
+            return Err(format!("the key {value:e} may be a float or a large integer"));
+        }
+        Json::List(_) => {
+            return Err(format!("a key nested deeper than {MAX_KEY_DEPTH} levels"));
+        }
+        Json::Object(_) => return Err("a key that is an object, as those of enums".to_owned()),
     })
 }
+
 /// The fields of a registered dataclass, whose context is `[[present], [None]]`.
 fn fields(context: &Json, children: &[PyTree]) -> Option<Vec<(PyKey, PyTree)>> {
     let [present, absent] = context.as_list()? else { return None };

@@ -355,6 +355,40 @@ fn classes_of_python_are_named() {
     assert!(spec("builtins.dict", r#""[\"a\", \"a\"]""#, 2).is_err());
 }
 
+#[test]
+fn keys_that_are_not_read_are_told() {
+    let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+    let spec = |context: &str| {
+        let context = serde_json::to_string(context).unwrap();
+        format!(
+            r#"[1, {{"type": "builtins.dict", "context": {context}, "children_spec": [{leaf}]}}]"#
+        )
+    };
+    let rows = [
+        (
+            "[Infinity]",
+            "the context \"[Infinity]\" is not read as JSON: expected value at line 1 column 2 at byte 1",
+        ),
+        (
+            "[NaN]",
+            "the context \"[NaN]\" is not read as JSON: expected value at line 1 column 2 at byte 1",
+        ),
+        (
+            r#"["\ud800"]"#,
+            "the context \"[\\\"\\\\ud800\\\"]\" is not read as JSON: unexpected end of hex escape at line 1 column 9 at byte 8",
+        ),
+        (r#"{"a": 1}"#, "a context that is an object, not a list of keys"),
+        (
+            r#"[{"__enum__": true, "fqn": "m:E", "name": "A"}]"#,
+            "a key that is an object, as those of enums",
+        ),
+        ("[1e20]", "the key 1e20 may be a float or a large integer"),
+    ];
+    for (context, expected) in rows {
+        refused(torch::from_treespec(&spec(context)), &format!("{expected} at the root"));
+    }
+}
+
 /// Two interned strings may be the same, though JAX writes none twice.
 #[test]
 fn a_key_may_not_stand_twice_under_two_numbers() {
