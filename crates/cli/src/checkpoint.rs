@@ -15,8 +15,10 @@ use crate::tensors::{self, TensorLeaf, more_than};
 
 /// How the name of an index ends.
 const INDEX: &str = ".safetensors.index.json";
-/// The file of orbax with the structure, and the folders of a step that may have it.
+/// The file of orbax with the structure, the file that a step has beside its items, and the items of steps
+/// that were written before there was such a file.
 const ORBAX: &str = "_METADATA";
+const STEP: &str = "_CHECKPOINT_METADATA";
 const ITEMS: [&str; 3] = ["default", "items", "state"];
 /// The largest metadata of orbax.
 const LARGEST: u64 = 1 << 28;
@@ -59,25 +61,55 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
 }
 
 /// The folder that is opened: of a folder with steps of orbax, such as `0` and `step_1000`, the newest
-/// step.
-pub(crate) fn newest(path: &Path) -> PathBuf {
+/// step. Numbers behind different names do not count the same.
+pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() || !of_orbax(path).is_empty() {
-        return path.to_owned();
+        return Ok(path.to_owned());
     }
-    let step = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().ok()?;
-        let number: u64 = name.rsplit('_').next()?.parse().ok()?;
-        let folder = path.join(name);
-        (!of_orbax(&folder).is_empty()).then_some((number, folder))
-    };
-    let steps = fs::read_dir(path).into_iter().flatten().flatten().filter_map(step);
-    steps.max().map_or_else(|| path.to_owned(), |(_, folder)| folder)
+    let mut newest = BTreeMap::<String, (u64, PathBuf)>::new();
+    for folder in inside(path) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let (before, number) = name.rsplit_once('_').unwrap_or(("step", &name));
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(number) = number.parse().ok().filter(|_| is_number) else { continue };
+        if !of_orbax(&folder).is_empty() {
+            let step = newest.entry(before.to_owned()).or_default();
+            *step = (number, folder).max(std::mem::take(step));
+        }
+    }
+    let steps: Vec<PathBuf> = newest.into_values().map(|(_, folder)| folder).collect();
+    match steps.as_slice() {
+        [] => Ok(path.to_owned()),
+        [step] => Ok(step.clone()),
+        _ => {
+            let message = format!("steps of several names, pass one: {}", listed(&steps));
+            Err(Failure::at(path.display(), message))
+        }
+    }
+}
+
+/// What is in a folder, in the order of the names.
+fn inside(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
 
 /// The files with structures of orbax, in a folder or in the items of a step.
 fn of_orbax(folder: &Path) -> Vec<PathBuf> {
+    let items = if folder.join(STEP).is_file() {
+        inside(folder)
+    } else {
+        ITEMS.map(|item| folder.join(item)).to_vec()
+    };
     std::iter::once(folder.to_owned())
-        .chain(ITEMS.map(|item| folder.join(item)))
+        .chain(items)
         .map(|folder| folder.join(ORBAX))
         .filter(|file| file.is_file())
         .collect()
@@ -89,8 +121,7 @@ fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoin
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
         (None | Some(Format::Safetensors), []) => Ok((Format::Safetensors, shards(folder)?)),
         (None | Some(Format::Orbax), [_, ..]) => {
-            let names: Vec<String> = found.iter().map(|it| it.display().to_string()).collect();
-            let message = format!("several checkpoints of orbax, pass one: {}", names.join(", "));
+            let message = format!("several checkpoints of orbax, pass one: {}", listed(&found));
             Err(Failure::at(folder.display(), message))
         }
         (Some(Format::Safetensors), _) => Ok((Format::Safetensors, shards(folder)?)),

@@ -52,7 +52,7 @@ pub(crate) struct Rest {
 pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
     let Reading { format, skip_bad, duplicate_keys, limits } = reading;
     let is_stdin = path.as_os_str() == "-";
-    let newest = if is_stdin { path.to_owned() } else { checkpoint::newest(path) };
+    let newest = if is_stdin { path.to_owned() } else { checkpoint::newest(path)? };
     let path = newest.as_path();
     let checkpoint = if is_stdin { None } else { checkpoint::open(path, format)? };
     if let Some((format, checkpoint)) = checkpoint {

@@ -139,6 +139,46 @@ fn the_newest_step_of_orbax_is_opened() {
     assert!(output.starts_with(&format!("# {}: ", folder.path("step_00090"))), "{output}");
 }
 
+/// Numbers behind different names cannot be compared, and none of several items is the step.
+#[test]
+fn what_to_pass_of_orbax_is_told() {
+    let folder = Folder::new("items");
+    let metadata = fs::read(recorded("orbax/default/_METADATA")).unwrap();
+    let put = |path: &str| {
+        fs::create_dir_all(folder.path(path)).unwrap();
+        fs::write(folder.path(&format!("{path}/_METADATA")), &metadata).unwrap();
+    };
+    for path in
+        ["root/3", "root/5/params", "root/5/opt", "runs/run_2024", "runs/step_9", "runs/run_7"]
+    {
+        put(path);
+    }
+    // What orbax writes beside the items of a step.
+    for step in ["root/3", "root/5"] {
+        fs::write(folder.path(&format!("{step}/_CHECKPOINT_METADATA")), "{}").unwrap();
+    }
+    let items = "5: several checkpoints of orbax, pass one: 5/opt/_METADATA, 5/params/_METADATA";
+    for (path, root, expected) in [
+        ("root", "root", items),
+        ("root/5", "root", items),
+        ("runs", "", "runs: steps of several names, pass one: runs/run_2024, runs/step_9"),
+    ] {
+        let output = treedef(&["show", &folder.path(path)]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let root = folder.path(root);
+        let told = told.replace(&format!("{}/", root.trim_end_matches('/')), "");
+        assert_eq!(told, format!("treedef: {expected}\n"));
+    }
+    // Each that is named can be passed.
+    let shown =
+        |path: &str| printed(&["show", &folder.path(path)]).split_once('\n').unwrap().1.to_owned();
+    for path in ["root/5/opt", "root/5/params/_METADATA", "runs/run_2024", "runs/step_9"] {
+        assert_eq!(shown(path), shown("root/3"));
+    }
+    fs::remove_dir_all(folder.path("root/5/opt")).unwrap();
+    assert_eq!(shown("root/5"), shown("root/3"));
+}
+
 #[test]
 fn show_lists_the_names_of_tied_tensors() {
     let llama = recorded("llama");
