@@ -5,7 +5,7 @@
 //!
 //! Numbers and booleans of Python are tensors without dimensions: integers are i64 (u64 if they are
 //! larger), floats f64, complex numbers c128. What has no numbers is in [`Tensors::metadata`] under
-//! its name: `null` for `None`, `{}` for an empty map, strings as in JSON (`"adam"`).
+//! its name: `null` for `None`, `{}` for an empty map, and the literals of strings (`"adam"`).
 //!
 //! ```
 //! use treedef_exchange::{Dtype, Tensor, Tensors, flax};
@@ -32,9 +32,11 @@ use std::path::Path;
 use rmp::{Marker, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::Leaf;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
+use crate::literal::{self, ABSENT, EMPTY};
 use crate::load::Loader;
 use crate::npy::{MAX_DIMS, TYPES};
 use crate::pytree::{MAX_BYTES, MAX_DEPTH};
@@ -64,8 +66,8 @@ const LISTED: usize = 10;
 /// # Errors
 ///
 /// Returns an error when a name leads through a tensor (`a/b` beside `a`); when other metadata is
-/// not `null`, `{}` or a string of JSON; when a name has more than 200 parts, or a tensor more than
-/// 64 dimensions.
+/// not `null`, `{}` or the literal of a string or a char; when a name has more than 200 parts, or a
+/// tensor more than 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     to_bytes_chunked(tensors, MAX_CHUNK)
 }
@@ -94,7 +96,7 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
     }
     for (name, text) in &tensors.metadata {
         // flax may have a string of this name, too.
-        let is_empty_map = text == "{}" && tensors.tensors.is_empty();
+        let is_empty_map = text == EMPTY && tensors.tensors.is_empty();
         if is_of_structure(name) && (!is_note(text) || is_empty_map) {
             continue;
         }
@@ -212,16 +214,15 @@ impl<'t> Node<'t> {
     fn write(&self, max_chunk: usize, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Node::Array(tensor) => write_array(tensor, max_chunk, out),
-            Node::Note(_, "null") => encode::write_nil(out).map_err(unwritten),
-            Node::Note(_, "{}") => write_map(0, out),
+            Node::Note(_, ABSENT) => encode::write_nil(out).map_err(unwritten),
+            Node::Note(_, EMPTY) => write_map(0, out),
             Node::Note(name, text) => {
-                let parsed = serde_json::from_str::<String>(text).map_err(|_| {
-                    let what =
-                        "is not metadata of flax, which has `null`, `{}` and strings of JSON";
+                let string = literal::string(text).ok_or_else(|| {
+                    let what = "is not metadata of flax, which has `null`, `{}`, and literals of strings and chars";
                     let shown = format!("{} for {}", quoted(text), quoted(name));
                     ErrorKind::Unsupported(format!("{shown} {what}"))
                 })?;
-                encode::write_str(out, &parsed).map_err(unwritten)
+                encode::write_str(out, &string).map_err(unwritten)
             }
             Node::Map(map) => {
                 write_map(map.entries.len(), out)?;
@@ -236,7 +237,7 @@ impl<'t> Node<'t> {
 
 /// Whether metadata can be a value in a file of flax.
 fn is_note(text: &str) -> bool {
-    matches!(text, "null" | "{}") || serde_json::from_str::<String>(text).is_ok()
+    matches!(text, ABSENT | EMPTY) || literal::string(text).is_some()
 }
 
 /// Whether a name can have this part: the first marks arrays in pieces, and the name of a lone
@@ -444,10 +445,10 @@ impl<'a> Reader<'a> {
             }
             Marker::Null => {
                 self.step("nil", decode::read_nil)?;
-                read.note(name, "null".to_owned())
+                read.note(name, ABSENT.to_owned())
             }
             Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
-                let text = serde_json::Value::from(self.text()?);
+                let text = Leaf::from(self.text()?);
                 read.note(name, text.to_string())
             }
             Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => {
@@ -470,7 +471,7 @@ impl<'a> Reader<'a> {
         let length = self.step("a map", decode::read_map_len)?;
         // The root that is an empty map has no tensors.
         if length == 0 && depth > 0 {
-            return read.note(name, "{}".to_owned());
+            return read.note(name, EMPTY.to_owned());
         }
         let mut seen = HashSet::new();
         for index in 0..length {

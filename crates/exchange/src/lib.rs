@@ -10,6 +10,7 @@ mod lower;
 mod raise;
 mod shape;
 mod element;
+mod literal;
 mod tensor;
 mod names;
 mod arrays;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use treedef::Tree;
-use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, flax};
+use treedef_exchange::{Dtype, ErrorKind, Export, Tensor, Tensors, flax};
 
 #[allow(dead_code, reason = "the tests of npz need the rest")]
 mod arrays;
@@ -230,6 +230,52 @@ fn damaged_files_are_refused_or_read() {
         }
     }
     assert!(refused > 500 && read > 100, "{refused} {read}");
+}
+
+/// flax has any characters in its strings, and no chars.
+#[test]
+fn strings_of_all_characters_are_read_and_written() {
+    for text in [
+        "adam",
+        "",
+        "\"\\/'",
+        "\n\t\r",
+        "\x0c\x08\0\x01",
+        "\x1b[31mred",
+        "a\x7fb",
+        "\u{85}\u{a0}",
+        "👨\u{200d}👩\u{200d}👧",
+        "\u{ad}\u{200b}\u{feff}",
+        "\u{2028}\u{2029}",
+        "\u{10ffff}",
+        "{}",
+        "null",
+    ] {
+        let mut file = b"\x81\xa1s\xd9".to_vec();
+        file.push(u8::try_from(text.len()).unwrap());
+        file.extend(text.bytes());
+        let value = BTreeMap::from([("s".to_owned(), text.to_owned())]);
+        #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        struct Inside {
+            s: String,
+        }
+        assert_eq!(flax::load::<Inside>(&file).unwrap().s, text);
+        let tree = Tree::of(&value).unwrap();
+        let export = Export::new().separator("/").rest_in_metadata(true);
+        let saved = flax::to_bytes(&export.tensors(&tree).unwrap()).unwrap();
+        assert_eq!(flax::load::<Inside>(&saved).unwrap().s, text);
+        let read = flax::from_bytes(&file).unwrap();
+        assert_eq!(flax::to_bytes(&read).unwrap(), saved);
+    }
+    let tree = Tree::of(&BTreeMap::from([("c", '\u{200b}')])).unwrap();
+    let tensors = Export::new().rest_in_metadata(true).tensors(&tree).unwrap();
+    let file = flax::to_bytes(&tensors).unwrap();
+    assert_eq!(file, b"\x81\xa1c\xa3\xe2\x80\x8b");
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Char {
+        c: char,
+    }
+    assert_eq!(flax::load::<Char>(&file).unwrap().c, '\u{200b}');
 }
 
 /// `None` and empty maps are what the type asks for.

@@ -7,10 +7,11 @@ use serde::de::{
     Visitor,
 };
 
+use crate::literal::EMPTY;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
 use crate::load::key::{KeyDeserializer, text};
-use crate::load::names::{EMPTY, Names};
+use crate::load::names::Names;
 use crate::load::part::{Absent, Part};
 use crate::load::place::Place;
 use crate::load::table::Table;

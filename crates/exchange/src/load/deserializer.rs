@@ -7,11 +7,11 @@ use serde::de::value::U16Deserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use treedef::{ArrayFields, Leaf};
 
+use crate::literal::{ABSENT, EMPTY};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
 use crate::load::failure::{Failure, STANDS_FOR};
 use crate::load::matrix;
-use crate::load::names::{ABSENT, EMPTY};
 use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
 use crate::load::table::Form;

@@ -11,10 +11,6 @@ use crate::load::table::{Array, Content, Entry, Table};
 use crate::shape::display;
 use crate::structure::RootNames;
 
-/// What a file of flax has in place of an absent value, and of any empty container.
-pub(crate) const ABSENT: &str = "null";
-pub(crate) const EMPTY: &str = "{}";
-
 /// What a name leads to.
 #[derive(Clone)]
 pub(crate) struct Names<'c> {
@@ -171,7 +167,7 @@ impl<'c> Names<'c> {
         })
     }
 
-    /// The text of this name: a literal, or [`ABSENT`] or [`EMPTY`].
+    /// The text of this name: a literal, or what flax has in place of one.
     pub(crate) fn text(&self) -> Option<&'c str> {
         self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {

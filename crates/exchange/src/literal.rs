@@ -1,0 +1,16 @@
+//! The texts that are values: literals, and what a file of flax has where there is none.
+
+use treedef::{Leaf, Value};
+
+/// What a file of flax has in place of an absent value, and of any empty container.
+pub(crate) const ABSENT: &str = "null";
+pub(crate) const EMPTY: &str = "{}";
+
+/// The string or the char that a text is the literal of.
+pub(crate) fn string(text: &str) -> Option<String> {
+    match Leaf::from(text.parse::<Value>().ok()?) {
+        Leaf::Str(text) => Some(text.into()),
+        Leaf::Char(char) => Some(char.into()),
+        _ => None,
+    }
+}
