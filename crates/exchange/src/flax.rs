@@ -1,7 +1,7 @@
 //! flax's files: `flax.serialization.to_bytes`, msgpack with arrays as extensions.
 //!
 //! flax writes nested maps, also for lists, whose keys are `0`, `1`, … The name of a tensor here is
-//! made of the keys that lead to it, joined by `/`. The file of a lone array has a tensor `""`.
+//! made of the keys that lead to it, joined by `/`. The name of the root is `""`: that of a lone array.
 //!
 //! Numbers and booleans of Python are tensors without dimensions: integers are i64 (u64 if they are
 //! larger), floats f64, complex numbers c128. What has no numbers is in [`Tensors::metadata`] under
@@ -469,8 +469,7 @@ impl<'a> Reader<'a> {
             return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at()));
         }
         let length = self.step("a map", decode::read_map_len)?;
-        // The root that is an empty map has no tensors.
-        if length == 0 && depth > 0 {
+        if length == 0 {
             return read.note(name, EMPTY.to_owned());
         }
         let mut seen = HashSet::new();

@@ -6,6 +6,16 @@ use treedef::{Leaf, Value};
 pub(crate) const ABSENT: &str = "null";
 pub(crate) const EMPTY: &str = "{}";
 
+/// Whether a text can be a value without numbers.
+pub(crate) fn is_value(text: &str) -> bool {
+    let is_literal = |value: Value| {
+        use Leaf as Is;
+        let leaf = Leaf::from(value);
+        matches!(leaf, Is::Str(_) | Is::Char(_) | Is::Bytes(_) | Is::I128(_) | Is::U128(_))
+    };
+    matches!(text, ABSENT | EMPTY) || text.parse().is_ok_and(is_literal)
+}
+
 /// The string or the char that a text is the literal of.
 pub(crate) fn string(text: &str) -> Option<String> {
     match Leaf::from(text.parse::<Value>().ok()?) {

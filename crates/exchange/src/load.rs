@@ -11,6 +11,7 @@ mod deserializer;
 mod failure;
 mod key;
 mod matrix;
+mod named;
 mod names;
 mod numbers;
 mod part;
@@ -121,8 +122,9 @@ impl Loader {
         Loader { separator: separator.to_owned(), ..self }
     }
 
-    /// Renames the tensors of the file that match, to names of the type. The other pattern has the same
-    /// wildcards in the same order: `rename("**.attn.c_attn.weight", "**.qkv.w")`.
+    /// Renames the tensors of the file that match, and the texts that are values, to names of the type.
+    /// The other pattern has the same wildcards in the same order:
+    /// `rename("**.attn.c_attn.weight", "**.qkv.w")`.
     #[must_use]
     pub fn rename(mut self, from: &str, to: &str) -> Self {
         self.rules.push(Rule::Rename(from.to_owned(), to.to_owned()));
@@ -164,7 +166,7 @@ impl Loader {
         self
     }
 
-    /// Leaves out the tensors that match. It is not an error if none does.
+    /// Leaves out the tensors that match, and the texts that are values. It is not an error if none does.
     #[must_use]
     pub fn ignore(mut self, pattern: &str) -> Self {
         self.rules.push(Rule::Ignore(pattern.to_owned()));

@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::literal::{self, EMPTY};
 use crate::names::{NamePrinter, push_parts};
 use crate::tensor::Tensors;
 
@@ -99,16 +100,27 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
     Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
 }
 
-/// The children of the root, as parts of names. None without a structure.
-#[derive(Default)]
-pub(crate) struct RootNames {
-    names: HashSet<String>,
-    indices: usize,
+/// Which texts of the metadata are parts of the value. The others are for the whole file.
+pub(crate) enum ValueTexts {
+    /// All that can be, as a file of flax has no others.
+    Values,
+    /// Those below these children of the root: names, and the indices of so many elements.
+    Below(HashSet<String>, usize),
 }
 
-impl RootNames {
-    pub(crate) fn of(structure: Option<&str>) -> Self {
-        let Ok(treedef) = parse_structure(structure) else { return RootNames::default() };
+impl ValueTexts {
+    pub(crate) fn of(texts: &[&(String, String)], has_tensors: bool) -> Self {
+        // A file of flax may have a text under the key of the structure.
+        let is_structure =
+            |key: &str, text: &str| key == STRUCTURE && text == EMPTY && !has_tensors;
+        let is_value = |key: &str, text: &str| literal::is_value(text) && !is_structure(key, text);
+        if texts.iter().all(|(key, text)| key == "format" || is_value(key, text)) {
+            return ValueTexts::Values;
+        }
+        let structure = texts.iter().find(|(key, _)| key == STRUCTURE);
+        let Ok(treedef) = parse_structure(structure.map(|(_, text)| text.as_str())) else {
+            return ValueTexts::Below(HashSet::new(), 0);
+        };
         let mut root = treedef.root();
         // These have no part in a name.
         while matches!(root.kind(), NodeKind::Some | NodeKind::NewtypeStruct)
@@ -117,7 +129,7 @@ impl RootNames {
             root = inside;
         }
         if matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct) {
-            return RootNames { names: HashSet::new(), indices: root.num_children() };
+            return ValueTexts::Below(HashSet::new(), root.num_children());
         }
         let keys = (0..root.num_children()).filter_map(|position| root.key(position));
         let names = keys.filter_map(|key| {
@@ -125,11 +137,17 @@ impl RootNames {
             push_parts(root.kind(), &key, &mut parts);
             parts.into_iter().next()
         });
-        RootNames { names: names.collect(), indices: 0 }
+        ValueTexts::Below(names.collect(), 0)
     }
 
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        self.names.contains(name) || name.parse().is_ok_and(|index: usize| index < self.indices)
+    /// Whether a text is one of them, by the first part of its key.
+    pub(crate) fn contains(&self, first: &str, text: &str) -> bool {
+        match self {
+            ValueTexts::Values => literal::is_value(text),
+            ValueTexts::Below(names, indices) => {
+                names.contains(first) || first.parse().is_ok_and(|index: usize| index < *indices)
+            }
+        }
     }
 }
 

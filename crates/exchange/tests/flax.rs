@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use treedef::Tree;
-use treedef_exchange::{Dtype, ErrorKind, Export, Tensor, Tensors, flax};
+use treedef_exchange::{Dtype, ErrorKind, Export, Loader, Tensor, Tensors, flax};
 
 #[allow(dead_code, reason = "the tests of npz need the rest")]
 mod arrays;
@@ -94,7 +94,12 @@ fn what_has_no_numbers_is_metadata_and_comes_back() {
 #[test]
 fn a_root_without_entries_has_no_tensors() {
     for file in [&b"\x80"[..], b"\xde\0\0", b"\xdf\0\0\0\0"] {
-        assert_eq!(flax::from_bytes(file).unwrap(), Tensors::default(), "{file:x?}");
+        let read = flax::from_bytes(file).unwrap();
+        assert_eq!((read.iter().len(), read.metadata("")), (0, Some("{}")), "{file:x?}");
+        assert_eq!(flax::to_bytes(&read).unwrap(), b"\x80");
+        assert_eq!(flax::load::<Vec<f32>>(file).unwrap(), [0.0; 0]);
+        assert_eq!(flax::load::<BTreeMap<String, f32>>(file).unwrap(), BTreeMap::new());
+        assert_eq!(flax::load::<serde_json::Value>(file).unwrap(), serde_json::json!({}));
     }
     assert_eq!(flax::to_bytes(&Tensors::default()).unwrap(), b"\x80");
 }
@@ -232,6 +237,46 @@ fn damaged_files_are_refused_or_read() {
     assert!(refused > 500 && read > 100, "{refused} {read}");
 }
 
+fn loaded<T: serde::Serialize + serde::de::DeserializeOwned>(file: &[u8]) -> T {
+    flax::load(file).unwrap()
+}
+
+/// A file of flax has no texts but those of its value, also at the root.
+#[test]
+fn what_has_no_numbers_is_read_at_the_root() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Layer {
+        w: Option<f64>,
+        name: String,
+    }
+    // {"0": {"w": 1.5, "name": "x"}, "1": {"w": None, "name": "y"}}
+    let file =
+        b"\x82\xa10\x82\xa1w\xcb\x3f\xf8\0\0\0\0\0\0\xa4name\xa1x\xa11\x82\xa1w\xc0\xa4name\xa1y";
+    let layer = |w, name: &str| Layer { w, name: name.to_owned() };
+    let layers = [layer(Some(1.5), "x"), layer(None, "y")];
+    assert_eq!(loaded::<Vec<Layer>>(file), layers);
+    assert_eq!(loaded::<BTreeMap<u8, Layer>>(file).into_values().collect::<Vec<_>>(), layers);
+    let text = |text: &str| text.to_owned();
+    // {"a": {"b": "x"}}
+    let inner = BTreeMap::from([(text("b"), text("x"))]);
+    let nested = BTreeMap::from([(text("a"), inner.clone())]);
+    let file = b"\x81\xa1a\x81\xa1b\xa1x";
+    assert_eq!(loaded::<BTreeMap<String, BTreeMap<String, String>>>(file), nested);
+    let renamed = Loader::new().separator("/").rename("a/*", "c/*");
+    let renamed = renamed.load::<serde_json::Value>(&flax::from_bytes(file).unwrap()).unwrap();
+    assert_eq!(renamed, serde_json::json!({"c": {"b": "x"}}));
+    assert_eq!(loaded::<BTreeMap<String, String>>(b"\x81\xa1b\xa1x"), inner);
+    assert_eq!(loaded::<Vec<Vec<i64>>>(b"\x81\xa10\x80"), [[0; 0]]); // {"0": {}}
+    assert_eq!(loaded::<Vec<Option<u8>>>(b"\x82\xa11\xc0\xa10\xc0"), [None; 2]);
+    assert_eq!(loaded::<String>(b"\xa1x"), "x");
+    // {"treedef": {}, "x": 1.5}
+    let file = b"\x82\xa7treedef\x80\xa1x\xcb\x3f\xf8\0\0\0\0\0\0";
+    assert_eq!(loaded::<serde_json::Value>(file), serde_json::json!({"treedef": {}, "x": 1.5}));
+    let rest =
+        Loader::new().ignore("treedef").load::<serde_json::Value>(&flax::from_bytes(file).unwrap());
+    assert_eq!(rest.unwrap(), serde_json::json!({"x": 1.5}));
+}
+
 /// flax has any characters in its strings, and no chars.
 #[test]
 fn strings_of_all_characters_are_read_and_written() {
@@ -303,7 +348,7 @@ fn what_has_no_numbers_is_read_by_type() {
         name: Some("adam".to_owned()),
     };
     assert_eq!(flax::load::<State>(file).unwrap(), state);
-    // {"s": {"x": 1.0, "mu": None, …}}: at the root, texts belong to the whole file.
+    // {"s": {"x": 1.0, "mu": None, …}}
     let inside = [b"\x81\xa1s\x87\xa1x\xcb\x3f\xf0\0\0\0\0\0\0", &file[8..]].concat();
     let any = flax::load::<serde_json::Value>(&inside).unwrap();
     let state = serde_json::json!({

@@ -9,7 +9,6 @@ use crate::load::part::{Part, check_depth};
 use crate::load::rules;
 use crate::load::table::{Array, Content, Entry, Table};
 use crate::shape::display;
-use crate::structure::RootNames;
 
 /// What a name leads to.
 #[derive(Clone)]
@@ -96,17 +95,15 @@ impl<'c> View<'c> {
         (first < last).then(|| View { range: first..last, length, ..self.clone() })
     }
 
-    /// The distinct next parts. Texts at the root belong to the whole file, unless their names are known
-    /// to be the value's.
-    fn children(&self, root: &RootNames) -> Vec<&'c str> {
+    /// The distinct next parts, without those of texts for the whole file.
+    fn children(&self) -> Vec<&'c str> {
         let (below, start) = self.below();
         let (mut parts, mut at) = (Vec::new(), below.start);
         while at < below.end {
             let part = self.part_at(at, start);
             let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
             let entries = self.entries.get(at..next).unwrap_or_default();
-            let is_array = || entries.iter().any(|entry| entry.array().is_some());
-            if self.length.is_some() || is_array() || root.contains(part) {
+            if self.length.is_some() || entries.iter().any(|entry| entry.is_of_value) {
                 parts.push(part);
             }
             at = next;
@@ -195,8 +192,7 @@ impl<'c> Names<'c> {
 
     /// The distinct next parts.
     pub(crate) fn children(&self) -> Vec<&'c str> {
-        let root = &self.table.root;
-        let mut parts: Vec<_> = self.views.iter().flat_map(|view| view.children(root)).collect();
+        let mut parts: Vec<_> = self.views.iter().flat_map(View::children).collect();
         parts.sort_unstable();
         parts.dedup();
         parts

@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+use crate::load::named::named;
 use crate::load::numbers::{Numbers, Reading};
 use crate::load::report::Asked;
-use crate::load::rules::{Glob, Rule, Stack, parts};
+use crate::load::rules::{Rule, Stack, parts};
 use crate::shape::display;
-use crate::source::{Source, Stored};
-use crate::structure::{RootNames, STRUCTURE, is_of_structure};
+use crate::source::Source;
 use crate::tensor::Dtype;
 
 /// What a tensor is in a buffer.
@@ -36,8 +36,6 @@ pub(crate) enum Form {
     Unknown(usize),
 }
 
-/// numpy has no arrays of more dimensions.
-const MAX_DIMS: usize = 64;
 /// The most elements that are made without bytes, or that the file does not have.
 const MADE: usize = 1 << 18;
 /// How many more are made for each tensor.
@@ -51,6 +49,8 @@ pub(crate) struct Entry<'t> {
     /// The name in the file.
     pub(crate) original: &'t str,
     pub(crate) content: Content<'t>,
+    /// Whether it is part of a value, and no text for the whole file.
+    pub(crate) is_of_value: bool,
     /// Whether the type asked for what is here.
     pub(crate) asked: Cell<bool>,
     /// How many numbers of the tensor were read.
@@ -91,8 +91,6 @@ pub(crate) fn is_float(dtype: Dtype) -> bool {
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
     pub(crate) separator: &'t str,
-    /// The names at the root that are known to be the value's: other texts belong to the whole file.
-    pub(crate) root: RootNames,
     pub(crate) stacks: Vec<Stack<'t>>,
     pub(crate) convert: bool,
     /// Tensors of another shape or type than those that are taken in their place.
@@ -112,7 +110,7 @@ pub(crate) struct Table<'t> {
 }
 
 impl<'t> Array<'t> {
-    fn new(tensor: Numbers<'t>, transposed: bool) -> Self {
+    pub(crate) fn new(tensor: Numbers<'t>, transposed: bool) -> Self {
         let mut dims = tensor.shape().to_vec();
         let (dtype, mut stride) = match tensor.dtype() {
             Dtype::C64 => (Dtype::F32, 2),
@@ -146,7 +144,7 @@ impl<'t> Array<'t> {
     }
 
     /// Swaps the last two dimensions, for a type that has columns.
-    fn by_columns(tensor: Numbers<'t>, transposed: bool) -> Self {
+    pub(crate) fn by_columns(tensor: Numbers<'t>, transposed: bool) -> Self {
         let is_matrix = tensor.shape().len() > 1;
         Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
     }
@@ -181,7 +179,29 @@ impl<'t> Array<'t> {
     }
 }
 
-impl Entry<'_> {
+impl<'t> Entry<'t> {
+    pub(crate) fn new(
+        name: Cow<'t, str>,
+        original: &'t str,
+        content: Content<'t>,
+        is_of_value: bool,
+        tie: Option<usize>,
+    ) -> Self {
+        Entry {
+            name,
+            original,
+            content,
+            is_of_value,
+            asked: Cell::new(false),
+            read: Cell::new(0),
+            reported: Cell::new(false),
+            buffered: Cell::new(false),
+            filled: false,
+            tie,
+            form: Cell::new(Form::Nested),
+        }
+    }
+
     /// Counts numbers that were read.
     #[inline]
     pub(crate) fn count_read(&self, numbers: usize) {
@@ -280,11 +300,6 @@ impl<'t> Table<'t> {
         Ok(Table {
             entries,
             separator,
-            root: if tensors.metadata_keys().all(is_of_structure) {
-                RootNames::default()
-            } else {
-                RootNames::of(tensors.metadata(STRUCTURE))
-            },
             stacks,
             convert,
             replaced,
@@ -374,95 +389,4 @@ fn differs(
 /// By parts, so that those below a name follow it.
 fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
-}
-
-/// A tensor, and what the rules do to it.
-struct Named<'t> {
-    name: Cow<'t, str>,
-    original: &'t str,
-    stored: &'t Stored<'t>,
-    tie: Option<usize>,
-    transposed: bool,
-    column_major: bool,
-}
-
-/// The tensors under the names that the rules give them.
-fn named<'t>(
-    source: &'t Source<'t>,
-    rules: &'t [Rule],
-    separator: &'t str,
-) -> Result<Vec<Entry<'t>>> {
-    let mut all: Vec<Named<'t>> = Vec::new();
-    let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
-    let alias =
-        |(alias, at): &'t (String, usize)| Some((alias.as_str(), source.iter().nth(*at)?, *at));
-    let tied: HashSet<usize> = source.ties().iter().map(|(_, at)| *at).collect();
-    for (name, stored, at) in stored.chain(source.ties().iter().filter_map(alias)) {
-        let dims = stored.descriptor().shape().len();
-        if dims > MAX_DIMS {
-            let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
-            return Err(ErrorKind::Limit(what).into());
-        }
-        let tie = Some(at).filter(|at| tied.contains(at));
-        let (transposed, column_major) = (false, false);
-        let (name, original) = (Cow::Borrowed(name), name);
-        all.push(Named { name, original, stored, tie, transposed, column_major });
-    }
-    for rule in rules {
-        let mut matched = false;
-        let (from, to) = match rule {
-            Rule::Rename(from, to) => (from, Some(Glob::new(to, separator))),
-            Rule::Transpose(from) | Rule::ColumnMajor(from) | Rule::Ignore(from) => (from, None),
-        };
-        let glob = Glob::new(from, separator);
-        if let Some(to) = &to {
-            glob.expect_same_wildcards(to)?;
-        }
-        if let Rule::Ignore(_) = rule {
-            all.retain(|it| !glob.matches(&parts(&it.name, separator)));
-            continue;
-        }
-        for Named { name, stored, transposed, column_major, .. } in &mut all {
-            if !glob.matches(&parts(name, separator)) {
-                continue;
-            }
-            matched = true;
-            match rule {
-                Rule::Rename(..) => {
-                    let renamed = to.as_ref().and_then(|to| glob.rename(to, name));
-                    *name = renamed.map_or(std::mem::take(name), Cow::Owned);
-                }
-                Rule::Transpose(_) if stored.descriptor().shape().len() < 2 => {
-                    let what = format!("`{name}`, {}, cannot be transposed", stored.descriptor());
-                    return Err(ErrorKind::Rule(what).into());
-                }
-                Rule::ColumnMajor(_) => *column_major = true,
-                Rule::Transpose(_) | Rule::Ignore(_) => *transposed = !*transposed,
-            }
-        }
-        if !matched {
-            return Err(Error::from(ErrorKind::Rule(format!("`{from}` matches no tensor"))));
-        }
-    }
-    let entry = |name, original, tie, content| Entry {
-        name,
-        original,
-        content,
-        asked: Cell::new(false),
-        read: Cell::new(0),
-        reported: Cell::new(false),
-        buffered: Cell::new(false),
-        filled: false,
-        tie,
-        form: Cell::new(Form::Nested),
-    };
-    let arrays = all.into_iter().map(|it| {
-        let new = if it.column_major { Array::by_columns } else { Array::new };
-        let array = new(Numbers::new(it.stored)?, it.transposed);
-        Ok(entry(it.name, it.original, it.tie, Content::Array(array)))
-    });
-    let texts = source.texts().iter();
-    let texts =
-        texts.map(|(key, text)| Ok(entry(Cow::Borrowed(key), key, None, Content::Text(text))));
-    arrays.chain(texts).collect()
 }

@@ -287,6 +287,15 @@ fn texts_at_the_root_come_back() {
     struct Around(Option<BTreeMap<String, String>>);
     back(Around(Some(BTreeMap::from([(text("x"), text("b"))]))));
     back(serde_json::json!({"a": "s", "b": 1.5}));
+
+    // Without a structure, all are the value's if they are literals.
+    let value = BTreeMap::from([(text("x"), text("b")), (text("y"), text("c"))]);
+    let tree = Tree::of(&value).unwrap();
+    let export = Export::new().rest_in_metadata(true).structure_in_metadata(false);
+    let tensors = export.tensors(&tree).unwrap().with_metadata("format", "pt");
+    assert_eq!(tensors.load::<BTreeMap<String, String>>().unwrap(), value);
+    let tensors = tensors.with_metadata("author", "Ada");
+    assert_eq!(tensors.load::<BTreeMap<String, String>>().unwrap(), BTreeMap::new());
 }
 
 /// A float of 64 bits is rounded to a half once.
