@@ -5,6 +5,9 @@ use treedef::{Leaf, Value};
 /// What a file of flax has in place of an absent value, and of any empty container.
 pub(crate) const ABSENT: &str = "null";
 pub(crate) const EMPTY: &str = "{}";
+/// What stands for an empty sequence and for a unit, where a structure says that it is one.
+pub(crate) const NO_ELEMENTS: &str = "[]";
+pub(crate) const UNIT: &str = "()";
 
 /// Whether a text can be a value without numbers.
 pub(crate) fn is_value(text: &str) -> bool {

@@ -56,6 +56,8 @@ pub struct Source<'a> {
     positions: HashMap<String, usize>,
     aliases: Vec<(String, usize)>,
     metadata: Vec<(String, String)>,
+    /// Whether only some tensors of a file were selected.
+    is_part: bool,
 }
 
 /// A tensor of a [`Source`]: what it is, and where its bytes are.
@@ -245,7 +247,7 @@ impl<'a> Source<'a> {
         };
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
-        Source { tensors, positions, aliases, metadata }
+        Source { tensors, positions, aliases, metadata, is_part: false }
     }
 
     /// The tensors that are stored, in the order of their files.
@@ -280,6 +282,10 @@ impl<'a> Source<'a> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
     }
 
+    pub(crate) fn is_part(&self) -> bool {
+        self.is_part
+    }
+
     pub(crate) fn texts(&self) -> &[(String, String)] {
         &self.metadata
     }
@@ -309,7 +315,7 @@ impl<'a> Source<'a> {
                 }
             }
         });
-        Source::new(tensors, metadata)
+        Source { is_part: true, ..Source::new(tensors, metadata) }
     }
 
     /// The same tensors, where each alias is a tensor of its own. What is saved then has the numbers of
@@ -337,7 +343,7 @@ impl<'a> Source<'a> {
         tensors.extend(copies);
         let names = self.names_of_aliases();
         let metadata = self.metadata.iter().filter(|(key, _)| !names.contains_key(key.as_str()));
-        Source::new(tensors, metadata.cloned().collect())
+        Source { is_part: self.is_part, ..Source::new(tensors, metadata.cloned().collect()) }
     }
 
     /// The same tensors. The function is called with the number of bytes whenever some are read from a

@@ -8,6 +8,7 @@ use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::{self, EMPTY};
 use crate::names::{NamePrinter, push_parts};
+use crate::source::Source;
 use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
@@ -100,6 +101,14 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
     Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
 }
 
+/// The structure of what was saved, if the metadata has it.
+pub(crate) fn structure_of(source: &Source<'_>) -> Option<TreeDef> {
+    let text = source.metadata(STRUCTURE)?;
+    // A file of flax may have a value of this name.
+    let is_value = literal::is_value(text) && (text != EMPTY || source.iter().len() > 0);
+    parse_structure(Some(text)).ok().filter(|_| !is_value)
+}
+
 /// Which texts of the metadata are parts of the value. The others are for the whole file.
 pub(crate) enum ValueTexts {
     /// All that can be, as a file of flax has no others.
@@ -109,16 +118,12 @@ pub(crate) enum ValueTexts {
 }
 
 impl ValueTexts {
-    pub(crate) fn of(texts: &[&(String, String)], has_tensors: bool) -> Self {
-        // A file of flax may have a text under the key of the structure.
-        let is_structure =
-            |key: &str, text: &str| key == STRUCTURE && text == EMPTY && !has_tensors;
-        let is_value = |key: &str, text: &str| literal::is_value(text) && !is_structure(key, text);
-        if texts.iter().all(|(key, text)| key == "format" || is_value(key, text)) {
-            return ValueTexts::Values;
-        }
-        let structure = texts.iter().find(|(key, _)| key == STRUCTURE);
-        let Ok(treedef) = parse_structure(structure.map(|(_, text)| text.as_str())) else {
+    pub(crate) fn of(texts: &[&(String, String)], structure: Option<&TreeDef>) -> Self {
+        let Some(treedef) = structure else {
+            let mut texts = texts.iter().filter(|(key, _)| key != "format");
+            if texts.all(|(_, text)| literal::is_value(text)) {
+                return ValueTexts::Values;
+            }
             return ValueTexts::Below(HashSet::new(), 0);
         };
         let mut root = treedef.root();

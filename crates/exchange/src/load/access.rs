@@ -7,7 +7,6 @@ use serde::de::{
     Visitor,
 };
 
-use crate::literal::EMPTY;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
 use crate::load::key::{KeyDeserializer, text};
@@ -383,7 +382,7 @@ pub(crate) struct Entries<'de> {
 impl<'de> Entries<'de> {
     pub(crate) fn new(place: Place<'de>) -> Self {
         let (mut keys, is_empty) = match &place {
-            Place::Names(names) => (names.children(), names.text() == Some(EMPTY)),
+            Place::Names(names) => (names.children(), names.is_empty()),
             _ => (Vec::new(), false),
         };
         if let (true, Some(absent)) =

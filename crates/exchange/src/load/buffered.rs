@@ -29,7 +29,7 @@ pub(crate) fn with_forms<T>(
     let names = array_names(structure, table.separator);
     let mut is_known = false;
     for entry in buffered.iter().filter(|entry| !entry.filled) {
-        if let Some(names) = names.get(entry.original) {
+        if let Some(names) = names.get(entry.original.as_ref()) {
             let (inner, is_size, has_store) = (0, false, false);
             entry.form.set(Form::Struct { names, inner, is_size, has_store });
             is_known = true;

@@ -7,7 +7,7 @@ use serde::de::value::U16Deserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use treedef::{ArrayFields, Leaf};
 
-use crate::literal::{ABSENT, EMPTY};
+use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, UNIT};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
 use crate::load::failure::{Failure, STANDS_FOR};
@@ -88,12 +88,10 @@ impl<'de> Place<'de> {
             .map_err(|error| error.at(name));
         }
         let items = match &self {
-            Place::Names(names) => {
-                match names.count().or((names.text() == Some(EMPTY)).then_some(0)) {
-                    Some(count) => Items::named(names, length.unwrap_or(count)),
-                    None => Items::absent(self.absent(), length),
-                }
-            }
+            Place::Names(names) => match names.count().or(names.is_empty().then_some(0)) {
+                Some(count) => Items::named(names, length.unwrap_or(count)),
+                None => Items::absent(self.absent(), length),
+            },
             _ => Items::absent(self.absent(), length),
         };
         items.visit(length, visitor).map_err(|error| error.at(name))
@@ -314,6 +312,8 @@ impl<'de> Deserializer<'de> for Place<'de> {
         match names.text() {
             Some(ABSENT) => return visitor.visit_none(),
             Some(EMPTY) => return self.deserialize_map(visitor),
+            Some(NO_ELEMENTS) => return self.sequence(None, visitor),
+            Some(UNIT) => return visitor.visit_unit(),
             Some(_) => return self.visit_text("str", visitor),
             None => {}
         }

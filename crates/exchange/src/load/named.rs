@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use treedef::TreeDef;
+
 use crate::error::{Error, ErrorKind, Result};
+use crate::load::empty::Empties;
 use crate::load::numbers::Numbers;
-use crate::load::rules::{Glob, Rule, parts};
-use crate::load::table::{Array, Content, Entry};
+use crate::load::rules::{Glob, Rule, Stack, parts};
+use crate::load::table::{Array, Content, Entry, Origin, most_made};
 use crate::source::{Source, Stored};
-use crate::structure::ValueTexts;
+use crate::structure::{ValueTexts, structure_of};
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;
@@ -16,26 +19,24 @@ const MAX_DIMS: usize = 64;
 /// A tensor or a text, and what the rules do to it.
 struct Named<'t> {
     name: Cow<'t, str>,
-    original: &'t str,
+    original: Cow<'t, str>,
     held: Held<'t>,
-    /// Whether it is part of a value, and no text for the whole file.
-    is_of_value: bool,
+    origin: Origin,
     tie: Option<usize>,
     transposed: bool,
     column_major: bool,
 }
 
-#[derive(Clone, Copy)]
 enum Held<'t> {
     Tensor(&'t Stored<'t>),
-    Text(&'t str),
+    Text(Cow<'t, str>),
 }
 
 impl<'t> Named<'t> {
-    fn new(original: &'t str, held: Held<'t>) -> Self {
-        let (name, is_of_value, tie) = (Cow::Borrowed(original), true, None);
+    fn new(name: Cow<'t, str>, held: Held<'t>, origin: Origin) -> Self {
+        let (original, tie) = (name.clone(), None);
         let (transposed, column_major) = (false, false);
-        Named { name, original, held, is_of_value, tie, transposed, column_major }
+        Named { name, original, held, origin, tie, transposed, column_major }
     }
 
     fn entry(self) -> Result<Entry<'t>> {
@@ -46,7 +47,7 @@ impl<'t> Named<'t> {
             }
             Held::Text(text) => Content::Text(text),
         };
-        Ok(Entry::new(self.name, self.original, content, self.is_of_value, self.tie))
+        Ok(Entry::new(self.name, self.original, content, self.origin, self.tie))
     }
 }
 
@@ -54,10 +55,15 @@ impl<'t> Named<'t> {
 pub(crate) fn named<'t>(
     source: &'t Source<'t>,
     rules: &'t [Rule],
+    stacks: &[Stack<'_>],
     separator: &'t str,
 ) -> Result<Vec<Entry<'t>>> {
+    let structure = structure_of(source);
     let mut all = tensors(source)?;
-    all.extend(texts(source, separator));
+    all.extend(texts(source, structure.as_ref(), separator));
+    if let Some(treedef) = structure.filter(|_| !source.is_part()) {
+        all.extend(empties(&treedef, &all, stacks, separator)?);
+    }
     for rule in rules {
         apply(rule, &mut all, separator)?;
     }
@@ -76,22 +82,60 @@ fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
             return Err(ErrorKind::Limit(what).into());
         }
         let tie = Some(at).filter(|at| tied.contains(at));
-        Ok(Named { tie, ..Named::new(name, Held::Tensor(stored)) })
+        Ok(Named { tie, ..Named::new(Cow::Borrowed(name), Held::Tensor(stored), Origin::Value) })
     });
     all.collect()
 }
 
 /// The texts of the metadata, without the aliases of tensors.
-fn texts<'t>(source: &'t Source<'t>, separator: &str) -> Vec<Named<'t>> {
+fn texts<'t>(
+    source: &'t Source<'t>,
+    structure: Option<&TreeDef>,
+    separator: &str,
+) -> Vec<Named<'t>> {
     let aliases: HashSet<&str> = source.ties().iter().map(|(alias, _)| alias.as_str()).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
-    let of_value = ValueTexts::of(&texts, source.iter().len() > 0);
+    let of_value = ValueTexts::of(&texts, structure);
     let text = |(key, text): &'t (String, String)| {
-        let is_of_value = of_value.contains(parts(key, separator).first().unwrap_or(&""), text);
-        Named { is_of_value, ..Named::new(key, Held::Text(text)) }
+        let first = parts(key, separator).first().copied().unwrap_or_default();
+        let origin = if of_value.contains(first, text) { Origin::Value } else { Origin::File };
+        Named::new(Cow::Borrowed(key), Held::Text(Cow::Borrowed(text)), origin)
     };
     texts.into_iter().map(text).collect()
+}
+
+/// What the structure has and no tensor does.
+fn empties<'t>(
+    structure: &TreeDef,
+    all: &[Named<'_>],
+    stacks: &[Stack<'_>],
+    separator: &str,
+) -> Result<Vec<Named<'t>>> {
+    let names: HashSet<&str> = all.iter().map(|it| it.name.as_ref()).collect();
+    let is_there = |name: &str| names.contains(name);
+    let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
+    let left = most_made(all.len());
+    let mut empties = Empties {
+        separator,
+        is_there: &is_there,
+        is_stacked: &is_stacked,
+        left,
+        parts: Vec::new(),
+        found: Vec::new(),
+    };
+    if empties.add(structure.root(), false).is_none() {
+        // The axes of stacked tensors say how many elements there are.
+        if !stacks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let what = format!("the structure in the metadata has more than {left} empty values");
+        return Err(ErrorKind::Limit(what).into());
+    }
+    let found = empties.found.into_iter().map(|(name, text)| {
+        Named::new(Cow::Owned(name), Held::Text(Cow::Owned(text)), Origin::Structure)
+    });
+    Ok(found.collect())
 }
 
 /// Applies a rule to what is of the value. It has to match some of it, unless it is to be ignored.
@@ -104,14 +148,15 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
     if let Some(to) = &to {
         glob.expect_same_wildcards(to)?;
     }
-    let matches = |it: &Named<'_>| it.is_of_value && glob.matches(&parts(&it.name, separator));
+    let matches =
+        |it: &Named<'_>| it.origin != Origin::File && glob.matches(&parts(&it.name, separator));
     if let Rule::Ignore(_) = rule {
         all.retain(|it| !matches(it));
         return Ok(());
     }
     let mut matched = false;
     for it in all.iter_mut().filter(|it| matches(it)) {
-        match (rule, it.held) {
+        match (rule, &it.held) {
             (Rule::Rename(..), _) => {
                 let renamed = to.as_ref().and_then(|to| glob.rename(to, &it.name));
                 it.name = renamed.map_or(std::mem::take(&mut it.name), Cow::Owned);

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::literal::{EMPTY, NO_ELEMENTS};
 use crate::load::failure::Failure;
 use crate::load::part::{Part, check_depth};
 use crate::load::rules;
-use crate::load::table::{Array, Content, Entry, Table};
+use crate::load::table::{Array, Content, Entry, Origin, Table};
 use crate::shape::display;
 
 /// What a name leads to.
@@ -103,7 +104,7 @@ impl<'c> View<'c> {
             let part = self.part_at(at, start);
             let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
             let entries = self.entries.get(at..next).unwrap_or_default();
-            if self.length.is_some() || entries.iter().any(|entry| entry.is_of_value) {
+            if self.length.is_some() || entries.iter().any(|entry| entry.origin != Origin::File) {
                 parts.push(part);
             }
             at = next;
@@ -169,10 +170,15 @@ impl<'c> Names<'c> {
         self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {
                 entry.asked.set(true);
-                Some(*text)
+                Some(text.as_ref())
             }
             Content::Array(_) => None,
         })
+    }
+
+    /// Whether the text of this name stands for an empty container.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self.text(), Some(EMPTY | NO_ELEMENTS))
     }
 
     /// What is below the name under one more part.

@@ -56,6 +56,16 @@ impl<'a> Stack<'a> {
         }
         places.into_iter().map(stack).collect()
     }
+
+    /// Whether a name has the index of an element that may be stacked.
+    pub(crate) fn has(&self, name: &str, separator: &str) -> bool {
+        let parts = parts(name, separator);
+        let mut elements = (0..parts.len()).map(|at| parts.split_at(at));
+        elements.any(|(above, below)| {
+            let below = below.get(1..).unwrap_or_default();
+            self.above.matches(above) && self.below.matches(below)
+        })
+    }
 }
 
 /// The parts of a pattern with a wildcard for elements.

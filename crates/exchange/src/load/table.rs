@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::load::named::named;
 use crate::load::numbers::{Numbers, Reading};
 use crate::load::report::Asked;
-use crate::load::rules::{Rule, Stack, parts};
+use crate::load::rules::{Rule, Stack};
 use crate::shape::display;
 use crate::source::Source;
 use crate::tensor::Dtype;
@@ -47,10 +47,9 @@ const ENOUGH: usize = 1_000;
 pub(crate) struct Entry<'t> {
     pub(crate) name: Cow<'t, str>,
     /// The name in the file.
-    pub(crate) original: &'t str,
+    pub(crate) original: Cow<'t, str>,
     pub(crate) content: Content<'t>,
-    /// Whether it is part of a value, and no text for the whole file.
-    pub(crate) is_of_value: bool,
+    pub(crate) origin: Origin,
     /// Whether the type asked for what is here.
     pub(crate) asked: Cell<bool>,
     /// How many numbers of the tensor were read.
@@ -68,8 +67,18 @@ pub(crate) struct Entry<'t> {
 
 pub(crate) enum Content<'t> {
     Array(Array<'t>),
-    /// A literal of the metadata.
-    Text(&'t str),
+    /// A literal of the metadata, or what stands for something without a tensor.
+    Text(Cow<'t, str>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A tensor or a text that is part of a value.
+    Value,
+    /// What only the structure in the metadata has.
+    Structure,
+    /// A text for the whole file.
+    File,
 }
 
 /// A tensor as the type sees it: maybe transposed, and complex numbers as pairs.
@@ -182,16 +191,16 @@ impl<'t> Array<'t> {
 impl<'t> Entry<'t> {
     pub(crate) fn new(
         name: Cow<'t, str>,
-        original: &'t str,
+        original: Cow<'t, str>,
         content: Content<'t>,
-        is_of_value: bool,
+        origin: Origin,
         tie: Option<usize>,
     ) -> Self {
         Entry {
             name,
             original,
             content,
-            is_of_value,
+            origin,
             asked: Cell::new(false),
             read: Cell::new(0),
             reported: Cell::new(false),
@@ -254,11 +263,17 @@ impl<'t> Table<'t> {
     ) -> Result<Self> {
         let stacks: Vec<Stack<'t>> =
             stacks.iter().flat_map(|stack| Stack::all(stack, separator)).collect();
-        let mut entries = named(tensors, rules, separator)?;
+        let mut entries = named(tensors, rules, &stacks, separator)?;
         let mut filling = match base {
-            Some(base) => named(base, &[], separator)?,
+            Some(base) => named(base, &[], &stacks, separator)?,
             None => Vec::new(),
         };
+        // What the file has no tensor for is filled.
+        let filled: HashSet<&str> =
+            filling.iter().flat_map(|entry| with_names_above(&entry.name, separator)).collect();
+        entries.retain(|entry| {
+            entry.origin != Origin::Structure || !filled.contains(entry.name.as_ref())
+        });
         let mut replaced = Vec::new();
         if partial {
             let arrays =
@@ -274,14 +289,7 @@ impl<'t> Table<'t> {
         }
         let present: HashSet<Cow<'t, str>> =
             entries.iter().map(|entry| entry.name.clone()).collect();
-        let is_stacked = |name: &str| {
-            let parts = parts(name, separator);
-            let mut elements = (0..parts.len()).map(|at| parts.split_at(at));
-            elements.any(|(above, below)| {
-                let below = below.get(1..).unwrap_or_default();
-                stacks.iter().any(|stack| stack.above.matches(above) && stack.below.matches(below))
-            })
-        };
+        let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
         filling.retain(|entry| !present.contains(&entry.name) && !is_stacked(&entry.name));
         entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
         entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
@@ -296,7 +304,7 @@ impl<'t> Table<'t> {
             }
         }
         let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
-        let made = entries.len().saturating_mul(MADE_FOR_EACH).saturating_add(MADE);
+        let made = most_made(entries.len());
         Ok(Table {
             entries,
             separator,
@@ -384,6 +392,17 @@ fn differs(
     }
     (found.dims != expected.dims || !is_type)
         .then(|| (entry.name.to_string(), show(expected), show(found)))
+}
+
+/// How many elements without bytes may be made for so many tensors.
+pub(crate) fn most_made(tensors: usize) -> usize {
+    tensors.saturating_mul(MADE_FOR_EACH).saturating_add(MADE)
+}
+
+/// The name and those that lead to it.
+fn with_names_above<'n>(name: &'n str, separator: &'n str) -> impl Iterator<Item = &'n str> {
+    let ends = name.match_indices(separator).map(|(at, _)| at).filter(|_| !separator.is_empty());
+    [0].into_iter().chain(ends).chain([name.len()]).filter_map(|end| name.get(..end))
 }
 
 /// By parts, so that those below a name follow it.

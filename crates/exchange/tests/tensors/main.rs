@@ -6,6 +6,7 @@ mod random;
 mod arrays;
 mod attacks;
 mod differences;
+mod empties;
 mod export;
 mod flattened;
 mod layouts;

@@ -1,0 +1,128 @@
+//! What has no tensor is read by the structure in the metadata.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use insta::assert_snapshot;
+use ndarray::Array2;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use treedef::Tree;
+use treedef_exchange::{Export, Loader, Source, Tensors, safetensors};
+
+use crate::refused;
+
+fn saved(value: &impl Serialize) -> Tensors<'static> {
+    let tree = Tree::of(value).unwrap();
+    Export::new().rest_in_metadata(true).tensors(&tree).unwrap().into_owned()
+}
+
+#[track_caller]
+fn back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
+    let tensors = saved(&value).with_metadata("format", "pt");
+    let bytes = safetensors::to_bytes(&tensors).unwrap();
+    assert_eq!(safetensors::load::<T>(&bytes).unwrap(), value);
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Layer {
+    w: Vec<f32>,
+    b: Option<f32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Bare {
+    b: Option<f32>,
+    unit: (),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Outer {
+    a: f32,
+    #[serde(flatten)]
+    inner: Layer,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Vec<f32>>,
+}
+
+fn map<T: Clone>(entries: &[(&str, T)]) -> BTreeMap<String, T> {
+    entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+}
+
+#[test]
+fn empty_values_come_back() {
+    back(vec![vec![1.0f32], vec![]]);
+    back(vec![vec![], vec![1.0f32], vec![], vec![]]);
+    back([vec![vec![vec![1u8], vec![]], vec![]], vec![]]);
+    back(map(&[("v", vec![]), ("w", vec![1.0f32])]));
+    back(map(&[("v", map(&[])), ("w", map(&[("x", 1.0f32), ("y", 2.0)]))]));
+    back(vec![Some(1.0f32), None, Some(2.0), None, None]);
+    back(map(&[("v", None), ("w", Some(1.0f32))]));
+    back(vec![Some(vec![1.0f32]), Some(vec![]), None]);
+    back((1.0f32, vec![(), ()], ((),)));
+    back(vec![("a".to_owned(), vec![1u8]), ("b".to_owned(), vec![])]);
+    back(vec![Layer { w: vec![1.0], b: None }, Layer::default()]);
+    back(vec![Bare { b: Some(1.0), unit: () }, Bare { b: None, unit: () }]);
+    back(map(&[("x", Bare { b: None, unit: () })]));
+    back(Layer::default());
+    back(Vec::<f32>::new());
+    back(BTreeMap::<String, f32>::new());
+    back(vec![Array2::<f32>::zeros((0, 3)), Array2::zeros((2, 0))]);
+    let layer = Layer { w: vec![], b: Some(1.0) };
+    back(Outer { a: 1.0, inner: layer, rest: map(&[("x", vec![1.0])]) });
+    back(serde_json::json!({"a": 1.5, "b": [], "c": {}, "d": null, "e": [{}, []]}));
+}
+
+/// Names that rules give hold for empty values, too, and those without a tensor may be filled.
+#[test]
+fn empty_values_follow_rules() {
+    let tensors = saved(&map(&[("h", vec![vec![1.0f32], vec![]]), ("g", vec![])]));
+    type Value = BTreeMap<String, Vec<Vec<f32>>>;
+    let loader = Loader::new().rename("h.*", "k.*").ignore("g");
+    assert_eq!(loader.load::<Value>(&tensors).unwrap(), map(&[("k", vec![vec![1.0], vec![]])]));
+    // What is selected has no more than was selected.
+    let source = Source::from(&tensors).select("h.*").unwrap();
+    assert_eq!(source.load::<Value>().unwrap(), map(&[("h", vec![vec![1.0]])]));
+    // Another separator makes other names.
+    let tree = Tree::of(&map(&[("a", map(&[("v", vec![]), ("w", vec![1.0f32])]))])).unwrap();
+    let tensors = Export::new().separator("/").tensors(&tree).unwrap();
+    let read: BTreeMap<String, Vec<f32>> = tensors.load().unwrap();
+    assert_eq!(read, map(&[("a/w", vec![1.0])]));
+    // What the file has no tensor for is filled.
+    let tensors = saved(&vec![Layer { w: vec![], b: None }, Layer { w: vec![], b: None }]);
+    let start = vec![Layer { w: vec![2.0], b: Some(3.0) }];
+    let loader = Loader::new().fill_from(&start).unwrap();
+    let (layers, report) = loader.load_partial::<Vec<Layer>>(&tensors).unwrap();
+    assert_eq!(layers, [start[0].clone(), Layer::default()]);
+    assert_snapshot!(report, @"filled `0.b`, `0.w`");
+}
+
+#[test]
+fn empty_values_are_beside_stacks() {
+    let value = map(&[
+        ("layers", vec![Layer { w: vec![1.0], b: None }, Layer { w: vec![2.0], b: None }]),
+        ("none", vec![]),
+    ]);
+    let tree = Tree::of(&value).unwrap();
+    let tensors = Export::new().stack("*[*]").unwrap().tensors(&tree).unwrap();
+    assert_eq!(tensors.get("layers.w").unwrap().shape(), [2, 1]);
+    let read: BTreeMap<String, Vec<Layer>> = Loader::new().stack("*[*]").load(&tensors).unwrap();
+    assert_eq!(read, value);
+}
+
+/// A structure is small to write down, and says more than memory has.
+#[test]
+fn empty_values_are_bounded() {
+    let tensors = Tensors::default();
+    for text in ["[[]; 1000000000]", "[[[None; 1000000]; 1000000]; 1000000]"] {
+        let result = tensors.clone().with_metadata("treedef", text).load::<Vec<Vec<f32>>>();
+        refused(result, "the structure in the metadata has more than 262208 empty values");
+    }
+    // Of what is not in the file, nothing is made.
+    let text = "[[[*, []]; 1000000000]; 1000000000]";
+    let result = tensors.with_metadata("treedef", text).load::<Vec<Vec<f32>>>();
+    assert_snapshot!(result.unwrap_err(), @"
+    the tensors do not fit the type
+    missing ``: f32[_, _]
+    ");
+}
