@@ -1,5 +1,6 @@
 //! The elements, entries, fields and variants that serde asks for one after the other.
 
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use serde::de::{
@@ -376,6 +377,8 @@ pub(crate) struct Entries<'de> {
     place: Place<'de>,
     /// Backwards.
     keys: Vec<&'de str>,
+    /// The numbers that were keys.
+    numbers: HashMap<String, &'de str>,
     value: Option<Place<'de>>,
 }
 
@@ -403,7 +406,7 @@ impl<'de> Entries<'de> {
             );
         }
         keys.reverse();
-        Entries { place, keys, value: None }
+        Entries { place, keys, numbers: HashMap::new(), value: None }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
@@ -427,7 +430,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
                 .above()
                 .map_or_else(|| other.clone(), |above| Place::Absent(Box::new(above.child(key)))),
         });
-        seed.deserialize(KeyDeserializer(key)).map(Some)
+        seed.deserialize(KeyDeserializer { key, numbers: &mut self.numbers }).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {

@@ -1,42 +1,63 @@
 //! Names as serde asks for them: keys, fields and variants.
 
+use std::collections::HashMap;
+
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, U8Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 
 use crate::load::failure::Failure;
 
-/// The key of a map, or the name of a field or a variant.
-pub(crate) struct KeyDeserializer<'de>(pub(crate) &'de str);
+/// The key of a map.
+pub(crate) struct KeyDeserializer<'k, 'de> {
+    pub(crate) key: &'de str,
+    /// The numbers that keys were read as, with these keys: `1` and `01` are one.
+    pub(crate) numbers: &'k mut HashMap<String, &'de str>,
+}
+
+impl KeyDeserializer<'_, '_> {
+    fn expect_first(&mut self, number: String) -> Result<(), Failure> {
+        let key = self.key;
+        match self.numbers.insert(number, key) {
+            Some(other) => {
+                Err(Failure::Custom(format!("the keys `{other}` and `{key}` are one number"), None))
+            }
+            None => Ok(()),
+        }
+    }
+}
 
 macro_rules! keys {
-    ($($deserialize:ident $visit:ident,)*) => {
-        $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-            match self.0.parse() {
-                Ok(number) => visitor.$visit(number),
-                Err(_) => visitor.visit_borrowed_str(self.0),
+    ($($type:ident $deserialize:ident $visit:ident,)*) => {
+        $(fn $deserialize<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
+            match self.key.parse::<$type>() {
+                Ok(number) => {
+                    self.expect_first(number.to_string())?;
+                    visitor.$visit(number)
+                }
+                Err(_) => visitor.visit_borrowed_str(self.key),
             }
         })*
     };
 }
 
-impl<'de> Deserializer<'de> for KeyDeserializer<'de> {
+impl<'de> Deserializer<'de> for KeyDeserializer<'_, 'de> {
     type Error = Failure;
 
     keys! {
-        deserialize_u8 visit_u8,
-        deserialize_i8 visit_i8,
-        deserialize_u16 visit_u16,
-        deserialize_i16 visit_i16,
-        deserialize_u32 visit_u32,
-        deserialize_i32 visit_i32,
-        deserialize_u64 visit_u64,
-        deserialize_i64 visit_i64,
-        deserialize_u128 visit_u128,
-        deserialize_i128 visit_i128,
+        u8 deserialize_u8 visit_u8,
+        i8 deserialize_i8 visit_i8,
+        u16 deserialize_u16 visit_u16,
+        i16 deserialize_i16 visit_i16,
+        u32 deserialize_u32 visit_u32,
+        i32 deserialize_i32 visit_i32,
+        u64 deserialize_u64 visit_u64,
+        i64 deserialize_i64 visit_i64,
+        u128 deserialize_u128 visit_u128,
+        i128 deserialize_i128 visit_i128,
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.0 {
+        match self.key {
             "True" => visitor.visit_bool(true),
             "False" => visitor.visit_bool(false),
             other => visitor.visit_borrowed_str(other),
@@ -52,7 +73,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_borrowed_str(self.0)
+        visitor.visit_borrowed_str(self.key)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -62,7 +83,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         let name_of_variant: BorrowedStrDeserializer<'de, Failure> =
-            BorrowedStrDeserializer::new(self.0);
+            BorrowedStrDeserializer::new(self.key);
         name_of_variant.deserialize_enum(name, variants, visitor)
     }
 

@@ -271,3 +271,30 @@ fn nothing_grows_beyond_the_file() {
     stopped: missing field `next`
     ");
 }
+
+fn named(names: &[&str]) -> Tensors<'static> {
+    let tensors = names.iter().zip(1..).map(|(name, number)| {
+        let tensor = Tensor::new(Dtype::U8, vec![1], vec![number]).unwrap();
+        ((*name).to_owned(), tensor)
+    });
+    Tensors::new(tensors.collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn keys_that_are_one_number_are_named() {
+    type Value<K> = BTreeMap<String, BTreeMap<K, [u8; 1]>>;
+    let tensors = named(&["v.1", "v.01"]);
+    assert_snapshot!(tensors.load::<Value<u8>>().unwrap_err(), @"
+    the tensors do not fit the type
+    unused `v.1`: u8[1]
+    stopped: the keys `01` and `1` are one number at `v`
+    ");
+    assert_snapshot!(named(&["0", "-0"]).load::<BTreeMap<i128, [u8; 1]>>().unwrap_err(), @"
+    the tensors do not fit the type
+    unused `0`: u8[1]
+    stopped: the keys `-0` and `0` are one number at the root
+    ");
+    assert_eq!(tensors.load::<Value<String>>().unwrap()["v"].len(), 2);
+    let read: Value<u8> = named(&["v.01", "v.2", "w.1"]).load().unwrap();
+    assert_eq!((read["v"][&1], read["v"][&2], read["w"][&1]), ([1], [2], [3]));
+}
