@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::{self, OpenFile};
-use crate::structure::is_of_structure;
+use crate::structure::is_of_file;
 use crate::tensor::{Tensor, Tensors};
 
 /// How much of a tensor is copied at once.
@@ -242,7 +242,7 @@ impl<'a> Source<'a> {
         let names = tensors.iter().map(|stored| stored.name().to_owned());
         let mut positions: HashMap<String, usize> = names.zip(0..).collect();
         let alias = |(key, text): &(String, String)| {
-            let is_free = !positions.contains_key(key) && key != "format" && !is_of_structure(key);
+            let is_free = !positions.contains_key(key) && !is_of_file(key);
             Some((key.clone(), *positions.get(text).filter(|_| is_free)?))
         };
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();

@@ -156,6 +156,11 @@ impl ValueTexts {
     }
 }
 
+/// Whether metadata of this key is for the whole file, whatever the file is.
+pub(crate) fn is_of_file(key: &str) -> bool {
+    key == "format" || is_of_structure(key)
+}
+
 /// Whether metadata of this key is that of the structure, which formats without metadata leave out.
 pub(crate) fn is_of_structure(key: &str) -> bool {
     matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)

@@ -13,6 +13,7 @@ use crate::load::report::Asked;
 use crate::load::rules::{Rule, Stack};
 use crate::shape::display;
 use crate::source::Source;
+use crate::structure::is_of_file;
 use crate::tensor::Dtype;
 
 /// What a tensor is in a buffer.
@@ -293,16 +294,7 @@ impl<'t> Table<'t> {
         filling.retain(|entry| !present.contains(&entry.name) && !is_stacked(&entry.name));
         entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
         entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
-        for pair in entries.windows(2) {
-            // A text under the name of a tensor is never read.
-            if let [Entry { name, original, .. }, next] = pair
-                && *name == next.name
-                && pair.iter().all(|entry| entry.array().is_some())
-            {
-                let what = format!("`{original}` and `{}` are both named `{name}`", next.original);
-                return Err(ErrorKind::Rule(what).into());
-            }
-        }
+        expect_distinct(&entries)?;
         let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
         let made = most_made(entries.len());
         Ok(Table {
@@ -374,6 +366,25 @@ impl<'t> Table<'t> {
             self.changed.borrow_mut().push((entry.name.to_string(), expected, found));
         }
     }
+}
+
+/// Checks that no two entries, which are sorted, have one name.
+fn expect_distinct(entries: &[Entry<'_>]) -> Result<()> {
+    for pair in entries.windows(2) {
+        let [Entry { name, original, .. }, next] = pair else { continue };
+        // Texts that any file may have are under the names of tensors, too.
+        let is_of_file = |it: &Entry<'_>| it.array().is_none() && is_of_file(&it.original);
+        if *name != next.name || pair.iter().any(is_of_file) {
+            continue;
+        }
+        let what = if *original == next.original {
+            format!("a tensor and a text of the metadata are both named `{name}`")
+        } else {
+            format!("`{original}` and `{}` are both named `{name}`", next.original)
+        };
+        return Err(ErrorKind::Rule(what).into());
+    }
+    Ok(())
 }
 
 /// How a tensor differs from that which may be taken in its place.

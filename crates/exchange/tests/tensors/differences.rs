@@ -298,3 +298,23 @@ fn keys_that_are_one_number_are_named() {
     let read: Value<u8> = named(&["v.01", "v.2", "w.1"]).load().unwrap();
     assert_eq!((read["v"][&1], read["v"][&2], read["w"][&1]), ([1], [2], [3]));
 }
+
+/// A type would read one, and lose the other.
+#[test]
+fn a_text_and_a_tensor_have_two_names() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Value {
+        a: [u8; 1],
+    }
+    let both = named(&["a"]).with_metadata("a", "\"x\"");
+    assert_snapshot!(both.load::<Value>().unwrap_err(), @"a tensor and a text of the metadata are both named `a`");
+    let renamed = named(&["b"]).with_metadata("a", "\"x\"");
+    assert_snapshot!(Loader::new().rename("b", "a").load::<Value>(&renamed).unwrap_err(), @"`b` and `a` are both named `a`");
+    // These texts are for any file, and those of aliases are no values.
+    let tree = Tree::of(&BTreeMap::from([("format", [1u8]), ("treedef", [2])])).unwrap();
+    let tensors = Tensors::of(&tree).unwrap().with_metadata("format", "pt");
+    let read: BTreeMap<String, [u8; 1]> = tensors.load().unwrap();
+    assert_eq!((read["format"], read["treedef"]), ([1], [2]));
+    let tied = named(&["b"]).with_metadata("a", "b").with_metadata("author", "Ada");
+    assert_eq!(Loader::new().ignore("b").load::<Value>(&tied).unwrap(), Value { a: [1] });
+}

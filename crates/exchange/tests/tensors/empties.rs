@@ -80,6 +80,10 @@ fn empty_values_follow_rules() {
     type Value = BTreeMap<String, Vec<Vec<f32>>>;
     let loader = Loader::new().rename("h.*", "k.*").ignore("g");
     assert_eq!(loader.load::<Value>(&tensors).unwrap(), map(&[("k", vec![vec![1.0], vec![]])]));
+    refused(
+        Loader::new().rename("h.0", "g").load::<Value>(&tensors),
+        "`h.0` and `g` are both named `g`",
+    );
     // What is selected has no more than was selected.
     let source = Source::from(&tensors).select("h.*").unwrap();
     assert_eq!(source.load::<Value>().unwrap(), map(&[("h", vec![vec![1.0]])]));
