@@ -75,6 +75,17 @@ impl<'de> Elements<'de> {
         copied > 0
     }
 
+    /// Shows which shape the type has, if there is no element that would.
+    fn ask<S: DeserializeSeed<'de>>(&self, seed: S) -> Result<(), Failure> {
+        let Part { entry, array, .. } = self.part;
+        // `[0]` may be a list of whatever has no elements.
+        if self.length > 0 || array.tensor.shape().len() < 2 || entry.is_shape_asked.replace(true) {
+            return Ok(());
+        }
+        let element = element(self.part, (self.flat, self.step), 0);
+        seed.deserialize(Place::Absent(Box::new(element.mismatch()))).map(drop)
+    }
+
     /// Goes back to the first element that was copied and not read.
     fn go_back(&mut self) {
         let left = self.ahead.forget();
@@ -115,6 +126,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
     ) -> Result<Option<S::Value>, Failure> {
         self.go_back();
         if self.next == self.length {
+            self.ask(seed)?;
             return Ok(None);
         }
         let array = self.part.array;

@@ -1,9 +1,10 @@
 //! serde's side: the type says whether it wants a struct, a map, a sequence or a number.
 
 use std::borrow::Cow;
+use std::iter::empty;
 
 use half::{bf16, f16};
-use serde::de::value::U16Deserializer;
+use serde::de::value::{SeqDeserializer, U16Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use treedef::{ArrayFields, Leaf};
 
@@ -306,6 +307,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
             return self.sequence(None, visitor);
         }
         let Place::Names(names) = &self else {
+            if let Place::Absent(absent) = &self
+                && absent.instead.is_some_and(|entry| absent.is_shape_of(entry, usize::le))
+            {
+                return visitor.visit_seq(SeqDeserializer::<_, Failure>::new(empty::<()>()));
+            }
             self.absent().report(None, "anything");
             return visitor.visit_unit();
         };

@@ -165,14 +165,30 @@ impl<'c> Absent<'c> {
         let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
         let asked = Asked { dtype, dims, kind };
         match self.instead {
+            Some(entry) if dtype.is_some() && self.is_shape_of(entry, usize::eq) => {}
             Some(entry) if dtype.is_some() => self.table.change(entry, asked.to_string()),
             _ => self.table.miss(&self.name, asked),
         }
     }
 
+    /// Whether a tensor without numbers has the lengths that were asked for, where their number compares.
+    pub(crate) fn is_shape_of(
+        &self,
+        entry: &Entry<'_>,
+        compares: fn(&usize, &usize) -> bool,
+    ) -> bool {
+        let Some(array) = entry.array().filter(|array| array.tensor.is_empty()) else {
+            return false;
+        };
+        let mut lengths = self.dims.iter().zip(&array.dims);
+        compares(&self.dims.len(), &array.dims.len())
+            && lengths.all(|((asked, _), dim)| asked.is_none_or(|asked| asked == *dim))
+    }
+
     /// Reports that a sequence is asked for here, of this length if it is known.
     pub(crate) fn report_sequence(&self, length: Option<usize>) {
         match (self.instead, length) {
+            (Some(entry), _) if self.element(length, 0).is_shape_of(entry, usize::le) => {}
             (Some(entry), None) => self.table.change(entry, "a sequence".to_owned()),
             (Some(entry), Some(length)) => {
                 self.table.change(entry, format!("a sequence of {length}"));

@@ -53,6 +53,8 @@ pub(crate) struct Entry<'t> {
     pub(crate) origin: Origin,
     /// Whether the type asked for what is here.
     pub(crate) asked: Cell<bool>,
+    /// Whether the type was asked for the shape that it has, as there are no elements.
+    pub(crate) is_shape_asked: Cell<bool>,
     /// How many numbers of the tensor were read.
     pub(crate) read: Cell<usize>,
     /// Whether a report says already why the tensor cannot be read.
@@ -203,6 +205,7 @@ impl<'t> Entry<'t> {
             content,
             origin,
             asked: Cell::new(false),
+            is_shape_asked: Cell::new(false),
             read: Cell::new(0),
             reported: Cell::new(false),
             buffered: Cell::new(false),
@@ -323,6 +326,7 @@ impl<'t> Table<'t> {
         for entry in &self.entries {
             entry.forget();
             entry.reported.set(false);
+            entry.is_shape_asked.set(false);
             entry.buffered.set(false);
         }
     }

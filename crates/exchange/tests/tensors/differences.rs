@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use half::{bf16, f16};
 use insta::assert_snapshot;
+use ndarray::Array2;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_exchange::{Dtype, ErrorKind, LoadReport, Loader, Tensor, Tensors};
@@ -317,4 +319,31 @@ fn a_text_and_a_tensor_have_two_names() {
     assert_eq!((read["format"], read["treedef"]), ([1], [2]));
     let tied = named(&["b"]).with_metadata("a", "b").with_metadata("author", "Ada");
     assert_eq!(Loader::new().ignore("b").load::<Value>(&tied).unwrap(), Value { a: [1] });
+}
+
+/// A tensor without numbers has a shape, too. `[0]` may be a list of anything.
+#[test]
+fn empty_tensors_have_the_shape_of_the_type() {
+    fn found<T: Serialize + DeserializeOwned>(shape: &[usize]) -> String {
+        let tensor = Tensor::new(Dtype::F32, shape.to_vec(), vec![]).unwrap();
+        let tensors = Tensors::new([("w".to_owned(), tensor)]).unwrap();
+        match tensors.load::<BTreeMap<String, T>>() {
+            Ok(_) => "read".to_owned(),
+            Err(error) => error.to_string().replace("the tensors do not fit the type\n", ""),
+        }
+    }
+    assert_snapshot!(found::<Vec<[f32; 3]>>(&[0, 5]), @"`w` is f32[0, 5], expected f32[0, 3]");
+    assert_snapshot!(found::<Vec<[f32; 0]>>(&[0, 5]), @"`w` is f32[0, 5], expected a sequence of 0");
+    assert_snapshot!(found::<[[f32; 0]; 3]>(&[0, 5]), @"`w` is f32[0, 5], expected a sequence of 0");
+    assert_snapshot!(found::<Vec<Vec<[f32; 2]>>>(&[3, 0]), @"`w` is f32[3, 0], expected f32[3, 0, 2]");
+    assert_snapshot!(found::<Vec<Vec<[f32; 2]>>>(&[0, 3, 4]), @"`w` is f32[0, 3, 4], expected f32[0, _, 2]");
+    assert_snapshot!(found::<Vec<f32>>(&[0, 3]), @"`w` is f32[0, 3], expected f32[0]");
+    assert_snapshot!(found::<Array2<f32>>(&[0, 3, 1]), @"`w` is f32[0, 3, 1], expected f32[0, 3]");
+    assert_snapshot!(found::<Vec<[f64; 3]>>(&[0, 3]), @"read");
+    assert_snapshot!(found::<Vec<Vec<f32>>>(&[0, 1 << 60]), @"read");
+    assert_snapshot!(found::<Array2<f32>>(&[3, 0]), @"read");
+    assert_snapshot!(found::<Vec<serde_json::Value>>(&[0, 3]), @"read");
+    assert_snapshot!(found::<serde_json::Value>(&[0, 3]), @"read");
+    assert_snapshot!(found::<Vec<Vec<f32>>>(&[0]), @"read");
+    assert_snapshot!(found::<Vec<Layer>>(&[0]), @"read");
 }
