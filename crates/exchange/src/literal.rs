@@ -9,6 +9,11 @@ pub(crate) const EMPTY: &str = "{}";
 pub(crate) const NO_ELEMENTS: &str = "[]";
 pub(crate) const UNIT: &str = "()";
 
+/// Whether a text stands for an empty container.
+pub(crate) fn is_empty(text: &str) -> bool {
+    matches!(text, EMPTY | NO_ELEMENTS)
+}
+
 /// Whether a text can be a value without numbers.
 pub(crate) fn is_value(text: &str) -> bool {
     let is_literal = |value: Value| {

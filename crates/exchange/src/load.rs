@@ -178,7 +178,7 @@ impl Loader {
     /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands
     /// for the elements that are stacked, and a pattern without it names the sequence. `*` and `**`
     /// are parts as in other rules. Where elements are tuples, stack all of them: in the names, `0`
-    /// of a tuple is `0` of the sequence.
+    /// of a tuple is `0` of the sequence. It is an error if the pattern names no tensor.
     ///
     /// ```
     /// use treedef::Tree;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::literal::{EMPTY, NO_ELEMENTS};
+use crate::literal;
 use crate::load::failure::Failure;
 use crate::load::part::{Part, check_depth};
 use crate::load::rules;
@@ -178,7 +178,7 @@ impl<'c> Names<'c> {
 
     /// Whether the text of this name stands for an empty container.
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self.text(), Some(EMPTY | NO_ELEMENTS))
+        self.text().is_some_and(literal::is_empty)
     }
 
     /// What is below the name under one more part.

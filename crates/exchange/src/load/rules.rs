@@ -57,6 +57,13 @@ impl<'a> Stack<'a> {
         places.into_iter().map(stack).collect()
     }
 
+    /// Whether a tensor of this name has an axis for the elements of a sequence.
+    pub(crate) fn stacks(&self, name: &str, separator: &str) -> bool {
+        let parts = parts(name, separator);
+        let mut sequences = (0..=parts.len()).map(|at| parts.split_at(at));
+        sequences.any(|(above, below)| self.above.matches(above) && self.below.matches(below))
+    }
+
     /// Whether a name has the index of an element that may be stacked.
     pub(crate) fn has(&self, name: &str, separator: &str) -> bool {
         let parts = parts(name, separator);

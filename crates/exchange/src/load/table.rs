@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::{ErrorKind, Result};
+use crate::literal::is_empty;
 use crate::load::named::named;
 use crate::load::numbers::{Numbers, Reading};
 use crate::load::report::Asked;
-use crate::load::rules::{Rule, Stack};
+use crate::load::rules::{Rule, Stack, parts};
 use crate::shape::display;
 use crate::source::Source;
 use crate::structure::is_of_file;
@@ -265,6 +266,7 @@ impl<'t> Table<'t> {
         (separator, convert): (&'t str, bool),
         partial: bool,
     ) -> Result<Self> {
+        let patterns = stacks;
         let stacks: Vec<Stack<'t>> =
             stacks.iter().flat_map(|stack| Stack::all(stack, separator)).collect();
         let mut entries = named(tensors, rules, &stacks, separator)?;
@@ -298,6 +300,9 @@ impl<'t> Table<'t> {
         entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
         entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
         expect_distinct(&entries)?;
+        for pattern in patterns {
+            expect_stacked(pattern, &entries, separator)?;
+        }
         let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
         let made = most_made(entries.len());
         Ok(Table {
@@ -370,6 +375,26 @@ impl<'t> Table<'t> {
             self.changed.borrow_mut().push((entry.name.to_string(), expected, found));
         }
     }
+}
+
+/// Checks that a pattern of stacks names a tensor, or a sequence without elements.
+fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Result<()> {
+    let stacks = Stack::all(pattern, separator);
+    let is_named = |entry: &Entry<'_>| {
+        let has = |stack: &Stack<'_>| match &entry.content {
+            Content::Array(_) => {
+                stack.stacks(&entry.name, separator) || stack.has(&entry.name, separator)
+            }
+            Content::Text(text) => {
+                is_empty(text) && stack.above.matches(&parts(&entry.name, separator))
+            }
+        };
+        stacks.iter().any(has)
+    };
+    if entries.iter().any(is_named) {
+        return Ok(());
+    }
+    Err(ErrorKind::Rule(format!("`{pattern}` stacks no tensor")).into())
 }
 
 /// Checks that no two entries, which are sorted, have one name.

@@ -1,5 +1,7 @@
 //! Sequences whose elements are one tensor with a leading axis.
 
+use std::collections::BTreeMap;
+
 use fastrand::Rng;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
@@ -351,4 +353,22 @@ fn stacked_tensors_that_differ_are_listed() {
     missing `2.charge`: f32[]
     unused `mass`: f32[3]
     ");
+}
+
+/// As a rule that renames nothing does.
+#[test]
+fn a_stack_of_nothing_is_an_error() {
+    let layers = vec![Part { id: 1, size: [0.5; 2] }, Part { id: 2, size: [1.5; 2] }];
+    let value = BTreeMap::from([("layers", layers.clone()), ("none", vec![])]);
+    let tree = Tree::of(&value).unwrap();
+    type Value = BTreeMap<String, Vec<Part>>;
+    let tensors = Export::new().stack("layers[*]").unwrap().tensors(&tree).unwrap();
+    for stack in ["layers", "layers[*].size", "*[*]", "**", "none[*].size", "none"] {
+        let loader = Loader::new().stack("layers[*]").stack(stack);
+        assert_eq!(loader.load::<Value>(&tensors).unwrap()["layers"], layers, "{stack}");
+    }
+    for stack in ["layer[*]", "layers[*].sizes", "a.b"] {
+        let loader = Loader::new().stack("layers[*]").stack(stack);
+        refused(loader.load::<Value>(&tensors), &format!("`{stack}` stacks no tensor"));
+    }
 }
