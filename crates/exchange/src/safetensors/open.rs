@@ -248,7 +248,7 @@ impl Opening {
             }
             (None, _, Some(file), None) => match shard_number(file) {
                 Some((_, count)) if count > 1 => fault(format!(
-                    "{} is one of {count} shards, and there is no index",
+                    "{} is one of {count} shards, and there is no index (`open_files` needs none)",
                     quoted(file)
                 )),
                 _ => {
@@ -262,7 +262,7 @@ impl Opening {
                 }
             },
             (None, _, Some(_), Some(_)) => fault(format!(
-                "several files and no index, {}: which belong together? Open them by their names",
+                "several files and no index, {}: which belong together? Open these with `open_files`",
                 list(&files)
             )),
             (None, _, None, _) => fault(format!("there is no file `*{EXTENSION}` in it")),

@@ -91,9 +91,9 @@ fn what_is_no_checkpoint_is_told() {
     assert_snapshot!(told(), @"FOLDER: there is no file `*.safetensors` in it");
     // What a save that was ended left must not be taken for the whole.
     folder.shard("model-00001-of-00002.safetensors", &[("a", &[1])]);
-    assert_snapshot!(told(), @r#"FOLDER: "model-00001-of-00002.safetensors" is one of 2 shards, and there is no index"#);
+    assert_snapshot!(told(), @r#"FOLDER: "model-00001-of-00002.safetensors" is one of 2 shards, and there is no index (`open_files` needs none)"#);
     folder.shard("model-00002-of-00002.safetensors", &[("b", &[1])]);
-    assert_snapshot!(told(), @r#"FOLDER: several files and no index, "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors": which belong together? Open them by their names"#);
+    assert_snapshot!(told(), @r#"FOLDER: several files and no index, "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors": which belong together? Open these with `open_files`"#);
     folder.index(&[], 0);
     folder.write("fp16.safetensors.index.json", "{}");
     assert_snapshot!(told(), @r#"FOLDER: several indexes, "fp16.safetensors.index.json", "model.safetensors.index.json": open one of them"#);
