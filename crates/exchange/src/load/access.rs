@@ -8,6 +8,7 @@ use serde::de::{
     Visitor,
 };
 
+use crate::literal;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
 use crate::load::key::{KeyDeserializer, text};
@@ -450,7 +451,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
     }
 }
 
-/// The variant whose name is below.
+/// The variant whose name is below, or the text here.
 pub(crate) struct Variant<'de> {
     variant: &'static str,
     place: Place<'de>,
@@ -459,6 +460,10 @@ pub(crate) struct Variant<'de> {
 impl<'de> Variant<'de> {
     pub(crate) fn new(place: Place<'de>, variants: &'static [&'static str]) -> Option<Self> {
         let Place::Names(names) = place else { return None };
+        if let Some(text) = names.text().and_then(literal::string) {
+            let variant = variants.iter().find(|variant| **variant == text)?;
+            return Some(Variant { variant, place: Place::Names(names) });
+        }
         let mut found =
             variants.iter().filter_map(|variant| Some((*variant, names.child(variant)?)));
         let (variant, inside) = found.next()?;

@@ -18,6 +18,10 @@ use crate::load::place::{Number, Place, deserialize_numbers};
 use crate::load::table::Form;
 use crate::tensor::Dtype;
 
+/// Why there may be no variant.
+const NO_VARIANT: &str =
+    ", found nothing (one without fields is a text, or in the structure in the metadata)";
+
 impl<'de> Place<'de> {
     /// The fields of a struct, each with its name.
     pub(crate) fn fields<V: Visitor<'de>>(
@@ -269,10 +273,18 @@ impl<'de> Deserializer<'de> for Place<'de> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         let place = self.name();
+        let found = match &self {
+            Place::Names(names) => match names.text() {
+                Some(text) => format!(", found {text}"),
+                None => String::new(),
+            },
+            Place::Absent(absent) if absent.instead.is_none() => NO_VARIANT.to_owned(),
+            _ => String::new(),
+        };
         match Variant::new(self, variants) {
             Some(variant) => visitor.visit_enum(variant).map_err(|error| error.at(|| place)),
             None => Err(Failure::Custom(
-                format!("expected the name of one variant of {name}"),
+                format!("expected the name of one variant of {name}{found}"),
                 Some(place),
             )),
         }

@@ -8,7 +8,7 @@ use ndarray::Array2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Export, Loader, Source, Tensors, safetensors};
+use treedef_exchange::{Export, Loader, Source, Tensors, flax, safetensors};
 
 use crate::refused;
 
@@ -47,6 +47,43 @@ struct Outer {
 
 fn map<T: Clone>(entries: &[(&str, T)]) -> BTreeMap<String, T> {
     entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Act {
+    Relu,
+    Leaky(f32),
+    Clip { low: Option<f32> },
+    Both(),
+}
+
+#[test]
+fn variants_without_fields_come_back() {
+    back(Act::Relu);
+    back(vec![Act::Leaky(1.0), Act::Relu, Act::Clip { low: None }, Act::Both()]);
+    back(map(&[("a", Act::Relu), ("b", Act::Clip { low: Some(1.0) })]));
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model {
+        act: Act,
+        w: [f32; 1],
+    }
+    let model = Model { act: Act::Relu, w: [1.0] };
+    back(vec![model]);
+    // {"act": "Relu", "w": {"0": 1.5}}
+    let file = |act: &[u8]| [b"\x82\xa3act", act, b"\xa1w\x81\xa10\xca\x3f\xc0\0\0"].concat();
+    let read: Model = flax::load(&file(b"\xa4Relu")).unwrap();
+    assert_eq!(read, Model { act: Act::Relu, w: [1.5] });
+    assert_snapshot!(flax::load::<Model>(&file(b"\xa4relu")).unwrap_err(), @r#"
+    the tensors do not fit the type
+    unused `w/0`: f32[]
+    stopped: expected the name of one variant of Act, found "relu" at `act`
+    "#);
+    let tensors = saved(&map(&[("w", [1.0f32])]));
+    assert_snapshot!(tensors.load::<Model>().unwrap_err(), @"
+    the tensors do not fit the type
+    unused `w`: f32[1]
+    stopped: expected the name of one variant of Act, found nothing (one without fields is a text, or in the structure in the metadata) at `act`
+    ");
 }
 
 #[test]
