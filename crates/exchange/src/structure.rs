@@ -8,7 +8,6 @@ use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::{self, EMPTY};
 use crate::names::{NamePrinter, push_parts};
-use crate::source::Source;
 use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
@@ -102,10 +101,10 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
 }
 
 /// The structure of what was saved, if the metadata has it.
-pub(crate) fn structure_of(source: &Source<'_>) -> Option<TreeDef> {
-    let text = source.metadata(STRUCTURE)?;
+pub(crate) fn structure_of(text: Option<&str>, has_tensors: bool) -> Option<TreeDef> {
+    let text = text?;
     // A file of flax may have a value of this name.
-    let is_value = literal::is_value(text) && (text != EMPTY || source.iter().len() > 0);
+    let is_value = literal::is_value(text) && (text != EMPTY || has_tensors);
     parse_structure(Some(text)).ok().filter(|_| !is_value)
 }
 

@@ -9,11 +9,11 @@ use serde::de::{
 };
 use treedef::ArrayFields;
 
+use crate::load::entry::Form;
 use crate::load::failure::Failure;
 use crate::load::key::{text, version};
 use crate::load::part::Part;
 use crate::load::place::Place;
-use crate::load::table::Form;
 use crate::tensor::Dtype;
 
 /// What a boolean of `burn` is in memory: a byte.

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use treedef::ArrayFields;
 
+use crate::load::entry::{Entry, Form};
 use crate::load::failure::Failure;
-use crate::load::table::{Entry, Form, Table};
+use crate::load::table::Table;
 use crate::structure::array_names;
 
 /// So often a value is read to find what its tensors are.

@@ -11,11 +11,11 @@ use treedef::{ArrayFields, Leaf};
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, UNIT};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
+use crate::load::entry::Form;
 use crate::load::failure::{Failure, STANDS_FOR};
 use crate::load::matrix;
 use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
-use crate::load::table::Form;
 use crate::tensor::Dtype;
 
 /// Why there may be no variant.

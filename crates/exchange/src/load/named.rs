@@ -7,11 +7,11 @@ use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::empty::Empties;
+use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
 use crate::load::rules::{Glob, Rule, Stack, parts};
-use crate::load::table::{Array, Content, Entry, Origin, most_made};
 use crate::source::{Source, Stored};
-use crate::structure::{ValueTexts, structure_of};
+use crate::structure::{STRUCTURE, ValueTexts, structure_of};
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;
@@ -58,7 +58,7 @@ pub(crate) fn named<'t>(
     stacks: &[Stack<'_>],
     separator: &'t str,
 ) -> Result<Vec<Entry<'t>>> {
-    let structure = structure_of(source);
+    let structure = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
     let mut all = tensors(source)?;
     all.extend(texts(source, structure.as_ref(), separator));
     if let Some(treedef) = structure.filter(|_| !source.is_part()) {

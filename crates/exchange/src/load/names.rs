@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::literal;
+use crate::load::entry::{Array, Content, Entry, Origin};
 use crate::load::failure::Failure;
 use crate::load::part::{Part, check_depth};
 use crate::load::rules;
-use crate::load::table::{Array, Content, Entry, Origin, Table};
+use crate::load::table::Table;
 use crate::shape::display;
 
 /// What a name leads to.

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::load::entry::{Array, Entry};
 use crate::load::failure::Failure;
 use crate::load::report::Asked;
-use crate::load::table::{Array, Entry, Table};
+use crate::load::table::Table;
 use crate::tensor::Dtype;
 
 /// As deep as serde's recursion may go.

@@ -4,10 +4,10 @@ use half::{bf16, f16};
 use treedef::__private::narrow_to_odd;
 use treedef::{Leaf, Value};
 
+use crate::load::entry::is_float;
 use crate::load::failure::Failure;
 use crate::load::names::Names;
 use crate::load::part::{Absent, Part};
-use crate::load::table::is_float;
 use crate::shape::display;
 use crate::tensor::Dtype;
 

@@ -4,102 +4,19 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 
 use crate::error::{ErrorKind, Result};
 use crate::literal::is_empty;
+use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
 use crate::load::named::named;
-use crate::load::numbers::{Numbers, Reading};
+use crate::load::numbers::Reading;
 use crate::load::report::Asked;
 use crate::load::rules::{Rule, Stack, parts};
-use crate::shape::display;
 use crate::source::Source;
 use crate::structure::is_of_file;
-use crate::tensor::Dtype;
 
-/// What a tensor is in a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Nested sequences, or the numbers of a matrix of columns.
-    Nested,
-    /// A struct with an array.
-    Struct {
-        names: &'static [&'static str],
-        /// How many dimensions the elements have. The shape has the others.
-        inner: usize,
-        /// Whether the shape is one integer.
-        is_size: bool,
-        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
-        has_store: bool,
-    },
-    /// A tuple of numbers, rows and columns, of which the type may have one.
-    Matrix([bool; 2]),
-    /// Not known: a text with this number stands for it.
-    Unknown(usize),
-}
-
-/// The most elements that are made without bytes, or that the file does not have.
-const MADE: usize = 1 << 18;
-/// How many more are made for each tensor.
-const MADE_FOR_EACH: usize = 64;
 /// The most names that are listed as missing before gaps in sequences are skipped.
 const ENOUGH: usize = 1_000;
-
-/// A tensor or a text under its name in the type.
-pub(crate) struct Entry<'t> {
-    pub(crate) name: Cow<'t, str>,
-    /// The name in the file.
-    pub(crate) original: Cow<'t, str>,
-    pub(crate) content: Content<'t>,
-    pub(crate) origin: Origin,
-    /// Whether the type asked for what is here.
-    pub(crate) asked: Cell<bool>,
-    /// Whether the type was asked for the shape that it has, as there are no elements.
-    pub(crate) is_shape_asked: Cell<bool>,
-    /// How many numbers of the tensor were read.
-    pub(crate) read: Cell<usize>,
-    /// Whether a report says already why the tensor cannot be read.
-    pub(crate) reported: Cell<bool>,
-    /// Whether serde keeps it in a buffer, which hides what the type asks for.
-    pub(crate) buffered: Cell<bool>,
-    pub(crate) filled: bool,
-    /// The number that tied tensors share.
-    pub(crate) tie: Option<usize>,
-    /// What it is in a buffer.
-    pub(crate) form: Cell<Form>,
-}
-
-pub(crate) enum Content<'t> {
-    Array(Array<'t>),
-    /// A literal of the metadata, or what stands for something without a tensor.
-    Text(Cow<'t, str>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A tensor or a text that is part of a value.
-    Value,
-    /// What only the structure in the metadata has.
-    Structure,
-    /// A text for the whole file.
-    File,
-}
-
-/// A tensor as the type sees it: maybe transposed, and complex numbers as pairs.
-pub(crate) struct Array<'t> {
-    pub(crate) tensor: Numbers<'t>,
-    pub(crate) dtype: Dtype,
-    pub(crate) dims: Vec<usize>,
-    /// How far the next index of a dimension is, in elements.
-    pub(crate) strides: Vec<usize>,
-    /// Whether it is a matrix for a type that has its columns one after the other: then the dimensions
-    /// are those of the type, columns first.
-    pub(crate) column_major: bool,
-}
-
-pub(crate) fn is_float(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
-}
 
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
@@ -120,141 +37,6 @@ pub(crate) struct Table<'t> {
     /// How many elements without bytes may still be made, in all walks.
     left: Cell<usize>,
     pub(crate) reading: Reading,
-}
-
-impl<'t> Array<'t> {
-    pub(crate) fn new(tensor: Numbers<'t>, transposed: bool) -> Self {
-        let mut dims = tensor.shape().to_vec();
-        let (dtype, mut stride) = match tensor.dtype() {
-            Dtype::C64 => (Dtype::F32, 2),
-            Dtype::C128 => (Dtype::F64, 2),
-            dtype => (dtype, 1usize),
-        };
-        let mut strides: Vec<usize> = dims
-            .iter()
-            .rev()
-            .map(|dim| {
-                let here = stride;
-                stride = stride.saturating_mul(*dim); // saturates only without elements
-                here
-            })
-            .collect();
-        strides.reverse();
-        if let (true, [.., a, b], [.., c, d]) = (transposed, &mut dims[..], &mut strides[..]) {
-            std::mem::swap(a, b);
-            std::mem::swap(c, d);
-            tensor.read_as_whole();
-        }
-        if dtype != tensor.dtype() {
-            dims.push(2);
-            strides.push(1);
-        }
-        Array { tensor, dtype, dims, strides, column_major: false }
-    }
-
-    pub(crate) fn num_numbers(&self) -> usize {
-        self.tensor.size() / self.dtype.size()
-    }
-
-    /// Swaps the last two dimensions, for a type that has columns.
-    pub(crate) fn by_columns(tensor: Numbers<'t>, transposed: bool) -> Self {
-        let is_matrix = tensor.shape().len() > 1;
-        Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
-    }
-
-    /// Whether it has one dimension, beside the parts of complex numbers.
-    pub(crate) fn is_vector(&self) -> bool {
-        self.tensor.shape().len() == 1
-    }
-
-    /// The type and the shape that are printed: those of the file.
-    pub(crate) fn display(&self) -> String {
-        let mut dims = self.dims.clone();
-        let complex = usize::from(self.dtype != self.tensor.dtype());
-        let matrix = dims.len().saturating_sub(complex);
-        if let (true, Some([.., a, b])) = (self.column_major, dims.get_mut(..matrix)) {
-            std::mem::swap(a, b);
-        }
-        display(self.dtype, &dims)
-    }
-
-    /// How far the element with this number is, in row-major order over some of the dimensions.
-    pub(crate) fn offset(&self, over: Range<usize>, mut number: usize) -> usize {
-        let mut offset = 0;
-        let dims = self.dims.get(over.clone()).unwrap_or_default();
-        let strides = self.strides.get(over).unwrap_or_default();
-        for (dim, stride) in dims.iter().zip(strides).rev() {
-            let index = number.checked_rem(*dim).unwrap_or(0);
-            offset = index.saturating_mul(*stride).saturating_add(offset);
-            number = number.checked_div(*dim).unwrap_or(0);
-        }
-        offset
-    }
-}
-
-impl<'t> Entry<'t> {
-    pub(crate) fn new(
-        name: Cow<'t, str>,
-        original: Cow<'t, str>,
-        content: Content<'t>,
-        origin: Origin,
-        tie: Option<usize>,
-    ) -> Self {
-        Entry {
-            name,
-            original,
-            content,
-            origin,
-            asked: Cell::new(false),
-            is_shape_asked: Cell::new(false),
-            read: Cell::new(0),
-            reported: Cell::new(false),
-            buffered: Cell::new(false),
-            filled: false,
-            tie,
-            form: Cell::new(Form::Nested),
-        }
-    }
-
-    /// Counts numbers that were read.
-    #[inline]
-    pub(crate) fn count_read(&self, numbers: usize) {
-        self.read.set(self.read.get().saturating_add(numbers));
-    }
-
-    /// Takes some of them back.
-    pub(crate) fn count_unread(&self, numbers: usize) {
-        self.read.set(self.read.get().saturating_sub(numbers));
-    }
-
-    /// Takes it for not asked for.
-    pub(crate) fn forget(&self) {
-        self.asked.set(false);
-        self.read.set(0);
-    }
-
-    /// How many numbers of the tensor are not in the value. A tensor without numbers has one if it
-    /// was not asked for. None are if another report has the tensor.
-    pub(crate) fn unread(&self) -> usize {
-        let Some(array) = self.array().filter(|_| !self.reported.get()) else { return 0 };
-        match array.num_numbers() {
-            0 => usize::from(!self.asked.get()),
-            // A number that is read twice takes the place of none.
-            numbers => numbers.abs_diff(self.read.get()),
-        }
-    }
-
-    /// Whether some of it is in the value.
-    pub(crate) fn is_read(&self) -> bool {
-        self.asked.get() || self.read.get() > 0
-    }
-
-    pub(crate) fn array(&self) -> Option<&Array<'_>> {
-        match &self.content {
-            Content::Array(array) => Some(array),
-            Content::Text(_) => None,
-        }
-    }
 }
 
 impl<'t> Table<'t> {
@@ -432,11 +214,6 @@ fn differs(
     }
     (found.dims != expected.dims || !is_type)
         .then(|| (entry.name.to_string(), show(expected), show(found)))
-}
-
-/// How many elements without bytes may be made for so many tensors.
-pub(crate) fn most_made(tensors: usize) -> usize {
-    tensors.saturating_mul(MADE_FOR_EACH).saturating_add(MADE)
 }
 
 /// The name and those that lead to it.
