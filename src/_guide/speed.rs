@@ -51,26 +51,26 @@
 //!
 //! | | base | `serde_json` | treedef | ratio | text, kB |
 //! |---|---|---|---|---|---|
-//! | dev: five structs | 0.31 s | 0.42 s | 0.50 s | 1.2 | 836, 2,183 |
-//! | … `cargo_metadata::Metadata` | 0.18 s | 0.45 s | 0.54 s | 1.2 | 1,560, 2,974 |
+//! | dev: five structs | 0.31 s | 0.42 s | 0.50 s | 1.2 | 836, 2,083 |
+//! | … `cargo_metadata::Metadata` | 0.18 s | 0.45 s | 0.54 s | 1.2 | 1,560, 2,864 |
 //! | … `openapiv3::OpenAPI` | 1.2 s | 1.4 s | 1.9 s | 1.4 | 2,867, 4,823 |
 //! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 2.7 s | 1.0 | 4,287, 5,530 |
 //! | … sixty structs and enums | 2.9 s | 4.1 s | 4.1 s | 1.0 | 4,699, 5,546 |
-//! | release: five structs | 0.93 s | 1.75 s | 2.17 s | 1.2 | 537, 1,029 |
-//! | … `cargo_metadata::Metadata` | 3.5 s | 5.6 s | 6.5 s | 1.2 | 904, 1,427 |
+//! | release: five structs | 0.93 s | 1.75 s | 2.17 s | 1.2 | 537, 999 |
+//! | … `cargo_metadata::Metadata` | 3.5 s | 5.6 s | 6.5 s | 1.2 | 904, 1,397 |
 //! | … `openapiv3::OpenAPI` | 16 s | 20 s | 25 s | 1.3 | 1,788, 2,467 |
 //! | … a Kubernetes `Pod` | 12 s | 21 s | 24 s | 1.1 | 2,386, 2,638 |
 //! | … sixty structs and enums | 22 s | 30 s | 32 s | 1.1 | 2,442, 2,587 |
 //!
-//! The rows of the five structs and of `Metadata` are of 2026-11-24; the other three were measured
+//! The rows of the five structs and of `Metadata` are of 2026-11-25; the other three were measured
 //! before the walks were written anew, which cost the two first ones a fifth of the time in
 //! release. `OpenAPI` reads its schemas with `serde_json` itself, so with `serde_json` a part of the
 //! program is shared.
 //!
 //! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
 //! borrowed and strict add nothing to the time that can be measured, and up to 7 % to the text.
-//! `flatten_like` is the same serializer: it adds 2.6 % to the lines of LLVM IR. For `Metadata` the
-//! compiler makes 83,600 of these lines, 1.2 times as many as with `serde_json`. CI counts them. The
+//! `flatten_like` is the same serializer: it adds 2.2 % to the lines of LLVM IR. For `Metadata` the
+//! compiler makes 79,500 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
 //! remaining cost above `serde_json` is for sequences: every element type is compiled for the
 //! serializer of plain data too. An element is passed by reference, and at compile time we cannot
 //! tell whether the referenced type owns memory.
@@ -109,7 +109,9 @@
 //! handful of nodes that stay in the fastest cache.
 //!
 //! *Record into memory that is there.* A thread keeps the memory of its last recording. So what
-//! `flatten` allocates is its result, and little else.
+//! `flatten` allocates is its result, and little else. The nodes of a long sequence are made while it
+//! is walked: of a million variants in random order, the words would need nearly as much memory as
+//! the nodes.
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a
 //! register. A leaf does not change it, so a leaf is recognised by a position that is the same as

@@ -35,7 +35,7 @@ impl Tree<Leaf> {
     /// The inverse of [`with_arrays`](Self::with_arrays): each number of an array is a leaf again.
     ///
     /// A file does not say what made a leaf of several numbers. So one that
-    /// [`as_opaque`](crate::as_opaque) made is an array, too, when it was read from a file.
+    /// [`as_opaque`](fn@crate::as_opaque) made is an array, too, when it was read from a file.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Makes the nodes of a long sequence while it is walked. So its words, which are larger than the
-//! nodes of most values, are never all in memory.
+//! Makes the nodes of a long sequence while it is walked. So its words, which may need as much memory
+//! as the nodes, are never all there.
 
 use std::mem;
 
