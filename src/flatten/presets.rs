@@ -88,11 +88,10 @@ impl Flattener {
     /// Makes an `f16` or `bf16` of `half` 2.7 an `f32` leaf, instead of a newtype of its bits, which
     /// are a `u16`.
     ///
-    /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and
-    /// becomes the same bits again, those of all NaNs too, unless something computes with it. Any
-    /// other number is rounded to the nearest, ties to even; a NaN stays a NaN, and a finite number
-    /// that would become infinite is an error. In `f64` leaves they are
-    /// widened, as `f32`s are.
+    /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The conversion is lossless:
+    /// an unchanged leaf rebuilds the same 16 bits, also those of a NaN. A changed leaf is rounded to
+    /// the nearest, ties to even; a finite number that would become infinite is an error. In `f64`
+    /// leaves the floats are widened, as `f32`s are.
     ///
     /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers
     /// hold the float there, and `half` asks them for the bits.

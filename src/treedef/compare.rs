@@ -156,7 +156,7 @@ impl Site {
     }
 }
 
-/// What of two nodes must be equal, besides their kinds and variants.
+/// Which properties of two nodes are compared, besides kind and variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Heads {
     /// The names of types.

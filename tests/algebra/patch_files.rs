@@ -344,3 +344,29 @@ fn a_text_that_is_no_diff_is_refused() {
     let small = r#"{"path": "[0]", "change": "removed", "old": "[0u8; 10000000]"}"#;
     insta::assert_snapshot!(refused(&format!(r#"{{"changes": [{small}, {small}]}}"#)), @"9999984 nodes to visit, the limit is 6777232 at byte 14 (see `Limits::max_work`) at line 1 column 141");
 }
+
+/// Two patches in one file: which of two changes of a place counts, nobody knows.
+#[test]
+fn two_changes_of_one_place_are_refused() {
+    let of =
+        |text: &str| Tree::of(&serde_json::from_str::<serde_json::Value>(text).unwrap()).unwrap();
+    let old = of(r#"{"a": [1, 2], "b": 3}"#);
+    let said = |news: [&str; 2]| {
+        let changes = news.map(|new| {
+            let json = serde_json::to_value(old.diff(&of(new))).unwrap();
+            json["changes"].as_array().unwrap().clone()
+        });
+        let json = serde_json::json!({ "changes": changes.concat() });
+        let diff: Diff<Tree<Leaf>> = serde_json::from_value(json).unwrap();
+        match old.patch(&diff) {
+            Ok(patched) => patched.to_string(),
+            Err(error) => error.to_string(),
+        }
+    };
+    insta::assert_snapshot!(said([r#"{"a": [1, 5], "b": 3}"#, r#"{"a": [1, 2], "b": 7}"#]), @r#"{"a": [1u64, 5u64], "b": 7u64}"#);
+    insta::assert_snapshot!(said([r#"{"a": [1, 2], "b": 4}"#, r#"{"a": [1, 2], "b": 5}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["b"]`"#);
+    insta::assert_snapshot!(said([r#"{"a": [1, 5], "b": 3}"#, r#"{"a": 0, "b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said([r#"{"a": 0, "b": 3}"#, r#"{"a": [1, 5], "b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said([r#"{"b": 3}"#, r#"{"b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said(["0", r#"{"a": [1, 2], "b": 4}"#]), @"a change of a whole node goes with no other, and the root can only be replaced at the root");
+}

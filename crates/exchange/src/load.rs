@@ -43,7 +43,7 @@ use crate::source::Source;
 use crate::structure::STRUCTURE;
 use crate::tensor::{Dtype, Tensor, Tensors};
 
-/// A walk ends where serde misses a field. So many are begun anew, to list all of them.
+/// serde stops at the first missing field. A load begins anew up to so many times, to report all.
 const WALKS: usize = 64;
 
 /// Why a type may refuse what it would read elsewhere.

@@ -413,8 +413,9 @@ impl CodedNumber {
 /// A serializer for an element or for a value inside it. The outermost one begins at call 0, which
 /// is a constant even if it is not inlined into the loop over the elements.
 ///
-/// Without a layout it takes a lone number, and `at` says whether the format is compact. That is no
-/// serializer of its own, because every type of elements would be compiled for it, too.
+/// It has two modes, so that each type of elements is compiled for one serializer. With a layout it
+/// compares the calls. Without one it takes a lone number, and `at` says whether the format is
+/// compact.
 struct LayoutSerializer<'l, const OUTERMOST: bool> {
     layout: Option<&'l Layout>,
     at: Position,

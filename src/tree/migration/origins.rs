@@ -1,9 +1,9 @@
 //! Finds out which leaves of a rebuilt value came from which leaves of the tree: it changes leaves
 //! of the tree, rebuilds the value again, and looks which of its leaves are others then.
 //!
-//! Each item has a code, and all items whose code has a bit are changed at once. A leaf of the value
-//! spells the code of its item in the experiments that change it. So a thousand items need fourteen
-//! experiments.
+//! Each item has a code word. The experiment of a bit changes all items whose word has that bit. The
+//! experiments in which a leaf of the value changes are the bits of its item's word. So a thousand
+//! items need fourteen experiments.
 
 use std::cell::RefCell;
 use std::ops::Range;

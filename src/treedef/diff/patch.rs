@@ -227,7 +227,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                             }
                             ChangeKind::Retyped { new, .. } => plan.name = Some(new),
                             ChangeKind::Reordered { keys } => order = Some((keys, &change.path)),
-                            _ => {}
+                            // The whole was to be replaced or moved, and something in it changed.
+                            _ => return Err(refused(WHOLE, &change.path)),
                         }
                     }
                 }
@@ -317,8 +318,14 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     ) -> Result<Option<(Key, PatchedChild<'a, 'c, T>)>> {
         let Some(change) = applied.changes.first() else { return Ok(None) };
         let changed = PatchedChild::Changed(old_child.node, count, applied);
+        let is_whole = change.path.keys().len() == self.depth + 1;
         Ok(Some(match &change.kind {
-            _ if change.path.keys().len() > self.depth + 1 => (key.clone(), changed),
+            _ if !is_whole => (key.clone(), changed),
+            ChangeKind::Removed(_) | ChangeKind::Renamed { .. } | ChangeKind::Replaced { .. }
+                if applied.changes.len() > 1 =>
+            {
+                return Err(refused(WHOLE, &change.path));
+            }
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
                 return Err(refused("what was removed cannot be missing here", &change.path));
             }
@@ -402,6 +409,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
 }
 
 const MOVED: &str = "the order of the fields or keys differs";
+const WHOLE: &str =
+    "a change of a whole node goes with no other, and the root can only be replaced";
 
 /// The error for a sibling of the child that its paths name at a depth.
 #[cold]
