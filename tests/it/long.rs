@@ -75,6 +75,22 @@ fn elements_that_differ_are_what_each_is() {
     holds((0..20_000).map(rows).collect());
 }
 
+/// An element is serialized again, and inside it a sequence that is taken in rows, too.
+#[test]
+fn elements_that_are_serialized_again_are_compared_with_the_last() {
+    #[derive(Serialize)]
+    struct Slot<'a> {
+        x: f64,
+        more: Option<&'a [Option<f32>]>,
+    }
+    let inner: Vec<Option<f32>> = (0..40).map(|n| (n % 9 != 8).then_some(0.5)).collect();
+    let slot = |at: usize| Slot { x: 0.5, more: (at % 12 == 11).then_some(&inner[at % 7..]) };
+    let slots: Vec<Slot<'_>> = (0..30_000).map(slot).collect();
+    let (leaves, treedef) = expected(&slots);
+    let walked = treedef::flatten(&slots).unwrap();
+    assert!(walked.1 == treedef && walked.0 == leaves);
+}
+
 /// Leaves of maps whose keys came in another order are brought into order at the end.
 #[test]
 fn the_orders_of_maps_in_long_sequences_are_kept() {

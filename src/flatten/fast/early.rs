@@ -46,7 +46,7 @@ impl Follow {
     /// like its last element. `None` if all words are needed.
     fn settled(&self) -> Option<usize> {
         let [frame] = &self.frames[..] else { return None };
-        let needs_all = self.follows_known || self.keeps_large || self.checks_again;
+        let needs_all = self.follows_known || self.keeps_large || self.checks > 0;
         let end = frame.last.map_or(frame.start, |(first, _)| first);
         (frame.writes && !needs_all && end > self.base).then_some(end)
     }

@@ -125,7 +125,7 @@ impl Follow {
         progress: &mut Progress,
     ) -> Result<(usize, usize)> {
         if let Some(Retry { like, different }) = progress.again.take() {
-            self.checks_again = false;
+            self.checks -= 1; // it was counted
             let last = self.last_range().filter(|_| !is_leaf);
             let agrees = if last == Some(like) {
                 different.divergence == Divergence::Perhaps
@@ -153,7 +153,7 @@ impl Follow {
                 self.narrow = different.narrow.unwrap_or(self.narrow);
                 let like = self.last_range().filter(|_| !are_numbers);
                 progress.again = like.map(|like| Retry { like, different });
-                self.checks_again = progress.again.is_some();
+                self.checks += usize::from(progress.again.is_some()); // at most the sequences
             }
         }
         Ok(came)

@@ -32,8 +32,8 @@ pub(in crate::flatten) struct Follow {
     pub(super) lent: Option<(usize, usize)>,
     /// The words of a structure that is too large for the thread may be needed once more.
     pub(super) keeps_large: bool,
-    /// An element is serialized again, and compared with the one before.
-    pub(super) checks_again: bool,
+    /// In how many open sequences an element is serialized again, and compared with the one before.
+    pub(super) checks: usize,
     /// The structure of the value, if it is too large for the thread.
     pub(super) large: Option<Made>,
     /// Room for the layout of elements.

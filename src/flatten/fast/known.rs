@@ -209,7 +209,7 @@ impl Follow {
         words.shrink_to(MOST_ROOM);
         labels.truncate(0, MOST_LABELS);
         (self.base, self.ignore_statics, self.large, self.narrow) = (0, false, None, false);
-        (self.keeps_large, self.checks_again) = (false, false);
+        (self.keeps_large, self.checks) = (false, 0);
         self.frames.clear();
         if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
             let known = self.known.remove(place);
