@@ -73,11 +73,16 @@ impl Value {
         Value(Content::Tree(Box::new(tree)))
     }
 
+    /// The value as a tree with leaves of its own.
+    pub(crate) fn to_tree(&self) -> Tree<Leaf> {
+        let treedef = self.treedef().cloned().unwrap_or_else(TreeDef::leaf);
+        Tree::from_parts(treedef, self.leaves().into_owned())
+    }
+
     /// Stores an array as any other value. Keys and statics are compared leaf by leaf.
     pub(crate) fn unpack(&mut self) {
-        if let Content::Array(array) = &self.0 {
-            let (treedef, leaves) = (array.treedef.clone(), self.leaves().into_owned());
-            *self = Value::from_tree(Tree::from_parts(treedef, leaves));
+        if let Content::Array(_) = &self.0 {
+            *self = Value::from_tree(self.to_tree());
         }
     }
 

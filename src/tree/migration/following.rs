@@ -70,7 +70,7 @@ pub(super) struct Following<'a> {
     /// A leaf of the tree, and the leaf of the value that it became.
     pub(super) pairs: Vec<(usize, usize)>,
     /// Whole nodes: their indices on the two sides.
-    pub(super) whole: Vec<(usize, usize)>,
+    whole: Vec<(usize, usize)>,
     pub(super) migration: Migration,
     compared: Cell<usize>,
 }
@@ -304,14 +304,18 @@ impl<'a> Following<'a> {
         differing
     }
 
-    fn finish(mut self) -> Migration {
-        let mut found = Vec::new();
-        let whole = self.whole.iter().filter_map(|(from, to)| {
+    /// The nodes that were followed as wholes, on the two sides.
+    pub(super) fn whole_nodes(&self) -> impl Iterator<Item = (&ChangedNode<'a>, &ChangedNode<'a>)> {
+        self.whole.iter().filter_map(|(from, to)| {
             Some((self.before.nodes.get(*from)?, self.after.nodes.get(*to)?))
-        });
-        found.extend(
-            whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone())),
-        );
+        })
+    }
+
+    fn finish(mut self) -> Migration {
+        let whole = self.whole_nodes();
+        let whole =
+            whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone()));
+        let mut found: Vec<_> = whole.collect();
         self.pairs.sort_unstable();
         let mut nodes = RenamedNodes::default();
         for Way { from, to, pairs } in ways(&self.before, &self.after, &self.pairs) {

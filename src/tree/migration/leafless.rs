@@ -15,7 +15,8 @@ impl Following<'_> {
     /// far only these nodes themselves are on the two sides.
     pub(super) fn follow_leafless(&mut self, rebuild: &Rebuild<'_>) {
         let (mut missing, mut extra) = (Counted::default(), Counted::default());
-        let (whole, links) = (self.whole_paths(), self.links());
+        let whole = self.whole_nodes().map(|(from, to)| (from.path.clone(), to.path.clone()));
+        let (whole, links): (BTreeSet<_>, _) = (whole.collect(), self.links());
         for (from, to) in links.union(&whole) {
             // Of two wholes one has no leaves, so those of the other were dropped or filled.
             let is_whole = whole.contains(&(from.clone(), to.clone()));
@@ -81,16 +82,6 @@ impl Following<'_> {
             );
         }
         links
-    }
-}
-
-impl Following<'_> {
-    /// The paths of the whole nodes that were followed.
-    fn whole_paths(&self) -> BTreeSet<(Path, Path)> {
-        let nodes = self.whole.iter().filter_map(|(from, to)| {
-            Some((self.before.nodes.get(*from)?, self.after.nodes.get(*to)?))
-        });
-        nodes.map(|(from, to)| (from.path.clone(), to.path.clone())).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::error::Result;
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
-use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+use crate::model::{Leaf, LeafKind, Tree, Value};
 use crate::treedef::Edit;
 use crate::unflatten::unflatten;
 
@@ -90,10 +90,7 @@ fn without_other_opaques(tree: Tree<Leaf>, value: &Tree<Leaf>) -> Tree<Leaf> {
     let whole: HashSet<&Leaf> = value.leaves.iter().filter(is_opaque).collect();
     let edited = tree.clone().edit(|_, node, leaves| {
         let leaf = leaves.first().filter(|leaf| node.is_leaf() && !whole.contains(leaf));
-        let inside = leaf.and_then(Leaf::opaque).map(|inside| Tree {
-            treedef: inside.treedef().cloned().unwrap_or_else(TreeDef::leaf),
-            leaves: inside.leaves().into_owned(),
-        });
+        let inside = leaf.and_then(Leaf::opaque).map(Value::to_tree);
         Ok(inside.map_or(Edit::Keep, Edit::Replace))
     });
     edited.unwrap_or(tree) // there are more leaves than the limits allow

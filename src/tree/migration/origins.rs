@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::leaf::each_scalar;
-use crate::model::{Leaf, Tree, TreeDef, Value};
+use crate::model::{Leaf, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
@@ -189,12 +189,11 @@ fn disturb(leaf: &mut Leaf) -> bool {
                 Leaf::Str(text) => *text = other_text(text).into(),
                 Leaf::Bytes(bytes) => bytes.iter_mut().take(1).for_each(|byte| *byte ^= 1),
                 Leaf::Opaque(value) => {
-                    let mut leaves = value.leaves().into_owned();
-                    leaves.iter_mut().for_each(|leaf| {
+                    let mut inside = value.to_tree();
+                    inside.leaves.iter_mut().for_each(|leaf| {
                         disturb(leaf);
                     });
-                    let treedef = value.treedef().cloned().unwrap_or_else(TreeDef::leaf);
-                    *value = Value::from_tree(Tree { treedef, leaves }).into();
+                    *value = Value::from_tree(inside).into();
                 }
                 Leaf::None => {}
             }

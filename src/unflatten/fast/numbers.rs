@@ -27,7 +27,7 @@ pub(in crate::unflatten) struct FieldNumbers(usize);
 
 /// Stands for a type of keys. Says which of its variants the key at the cursor is, if serde_derive
 /// made the type.
-pub(in crate::unflatten) type KeyType<'de> = fn(&mut Cursor<'de>) -> Option<isize>;
+pub(in crate::unflatten) type KeyType<'de> = fn(&mut Cursor<'de>) -> Option<u64>;
 
 /// How many types of keys a thread remembers, each at a place that follows from its address. The
 /// first at a place stays.
@@ -114,7 +114,7 @@ fn ask<'de>(
 #[inline(never)]
 pub(in crate::unflatten) fn variant_of<'de, K: Deserialize<'de>>(
     cursor: &mut Cursor<'de>,
-) -> Option<isize> {
+) -> Option<u64> {
     if !is_made_by_derive(type_name::<K>()) {
         return None;
     }
@@ -122,7 +122,7 @@ pub(in crate::unflatten) fn variant_of<'de, K: Deserialize<'de>>(
         Ok(key) => {
             let mut number = VariantNumber(0);
             mem::discriminant(&key).hash(&mut number);
-            Some(number.0)
+            Some(number.finish())
         }
         Err(_) => None,
     }
@@ -133,17 +133,16 @@ fn is_made_by_derive(key_type: &str) -> bool {
 }
 
 /// Takes the number of a variant out of its [`Discriminant`](mem::Discriminant).
-struct VariantNumber(isize);
+/// Whatever integer it is hashed as, its bytes come here.
+struct VariantNumber(u64);
 
 impl Hasher for VariantNumber {
-    fn write_isize(&mut self, number: isize) {
-        self.0 = number;
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |number, byte| number << 8 | u64::from(*byte));
     }
 
-    fn write(&mut self, _: &[u8]) {}
-
     fn finish(&self) -> u64 {
-        0
+        self.0
     }
 }
 

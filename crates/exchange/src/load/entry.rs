@@ -33,6 +33,7 @@ pub(crate) enum Form {
 const MADE: usize = 1 << 18;
 /// How many more are made for each tensor.
 const MADE_FOR_EACH: usize = 64;
+
 /// A tensor or a text under its name in the type.
 pub(crate) struct Entry<'t> {
     pub(crate) name: Cow<'t, str>,
