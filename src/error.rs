@@ -352,6 +352,14 @@ impl Error {
         ErrorKind::Argument(message.to_string()).into()
     }
 
+    /// Two structures differ in these places. The path is that of the first.
+    #[cold]
+    pub(crate) fn structure(differences: Vec<Difference>) -> Self {
+        let first = differences.first();
+        let path = first.map(|first| first.path.clone()).unwrap_or_default();
+        Error::from(ErrorKind::Structure(differences)).at(path)
+    }
+
     /// A part of a file breaks a rule of the format.
     #[cold]
     pub(crate) fn invalid_file(part: &'static str, reason: &'static str) -> Self {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{DifferenceKind, ErrorKind, Result};
+use crate::error::{DifferenceKind, Error, ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::arrays::{ArrayRule, Collector};
-use crate::treedef::difference::{structure_differences, structure_mismatch};
+use crate::treedef::difference::structure_differences;
 use crate::treedef::limits::PrintCost;
 
 use super::rules::{Keep, Objects, Rule, Rules};
@@ -624,7 +624,7 @@ impl Flattener {
         // Only ignored statics differ, so the leaves are in the same order.
         let Some(first) = differences.first() else { return Ok(()) };
         let statics = first.kind == DifferenceKind::Static;
-        let error = structure_mismatch(differences);
+        let error = Error::structure(differences);
         Err(if statics {
             error.with_hint("statics are part of the structure; see `ignore_statics`")
         } else {

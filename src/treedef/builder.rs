@@ -271,9 +271,9 @@ impl TreeDefBuilder {
             self.parts.settle_options()?;
         }
         if open.kind == NodeKind::Map {
-            self.parts.sort_entries(&mut open.keys);
+            self.parts.sort_entries(&mut open.keys, false, true);
         }
-        self.parts.set_data(open.data());
+        self.parts.set_data(open.kind, open.data());
         self.parts.close()
     }
 

@@ -2,7 +2,8 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::TreeDef;
-use crate::treedef::difference::{expect_none, loose_differences, options_mismatch};
+use crate::treedef::difference::{expect_none, loose_differences};
+use crate::treedef::options::options_mismatch;
 use crate::treedef::pairs::expect_equal;
 
 impl TreeDef {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::leaf::float::{Half, widen};
 use crate::message::counted;
-use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Array, Leaf, Name, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{
     Heads, Labelled, Site, Step, Steps, Task, View, by_label, by_position, compare,
@@ -112,22 +112,14 @@ pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Diff
 
 /// Returns an error if there are differences.
 pub(crate) fn expect_none(differences: Vec<Difference>) -> Result<()> {
-    if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
-}
-
-/// The error for a list of differences. Its path is that of the first.
-#[cold]
-pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
-    let first = differences.first();
-    let path = first.map(|first| first.path.clone()).unwrap_or_default();
-    Error::from(ErrorKind::Structure(differences)).at(path)
+    if differences.is_empty() { Ok(()) } else { Err(Error::structure(differences)) }
 }
 
 /// The error for two nodes that differ, without comparing their children.
 #[cold]
 pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
     if let Some(kind) = Heads::EQUAL.difference(expected, found) {
-        return structure_mismatch(vec![differ(path, kind, quoted(expected), quoted(found))]);
+        return Error::structure(vec![differ(path, kind, quoted(expected), quoted(found))]);
     }
     let steps =
         Differences::of_structures().children(ComparedNode::of(expected), ComparedNode::of(found));
@@ -138,7 +130,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
         }
         Task::Compare(..) | Task::Revise(..) => None,
     };
-    structure_mismatch(steps.into_iter().filter_map(kept).collect())
+    Error::structure(steps.into_iter().filter_map(kept).collect())
 }
 
 /// The error for two nodes that differ themselves or below them.
@@ -146,22 +138,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
 pub(crate) fn subtree_mismatch(path: &Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
     let mut differences = Differences::of_structures().between(expected, found);
     differences.iter_mut().for_each(|below| below.path = path.join(&below.path));
-    structure_mismatch(differences)
-}
-
-/// The error for two treedefs with different options.
-#[cold]
-pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
-    let print = |options: Options| {
-        if options == Options::default() { "no options".to_owned() } else { format!("`{options}`") }
-    };
-    let (path, kind) = (Path::root(), DifferenceKind::Options);
-    let error = structure_mismatch(vec![differ(path, kind, print(expected), print(found))]);
-    error.with_hint(if expected.none_is_leaf == found.none_is_leaf {
-        "use one `Flattener` for both"
-    } else {
-        "one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both"
-    })
+    Error::structure(differences)
 }
 
 /// The maximum number of listed differences between structures. Small ones may have 2⁶⁰.

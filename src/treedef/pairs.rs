@@ -1,11 +1,10 @@
 //! Visits two structures in parallel, where one is a prefix of the other.
 
-use crate::error::{DifferenceKind, Result};
+use crate::error::{DifferenceKind, Error, Result};
 use crate::model::{NodeKind, TreeDef};
-use crate::treedef::difference::{
-    options_mismatch, prefix_differences, structure_differences, structure_mismatch,
-};
+use crate::treedef::difference::{prefix_differences, structure_differences};
 use crate::treedef::node_ref::{NodeRef, Overlap};
+use crate::treedef::options::options_mismatch;
 use crate::treedef::walk::{PairEvent, PairWalk};
 
 /// Whether two nodes are equal, apart from everything below them.
@@ -63,7 +62,7 @@ pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
         let place = prefix.find(&first.path).ok().filter(|_| first.kind == DifferenceKind::Node);
         place.is_some_and(|(_, node)| node.kind() == NodeKind::None)
     });
-    let error = structure_mismatch(differences).of_prefix();
+    let error = Error::structure(differences).of_prefix();
     let hint = "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`";
     Err(if is_none { error.with_hint(hint) } else { error })
 }
@@ -79,7 +78,7 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
         return Ok(());
     }
     let are_statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
-    let error = structure_mismatch(differences);
+    let error = Error::structure(differences);
     let hint = "statics are part of the structure; see `Flattener::ignore_statics`";
     Err(if are_statics { error.with_hint(hint) } else { error })
 }

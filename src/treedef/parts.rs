@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
-use crate::treedef::difference::options_mismatch;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::options::options_mismatch;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
@@ -37,7 +37,9 @@ pub(crate) struct PartsBuilder {
 struct OpenNode {
     at: usize,
     repeat: usize,
+    /// The last run of children, and the number of maps before the child that came last.
     last: Option<usize>,
+    last_map: usize,
     /// The number of maps before this node.
     first_map: usize,
 }
@@ -90,6 +92,11 @@ impl NodeRef<'_> {
 }
 
 impl PartsBuilder {
+    /// A builder for a structure with these options.
+    pub(crate) fn with_options(options: Options, limits: Limits) -> Self {
+        PartsBuilder { options: Some(options), limits, ..PartsBuilder::default() }
+    }
+
     /// A builder for a structure that is `base` with some nodes changed.
     pub(crate) fn onto(base: NodeRef<'_>, limits: Limits) -> Self {
         let (options, depends_on_options) = (Some(base.options()), base.depends_on_options());
@@ -143,7 +150,8 @@ impl PartsBuilder {
     ) {
         let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
         let at = self.encoding.open(kind, data);
-        self.open.push(OpenNode { at, repeat, last: None, first_map: self.maps });
+        let (first_map, last) = (self.maps, None);
+        self.open.push(OpenNode { at, repeat, last, last_map: first_map, first_map });
         self.maps = self.maps.saturating_add(usize::from(kind == NodeKind::Map));
     }
 
@@ -170,15 +178,26 @@ impl PartsBuilder {
         let Some(OpenNode { at, repeat, first_map, .. }) = self.complete()? else {
             return Ok(());
         };
-        if repeat > 1 {
+        self.join(at, 1, first_map)?;
+        self.repeat_last(repeat)
+    }
+
+    /// Repeats the child of the current node that came last, so that it occurs `times` times.
+    pub(crate) fn repeat_last(&mut self, times: usize) -> Result<()> {
+        let Some(OpenNode { last: Some(last), last_map, .. }) = self.open.last() else {
+            return Ok(());
+        };
+        let (last, first_map) = (*last, *last_map);
+        if times > 1 {
             let maps = self.maps.saturating_sub(first_map);
             let orders = self.orders_from(first_map);
-            if self.has_room_for_orders(orders.len(), repeat) {
-                self.copy_orders(&orders, first_map, first_map, maps, repeat);
+            if self.has_room_for_orders(orders.len(), times) {
+                self.copy_orders(&orders, first_map, first_map, maps, times);
             }
-            self.maps = first_map.saturating_add(maps.saturating_mul(repeat));
+            self.maps = first_map.saturating_add(maps.saturating_mul(times));
+            self.encoding.lengthen(last, times - 1)?;
         }
-        self.join(at, repeat)
+        Ok(())
     }
 
     /// Sets the order in which the entries of the current node came, if it is a map with sorted keys.
@@ -204,19 +223,17 @@ impl PartsBuilder {
     /// Changes the kind and node data of the current node. They must fit its children. Entries of a
     /// map are then in the order of their keys.
     pub(crate) fn relabel(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
         self.set_insertion_order(None);
-        if let Some(open) = self.open.last_mut() {
+        self.set_data(kind, data);
+    }
+
+    /// Sets the kind and node data of the current node.
+    pub(crate) fn set_data(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        if let Some(open) = self.open.last() {
             let node = &mut self.encoding.nodes[open.at]; // the index of the open node
             (node.kind, node.data) = (kind, data);
         }
-    }
-
-    /// Sets the node data of the current node.
-    pub(crate) fn set_data(&mut self, data: Option<NodeDataRef<'_, Name>>) {
-        let (Some(open), Some(data)) = (self.open.last(), data) else { return };
-        let data = self.encoding.node_data.intern(data);
-        self.encoding.nodes[open.at].data = data; // the index of the open node
     }
 
     pub(crate) fn open_static(&mut self, value: &Value, repeat: usize) {
@@ -232,14 +249,21 @@ impl PartsBuilder {
     }
 
     /// Sorts the entries of the current node, a map whose children all came, by these keys, unless
-    /// the options keep their order.
-    pub(crate) fn sort_entries(&mut self, keys: &mut [Value]) {
-        let Some(OpenNode { at, first_map, .. }) = self.open.last() else { return };
+    /// the options keep their order. Returns where each leaf of the map goes, if its leaves are in
+    /// memory and some move. `keeps_order` tells whether the order in which they came is kept.
+    pub(crate) fn sort_entries(
+        &mut self,
+        keys: &mut [Value],
+        has_leaves: bool,
+        keeps_order: bool,
+    ) -> Option<Vec<usize>> {
+        let OpenNode { at, first_map, .. } = self.open.last()?;
         if self.options.is_some_and(|options| options.insertion) {
-            return;
+            return None;
         }
         let (at, map) = (*at, *first_map);
-        if let Some(sorted) = self.encoding.sort_entries(at, keys, false) {
+        let sorted = self.encoding.sort_entries(at, keys, has_leaves)?;
+        if keeps_order {
             let mut below = self.orders_from(map.saturating_add(1));
             for order in &mut below {
                 // They are inside this map. If they are too many, closing it is an error.
@@ -250,6 +274,7 @@ impl PartsBuilder {
             self.insertions.push(Insertion { map, order: sorted.order });
             self.insertions.append(&mut below);
         }
+        has_leaves.then_some(sorted.leaves)
     }
 
     /// Closes the current node, removes it from the builder and returns it.
@@ -319,21 +344,19 @@ impl PartsBuilder {
     }
 
     pub(crate) fn insert_fragment(&mut self, fragment: &Fragment, repeat: usize) -> Result<()> {
-        if self.has_room_for_orders(fragment.insertions.len(), repeat) {
-            let maps = fragment.nodes.first().map_or(0, |root| root.maps);
-            self.copy_orders(&fragment.insertions, 0, self.maps, maps, repeat);
-        }
-        self.insert_nodes(&fragment.nodes, repeat)
+        self.copy_orders(&fragment.insertions, 0, self.maps, 0, 1);
+        self.insert_nodes(&fragment.nodes, 1)?;
+        self.repeat_last(repeat)
     }
 
     fn insert_nodes(&mut self, nodes: &[Node], repeat: usize) -> Result<()> {
         self.expect_room(nodes.len())?;
-        let at = self.encoding.nodes.len();
+        let (at, first_map) = (self.encoding.nodes.len(), self.maps);
         self.encoding.nodes.extend_from_slice(nodes);
         let root = &mut self.encoding.nodes[at]; // a subtree has at least one node
         root.repeat = 1;
         self.maps = self.maps.saturating_add(root.maps.saturating_mul(repeat));
-        self.join(at, repeat)
+        self.join(at, repeat, first_map)
     }
 
     /// Takes out the insertion orders from a map on.
@@ -366,13 +389,13 @@ impl PartsBuilder {
 
     /// Returns the structure. Its root must be closed.
     pub(crate) fn finish(self) -> Result<TreeDef> {
-        self.end().within_limits()
+        self.finish_unchecked().within_limits()
     }
 
     /// Returns a part of a structure, or an atom, without checking the limits. Raises `max_depth`
     /// to the depth of the part.
     pub(crate) fn finish_part(self) -> TreeDef {
-        let mut part = self.end();
+        let mut part = self.finish_unchecked();
         part.limits.max_depth = part.limits.max_depth.max(part.root().levels());
         part
     }
@@ -382,13 +405,16 @@ impl PartsBuilder {
         self.encoding.finish(Options::default(), Vec::new(), limits)
     }
 
-    fn end(mut self) -> TreeDef {
+    /// Returns the structure, without checking the limits.
+    pub(crate) fn finish_unchecked(mut self) -> TreeDef {
         self.encoding.finish(self.options.unwrap_or_default(), self.insertions, self.limits)
     }
 
-    fn join(&mut self, at: usize, repeat: usize) -> Result<()> {
+    /// Adds a complete child to the current node. `first_map` is the number of maps before it.
+    fn join(&mut self, at: usize, repeat: usize, first_map: usize) -> Result<()> {
         if let Some(parent) = self.open.last_mut() {
             parent.last = Some(self.encoding.join(parent.last, at, repeat)?);
+            parent.last_map = first_map;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Content, Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef, Value};
-use crate::treedef::difference::{structure_mismatch, tree_differences};
+use crate::treedef::difference::tree_differences;
 use crate::treedef::value::scalar_root;
 
 use super::cursor::{Cursor, NodeDeserializer};
@@ -112,8 +112,8 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     let differences = tree_differences(&given, &Tree { treedef, leaves }, widened);
     match what_serde_did(&differences) {
         _ if differences.is_empty() => Ok(value),
-        Some(did) => Err(structure_mismatch(differences).with_hint(did)),
-        None => Err(structure_mismatch(differences)),
+        Some(did) => Err(Error::structure(differences).with_hint(did)),
+        None => Err(Error::structure(differences)),
     }
 }
 

@@ -108,11 +108,7 @@ impl EncodingBuilder {
         match last {
             Some(last) if self.same(last, child) => {
                 self.nodes.truncate(child);
-                let run = &mut self.nodes[last].repeat;
-                let Some(sum) = run.checked_add(repeat) else {
-                    return Err(ErrorKind::TooLarge.into());
-                };
-                *run = sum;
+                self.lengthen(last, repeat)?;
                 Ok(last)
             }
             _ => {
@@ -120,6 +116,13 @@ impl EncodingBuilder {
                 Ok(child)
             }
         }
+    }
+
+    /// Adds `more` children to the run at `at`.
+    pub(crate) fn lengthen(&mut self, at: usize, more: usize) -> Result<()> {
+        let run = &mut self.nodes[at].repeat;
+        *run = run.checked_add(more).ok_or(ErrorKind::TooLarge)?;
+        Ok(())
     }
 
     pub(crate) fn subtree(&self, at: usize) -> &[Node] {

@@ -1,31 +1,28 @@
 //! Parses text into structures. Only keys and statics recurse, and their nesting is bounded.
 
-use std::mem;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::limited;
 use crate::model::{
-    Insertion, Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree,
-    TreeDef, Value,
+    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::positions::permute;
-use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
+use crate::treedef::encoding::{LabelsRef, NodeDataRef};
+use crate::treedef::parts::PartsBuilder;
 
 use super::lex::Lexer;
 use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
+const NAMELESS: &Name = &Name::Borrowed("");
+
 struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
-    builder: EncodingBuilder,
+    builder: PartsBuilder,
     /// Empty for a treedef: its leaves have no data, and there may be 2⁶⁰.
     leaves: Vec<TextLeaf>,
-    /// The number of maps so far, with runs expanded, and their insertion orders.
-    maps: usize,
-    insertions: Vec<Insertion>,
     syntax: Syntax,
-    options: Options,
     limits: Limits,
     /// The number of keys and statics around the parsed node, and of containers around those.
     nesting: usize,
@@ -34,16 +31,14 @@ struct Parser<'l, 't> {
 
 /// A node whose closing delimiter has not been read.
 struct OpenBracket {
-    at: usize,
     bracket: Bracket,
     name: Name,
     variant: Option<Name>,
     fields: Vec<Name>,
     keys: Vec<Value>,
-    start: Start,
+    /// The number of leaves before this node.
+    first_leaf: usize,
     children: usize,
-    /// The last run of children.
-    last: Option<usize>,
     /// Whether a comma or a count followed a child. If so, this is a tuple and not a newtype.
     listed: bool,
 }
@@ -60,19 +55,11 @@ enum Bracket {
     Braces,
 }
 
-/// A complete node.
+/// A complete node, which is in the builder.
 #[derive(Clone, Copy)]
 struct Complete {
-    node: usize,
-    start: Start,
-}
-
-/// The number of leaves, maps and insertion orders before a node.
-#[derive(Clone, Copy)]
-struct Start {
-    leaves: usize,
-    maps: usize,
-    orders: usize,
+    /// The number of leaves before it.
+    first_leaf: usize,
 }
 
 impl Parser<'_, '_> {
@@ -104,7 +91,7 @@ impl Parser<'_, '_> {
 
     /// Reads the beginning of a node: a whole atom, or everything before the first child.
     fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
-        let (depth, start) = (open.len(), self.start());
+        let (depth, first_leaf) = (open.len(), self.leaves.len());
         if self.lexer.eat("[") {
             return self.open(open, Bracket::Seq, Name::default(), None);
         }
@@ -122,20 +109,23 @@ impl Parser<'_, '_> {
                 self.leaves.push(leaf);
             }
             if self.syntax.arrays {
-                return self.array(start, depth).map(Some);
+                self.array(first_leaf, depth)?;
+            } else {
+                self.atom(NodeKind::Leaf, None)?;
             }
-            return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
+            return Ok(Some(Complete { first_leaf }));
         }
         if self.syntax.opaque && self.lexer.peek_word() == "opaque" {
             self.lexer.word();
             let value = self.value(depth)?;
             self.leaves.push(TextLeaf::Literal(Leaf::Opaque(Arc::new(value))));
-            return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
+            self.atom(NodeKind::Leaf, None)?;
+            return Ok(Some(Complete { first_leaf }));
         }
         match self.lexer.peek_word() {
             "None" => {
                 self.lexer.word();
-                Ok(Some(self.atom(NodeKind::None, NodeData::NONE)))
+                self.atom(NodeKind::None, None).map(Some)
             }
             "Some" => {
                 self.lexer.word();
@@ -145,9 +135,9 @@ impl Parser<'_, '_> {
             "static" if self.syntax.statics => {
                 self.lexer.word();
                 let value = self.value(depth)?;
-                let name = Name::default();
-                let data = self.data(&name, &name, LabelsRef::Static(&value));
-                Ok(Some(self.atom(NodeKind::Static, data)))
+                self.builder.open_static(&value, 1);
+                self.builder.close()?;
+                Ok(Some(Complete { first_leaf }))
             }
             "static" | "true" | "false" | "inf" | "nan" => self.lexer.fail(self.syntax.expected),
             _ => match self.lexer.peek() {
@@ -164,22 +154,19 @@ impl Parser<'_, '_> {
         name: Name,
         variant: Option<Name>,
     ) -> Result<Option<Complete>> {
-        let start = self.start();
-        self.maps = self.maps.saturating_add(usize::from(bracket == Bracket::Map));
-        // The kind is set when the node is closed.
-        let at = self.builder.open(NodeKind::Tuple, NodeData::NONE);
-        open.push(OpenBracket {
-            at,
+        let node = OpenBracket {
             bracket,
             name,
             variant,
             fields: Vec::new(),
             keys: Vec::new(),
-            start,
+            first_leaf: self.leaves.len(),
             children: 0,
-            last: None,
             listed: false,
-        });
+        };
+        // What follows the name of a type is only known when it ends.
+        self.builder.open_new(node.kind(), None, 1);
+        open.push(node);
         self.limits.expect_depth(self.depth_above + open.len())?;
         Ok(None)
     }
@@ -187,15 +174,13 @@ impl Parser<'_, '_> {
     /// The rest of `()` or `(,)`.
     fn empty(&mut self) -> Result<Option<Complete>> {
         if self.lexer.eat(")") {
-            return Ok(Some(self.atom(NodeKind::Unit, NodeData::NONE)));
+            return self.atom(NodeKind::Unit, None).map(Some);
         }
         if !self.lexer.eat(",") {
             return Ok(None);
         }
         self.lexer.expect(")", "`)`, for an empty tuple")?;
-        let empty = self.atom(NodeKind::Tuple, NodeData::NONE);
-        self.builder.close(empty.node, NodeData::NONE)?;
-        Ok(Some(empty))
+        self.atom(NodeKind::Tuple, None).map(Some)
     }
 
     /// A node that begins with the name of its type.
@@ -209,8 +194,9 @@ impl Parser<'_, '_> {
             return self.open(open, Bracket::Braces, name, variant);
         }
         let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
-        let data = self.data(&name, &variant.unwrap_or_default(), LabelsRef::None);
-        Ok(Some(self.atom(kind, data)))
+        let variant = variant.as_ref().unwrap_or(NAMELESS);
+        let data = NodeDataRef { name: &name, variant, labels: LabelsRef::None };
+        self.atom(kind, Some(data)).map(Some)
     }
 
     /// Reads the label before a child: a field name or a map key.
@@ -235,18 +221,16 @@ impl Parser<'_, '_> {
     }
 
     /// Reads the dimensions after the kind of a leaf, if there are any, and adds the array.
-    fn array(&mut self, start: Start, depth: usize) -> Result<Complete> {
+    fn array(&mut self, first_leaf: usize, depth: usize) -> Result<()> {
         let dims = self.dims(depth)?;
-        let containers: Vec<usize> =
-            dims.iter().map(|(kind, _)| self.builder.open(*kind, NodeData::NONE)).collect();
-        let mut node = self.builder.open(NodeKind::Leaf, NodeData::NONE);
-        for ((_, size), container) in dims.into_iter().zip(containers).rev() {
-            self.repeat_leaves(start.leaves, size)?;
-            self.builder.join(None, node, size)?;
-            self.builder.close(container, NodeData::NONE)?;
-            node = container;
+        dims.iter().for_each(|(kind, _)| self.builder.open_new(*kind, None, 1));
+        self.atom(NodeKind::Leaf, None)?;
+        for (_, size) in dims.into_iter().rev() {
+            self.repeat_leaves(first_leaf, size)?;
+            self.builder.repeat_last(size)?;
+            self.builder.close()?;
         }
-        Ok(Complete { node, start })
+        Ok(())
     }
 
     /// The containers of an array and their sizes, from the outside in: `[3, 4](2)`, or `[]`.
@@ -276,16 +260,11 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn data(&mut self, name: &Name, variant: &Name, labels: LabelsRef<'_, Name>) -> usize {
-        self.builder.node_data.intern(NodeDataRef { name, variant, labels })
-    }
-
-    fn atom(&mut self, kind: NodeKind, data: usize) -> Complete {
-        Complete { node: self.builder.open(kind, data), start: self.start() }
-    }
-
-    fn start(&self) -> Start {
-        Start { leaves: self.leaves.len(), maps: self.maps, orders: self.insertions.len() }
+    /// A node without children and without leaves in memory.
+    fn atom(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> Result<Complete> {
+        self.builder.open_new(kind, data, 1);
+        self.builder.close()?;
+        Ok(Complete { first_leaf: self.leaves.len() })
     }
 
     /// Reads `; count` if it is next, and adds the child to its parent.
@@ -299,13 +278,12 @@ impl Parser<'_, '_> {
             }
             if !(self.syntax.hides_lengths && self.lexer.eat("_")) {
                 count = self.lexer.count()?;
-                self.repeat_leaves(child.start.leaves, count)?;
-                self.repeat_orders(child.start, count);
+                self.repeat_leaves(child.first_leaf, count)?;
+                self.builder.repeat_last(count)?;
             }
             parent.listed = true;
         }
         parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
-        parent.last = Some(self.builder.join(parent.last, child.node, count)?);
         Ok(())
     }
 
@@ -321,68 +299,31 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Repeats the insertion orders of a child, so that they occur `count` times. As elsewhere, too
-    /// many copies are in the order of their keys.
-    fn repeat_orders(&mut self, first: Start, count: usize) {
-        let maps = self.maps - first.maps;
-        let orders = self.insertions.get(first.orders..).unwrap_or_default().to_vec();
-        let all = orders.len().saturating_mul(count - 1).saturating_add(self.insertions.len());
-        if !orders.is_empty() && self.limits.expect_nodes(all).is_ok() {
-            for copy in 1..count {
-                let to = first.maps.saturating_add(maps.saturating_mul(copy));
-                self.insertions.extend(orders.iter().map(|order| order.moved(first.maps, to)));
-            }
-        }
-        self.maps = first.maps.saturating_add(maps.saturating_mul(count));
-    }
-
-    /// Remembers the order in which the entries of a map came, and where the maps in it are now.
-    fn remember(&mut self, map: Start, sorted: Sorted) {
-        for below in self.insertions.get_mut(map.orders..).unwrap_or_default() {
-            // It is inside the map, so it comes later.
-            below.map = map.maps + 1 + sorted.moved(below.map - map.maps - 1);
-        }
-        self.insertions.push(Insertion { map: map.maps, order: sorted.order });
-    }
-
     /// Completes a node. Its closing delimiter was read.
     fn close(&mut self, mut node: OpenBracket) -> Result<Complete> {
-        let (at, kind) = (node.at, node.kind());
-        self.builder.nodes[at].kind = kind;
-        // Checks that the totals used by sorting do not overflow.
-        self.builder.close(at, NodeData::NONE)?;
-        if kind == NodeKind::Map
-            && !self.options.insertion
-            && let has_leaves = self.leaves.len() > node.start.leaves
-            && let Some(mut sorted) = self.builder.sort_entries(at, &mut node.keys, has_leaves)
-        {
-            let moved = mem::take(&mut sorted.leaves);
-            let leaves = self.leaves.get_mut(node.start.leaves..).unwrap_or_default();
-            if leaves.len() == moved.len() {
+        let OpenBracket { first_leaf, .. } = node;
+        if node.bracket == Bracket::Map {
+            let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
+            // Elsewhere the order in the text is not remembered: it does not belong to a value.
+            let keeps_order = self.syntax.keeps_order;
+            let has_leaves = !leaves.is_empty();
+            let moved = self.builder.sort_entries(&mut node.keys, has_leaves, keeps_order);
+            if let Some(moved) = moved.filter(|moved| moved.len() == leaves.len()) {
                 permute(moved, |a, b| leaves.swap(a, b));
             }
-            // Elsewhere the order in the text is not remembered: it does not belong to a value.
-            if self.syntax.keeps_order {
-                self.remember(node.start, sorted);
-            }
         }
+        let kind = node.kind();
         let labels = match kind {
             NodeKind::Map => LabelsRef::Keys(&node.keys),
             NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&node.fields),
             _ => LabelsRef::None,
         };
-        let data = if kind.is_named() || kind == NodeKind::Map {
-            self.data(&node.name, &node.variant.unwrap_or_default(), labels)
-        } else {
-            NodeData::NONE
-        };
-        self.builder.name(at, data);
-        Ok(Complete { node: at, start: node.start })
-    }
-
-    fn finish(mut self, limits: Limits) -> Tree<TextLeaf> {
-        let treedef = self.builder.finish(self.options, self.insertions, limits);
-        Tree { treedef, leaves: self.leaves }
+        let (name, variant) = (&node.name, node.variant.as_ref().unwrap_or(NAMELESS));
+        let data = NodeDataRef { name, variant, labels };
+        let has_data = kind.is_named() || kind == NodeKind::Map;
+        self.builder.set_data(kind, has_data.then_some(data));
+        self.builder.close()?;
+        Ok(Complete { first_leaf })
     }
 }
 
@@ -446,18 +387,15 @@ pub(super) fn parse(
 ) -> Result<Tree<TextLeaf>> {
     let mut parser = Parser {
         lexer,
-        builder: EncodingBuilder::default(),
+        builder: PartsBuilder::with_options(options, limits),
         leaves: Vec::new(),
-        maps: 0,
-        insertions: Vec::new(),
         syntax,
-        options,
         limits,
         nesting,
         depth_above,
     };
     parser.parse()?;
-    Ok(parser.finish(limits))
+    Ok(Tree { treedef: parser.builder.finish_unchecked(), leaves: parser.leaves })
 }
 
 fn parse_tree(text: &str, limits: Limits, syntax: Syntax) -> Result<Tree<TextLeaf>> {

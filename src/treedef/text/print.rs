@@ -438,19 +438,6 @@ pub(super) fn write_options(out: &mut dyn Write, options: Options) -> fmt::Resul
     if options == Options::default() { Ok(()) } else { write!(out, "{options} ") }
 }
 
-/// `#[insertion]`, or nothing.
-impl fmt::Display for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [
-            (self.insertion, "insertion"),
-            (self.none_is_leaf, "none_is_leaf"),
-            (self.compact, "compact"),
-        ];
-        let set: Vec<_> = names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-        if set.is_empty() { Ok(()) } else { write!(f, "#[{}]", set.join(", ")) }
-    }
-}
-
 /// The pretty form: `{:#}`, or `{:#120}` for lines of 120 columns.
 fn pretty_form(f: &fmt::Formatter<'_>) -> Option<Pretty> {
     f.alternate().then(|| Pretty { indent: 0, width: f.width().unwrap_or(WIDTH) })
