@@ -355,8 +355,7 @@ impl WordReader {
     }
 
     pub(super) fn open_static(&mut self, value: &Value) {
-        let labels = LabelsRef::Static(value);
-        let data = self.builder.node_data.intern(NodeDataRef { name: &"", variant: &"", labels });
+        let data = self.builder.node_data.intern(NodeDataRef::of_static(value));
         self.builder.open(NodeKind::Static, data);
     }
 

@@ -155,8 +155,7 @@ impl TreeDefBuilder {
             if head.kind.depends_on_options() {
                 self.parts.settle_options()?;
             }
-            self.parts.open_new(head.kind, open.data(), times);
-            return self.parts.close();
+            return self.parts.atom(head.kind, open.data(), times);
         }
         self.parts.open_new(head.kind, None, times);
         self.open.push(open);
@@ -235,8 +234,7 @@ impl TreeDefBuilder {
     /// See [above](Self).
     pub fn static_value(&mut self, value: &Value, times: usize) -> Result<()> {
         self.child(times)?;
-        self.parts.open_static(value, times);
-        self.parts.close()
+        self.parts.atom(NodeKind::Static, Some(NodeDataRef::of_static(value)), times)
     }
 
     /// Adds a whole structure, `times` times one after the other.

@@ -1,32 +1,31 @@
 //! Constructors for structures, without a value.
 
 use crate::error::Result;
-use crate::model::{NodeHead, NodeKind, TreeDef, Value};
+use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
 
 use super::builder::TreeDefBuilder;
+use super::encoding::NodeDataRef;
 use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// `*`
     pub fn leaf() -> Self {
-        atom(NodeKind::Leaf)
+        atom(NodeKind::Leaf, None)
     }
 
     /// `None`
     pub fn none() -> Self {
-        atom(NodeKind::None)
+        atom(NodeKind::None, None)
     }
 
     /// `()`
     pub fn unit() -> Self {
-        atom(NodeKind::Unit)
+        atom(NodeKind::Unit, None)
     }
 
     /// `static 1.5`
     pub fn static_value(value: Value) -> Self {
-        let mut builder = PartsBuilder::default();
-        builder.open_static(&value, 1);
-        builder.finish_part()
+        atom(NodeKind::Static, Some(NodeDataRef::of_static(&value)))
     }
 
     /// `[*, *]`
@@ -126,9 +125,9 @@ impl TreeDef {
     }
 }
 
-fn atom(kind: NodeKind) -> TreeDef {
+fn atom(kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> TreeDef {
     let mut builder = PartsBuilder::default();
-    builder.open_new(kind, None, 1);
+    builder.open_new(kind, data, 1);
     builder.finish_part()
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
-use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::options::options_mismatch;
@@ -236,11 +236,16 @@ impl PartsBuilder {
         }
     }
 
-    pub(crate) fn open_static(&mut self, value: &Value, repeat: usize) {
-        let nameless = &Name::Borrowed("");
-        let labels = LabelsRef::Static(value);
-        let data = NodeDataRef { name: nameless, variant: nameless, labels };
-        self.open_new(NodeKind::Static, Some(data), repeat);
+    /// Adds a node that cannot have children, `times` times one after the other.
+    pub(crate) fn atom(
+        &mut self,
+        kind: NodeKind,
+        data: Option<NodeDataRef<'_, Name>>,
+        times: usize,
+    ) -> Result<()> {
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        let at = self.encoding.open(kind, data);
+        self.join(at, times, self.maps)
     }
 
     /// A node was made whose kind depends on the options. So those of the parts that came stay.

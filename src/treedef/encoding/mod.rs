@@ -4,4 +4,4 @@ mod node_data;
 mod builder;
 
 pub(crate) use builder::{EncodingBuilder, Sorted};
-pub(crate) use node_data::{LabelsRef, NodeDataRef};
+pub(crate) use node_data::{LabelsRef, NAMELESS, NodeDataRef};

@@ -8,6 +8,8 @@ use crate::model::{Labels, Name, Node, NodeData, Value};
 use crate::positions::permute;
 use crate::treedef::node_ref::is_name;
 
+pub(crate) const NAMELESS: &Name = &Name::Borrowed("");
+
 /// Distinct node data, numbered in the order in which it was added.
 #[derive(Default)]
 pub(crate) struct NodeDataTable {
@@ -35,6 +37,13 @@ pub(crate) enum LabelsRef<'a, N> {
     Fields(&'a [N]),
     Keys(&'a [Value]),
     Static(&'a Value),
+}
+
+impl<'a> NodeDataRef<'a, Name> {
+    /// The node data of a static.
+    pub(crate) fn of_static(value: &'a Value) -> Self {
+        NodeDataRef { name: NAMELESS, variant: NAMELESS, labels: LabelsRef::Static(value) }
+    }
 }
 
 impl NodeDataTable {

@@ -9,13 +9,11 @@ use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::positions::permute;
-use crate::treedef::encoding::{LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{LabelsRef, NAMELESS, NodeDataRef};
 use crate::treedef::parts::PartsBuilder;
 
 use super::lex::Lexer;
 use super::syntax::{Syntax, TextLeaf, kinds, literals};
-
-const NAMELESS: &Name = &Name::Borrowed("");
 
 struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
@@ -135,9 +133,7 @@ impl Parser<'_, '_> {
             "static" if self.syntax.statics => {
                 self.lexer.word();
                 let value = self.value(depth)?;
-                self.builder.open_static(&value, 1);
-                self.builder.close()?;
-                Ok(Some(Complete { first_leaf }))
+                self.atom(NodeKind::Static, Some(NodeDataRef::of_static(&value))).map(Some)
             }
             "static" | "true" | "false" | "inf" | "nan" => self.lexer.fail(self.syntax.expected),
             _ => match self.lexer.peek() {
@@ -180,7 +176,9 @@ impl Parser<'_, '_> {
             return Ok(None);
         }
         self.lexer.expect(")", "`)`, for an empty tuple")?;
-        self.atom(NodeKind::Tuple, None).map(Some)
+        self.builder.open_new(NodeKind::Tuple, None, 1);
+        self.builder.close()?;
+        Ok(Some(Complete { first_leaf: self.leaves.len() }))
     }
 
     /// A node that begins with the name of its type.
@@ -262,8 +260,7 @@ impl Parser<'_, '_> {
 
     /// A node without children and without leaves in memory.
     fn atom(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> Result<Complete> {
-        self.builder.open_new(kind, data, 1);
-        self.builder.close()?;
+        self.builder.atom(kind, data, 1)?;
         Ok(Complete { first_leaf: self.leaves.len() })
     }
 
