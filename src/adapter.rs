@@ -280,19 +280,3 @@ where
         input.map_err(|error| error.with_hint("these leaves do not fit the input"))
     }
 }
-
-/// A [`FlatFn`] of any function, to be stored in a struct.
-///
-/// ```
-/// use treedef::{BoxFlatFn, FlatFn};
-///
-/// struct Objective {
-///     loss: BoxFlatFn<f64, (f64, f64), f64>,
-/// }
-///
-/// let loss = FlatFn::new(Box::new(|(x, y)| x * y) as Box<_>, &(0.0, 0.0))?;
-/// let mut objective = Objective { loss };
-/// assert_eq!(objective.loss.call_scalar(&[2.0, 3.0])?, 6.0);
-/// # Ok::<(), treedef::Error>(())
-/// ```
-pub type BoxFlatFn<L, A, B> = FlatFn<L, A, B, Box<dyn FnMut(A) -> B + Send>>;

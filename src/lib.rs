@@ -28,7 +28,7 @@ pub mod _guide;
 mod readme {}
 
 pub use crate::{
-    adapter::{BoxFlatFn, Fallible, FlatFn},
+    adapter::{Fallible, FlatFn},
     argument::{ToPath, ToPattern},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,

@@ -28,8 +28,8 @@ pub enum Key {
 /// If a node has two equal fields or keys, which needs a `Serialize` written by hand, the path
 /// leads to the first.
 ///
-/// A path prints and parses back without ambiguity. [`to_jax_string`](Path::to_jax_string) and
-/// [`to_joined_string`](Path::to_joined_string) print it for other tools.
+/// A path prints and parses back without ambiguity. [`to_joined_string`](Path::to_joined_string)
+/// prints it for other tools.
 ///
 /// ```
 /// use treedef::{Key, Path};
@@ -37,7 +37,6 @@ pub enum Key {
 /// let path: Path = r#".layers[1]["w"]?"#.parse()?;
 /// assert_eq!(path.keys()[1], Key::Index(1));
 /// assert_eq!(path.to_string(), r#".layers[1]["w"]?"#);
-/// assert_eq!(path.to_jax_string(), ".layers[1]['w']");
 /// assert_eq!(path.to_joined_string("/"), "layers/1/w");
 /// # Ok::<(), treedef::Error>(())
 /// ```

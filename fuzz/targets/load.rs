@@ -84,9 +84,6 @@ fn use_treedef(treedef: &TreeDef) {
     }
     text(format_args!("{treedef:#}"));
     text(format_args!("{treedef:?}"));
-    if treedef.num_nodes() <= LEAVES {
-        let _ = treedef.to_jax_string();
-    }
 
     let has_twins = has_twins(treedef.root());
     for (index, path) in treedef.leaf_paths().take(100).enumerate() {

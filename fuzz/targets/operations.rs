@@ -183,8 +183,7 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
             is_structure(TreeDef::map(keys.into_iter().zip([x.clone(), y.clone(), x.clone()])));
         }
         18 => is_structure(TreeDef::seq_of(x, count(tape))),
-        19 => drop(checked(x.to_jax_string())),
-        20 => {
+        19 | 20 => {
             let printed = text(format_args!("{x}")).unwrap_or_default();
             is_structure(TreeDef::parse_with(&printed, limits(tape)));
             for pretty in [format_args!("{x:#}"), format_args!("{x:#9}")].map(text).iter().flatten()

@@ -8,7 +8,7 @@ use crate::flatten::{flatten, flatten_as, structure};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Tree, TreeDef};
 use crate::treedef::limits::in_memory;
-use crate::unflatten::{unflatten, unflatten_strict};
+use crate::unflatten::unflatten;
 
 /// # Make
 impl Tree<Leaf> {
@@ -178,28 +178,5 @@ impl<L: LeafType> Tree<L> {
     /// ```
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
         unflatten(&self.treedef, self.leaves)
-    }
-
-    /// Rebuilds the typed value with [`unflatten_strict`]: what the type ignores, fills by default or
-    /// converts is an error.
-    ///
-    /// # Errors
-    ///
-    /// As [`unflatten_strict`].
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// #[derive(Debug, serde::Serialize, serde::Deserialize)]
-    /// struct Config { #[serde(default)] retries: u64 }
-    ///
-    /// let tree = Tree::of(&std::collections::BTreeMap::from([("retrys", 3u64)]))?;
-    /// assert_eq!(tree.clone().into_typed::<Config>()?.retries, 0);
-    /// let error = tree.into_typed_strict::<Config>().unwrap_err();
-    /// assert!(error.to_string().contains("retrys"), "{error}");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn into_typed_strict<T: DeserializeOwned + Serialize>(self) -> Result<T> {
-        unflatten_strict(&self.treedef, self.leaves)
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use crate::argument::ToPath;
 use crate::error::Result;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree};
-use crate::treedef::persist::{TreeReader, load_tree, read_tree, save, write_tree};
+use crate::treedef::persist::{load_tree, read_tree, save, write_tree};
 
 impl<L: LeafType> Tree<L> {
     /// The tree as the bytes of a file: structure, leaves, and the insertion orders of maps.
@@ -145,27 +144,5 @@ impl Tree<Leaf> {
     /// ```
     pub fn load_as<L: LeafType>(path: impl AsRef<Path>, limits: Limits) -> Result<Tree<L>> {
         load_tree(path.as_ref(), limits)
-    }
-
-    /// Reads the subtree at a path from a file that [`save`](Self::save) wrote, within
-    /// [`Limits::default`], and not the rest of the leaves. [`TreeReader`] reads several.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the path leads nowhere; when the structure or the bytes of the subtree
-    /// are damaged; for the other reasons of [`load`](Self::load).
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let file = std::env::temp_dir().join(format!("part-{}.tree", std::process::id()));
-    /// Tree::of(&(vec![0.5; 100_000], ("adam", 3u8)))?.save(&file)?;
-    /// let (name, step) = Tree::load_at(&file, ".1")?.into_typed::<(String, u8)>()?;
-    /// assert_eq!((name.as_str(), step), ("adam", 3));
-    /// # std::fs::remove_file(file).unwrap();
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn load_at(file: impl AsRef<Path>, path: impl ToPath) -> Result<Self> {
-        TreeReader::open(file, Limits::default())?.subtree(path)
     }
 }

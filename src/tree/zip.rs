@@ -1,6 +1,6 @@
 //! Combines two trees leaf by leaf.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Tree;
 use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
 
@@ -102,43 +102,13 @@ impl<L> Tree<L> {
         full: Tree<M>,
         mut f: impl FnMut(&L, M) -> N,
     ) -> Result<Tree<N>> {
-        self.try_zip_prefix(full, |leaf, other| Ok::<_, Error>(f(leaf, other)))
-    }
-
-    /// As [`zip_prefix`](Self::zip_prefix), with a function that may fail.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `f`, with the path of the leaf in `full`; otherwise as
-    /// [`zip_prefix`](Self::zip_prefix).
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let full = Tree::new("([*, *], *)".parse()?, vec![1, 2, 3])?;
-    /// let limits = Tree::new("(*, *)".parse()?, vec![1, 9])?;
-    /// let error = limits.try_zip_prefix(full, |limit, leaf| match leaf {
-    ///     leaf if leaf > *limit => Err("too large"),
-    ///     leaf => Ok(leaf),
-    /// });
-    /// assert_eq!(error.unwrap_err().to_string(), "too large at `.0[1]`");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn try_zip_prefix<M, N, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
-        &self,
-        full: Tree<M>,
-        mut f: impl FnMut(&L, M) -> Result<N, E>,
-    ) -> Result<Tree<N>> {
         expect_prefix(&self.treedef, &full.treedef)?;
         let mut leaves = Vec::with_capacity(full.leaves.len());
         let mut below = full.leaves.into_iter();
         let steps = leaf_steps(self.treedef.root(), full.treedef.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {
-            for other in below.by_ref().take(subtree.num_leaves()) {
-                let said =
-                    |error| full.treedef.error_at_leaf(leaves.len(), Error::of_function(error));
-                leaves.push(f(leaf, other).map_err(said)?);
-            }
+            let of_leaf = below.by_ref().take(subtree.num_leaves());
+            leaves.extend(of_leaf.map(|other| f(leaf, other)));
         }
         Ok(Tree::from_parts(full.treedef, leaves))
     }

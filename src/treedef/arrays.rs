@@ -121,7 +121,7 @@ pub(crate) fn collect_arrays(
                 }
                 None => builder.open(node, 1)?,
             },
-            Event::Leave(_) => builder.close()?,
+            Event::Leave => builder.close()?,
         }
     }
     let mut collected = builder.finish()?;

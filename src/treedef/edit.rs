@@ -56,7 +56,7 @@ impl TreeDef {
                     Edit::Replace(other) => walk.put(&other)?,
                     Edit::Remove => walk.remove()?,
                 },
-                Event::Leave(_) => walk.leave()?,
+                Event::Leave => walk.leave()?,
             }
         }
         walk.finish()
@@ -84,7 +84,7 @@ impl TreeDef {
         while let Some(met) = walk.step() {
             match met {
                 Event::Enter { .. } => walk.enter()?,
-                Event::Leave(_) => {
+                Event::Leave => {
                     let made = walk.leave_apart()?;
                     match f(&made)? {
                         Edit::Keep => walk.put(&made)?,
@@ -172,7 +172,7 @@ impl<'a> EditWalk<'a> {
                 self.walk.lead(&mut self.path);
                 (self.here, self.is_before) = ((node, repeat), true);
             }
-            Event::Leave(_) => {
+            Event::Leave => {
                 self.is_before = false;
                 self.path.0.truncate(self.open.len().saturating_sub(1));
             }

@@ -167,7 +167,7 @@ impl PartsBuilder {
             match event {
                 Event::Enter { node, repeat } if replace(self, node, repeat)? => walk.skip(),
                 Event::Enter { node, repeat } => self.open(node, repeat)?,
-                Event::Leave(_) => self.close()?,
+                Event::Leave => self.close()?,
             }
         }
         Ok(())

@@ -35,7 +35,7 @@ pub(crate) enum Event<'a> {
         node: NodeRef<'a>,
         repeat: usize,
     },
-    Leave(NodeRef<'a>),
+    Leave,
 }
 
 /// A node that was entered and not left.
@@ -69,7 +69,7 @@ impl<'a> Walk<'a> {
         };
         match child {
             Some((child, repeat)) => Some(self.enter(child, repeat)),
-            None => self.open.pop().map(|open| Event::Leave(open.node)),
+            None => self.open.pop().map(|_| Event::Leave),
         }
     }
 

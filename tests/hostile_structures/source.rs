@@ -74,7 +74,6 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("TreeReader::subtree", "as `TreeReader::open`"),
     ("TreeReader::subtree_as", "as `TreeReader::open`"),
     ("TreeReader::subtrees", "lazy; each is as `TreeReader::subtree`"),
-    ("Tree::load_at", "as `TreeReader::open`"),
     ("Array::as_slice", "lends what is there"),
     ("Array::dtype", "gives what is there"),
     ("Array::is_column_major", "gives what is there"),

@@ -5,7 +5,7 @@ use treedef::{ErrorKind, Limits, Tree, TreeDef};
 
 use crate::crafted::{Tables, Values};
 use crate::layout::{NONE, TRAILER, kind, lengths, load, long, put, repair};
-use crate::smoke::{MIB, all_of_treedef, within_bounds};
+use crate::smoke::{all_of_treedef, within_bounds};
 use crate::specimens::files;
 
 #[test]
@@ -268,15 +268,6 @@ fn one_long_name_for_several_fields() {
     let bytes = labelled(900, 1_000);
     let treedef = within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
     assert_eq!(treedef.root().fields().len(), 900);
-}
-
-/// The text of JAX has neither runs nor a limit on names.
-#[test]
-fn a_long_name_in_a_run() {
-    let text = format!("[{}; 100000]", "n".repeat(1_000));
-    let treedef: TreeDef = text.parse().unwrap();
-    let peak = allocation_counter::measure(|| drop(treedef.to_jax_string())).bytes_max;
-    assert!(peak < 16 * MIB, "{peak} bytes for a text of {}", text.len());
 }
 
 #[test]

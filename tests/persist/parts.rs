@@ -180,7 +180,7 @@ fn a_part_of_ten_gigabytes() {
         }
         let structure = start.len() + TRAILER + checksums.len() + kinds.len();
         assert!(read.get() <= structure + 6 * CHUNK, "{} bytes", read.get());
-        assert_eq!(Tree::load_at(&name, ".2").unwrap(), Tree::of(&"adam").unwrap());
+        assert_eq!(reader.subtree(".2").unwrap(), Tree::of(&"adam").unwrap());
     });
     assert!(memory.bytes_max < 8 << 20, "{} bytes", memory.bytes_max);
 }
@@ -200,7 +200,10 @@ fn damage_is_seen_where_it_is_read() {
 #[test]
 fn what_is_said_of_parts_that_are_not_there() {
     let (folder, path) = saved("a");
-    let load = |at: &str| said(&folder, Tree::load_at(&path, at).unwrap_err());
+    let load = |at: &str| {
+        let mut reader = TreeReader::open(&path, Limits::default()).unwrap();
+        said(&folder, reader.subtree(at).unwrap_err())
+    };
     assert_snapshot!(load("[8]"), @"`FOLDER/a`: no child `[8]` in `[*; 8]` at the root");
     assert_snapshot!(load("[8"), @"expected `]`, found the end at byte 2");
     let parts = |pattern: &str| {

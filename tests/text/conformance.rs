@@ -10,14 +10,6 @@ fn there_are_300_vectors() {
 }
 
 #[test]
-fn structures_print_as_in_jax() {
-    for vector in vectors() {
-        let tree = Tree::of(&Vector(&vector["value"])).unwrap();
-        assert_eq!(tree.treedef().to_jax_string().unwrap(), vector["jax"].as_str().unwrap());
-    }
-}
-
-#[test]
 fn leaves_and_counts_are_those_of_jax() {
     for vector in vectors() {
         let tree = Tree::of(&Vector(&vector["value"])).unwrap();
@@ -34,11 +26,9 @@ fn leaves_and_counts_are_those_of_jax() {
 }
 
 #[test]
-fn paths_render_as_in_jax() {
+fn joined_paths_are_those_of_jax() {
     for vector in vectors() {
         let treedef = treedef::structure(&Vector(&vector["value"])).unwrap();
-        let rendered: Vec<_> = treedef.leaf_paths().map(|path| path.to_jax_string()).collect();
-        assert_eq!(rendered, texts(&vector["keystr"]));
         let joined: Vec<_> = treedef.leaf_paths().map(|path| path.to_joined_string("/")).collect();
         assert_eq!(joined, texts(&vector["simple_keystr"]));
     }
@@ -71,9 +61,6 @@ fn none_is_a_leaf_when_told_so() {
         let flattener = Flattener::new().none_is_leaf(true);
         let (leaves, treedef) = flattener.flatten(&Vector(&vector["value"])).unwrap();
         assert_eq!(leaves.len(), vector["leaves"].as_array().unwrap().len() + nones);
-        assert_eq!(
-            treedef.to_jax_string().unwrap(),
-            vector["jax"].as_str().unwrap().replace("None", "*")
-        );
+        assert_eq!(treedef.num_leaves(), leaves.len());
     }
 }

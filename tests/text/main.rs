@@ -1,4 +1,4 @@
-//! Texts of treedefs, values, paths and patterns, and those that JAX prints.
+//! Texts of treedefs, values, paths and patterns.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
@@ -7,6 +7,6 @@ mod forms;
 mod pretty;
 mod bounds;
 mod conformance;
-mod python;
+mod joined;
 
 use treedef_testing::vectors;

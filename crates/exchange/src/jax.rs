@@ -1,4 +1,4 @@
-//! JAX's treedefs: the protocol buffer of `PyTreeDef.serialize_using_proto`, the flatbuffer of
+//! JAX's treedefs: their text, the protocol buffer of `PyTreeDef.serialize_using_proto`, the flatbuffer of
 //! `jax.export`, and the directory that `jax.experimental.array_serialization` opens.
 //!
 //! JAX flattens dicts in the order of their keys, and has only strings for keys in its files.
@@ -6,6 +6,7 @@
 
 mod flatbuffer;
 mod proto;
+mod text;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +21,8 @@ use crate::json::Json;
 use crate::lower::{Lowered, Lowering, Statics};
 use crate::pytree::{PyKey, PyTree};
 use crate::raise::{Raised, raise};
+
+pub use text::{keystrs, text};
 
 /// The structure as `serialize_using_proto` writes it, byte for byte.
 ///

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::pytree::{MAX_BYTES, MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree, sort};
+use crate::pytree::{Form, MAX_BYTES, MAX_DEPTH, MAX_KEY_DEPTH, Printed, PyKey, PyTree, sort};
 
 /// What becomes of the nodes that Python does not have.
 ///
@@ -177,13 +177,11 @@ struct Walk<'l> {
 }
 
 impl Walk<'_> {
-    /// What the node becomes, or nothing for a static.
+    /// What the node becomes, or nothing for a static. It stands in `depth` containers; a node around
+    /// one value counts as one.
     fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {
         use NodeKind as Is;
-        if depth > MAX_DEPTH {
-            let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(self.fail(ErrorKind::Limit(what)));
-        }
+        self.expect_depth(depth + levels(node.kind()))?;
         let Lowering {
             structs, tuple_structs, newtypes, options, variants, units, statics, ..
         } = *self.lowering;
@@ -230,6 +228,14 @@ impl Walk<'_> {
         }))
     }
 
+    fn expect_depth(&self, depth: usize) -> Result<()> {
+        if depth <= MAX_DEPTH {
+            Ok(())
+        } else {
+            Err(self.fail(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels"))))
+        }
+    }
+
     fn children(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Vec<PyTree>> {
         let mut children = Vec::with_capacity(node.num_children());
         for (position, child) in node.children().enumerate() {
@@ -255,6 +261,7 @@ impl Walk<'_> {
             if let Some(what) = (self.refuse)(&key) {
                 return Err(self.fail(ErrorKind::Key(what)));
             }
+            self.expect_depth(depth + levels(node.kind()) + key.depth())?;
             if !seen.insert(key.identity()) {
                 let what = format!("two keys of the dict are {key} to Python");
                 return Err(self.fail(ErrorKind::Key(what)));
@@ -290,13 +297,23 @@ impl Walk<'_> {
         depth: usize,
     ) -> Result<Option<PyTree>> {
         self.path.push(node.key(position).unwrap_or(Key::Position(position)));
-        let child = self.node(child, depth + 1);
+        let child = self.node(child, depth + levels(node.kind()));
         self.path.pop();
         child
     }
 
     fn fail(&self, kind: ErrorKind) -> Error {
         Error::from(kind).at_path(self.path.clone())
+    }
+}
+
+/// How many containers a node becomes, one in the other: a variant is a dict around the tuple or
+/// dict of its fields.
+fn levels(kind: NodeKind) -> usize {
+    match kind {
+        NodeKind::Leaf | NodeKind::None | NodeKind::Static => 0,
+        NodeKind::UnitVariant | NodeKind::TupleVariant | NodeKind::StructVariant => 2,
+        _ => 1,
     }
 }
 
@@ -312,6 +329,15 @@ pub(crate) fn path_bytes(path: &Path) -> usize {
 }
 
 /// The key that a value is there: a scalar, or a tuple of such.
+/// A key in the form of Python's `str`. A value that Python does not have prints as in a treedef.
+pub(crate) fn key_text(key: &Value) -> String {
+    match py_key(key.root(), &key.leaves(), 0) {
+        Some(PyKey::Str(text)) => text,
+        Some(key) => Printed(&key, Form::Repr).to_string(),
+        None => key.to_string(),
+    }
+}
+
 fn py_key(node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> Option<PyKey> {
     if depth > MAX_KEY_DEPTH {
         return None;

@@ -3,6 +3,7 @@
 use treedef::{Children, Key, NodeKind, NodeRef, Path, Pattern, TreeDef};
 
 use crate::error::Result;
+use crate::lower::key_text;
 
 /// A pattern that names what is stacked.
 #[derive(Clone, Debug)]
@@ -149,6 +150,7 @@ pub(crate) fn push_parts(kind: NodeKind, key: &Key, parts: &mut Vec<String>) {
             parts.extend([variant.to_string(), position.to_string()]);
         }
         Key::VariantField(variant, field) => parts.extend([variant.to_string(), field.to_string()]),
+        Key::Entry(key) => parts.push(key_text(key)),
         // Without a separator, nothing is escaped.
         key => parts.push(Path::from(vec![key.clone()]).to_joined_string("")),
     }

@@ -16,7 +16,6 @@
 mod number;
 
 use std::collections::HashSet;
-use std::fmt::{self, Write};
 
 use treedef::TreeDef;
 
@@ -84,42 +83,6 @@ pub fn from_literal(text: &str) -> Result<Raised> {
     let tree = parser.whole()?;
     parser.end()?;
     raise(&tree)
-}
-
-/// As Python prints it, with the index of each leaf.
-impl fmt::Display for PyTree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PyTree::Leaf(index) => write!(f, "{index}"),
-            PyTree::None => f.write_str("None"),
-            PyTree::Tuple(children) => {
-                write_items(f, '(', children)?;
-                f.write_str(if children.len() == 1 { ",)" } else { ")" })
-            }
-            PyTree::List(children) => {
-                write_items(f, '[', children)?;
-                f.write_char(']')
-            }
-            PyTree::Dict(entries) => {
-                f.write_char('{')?;
-                for (index, (key, child)) in entries.iter().enumerate() {
-                    f.write_str(if index > 0 { ", " } else { "" })?;
-                    write!(f, "{key}: {child}")?;
-                }
-                f.write_char('}')
-            }
-            PyTree::Custom { inside, .. } => inside.fmt(f),
-        }
-    }
-}
-
-fn write_items(f: &mut fmt::Formatter<'_>, open: char, children: &[PyTree]) -> fmt::Result {
-    f.write_char(open)?;
-    for (index, child) in children.iter().enumerate() {
-        f.write_str(if index > 0 { ", " } else { "" })?;
-        write!(f, "{child}")?;
-    }
-    Ok(())
 }
 
 /// What reads a literal.
@@ -190,14 +153,14 @@ impl<'t> Parser<'t> {
     /// The literal, which is a tuple if there is a comma.
     fn whole(&mut self) -> Result<PyTree> {
         let start = self.at;
-        let first = self.node(0)?;
+        let first = self.node()?;
         if !self.eat(",") {
             return Ok(first);
         }
         (self.at, self.leaves) = (start, 0);
         let (mut items, mut comma) = (Vec::new(), true);
         while comma && !self.peek().is_none_or(is_end_of_line) {
-            items.push(self.node(1)?);
+            items.push(self.node()?);
             comma = self.eat(",");
             self.skip_space();
         }
@@ -231,23 +194,29 @@ impl<'t> Parser<'t> {
         malformed(self.at, format!("expected {what}, found {found}"))
     }
 
-    fn node(&mut self, depth: usize) -> Result<PyTree> {
-        if depth > MAX_DEPTH {
+    /// Passes over a bracket that opens, if it comes next.
+    fn open(&mut self, bracket: &str) -> Result<bool> {
+        let opens = self.eat(bracket);
+        if opens && self.open > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at - bracket.len()));
         }
-        if self.eat("[") {
-            return Ok(PyTree::List(self.items("]", depth)?.0));
+        Ok(opens)
+    }
+
+    fn node(&mut self) -> Result<PyTree> {
+        if self.open("[")? {
+            return Ok(PyTree::List(self.items("]")?.0));
         }
-        if self.eat("(") {
-            let (mut items, comma) = self.items(")", depth)?;
+        if self.open("(")? {
+            let (mut items, comma) = self.items(")")?;
             return Ok(match (items.len(), comma) {
                 (1, false) => items.pop().unwrap_or(PyTree::None), // there is one
                 _ => PyTree::Tuple(items),
             });
         }
-        if self.eat("{") {
-            return self.dict_or_set(depth);
+        if self.open("{")? {
+            return self.dict_or_set();
         }
         self.skip_space();
         if self.word() == "set" {
@@ -269,25 +238,25 @@ impl<'t> Parser<'t> {
     }
 
     /// Items up to `close`, and whether a comma follows the last.
-    fn items(&mut self, close: &str, depth: usize) -> Result<(Vec<PyTree>, bool)> {
+    fn items(&mut self, close: &str) -> Result<(Vec<PyTree>, bool)> {
         let (mut items, mut comma) = (Vec::new(), false);
         while !self.eat(close) {
             if !items.is_empty() && !comma {
                 return Err(self.expected(&format!("`,` or `{close}`")));
             }
-            items.push(self.node(depth + 1)?);
+            items.push(self.node()?);
             comma = self.eat(",");
         }
         Ok((items, comma))
     }
 
     /// A set is a leaf to all libraries.
-    fn dict_or_set(&mut self, depth: usize) -> Result<PyTree> {
+    fn dict_or_set(&mut self) -> Result<PyTree> {
         let (start, open) = (self.at, self.open);
         let is_set = self.hashable(0).is_ok() && (self.eat(",") || self.eat("}"));
         (self.at, self.open) = (start, open);
         if !is_set {
-            return self.dict(depth).map(PyTree::Dict);
+            return self.dict().map(PyTree::Dict);
         }
         let mut comma = true;
         while !self.eat("}") {
@@ -300,7 +269,7 @@ impl<'t> Parser<'t> {
         Ok(self.leaf())
     }
 
-    fn dict(&mut self, depth: usize) -> Result<Vec<(PyKey, PyTree)>> {
+    fn dict(&mut self) -> Result<Vec<(PyKey, PyTree)>> {
         let (mut entries, mut comma) = (Vec::new(), true);
         let mut seen = HashSet::new();
         while !self.eat("}") {
@@ -316,7 +285,7 @@ impl<'t> Parser<'t> {
             if !self.eat(":") {
                 return Err(self.expected("`:`"));
             }
-            entries.push((key, self.node(depth + 1)?));
+            entries.push((key, self.node()?));
             comma = self.eat(",");
         }
         Ok(entries)
@@ -340,7 +309,7 @@ impl<'t> Parser<'t> {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
-        if !self.eat("(") {
+        if !self.open("(")? {
             return self.scalar();
         }
         let (mut keys, mut comma) = (Vec::new(), false);

@@ -176,6 +176,14 @@ impl PyKey {
         self.compare(other).unwrap_or_else(|| class(self).cmp(&class(other)))
     }
 
+    /// How deep its tuples stand in each other.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            PyKey::Tuple(keys) => 1 + keys.iter().map(PyKey::depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     /// The bytes of its texts.
     pub(crate) fn num_bytes(&self) -> usize {
         match self {
@@ -197,68 +205,154 @@ pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
     })
 }
 
-/// Python's `repr`.
+/// How a tree or a key is printed.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Form {
+    /// What `ast.literal_eval` reads in any encoding, with the index of each leaf.
+    Literal,
+    /// Python's `repr`, with `*` for each leaf.
+    Repr,
+}
+
+/// A tree or a key in one of the forms.
+pub(crate) struct Printed<'a, T>(pub(crate) &'a T, pub(crate) Form);
+
 impl fmt::Display for PyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PyKey::None => f.write_str("None"),
-            PyKey::Bool(value) => f.write_str(if *value { "True" } else { "False" }),
-            PyKey::Int(value) => write!(f, "{value}"),
-            PyKey::Large(value) => write!(f, "{value}"),
-            PyKey::Float(value) => write_float(f, *value),
-            PyKey::Other => f.write_str("..."),
-            PyKey::Str(text) => write_str(f, text),
-            PyKey::Bytes(bytes) => write_bytes(f, bytes),
-            PyKey::Tuple(keys) => {
-                f.write_str("(")?;
-                for (index, key) in keys.iter().enumerate() {
-                    f.write_str(if index > 0 { ", " } else { "" })?;
-                    key.fmt(f)?;
-                }
-                f.write_str(if keys.len() == 1 { ",)" } else { ")" })
+        Printed(self, Form::Literal).fmt(f)
+    }
+}
+
+impl fmt::Display for PyTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printed(self, Form::Literal).fmt(f)
+    }
+}
+
+impl fmt::Display for Printed<'_, PyTree> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Printed(tree, form) = *self;
+        match tree {
+            PyTree::Leaf(_) if form == Form::Repr => f.write_str("*"),
+            PyTree::Leaf(index) => write!(f, "{index}"),
+            PyTree::None => f.write_str("None"),
+            PyTree::Tuple(children) => write_tuple(f, children, form),
+            PyTree::List(children) => {
+                f.write_char('[')?;
+                write_items(f, children.iter().map(|child| Printed(child, form)))?;
+                f.write_char(']')
             }
+            PyTree::Dict(entries) => {
+                f.write_char('{')?;
+                write_items(f, entries.iter().map(|entry| Printed(entry, form)))?;
+                f.write_char('}')
+            }
+            PyTree::Custom { inside, .. } => Printed(&**inside, form).fmt(f),
         }
     }
 }
 
-/// A literal that Python reads as the same float.
-fn write_float(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
-    match value {
-        _ if value == f64::INFINITY => f.write_str("1e999"),
-        _ if value == f64::NEG_INFINITY => f.write_str("-1e999"),
-        _ => write!(f, "{value:?}"),
+impl fmt::Display for Printed<'_, (PyKey, PyTree)> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Printed((key, child), form) = *self;
+        write!(f, "{}: {}", Printed(key, form), Printed(child, form))
     }
 }
 
-fn write_str(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+impl fmt::Display for Printed<'_, PyKey> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Printed(key, form) = *self;
+        match key {
+            PyKey::None => f.write_str("None"),
+            PyKey::Bool(value) => f.write_str(if *value { "True" } else { "False" }),
+            PyKey::Int(value) => write!(f, "{value}"),
+            PyKey::Large(value) => write!(f, "{value}"),
+            PyKey::Float(value) => write_float(f, *value, form),
+            PyKey::Other => f.write_str("..."),
+            PyKey::Str(text) => {
+                write_quoted(f, text.chars(), |char| form == Form::Repr && is_printable(char))
+            }
+            PyKey::Bytes(bytes) => {
+                f.write_char('b')?;
+                write_quoted(f, bytes.iter().copied().map(char::from), |_| false)
+            }
+            PyKey::Tuple(keys) => write_tuple(f, keys, form),
+        }
+    }
+}
+
+fn write_tuple<'a, T>(f: &mut fmt::Formatter<'_>, items: &'a [T], form: Form) -> fmt::Result
+where
+    Printed<'a, T>: fmt::Display,
+{
+    f.write_char('(')?;
+    write_items(f, items.iter().map(|item| Printed(item, form)))?;
+    f.write_str(if items.len() == 1 { ",)" } else { ")" })
+}
+
+fn write_items(
+    f: &mut fmt::Formatter<'_>,
+    items: impl Iterator<Item = impl fmt::Display>,
+) -> fmt::Result {
+    for (index, item) in items.enumerate() {
+        f.write_str(if index > 0 { ", " } else { "" })?;
+        item.fmt(f)?;
+    }
+    Ok(())
+}
+
+/// Python uses an exponent below 1e-4 and from 1e16 on, with a sign and at least two digits. It
+/// reads `1e999` as infinity, and `inf` as a name.
+fn write_float(f: &mut fmt::Formatter<'_>, value: f64, form: Form) -> fmt::Result {
+    let magnitude = value.abs();
+    let sign = if value < 0.0 { "-" } else { "" };
+    if value.is_nan() {
+        f.write_str("nan")
+    } else if value.is_infinite() {
+        write!(f, "{sign}{}", if form == Form::Repr { "inf" } else { "1e999" })
+    } else if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        if value.fract() == 0.0 { write!(f, "{value:.1}") } else { write!(f, "{value}") }
+    } else {
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) =
+            exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        write!(f, "{mantissa}e{sign}{digits:0>2}")
+    }
+}
+
+/// Writes a string or bytes in single quotes, unless there are single but no double quotes.
+fn write_quoted(
+    f: &mut fmt::Formatter<'_>,
+    chars: impl Iterator<Item = char> + Clone,
+    is_printable: impl Fn(char) -> bool,
+) -> fmt::Result {
+    let has = |quote| chars.clone().any(|char| char == quote);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     f.write_char(quote)?;
-    for char in text.chars() {
+    for char in chars.clone() {
         match char {
-            '\\' => f.write_str("\\\\")?,
             '\n' => f.write_str("\\n")?,
             '\r' => f.write_str("\\r")?,
             '\t' => f.write_str("\\t")?,
+            '\\' => f.write_str("\\\\")?,
             _ if char == quote => write!(f, "\\{char}")?,
             ' '..='~' => f.write_char(char)?,
-            _ if (char as u32) < 0x100 => write!(f, "\\x{:02x}", char as u32)?,
-            _ if (char as u32) < 0x1_0000 => write!(f, "\\u{:04x}", char as u32)?,
-            _ => write!(f, "\\U{:08x}", char as u32)?,
+            '\u{80}'.. if is_printable(char) => f.write_char(char)?,
+            _ => match u32::from(char) {
+                code @ ..=0xff => write!(f, "\\x{code:02x}")?,
+                code @ ..=0xffff => write!(f, "\\u{code:04x}")?,
+                code => write!(f, "\\U{code:08x}")?,
+            },
         }
     }
     f.write_char(quote)
 }
 
-fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    f.write_str("b'")?;
-    for &byte in bytes {
-        match byte {
-            b'\'' | b'\\' => write!(f, "\\{}", char::from(byte))?,
-            b' '..=b'~' => f.write_char(char::from(byte))?,
-            _ => write!(f, "\\x{byte:02x}")?,
-        }
-    }
-    f.write_char('\'')
+/// Like `str.isprintable`: no control, format, private or unassigned character, only plain spaces.
+fn is_printable(char: char) -> bool {
+    // After another character, `escape_debug` escapes exactly these characters and quotes.
+    format!("a{char}").escape_debug().count() == 2
 }
 
 impl PyTree {

@@ -118,7 +118,7 @@ fn keys_that_python_does_not_tell_apart_are_refused() {
     );
     refused(
         python::literal(&def("{1152921504606846976i64: *, 1.152921504606847e18: *}")),
-        "two keys of the dict are 1.152921504606847e18 to Python at the root",
+        "two keys of the dict are 1.152921504606847e+18 to Python at the root",
     );
     assert!(python::literal(&def("{1152921504606847000i64: *, 1.152921504606847e18: *}")).is_ok());
     assert_eq!(python::literal(&def("{\"b\": *, \"a\": *}")).unwrap().data, "{'a': 0, 'b': 1}");
@@ -147,7 +147,7 @@ fn limits_hold() {
     assert!(python::literal_with(&def("[*; 2]"), &lowering).is_ok());
     assert!(python::literal_with(&def("[*; 3]"), &lowering).is_err());
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    refused(python::from_literal(&deep), "nested deeper than 200 levels at byte 201");
+    refused(python::from_literal(&deep), "nested deeper than 200 levels at byte 200");
     assert!(matches!(torch::from_treespec(&deep).unwrap_err().kind(), ErrorKind::Limit(_)));
     let nested = |count: usize| {
         let text = format!("{}*{}", "[".repeat(count), "]".repeat(count));
@@ -160,6 +160,22 @@ fn limits_hold() {
         assert_eq!(python::from_literal(&literal.data).unwrap().treedef, nested(count));
     }
     assert!(python::literal(&nested(201)).is_err());
+    // Python refuses 201 brackets, and a variant has two.
+    let levels = |count: usize| {
+        python::from_literal(&format!("{}0{}", "[".repeat(count), "]".repeat(count)))
+    };
+    assert!(levels(200).is_ok());
+    refused(levels(201), "nested deeper than 200 levels at byte 200");
+    let variants =
+        |count: usize| def(&format!("{}*{}", "E::A(*, ".repeat(count), ")".repeat(count)));
+    assert_eq!(python::literal(&variants(100)).unwrap().data.matches('(').count(), 100);
+    assert!(python::literal(&variants(101)).is_err());
+    let key = |count: usize| {
+        let around = format!("{}{{((1,),): *}}{}", "[".repeat(count), "]".repeat(count));
+        TreeDef::parse_with(&around, Limits::default().max_depth(300)).unwrap()
+    };
+    assert!(python::literal(&key(197)).is_ok());
+    assert!(python::literal(&key(198)).is_err());
     // One long string that stands at many places.
     let long = "x".repeat(1 << 20);
     let many = def(&format!("[{{\"{long}\": *}}; 1000]"));

@@ -34,7 +34,7 @@
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |
-//! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
+//! | `keystr(path)` | `path.to_string()` | our own format, which parses back; JAX's: `jax::keystrs` of `treedef-exchange` |
 //! | `keystr(path, simple=True, separator='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
 //! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
@@ -94,7 +94,7 @@
 //! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: [`NodeRef::is_leaf`] |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
-//! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | our own format is `Display`, which parses back |
+//! | `str(d)` | `d.to_string()` | our own format, which parses back; JAX's: `jax::text` of `treedef-exchange` |
 //! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | for all kinds and keys; not the format of JAX |
 //! | `deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
 //! | `pickle.dumps(d)` | `serde_json::to_string(&treedef)?` | a treedef is `Serialize` in any format |
@@ -126,10 +126,7 @@
 //!
 //! let tree = Tree::new(treedef.clone(), leaves)?.try_map(f64::try_from)?;
 //! let paths: Vec<Path> = tree.iter().map(|(path, _)| path).collect();
-//! assert_eq!(
-//!     (paths[1].to_string(), paths[1].to_jax_string()),
-//!     ("[0].w[1]".into(), "[0].w[1]".into())
-//! );
+//! assert_eq!(paths[1].to_string(), "[0].w[1]");
 //! assert_eq!(
 //!     (paths[1].to_joined_string("/"), tree.leaves().iter().sum::<f64>()),
 //!     ("0/w/1".into(), 3.0)
@@ -163,7 +160,7 @@
 //! let nones = Flattener::new().none_is_leaf(true);
 //! assert_eq!(nones.flatten(&model)?.0[2], Leaf::None);
 //! let pairs = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
-//! assert_eq!(pairs.structure(&vec![(1, 2)])?.to_jax_string()?, "PyTreeDef([*])");
+//! assert_eq!(pairs.structure(&vec![(1, 2)])?.to_string(), "[*]");
 //! let error = structure(&[(1, 2)])?.check_equal(&structure(&[(1, [2])])?).unwrap_err();
 //! assert_eq!(error.differences()[0].path, ".0.1".parse()?);
 //! # Ok::<(), treedef::Error>(())

@@ -22,7 +22,7 @@
 //! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | on the result of [`Tree::into_buffers`] |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
-//! | `keystr(kp)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
+//! | `keystr(kp)` | `path.to_string()` | our own format, which parses back |
 //! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
 //! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | returns an error instead of `None`; the list is its [`Tree::leaves`] |
@@ -96,7 +96,7 @@
 //! );
 //!
 //! let path = treedef.leaf_path(1)?;
-//! assert_eq!(path.to_jax_string(), "['enc'].w[1]");
+//! assert_eq!(path.to_string(), r#"["enc"].w[1]"#);
 //! let tree = Tree::new(treedef, leaves)?;
 //! assert_eq!(tree.get(&path)?, &Leaf::F64(2.0));
 //! assert_eq!(tree.subtree(r#"["dec"]"#)?.leaves().len(), 2);

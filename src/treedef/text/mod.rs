@@ -49,7 +49,6 @@ mod syntax;
 mod parse;
 #[cfg(feature = "diff")]
 mod exact;
-mod jax;
 mod path;
 mod pattern;
 mod serde;

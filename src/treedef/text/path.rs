@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::message::limited;
-use crate::model::Limits;
+use crate::model::{Leaf, Limits, Value};
 use crate::path::{Key, Path};
 
-use super::jax::{python_repr, python_str};
 use super::lex::Lexer;
 use super::literal::{Suffix, write_name};
 use super::parse::{parse_all, parse_value};
@@ -154,36 +153,11 @@ impl FromStr for Path {
 }
 
 impl Path {
-    /// The text that `jax.tree_util.keystr` prints for this path, for example `['a'][0].x`.
-    ///
-    /// Keys print as in Python. Python has no `Some` and no newtypes: `Some` is left out, and a
-    /// newtype prints as `[0]`.
-    ///
-    /// ```
-    /// use treedef::Path;
-    ///
-    /// assert_eq!(r#"["it's"][3i32].1.x"#.parse::<Path>()?.to_jax_string(), r#"["it's"][3][1].x"#);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "keystr")]
-    pub fn to_jax_string(&self) -> String {
-        self.keys()
-            .iter()
-            .map(|key| match key {
-                Key::Field(name) | Key::VariantField(_, name) => format!(".{name}"),
-                Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
-                    format!("[{index}]")
-                }
-                Key::Entry(key) => format!("[{}]", python_repr(key)),
-                Key::Some => String::new(),
-            })
-            .collect()
-    }
-
     /// The bare keys, joined by a separator: `a/0/x`.
     ///
-    /// Inside a key, backslashes and the first character of the separator get a backslash in front.
-    /// `Some` is left out. The text cannot be parsed back: `0` may be an index or a string.
+    /// Keys that are texts or integers are bare, others print as in the path. Inside a key,
+    /// backslashes and the first character of the separator get a backslash in front. `Some` is left
+    /// out. The text cannot be parsed back: `0` may be an index or a string.
     ///
     /// ```
     /// use treedef::Path;
@@ -203,9 +177,23 @@ impl Path {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
                 Some(index.to_string())
             }
-            Key::Entry(key) => Some(python_str(key)),
+            Key::Entry(key) => Some(bare(key)),
             Key::Some => None,
         });
         keys.map(escape).collect::<Vec<_>>().join(separator)
+    }
+}
+
+/// A text without quotes, an integer without its type.
+fn bare(key: &Value) -> String {
+    match key.as_leaf() {
+        Some(Leaf::Str(text)) => text.to_string(),
+        Some(Leaf::Char(char)) => char.to_string(),
+        Some(leaf) => match (leaf.as_i128(), leaf.as_u128()) {
+            (Some(integer), _) => integer.to_string(),
+            (None, Some(integer)) => integer.to_string(),
+            (None, None) => key.to_string(),
+        },
+        None => key.to_string(),
     }
 }

@@ -21,10 +21,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |a, b| Ok::<_, Infallible>(a + b)));
         cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |_, _| Err::<(), _>("refused")));
     }),
-    ("Tree::try_zip_prefix", |cases| {
-        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_prefix(b, |a, b| Ok::<_, Infallible>(a + b)));
-        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_prefix(b, |_, _| Err::<(), _>("refused")));
-    }),
     ("Tree::broadcast_to", |cases| {
         cases.trees_and_structures(&(), |tree, full| tree.broadcast_to(full));
         cases.trees_and_structures(&1.5, |tree, full| tree.broadcast_to(full));

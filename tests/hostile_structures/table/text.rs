@@ -19,7 +19,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.texts(|text| TreeDef::parse_with(text, Limits::default()));
         cases.texts(|text| TreeDef::parse_with(text, Limits::default().max_work(0).max_depth(0)));
     }),
-    ("TreeDef::to_jax_string", |cases| cases.structures(TreeDef::to_jax_string)),
     ("TreeDef::without_lengths", |cases| {
         cases.structures(|treedef| Ok(treedef.without_lengths()?.to_string()));
         cases.structures(|treedef| Ok(format!("{:#}", treedef.without_lengths()?)));

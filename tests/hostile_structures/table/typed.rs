@@ -206,14 +206,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_typed::<Vec<()>>());
         cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_typed::<IgnoredAny>());
     }),
-    ("Tree::into_typed_strict", |cases| {
-        cases.trees(&1.5, |tree| tree.into_typed_strict::<serde_json::Value>());
-        cases.trees(&1.5, |tree| tree.into_typed_strict::<Vec<()>>());
-        cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_typed_strict::<Vec<()>>());
-        cases.values(|value| {
-            Tree::leaf(Leaf::from(value.clone())).into_typed_strict::<serde_json::Value>()
-        });
-    }),
     ("Tree::migrate", |cases| {
         cases.trees(&1.5, |tree| tree.migrate::<Columns>());
         cases.trees(&1.5, |tree| tree.migrate::<Vec<()>>());

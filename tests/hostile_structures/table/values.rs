@@ -60,10 +60,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Path::starts_with", |cases| {
         cases.paths(|path| Ok(path.starts_with(path) && path.starts_with(&Path::root())));
     }),
-    ("Path::to_jax_string", |cases| {
-        cases.paths(|path| Ok(path.to_jax_string()));
-        cases.values(|value| Ok(Path::root().child(Key::Entry(value.clone())).to_jax_string()));
-    }),
     ("Path::to_joined_string", |cases| {
         cases.paths(|path| Ok(path.to_joined_string("")));
         cases.paths(|path| Ok(path.to_joined_string("n")));

@@ -66,10 +66,6 @@ fn operate_on_bomb(text: &str) -> Duration {
     let hashes = RandomState::new();
     assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
     assert!(treedef.num_nodes() > MANY / 2);
-    assert!(matches!(
-        treedef.to_jax_string().unwrap_err().kind(),
-        ErrorKind::Limit { what: "nodes to visit", .. }
-    ));
 
     let (root, leaves) = (treedef.root(), treedef.num_leaves());
     let last = root.child(root.num_children() - 1).unwrap();
@@ -187,12 +183,6 @@ fn keys_and_statics_without_leaves_are_bounded() {
     assert_too_much("{[(); 33554432]: *}".parse::<TreeDef>());
     assert_too_much("static [(); 33554432]".parse::<TreeDef>());
     assert_too_much("[(); 33554432]".parse::<Value>());
-}
-
-#[test]
-fn keys_without_leaves_print_as_jax_does_at_once() {
-    let treedef: TreeDef = format!("{{((); {ALLOWED}): *}}").parse().unwrap();
-    assert_quick("refusing", || assert_too_much(treedef.to_jax_string()));
 }
 
 /// One budget for all keys and statics of a text, and sums that are checked before entries are

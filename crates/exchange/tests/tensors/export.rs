@@ -1,14 +1,36 @@
 //! What is a tensor, and what its name is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fastrand::Rng;
 use half::{bf16, f16};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Packed, Tree};
 use treedef_exchange::{ErrorKind, Export, Tensors};
 
 use crate::{def, listed, random, refused, tree};
+
+/// Keys that are variants, newtypes or options have the names that loading asks for.
+#[test]
+fn keys_of_types_are_found_again() {
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    enum Part {
+        Encoder,
+        Decoder,
+    }
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    struct Index(u8);
+
+    type Model = (BTreeMap<Part, [f32; 2]>, BTreeMap<Index, [f32; 2]>);
+    let model: Model = (
+        [(Part::Encoder, [1.0, 2.0]), (Part::Decoder, [3.0, 4.0])].into(),
+        [(Index(7), [5.0, 6.0])].into(),
+    );
+    let tree = Tree::of(&model).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    assert_eq!(listed(&tensors), ["0.Decoder: f32[2]", "0.Encoder: f32[2]", "1.7: f32[2]"]);
+    assert_eq!(tensors.load::<Model>().unwrap(), model);
+}
 
 #[test]
 fn names_are_paths_without_wrappers() {

@@ -1,0 +1,99 @@
+//! Structures and paths as JAX prints them.
+//!
+//! Source: `PyTreeDef::ToString` in jaxlib's `pytree.cc`, and `keystr` in `jax.tree_util`.
+
+use std::fmt::Display;
+
+use treedef::TreeDef;
+
+use crate::error::{ErrorKind, Result};
+use crate::lower::{Lowered, Lowering};
+use crate::pytree::{Form, MAX_BYTES, Printed, PyTree};
+
+/// The structure as `str(jax.tree_util.tree_structure(value))` prints it.
+///
+/// # Errors
+///
+/// As [`python::literal`](crate::python::literal).
+///
+/// ```
+/// use treedef_exchange::jax;
+///
+/// let treedef = treedef::structure(&(vec![Some((1, "a")), None], [("w", 0.5)]))?;
+/// assert_eq!(jax::text(&treedef)?.data, "PyTreeDef(([(*, *), None], ((*, *),)))");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
+    let (tree, statics) = Lowering::new().lower(treedef, true, |_| None)?;
+    let order = tree.leaves().into_iter().map(Some).collect();
+    let text = format!("PyTreeDef({})", Printed(&tree, Form::Repr));
+    Ok(Lowered::new(text, order, statics, treedef))
+}
+
+/// The path of each leaf as `jax.tree_util.keystr` prints it, in the order in which JAX flattens
+/// them.
+///
+/// # Errors
+///
+/// As [`text`]; and when the paths take more than 2²⁸ bytes in all.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use treedef_exchange::jax;
+///
+/// let model = HashMap::from([("w", vec![0.5, 1.5]), ("b", vec![2.5])]);
+/// let (leaves, treedef) = treedef::flatten(&model)?;
+/// let paths = jax::keystrs(&treedef)?;
+/// assert_eq!(paths.data, ["['b'][0]", "['w'][0]", "['w'][1]"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn keystrs(treedef: &TreeDef) -> Result<Lowered<Vec<String>>> {
+    let (tree, statics) = Lowering::new().lower(treedef, true, |_| None)?;
+    let order = tree.leaves().into_iter().map(Some).collect();
+    let mut paths = Paths { path: String::new(), all: Vec::new(), bytes: 0 };
+    paths.add(&tree)?;
+    Ok(Lowered::new(paths.all, order, statics, treedef))
+}
+
+struct Paths {
+    path: String,
+    all: Vec<String>,
+    /// The bytes of all.
+    bytes: usize,
+}
+
+impl Paths {
+    fn add(&mut self, tree: &PyTree) -> Result<()> {
+        match tree {
+            PyTree::Leaf(_) => {
+                self.bytes = self.bytes.saturating_add(self.path.len());
+                if self.bytes > MAX_BYTES {
+                    let what = format!("the paths take more than {MAX_BYTES} bytes");
+                    return Err(ErrorKind::Limit(what).into());
+                }
+                self.all.push(self.path.clone());
+            }
+            PyTree::None => {}
+            PyTree::Tuple(children) | PyTree::List(children) => {
+                for (index, child) in children.iter().enumerate() {
+                    self.add_child(index, child)?;
+                }
+            }
+            PyTree::Dict(entries) => {
+                for (key, child) in entries {
+                    self.add_child(Printed(key, Form::Repr), child)?;
+                }
+            }
+            PyTree::Custom { inside, .. } => self.add(inside)?,
+        }
+        Ok(())
+    }
+
+    fn add_child(&mut self, key: impl Display, child: &PyTree) -> Result<()> {
+        let length = self.path.len();
+        self.path.push_str(&format!("[{key}]"));
+        self.add(child)?;
+        self.path.truncate(length);
+        Ok(())
+    }
+}
