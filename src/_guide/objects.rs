@@ -126,3 +126,6 @@
 //! An object of another type, an object in a map key, in a static or in an opaque leaf, an object
 //! that the rebuilt type does not take, and a value with objects in any other format or walk. The
 //! error has the path and says what to write.
+//!
+//! One case is none: where serde tries something and goes on after an error, as `untagged` does with
+//! its variants and `flatten` with an `Option`, an object that only the failed try took is lost.

@@ -82,6 +82,11 @@ impl Tape {
         if self.kept.len() == level { Ok(at) } else { self.end_keeping(at) }
     }
 
+    /// The meaning of a newtype of this name in this walk, if it is a mark.
+    pub(super) fn mark(&self, name: &str) -> Option<Keep> {
+        Keep::marked_by(name).map(|keep| keep.among(self.objects))
+    }
+
     /// Opens a newtype or a mark.
     pub(super) fn open_newtype(
         &mut self,

@@ -12,7 +12,8 @@ use crate::model::{LeafKind, TreeDef};
 
 use super::rules::Objects;
 
-/// Flattens a value into its objects of one type and its treedef. All that is no object is static.
+/// Flattens a value into its objects of one type and its treedef. All that is no object is static,
+/// [opaque](crate::Opaque) values as well.
 ///
 /// The [page about objects](crate::object) says how a field becomes one. Each object is cloned once.
 ///

@@ -116,7 +116,7 @@ impl WordReader {
         let (leaf, map) = (std::mem::take(&mut self.so_far.leaf), self.so_far.map);
         let insertion = self.insertions.len();
         if let Some(ruled) = &mut self.ruled {
-            let leaves = Vec::new();
+            let (keep, leaves) = (keep.among(ruled.objects), Vec::new());
             ruled.kept =
                 Some(KeptNodes { keep, by_mark, depth, node, leaf, map, insertion, leaves });
         }

@@ -49,6 +49,15 @@ impl Keep {
             _ => None,
         }
     }
+
+    /// What it is among such leaves: where objects are the only leaves, one of another value is
+    /// static.
+    pub(super) fn among(self, objects: Objects) -> Self {
+        match self {
+            Keep::Leaf | Keep::Half if objects != Objects::None => Keep::Static,
+            keep => keep,
+        }
+    }
 }
 
 type IsLeaf = Arc<dyn Fn(&Path, NodeHead<'_>) -> bool + Send + Sync>;

@@ -15,7 +15,6 @@ use crate::model::NodeKind;
 
 use super::calls::{children, scalars, text_of};
 use super::fast::rows::{Progress, Row, put_row};
-use super::rules::Keep;
 use super::tape::Tape;
 
 /// Writes the next value. Returns the position behind it.
@@ -305,7 +304,7 @@ impl<'t> Serializer for Writer<'t> {
         name: &'static str,
         value: &T,
     ) -> Result<usize> {
-        let (tape, mark) = (self.tape, Keep::marked_by(name));
+        let (mark, tape) = (self.tape.mark(name), self.tape);
         let at = match tape.open_newtype(self.at, name, mark) {
             Ok(at) => at,
             Err(error) => return Err(error),

@@ -181,10 +181,11 @@ fn another_type<T>(scope: &ObjectScope) -> String {
 
 /// Puts an object into the flat vector. Returns its number.
 fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
-    let object = value.clone();
+    // One that is refused is dropped outside of `put`: that runs code of the user.
+    let mut object = Some(value.clone());
     let put = |scope: &mut ObjectScope| match scope.objects.downcast_mut::<Vec<T>>() {
         Some(objects) => {
-            objects.push(object);
+            objects.extend(object.take());
             Ok(objects.len() as u64 - 1) // not wider, and it was pushed
         }
         None => Err(another_type::<T>(scope)),
@@ -210,19 +211,21 @@ fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
 }
 
 /// Replaces what is in the slot of that number, and returns it.
-fn replace_slot<T: 'static>(number: u64, new: ObjectSlot<T>) -> Result<ObjectSlot<T>, String> {
+fn replace_slot<T: 'static>(number: u64, mut new: ObjectSlot<T>) -> Result<ObjectSlot<T>, String> {
     let replace = |scope: &mut ObjectScope| {
         let Some(slots) = scope.objects.downcast_mut::<Vec<ObjectSlot<T>>>() else {
             return Err(another_type::<T>(scope));
         };
         let slot = usize::try_from(number).ok().and_then(|number| slots.get_mut(number));
         let Some(slot) = slot else { return Err("there is no such object".to_owned()) };
-        Ok(mem::replace(slot, new))
+        mem::swap(slot, &mut new);
+        Ok(())
     };
     with_scope(replace, || {
         let name = type_name::<T>();
         format!("a `{name}` is an object, which only `treedef::unflatten_objects` gives back")
-    })
+    })?;
+    Ok(new)
 }
 
 fn no_form<T>() -> String {

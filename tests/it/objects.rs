@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{
-    Flattener, LeafKind, Object, Tree, as_opaque, as_static, flatten_objects, object,
+    Flattener, LeafKind, Object, Opaque, Tree, as_opaque, as_static, flatten_objects, object,
     unflatten_objects,
 };
 
@@ -353,6 +353,55 @@ fn scalars_may_be_refused() {
     insta::assert_snapshot!(refused(flatten(&one)), @"expected an object, found u64 at `.heads` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
     let all = one.static_at("heads").unwrap();
     assert_eq!(flatten(&all).unwrap(), flatten(&Flattener::new()).unwrap());
+}
+
+/// Only objects are leaves: a mark or a rule that makes one leaf of another value makes it static.
+#[test]
+fn opaque_values_among_objects_are_static() {
+    let value = (Opaque(0.0), Object('b'), Opaque(1e-300f32), Opaque(vec![1, 2]), Object('c'));
+    let (objects, treedef) = flatten_objects::<char>(&value).unwrap();
+    assert_eq!(objects, ['b', 'c']);
+    insta::assert_snapshot!(treedef, @"(static 0.0, *, static 0.0f32, static [1, 2], *)");
+    let back: (Opaque<f64>, Object<char>, Opaque<f32>, Opaque<Vec<i32>>, Object<char>) =
+        unflatten_objects(&treedef, vec!['x', 'y']).unwrap();
+    assert_eq!((back.0.0, back.1.0, back.3.0, back.4.0), (0.0, 'x', vec![1, 2], 'y'));
+    let tree = Tree::<char>::of_objects(&value).unwrap();
+    assert_eq!(tree.get(".4").unwrap(), &'c');
+
+    let mut again: Vec<char> = Vec::new();
+    let flattener = Flattener::new();
+    flattener.flatten_objects_like(&treedef, &value, &mut again).unwrap();
+    assert_eq!(again, ['b', 'c']);
+
+    let ruled = Flattener::new().opaque_at("[*].0").unwrap().opaque_type("Half");
+    #[derive(Serialize)]
+    struct Half(f64);
+    let value = vec![(1.5, Object('a'), Half(0.0)), (2.5, Object('b'), Half(0.0))];
+    let (objects, treedef) = ruled.flatten_objects::<char>(&value).unwrap();
+    assert_eq!(objects, ['a', 'b']);
+    insta::assert_snapshot!(treedef, @"[(static 1.5, *, static Half(0.0)), (static 2.5, *, static Half(0.0))]");
+    ruled.flatten_objects_like(&treedef, &value, &mut again).unwrap();
+    assert_eq!(again, ['a', 'b']);
+    let alone = ruled.only_objects(true).flatten_objects::<char>(&value).unwrap();
+    assert_eq!(alone, (objects, treedef));
+}
+
+/// What is dropped may walk itself.
+#[test]
+fn a_refused_object_is_dropped_outside_of_the_walk() {
+    #[derive(Clone)]
+    struct Walking;
+
+    impl Drop for Walking {
+        fn drop(&mut self) {
+            assert_eq!(flatten_objects::<char>(&Object('a')).unwrap().0, ['a']);
+        }
+    }
+
+    assert!(flatten_objects::<char>(&[Object(Walking)]).is_err());
+    assert!(treedef::flatten(&[Object(Walking)]).is_err());
+    let (objects, treedef) = flatten_objects::<Walking>(&[Object(Walking)]).unwrap();
+    assert!(unflatten_objects::<Vec<Object<char>>, _>(&treedef, objects).is_err());
 }
 
 #[test]
