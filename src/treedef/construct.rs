@@ -1,7 +1,7 @@
 //! Constructors for structures, without a value.
 
 use crate::error::Result;
-use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
+use crate::model::{Limits, Name, NodeHead, NodeKind, TreeDef, Value};
 
 use super::builder::TreeDefBuilder;
 use super::encoding::NodeDataRef;
@@ -89,14 +89,12 @@ impl TreeDef {
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
-        let mut builder = TreeDefBuilder::new();
-        builder.open(NodeHead::new(NodeKind::Struct).with_name(name))?;
+        let mut node = NodeOfParts::open(NodeHead::new(NodeKind::Struct).with_name(name))?;
         for (field, child) in fields {
-            builder.field(field.to_owned())?;
-            builder.insert(&child, 1)?;
+            node.builder.field(field.to_owned())?;
+            node.insert(&child)?;
         }
-        builder.close()?;
-        builder.finish()
+        node.finish()
     }
 
     /// `{"a": *, "b": *}`. The entries are sorted by their keys, and the order in which they came
@@ -114,14 +112,12 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
-        let mut builder = TreeDefBuilder::new();
-        builder.open(NodeHead::new(NodeKind::Map))?;
+        let mut node = NodeOfParts::open(NodeHead::new(NodeKind::Map))?;
         for (key, child) in entries {
-            builder.key(key)?;
-            builder.insert(&child, 1)?;
+            node.builder.key(key)?;
+            node.insert(&child)?;
         }
-        builder.close()?;
-        builder.finish()
+        node.finish()
     }
 }
 
@@ -133,11 +129,34 @@ fn atom(kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> TreeDef {
 
 /// A node without names around some children.
 fn around(kind: NodeKind, children: impl IntoIterator<Item = TreeDef>) -> Result<TreeDef> {
-    let mut builder = TreeDefBuilder::new();
-    builder.open(NodeHead::new(kind))?;
+    let mut node = NodeOfParts::open(NodeHead::new(kind))?;
     for child in children {
-        builder.insert(&child, 1)?;
+        node.insert(&child)?;
     }
-    builder.close()?;
-    builder.finish()
+    node.finish()
+}
+
+/// A node that is built from its children, within the most generous of their limits.
+struct NodeOfParts {
+    builder: TreeDefBuilder,
+    limits: Option<Limits>,
+}
+
+impl NodeOfParts {
+    fn open(head: NodeHead<'_>) -> Result<Self> {
+        let mut builder = TreeDefBuilder::new();
+        builder.open(head)?;
+        Ok(NodeOfParts { builder, limits: None })
+    }
+
+    fn insert(&mut self, child: &TreeDef) -> Result<()> {
+        self.limits = Some(self.limits.map_or(child.limits, |limits| limits.or(child.limits)));
+        self.builder.insert(child, 1)
+    }
+
+    fn finish(mut self) -> Result<TreeDef> {
+        self.builder.close()?;
+        let treedef = self.builder.finish()?;
+        treedef.with_limits(self.limits.unwrap_or_default()).within_limits()
+    }
 }

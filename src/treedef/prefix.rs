@@ -52,8 +52,7 @@ impl TreeDef {
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
         let mut builder = PartsBuilder::default();
-        builder.allow(self.limits);
-        builder.allow(other.limits);
+        builder.set_limits(self.limits.or(other.limits));
         builder.unify_options(self)?;
         builder.unify_options(other)?;
         let in_same_order = |_: NodeRef<'_>, a: NodeRef<'_>, b: NodeRef<'_>| {

@@ -362,8 +362,8 @@ fn opaque_values_among_objects_are_static() {
     let (objects, treedef) = flatten_objects::<char>(&value).unwrap();
     assert_eq!(objects, ['b', 'c']);
     insta::assert_snapshot!(treedef, @"(static 0.0, *, static 0.0f32, static [1, 2], *)");
-    let back: (Opaque<f64>, Object<char>, Opaque<f32>, Opaque<Vec<i32>>, Object<char>) =
-        unflatten_objects(&treedef, vec!['x', 'y']).unwrap();
+    type Back = (Opaque<f64>, Object<char>, Opaque<f32>, Opaque<Vec<i32>>, Object<char>);
+    let back: Back = unflatten_objects(&treedef, vec!['x', 'y']).unwrap();
     assert_eq!((back.0.0, back.1.0, back.3.0, back.4.0), (0.0, 'x', vec![1, 2], 'y'));
     let tree = Tree::<char>::of_objects(&value).unwrap();
     assert_eq!(tree.get(".4").unwrap(), &'c');

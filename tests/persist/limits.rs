@@ -184,3 +184,39 @@ fn keys_compare_by_what_is_distinct() {
     let cost = measure(|| assert!(a < b));
     assert!(cost.bytes_total < 1 << 14);
 }
+
+/// A structure that is made of others has the most generous of their limits.
+#[test]
+fn what_is_made_of_strict_parts_is_strict() {
+    let strict = |text: &str| {
+        TreeDef::parse_with(text, Limits::default().max_nodes(6).max_depth(2)).unwrap()
+    };
+    let part = || strict("[*, ()]");
+    let key = |key: &str| treedef::Value::of(key).unwrap();
+    let made = [
+        TreeDef::seq([part(), part()]),
+        TreeDef::seq_of(&part(), 2),
+        TreeDef::tuple([part(), strict("((),)")]),
+        TreeDef::map([(key("a"), part()), (key("b"), part())]),
+        TreeDef::named_struct("A", [("a", part()), ("b", part())]),
+        strict("[*, ()]").common_suffix(&strict("[[*], ()]")),
+    ];
+    for made in made {
+        let made = made.unwrap();
+        assert_eq!(made.limits(), part().limits());
+    }
+    let deep = || strict("[[*]]");
+    let wide = || strict("[*, (), *, (), *]");
+    let refused = [
+        TreeDef::seq([deep()]),
+        TreeDef::tuple([wide(), part()]),
+        TreeDef::map([(key("a"), deep())]),
+        TreeDef::named_struct("A", [("a", deep())]),
+        strict("[*, [*, ()]]").common_suffix(&strict("[[(), *, ()], *]")),
+    ];
+    for refused in refused {
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    let mixed = TreeDef::seq([deep(), TreeDef::leaf()]).unwrap();
+    assert_eq!(mixed.limits(), Limits::default());
+}

@@ -21,10 +21,10 @@ use super::container::{
 };
 use super::file::{open, reserve};
 use super::orders::OrderReader;
-use super::scalars::Selection;
+use super::scalars::{IndexedRows, Selection};
 use super::structure::structure_of;
 use super::tree::{LEAVES, name_damage, opaque_leaf, read_kinds, read_leaves, read_values};
-use super::wire::{ScalarRows, invalid, wide};
+use super::wire::{invalid, wide};
 
 /// A tree in a file, of which subtrees are read without the rest.
 ///
@@ -60,7 +60,7 @@ struct Contents<R> {
     table: Table,
     /// One checksum for each chunk of the leaves.
     checksums: Vec<u8>,
-    rows: ScalarRows,
+    rows: IndexedRows,
     /// The insertion orders of the values among the leaves.
     orders: OrderReader,
     /// Where the values among the leaves are.
@@ -151,7 +151,7 @@ impl<R: Read + Seek> TreeReader<R> {
         } else if rows.opaque() == 0 {
             return Err(invalid(VALUES, "there are too many"));
         }
-        let (opaque, last) = (None, None);
+        let (rows, opaque, last) = (IndexedRows::new(rows), None, None);
         let contents =
             Contents { source, table, checksums, rows, orders, values, opaque, leaves, last };
         Ok(TreeReader { name: None, treedef, contents })
@@ -278,7 +278,7 @@ impl<R: Read + Seek> Contents<R> {
                 let checksum = checksums.nth(near(chunk.start) / CHUNK).unwrap_or_default();
                 if crc32c(&bytes).to_le_bytes() != checksum {
                     let damage = near(chunk.start)..=near(chunk.end - 1);
-                    return Err(damaged(&name_damage(treedef, &self.rows, damage)));
+                    return Err(damaged(&name_damage(treedef, &self.rows.rows, damage)));
                 }
                 bytes
             }
@@ -292,7 +292,7 @@ impl<R: Read + Seek> Contents<R> {
             let bytes = self.source.part(&self.values)?;
             self.table.verify_parts([None, Some(&bytes), None])?;
             let values = read_values(&bytes, self.orders.clone(), limits)?;
-            let (found, needed) = (wide(values.len()), self.rows.opaque());
+            let (found, needed) = (wide(values.len()), self.rows.rows.opaque());
             if found != needed {
                 let reason =
                     if found < needed { "there are too few" } else { "there are too many" };

@@ -60,13 +60,92 @@ impl ScalarWriter {
 }
 
 /// Scalars of a part, and where they are.
-#[derive(Default)]
 pub(super) struct Selection {
     pub(super) rows: ScalarRows,
     /// Of the bytes after the tables.
     pub(super) bytes: Range<u64>,
     /// Which of the opaque leaves.
     pub(super) opaque: Range<u64>,
+}
+
+/// The tables of a part, of which any scalars can be found without reading all.
+pub(super) struct IndexedRows {
+    pub(super) rows: ScalarRows,
+    /// Where each run begins.
+    runs: Vec<Place>,
+    /// The sum of the lengths before each, and of all.
+    sums: Vec<u64>,
+}
+
+/// What is before a scalar.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    scalars: u64,
+    bytes: u64,
+    opaque: u64,
+    lengths: usize,
+}
+
+impl IndexedRows {
+    /// The tables are as [expected](ScalarRows::expect), so no sum exceeds the bytes of the part.
+    pub(super) fn new(rows: ScalarRows) -> Self {
+        let (mut sum, mut sums) = (0, vec![0]);
+        sums.extend(rows.lengths.iter().map(|length| {
+            sum += length;
+            sum
+        }));
+        let mut indexed = IndexedRows { rows, runs: Vec::new(), sums };
+        let mut place = Place::default();
+        for run in &indexed.rows.runs {
+            indexed.runs.push(place);
+            place = indexed.after(place, run, run.count);
+        }
+        indexed
+    }
+
+    /// The place behind `count` scalars of a run, which begins at `place`.
+    fn after(&self, place: Place, run: &KindRow, count: u64) -> Place {
+        let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+        let mut after = Place { scalars: place.scalars + count, ..place };
+        if kind == LeafKind::Opaque {
+            after.opaque += count;
+        }
+        match kind.width() {
+            Some(width) => after.bytes += count * width,
+            None => {
+                after.lengths += usize::try_from(count).unwrap_or(usize::MAX); // they are in memory
+                let sum = |lengths: usize| self.sums.get(lengths).copied().unwrap_or_default();
+                after.bytes += sum(after.lengths) - sum(place.lengths);
+            }
+        }
+        after
+    }
+
+    /// The scalars of a range of those that there are.
+    pub(super) fn select(&self, range: &Range<u64>) -> Selection {
+        let first = self.runs.partition_point(|run| run.scalars <= range.start).saturating_sub(1);
+        let mut runs = Vec::new();
+        let (mut start, mut end) = (None, Place::default());
+        for (place, run) in self.runs.iter().zip(&self.rows.runs).skip(first) {
+            if range.is_empty() || place.scalars >= range.end {
+                break;
+            }
+            let before = range.start.saturating_sub(place.scalars);
+            let count = run.count.min(range.end - place.scalars) - before;
+            let begin = self.after(*place, run, before);
+            end = self.after(begin, run, count);
+            start.get_or_insert(begin);
+            runs.push(KindRow { kind: run.kind, count });
+        }
+        let start = start.unwrap_or(end);
+        let lengths =
+            self.rows.lengths.get(start.lengths..end.lengths).unwrap_or_default().to_vec();
+        Selection {
+            rows: ScalarRows { runs, lengths },
+            bytes: start.bytes..end.bytes,
+            opaque: start.opaque..end.opaque,
+        }
+    }
 }
 
 impl ScalarRows {
@@ -111,38 +190,6 @@ impl ScalarRows {
         Ok(())
     }
 
-    /// The scalars of a range. The tables are as [expected](Self::expect).
-    pub(super) fn select(&self, range: &Range<u64>) -> Selection {
-        let mut found = Selection::default();
-        let (mut first, mut byte, mut opaque) = (0, 0, 0);
-        let mut lengths = &self.lengths[..];
-        for run in &self.runs {
-            let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
-            let opaque_of = |count| if kind == LeafKind::Opaque { count } else { 0 };
-            let end = first + run.count;
-            let before = range.start.clamp(first, end) - first;
-            let count = range.end.clamp(first + before, end) - first - before;
-            byte += pass(kind, before, &mut lengths).0;
-            opaque += opaque_of(before);
-            if count > 0 {
-                if found.rows.runs.is_empty() {
-                    (found.bytes.start, found.opaque.start) = (byte, opaque);
-                }
-                let (size, lengths) = pass(kind, count, &mut lengths);
-                byte += size;
-                opaque += opaque_of(count);
-                (found.bytes.end, found.opaque.end) = (byte, opaque);
-                found.rows.runs.push(KindRow { kind: run.kind, count });
-                found.rows.lengths.extend_from_slice(lengths);
-            }
-            if range.end <= end {
-                break;
-            }
-            first = end;
-        }
-        found
-    }
-
     /// The index of the scalar that contains a byte. `byte` counts from the end of the tables.
     pub(super) fn scalar_at(&self, byte: u64) -> u64 {
         let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.iter());
@@ -166,19 +213,6 @@ impl ScalarRows {
             scalar = scalar.saturating_add(run.count);
         }
         scalar
-    }
-}
-
-/// The bytes of the next scalars of a kind, and their lengths if these vary.
-fn pass<'a>(kind: LeafKind, count: u64, lengths: &mut &'a [u64]) -> (u64, &'a [u64]) {
-    match kind.width() {
-        Some(width) => (count * width, &[]),
-        None => {
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let (passed, rest) = lengths.split_at_checked(count).unwrap_or((*lengths, &[]));
-            *lengths = rest;
-            (passed.iter().sum(), passed)
-        }
     }
 }
 
