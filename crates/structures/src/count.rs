@@ -338,6 +338,10 @@ impl Structures {
 
     /// Counts a document. Returns whether its structure is new.
     ///
+    /// An [array](treedef::Array) counts as what it stands for, e.g. nested sequences, which takes
+    /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other
+    /// [opaque](fn@treedef::as_opaque) leaf is one scalar, `opaque`.
+    ///
     /// # Errors
     ///
     /// Returns an error when there are too many structures, or too large ones; see
@@ -355,6 +359,9 @@ impl Structures {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn add(&mut self, document: &Tree<Leaf>) -> Result<bool> {
+        let has_arrays = document.leaves().iter().any(|leaf| leaf.as_array().is_some());
+        let plain = has_arrays.then(|| document.clone().without_arrays()).transpose()?;
+        let document = plain.as_ref().unwrap_or(document);
         let leaf = |at: usize| {
             let leaf: &Leaf = document.leaves().get(at)?;
             Some(StructureLeaf::Scalar(Kinds::One(leaf.kind())))

@@ -43,7 +43,7 @@ impl Structures {
     /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All documents
     /// that were counted are valid, as serde_json writes them, if their floats are finite. Of
     /// folded maps and sequences, it has the lengths and the kinds of the elements. A key that occurs
-    /// twice in a folded map counts twice in its length.
+    /// twice in a folded map counts twice in its length. An `opaque` leaf may be anything.
     ///
     /// # Errors
     ///

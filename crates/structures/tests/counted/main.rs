@@ -240,6 +240,64 @@ fn what_was_folded_makes_room() {
     assert!(counted(full, ["1", "true", r#"{"a":1,"b":1,"c":1,"d":1}"#]).is_err());
 }
 
+#[test]
+fn arrays_count_as_what_they_stand_for() {
+    let nested = [
+        Tree::of(&[1.0f32, 2.0, 3.0]).unwrap(),
+        Tree::of(&vec![1.0f64, 2.0]).unwrap(),
+        Tree::of(&vec![1.0f32, 2.0]).unwrap(),
+        Tree::of(&("w", vec![vec![1u8, 2], vec![3, 4]])).unwrap(),
+        Tree::of(&vec![true; 9]).unwrap(),
+    ];
+    for folds in [
+        Folds::default(),
+        Folds { lengths: true, widths: true, ..Folds::default() },
+        Folds { lengths: true, keys: Some(0), numbers: true, ..Folds::default() },
+    ] {
+        let (mut plain, mut arrays) = (folds.none(), folds.none());
+        for tree in &nested {
+            plain.add(tree).unwrap();
+            arrays.add(&tree.clone().with_arrays().unwrap()).unwrap();
+        }
+        assert_eq!(arrays, plain);
+        let schema = |it: &Structures| serde_json::to_value(it.to_json_schema().unwrap()).unwrap();
+        assert_eq!(schema(&arrays), schema(&plain));
+        let text = serde_json::to_string(&arrays).unwrap();
+        assert_eq!(serde_json::from_str::<Structures>(&text).unwrap(), plain);
+        let different = arrays.by_count().unwrap().len();
+        arrays.merge(&plain).unwrap();
+        assert_eq!(arrays.by_count().unwrap().len(), different);
+        assert_eq!(arrays.documents(), 2 * plain.documents());
+    }
+    let mut all = Structures::new();
+    for tree in &nested {
+        all.add(&tree.clone().with_arrays().unwrap()).unwrap();
+    }
+    insta::assert_snapshot!(listed(&all), @r"
+    1 (0–0): (f32, f32, f32)
+    1 (1–1): [f64, f64]
+    1 (2–2): [f32, f32]
+    1 (3–3): (str, [[u8, u8]; 2])
+    1 (4–4): [bool; 9]
+    ");
+}
+
+#[test]
+fn an_opaque_leaf_that_is_no_array_may_be_anything() {
+    let mut structures = Structures::new();
+    for value in [vec!["a"], vec![]] {
+        structures.add(&Tree::of(&treedef::Opaque(value)).unwrap()).unwrap();
+    }
+    let mixed = Tree::of(&(treedef::Opaque(["a"]), vec![1u8, 2])).unwrap();
+    structures.add(&mixed.with_arrays().unwrap()).unwrap();
+    insta::assert_snapshot!(listed(&structures), @r"
+    2 (0–1): opaque
+    1 (2–2): (opaque, [u8, u8])
+    ");
+    let schema = serde_json::to_value(structures.to_json_schema().unwrap()).unwrap();
+    assert_eq!(schema["anyOf"][0], json!({}));
+}
+
 /// Keys are named as serde_json writes them.
 #[test]
 fn a_schema_has_the_keys_that_json_has() {

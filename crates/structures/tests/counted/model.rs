@@ -268,11 +268,13 @@ proptest! {
 
     #[test]
     fn a_tree_counts_as_what_is_read(documents in prop::collection::vec(any_json(), 0..12), folds in any_folds()) {
-        let mut structures = folds.none();
+        let (mut structures, mut of_arrays) = (folds.none(), folds.none());
         for document in &documents {
             structures.add(&Tree::of(document)?)?;
+            of_arrays.add(&Tree::of(document)?.with_arrays()?)?;
         }
         prop_assert_eq!(table(&structures), table(&counted(folds, &documents, 0)));
+        prop_assert_eq!(of_arrays, structures);
     }
 
     #[test]
