@@ -241,6 +241,10 @@ impl Structures {
     /// because a structure that was dropped would have a wrong count from then on; documents with
     /// known structures are still counted.
     ///
+    /// With [`fold_keys`](Self::fold_keys), such a document may make room, because it folds maps of
+    /// earlier documents. [`add`](Self::add) finds out in a copy of all structures: a refusal then
+    /// takes the time of [`settle`](Self::settle). A [`seed`](Self::seed) refuses without trying.
+    ///
     /// ```
     /// use treedef_structures::Structures;
     ///
@@ -376,13 +380,13 @@ impl Structures {
         })
     }
 
-    /// Records and counts something. If there is no room for its structure, and it folds a place,
-    /// what came before may need less room then.
+    /// Records and counts something. If there is no room for its structure, and it folds maps
+    /// of what came before, that may need less room then.
     fn attempt(&mut self, count: impl Fn(&mut Self) -> Result<bool>) -> Result<bool> {
         self.begin()?;
         let outcome = count(self);
         let is_full = self.entries.len() >= self.max_structures;
-        if outcome.is_ok() || !is_full || !self.recorder.places.is_folding() {
+        if outcome.is_ok() || !is_full || !self.recorder.places.folds_earlier() {
             return outcome;
         }
         let mut folded = self.clone();

@@ -17,6 +17,8 @@ pub(crate) enum PlaceStep {
     Key(u32),
     /// All keys of maps.
     AnyKey,
+    /// Nothing: there was an empty map.
+    NoKey,
     Field(u32),
     Position(u32),
     /// An element of a sequence, or the value in a `Some`.
@@ -122,9 +124,14 @@ impl Places {
         self.full.clear();
     }
 
-    /// Whether a place is to be folded after the current document.
-    pub(crate) fn is_folding(&self) -> bool {
-        !self.full.is_empty()
+    /// Whether a place is to be folded after the current document where earlier ones had maps too.
+    /// No other fold makes structures equal that differ.
+    pub(crate) fn folds_earlier(&self) -> bool {
+        let earlier = self.list.len() - self.added.len();
+        let has_maps = |(step, below): &(PlaceStep, u32)| {
+            matches!(step, PlaceStep::Key(_) | PlaceStep::NoKey) && (*below as usize) < earlier
+        };
+        self.full.iter().any(|place| self.list[*place as usize].below.iter().any(has_maps))
     }
 
     /// Keeps what a document added that was counted, and folds what is full.

@@ -306,6 +306,9 @@ impl StructureRecorder {
         place: u32,
     ) -> Result<u32> {
         let (head, first) = (self.head(node)?, self.open.len());
+        if node.kind() == NodeKind::Map && node.num_children() == 0 {
+            self.places.below(place, PlaceStep::NoKey)?;
+        }
         let mut position = 0usize;
         for (child, repeat) in distinct(node) {
             // A run of entries or fields has a label for each.

@@ -137,6 +137,9 @@ impl StructureReader<'_> {
             })?;
             recorder.child(label, node);
         }
+        if recorder.open.len() == first {
+            recorder.places.below(here, PlaceStep::NoKey).map_err(de::Error::custom)?;
+        }
         recorder.close(Head::of(NodeKind::Map), first).map_err(de::Error::custom)
     }
 

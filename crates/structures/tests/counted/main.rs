@@ -218,6 +218,22 @@ fn counted<'a>(
     Ok(structures)
 }
 
+/// To fold maps where only the refused document has some makes no room, so nothing is copied.
+#[test]
+fn a_refusal_does_not_copy_what_was_counted() {
+    let mut structures = Structures::new().fold_keys(3).max_structures(500);
+    for length in 0..500 {
+        structures.add(&Tree::of(&vec![1; length]).unwrap()).unwrap();
+    }
+    structures.settle().unwrap();
+    let map = json!({"a": 1, "b": 2, "c": 3, "d": 4});
+    for document in [json!([map, 1]), json!([[map]]), map] {
+        let tree = Tree::of(&document).unwrap();
+        let refused = measure(|| drop(structures.add(&tree).unwrap_err()));
+        assert!(refused.count_total < 500, "{document}: {refused:?}");
+    }
+}
+
 /// Structures that a fold made one need the room of one, in any order.
 #[test]
 fn what_was_folded_makes_room() {

@@ -310,6 +310,20 @@ proptest! {
         prop_assert_eq!(&merged(folds.none(), &whole)?, &whole);
     }
 
+    /// A document is refused if it makes one structure too many, after all that it folds.
+    #[test]
+    fn as_many_structures_are_counted_as_fit(documents in prop::collection::vec(any_json(), 0..12), folds in any_folds(), most in 1..4usize) {
+        let (mut structures, mut counted) = (folds.none().max_structures(most), Vec::new());
+        for document in documents {
+            let tree = Tree::of(&document)?;
+            counted.push(document);
+            let fits = model(&counted, folds).len() <= most;
+            prop_assert_eq!(structures.add(&tree).is_ok(), fits);
+            counted.truncate(counted.len() - usize::from(!fits));
+        }
+        prop_assert_eq!(table(&structures), model(&counted, folds));
+    }
+
     /// Documents that cannot be read to their end leave nothing.
     #[test]
     fn what_is_refused_leaves_nothing(documents in prop::collection::vec(any_json(), 0..12), folds in any_folds(), at in any::<Index>()) {
