@@ -340,7 +340,8 @@ impl Structures {
         }
     }
 
-    /// Counts a document. Returns whether its structure is new.
+    /// Counts a document. Returns whether its structure is new. A structure that is folded after it
+    /// was counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
     ///
     /// An [array](treedef::Array) counts as what it stands for, e.g. nested sequences, which takes
     /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other

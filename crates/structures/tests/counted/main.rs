@@ -314,6 +314,24 @@ fn an_opaque_leaf_that_is_no_array_may_be_anything() {
     assert_eq!(schema["anyOf"][0], json!({}));
 }
 
+#[test]
+fn a_structure_is_new_once_more_after_a_fold() {
+    let tree = Tree::of(&json!({"a": 1})).unwrap();
+    let add_thrice = |settles: bool| {
+        let mut structures = Structures::new().fold_keys(0);
+        let is_new = [(); 3].map(|()| {
+            if settles {
+                structures.settle().unwrap();
+            }
+            structures.add(&tree).unwrap()
+        });
+        assert_eq!(listed(&structures), "3 (0–2): {*: u64; 1}");
+        is_new
+    };
+    assert_eq!(add_thrice(false), [true, true, false]);
+    assert_eq!(add_thrice(true), [true, false, false]);
+}
+
 /// Keys are named as serde_json writes them.
 #[test]
 fn a_schema_has_the_keys_that_json_has() {
