@@ -47,8 +47,9 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error when a map has a key that JSON does not have, or when the schema would nest
-    /// deeper than 256 levels: two or three for each level of a document.
+    /// Returns an error when a map that is not folded has a key that JSON does not have: which keys
+    /// folded ones had is not known. Returns one when the schema would nest deeper than 256 levels:
+    /// two or three for each level of a document.
     ///
     /// ```
     /// use treedef_structures::Structures;

@@ -357,6 +357,15 @@ fn a_schema_has_the_keys_that_json_has() {
     assert_eq!(properties(Some("y")), serde_json::json!(["y"]));
     assert_eq!(properties(-7i64), serde_json::json!(["-7"]));
 
+    // JSON has no such keys. Folded maps do not say what theirs were.
+    let units = treedef::Tree::of(&std::collections::BTreeMap::from([((), 1u8)])).unwrap();
+    let mut structures = Structures::new();
+    structures.add(&units).unwrap();
+    let error = structures.to_json_schema().unwrap_err();
+    insta::assert_snapshot!(error, @"JSON has no such keys at the root");
+    let schema = serde_json::to_value(structures.fold_keys(0).to_json_schema().unwrap()).unwrap();
+    assert_eq!(schema["maxProperties"], 1);
+
     // A float may be written in several ways.
     let mut structures = Structures::new();
     let floats = treedef::Tree::of(&Floats).unwrap();
