@@ -19,7 +19,7 @@ use crate::recorder::{By, StructureRecorder};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
 /// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
-/// example.
+/// example; what a fold might make room for is refused.
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
