@@ -5,7 +5,7 @@ use crate::leaf::Integer;
 use crate::model::{Array, Leaf, Tree};
 use crate::path::Path;
 use crate::treedef::difference::expect_none;
-use crate::treedef::walk::{Stops, Walk};
+use crate::treedef::walk::{Visits, Walk};
 
 /// The difference that two numbers may have; none by default.
 ///
@@ -138,7 +138,7 @@ fn difference(path: Path, found: &Leaf, expected: &Leaf) -> Difference {
 fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) -> Vec<Difference> {
     let pairs = found.scalars().map(Leaf::from).zip(expected.scalars().map(Leaf::from)).enumerate();
     let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
-    let mut walk = Walk::new(found.treedef.root(), Stops::Everywhere);
+    let mut walk = Walk::new(found.treedef.root(), Visits::Everywhere);
     let mut place = |index| path.join(&walk.path_to_leaf(index));
     far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
 }
@@ -178,7 +178,7 @@ impl Tree<Leaf> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
         let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
-        let mut walk = Walk::new(self.treedef.root(), Stops::Everywhere);
+        let mut walk = Walk::new(self.treedef.root(), Visits::Everywhere);
         let differences = far.flat_map(|(index, (found, expected))| {
             let path = walk.path_to_leaf(index);
             match (found.as_array(), expected.as_array()) {
@@ -198,7 +198,7 @@ impl Tree<Leaf> {
     pub(crate) fn check_same(&self, expected: &Tree<Leaf>) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
-        let mut walk = Walk::new(self.treedef.root(), Stops::Everywhere);
+        let mut walk = Walk::new(self.treedef.root(), Visits::Everywhere);
         let differences = pairs.filter(|(_, (found, expected))| found != expected).map(
             |(index, (found, expected))| difference(walk.path_to_leaf(index), found, expected),
         );

@@ -19,7 +19,7 @@ use crate::treedef::array_struct::ArrayStruct;
 use crate::treedef::blocks::{Rectangle, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// What serde does not say about the arrays at some paths, and below.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ pub(crate) fn collect_arrays(
     let mut builder = PartsBuilder::onto(treedef.root(), treedef.limits);
     let star = TreeDef::leaf();
     let mut leaves = Vec::new();
-    let mut walk = Walk::new(treedef.root(), Stops::AtLeaflessRuns);
+    let mut walk = Walk::new(treedef.root(), Visits::AtLeaflessRuns);
     while let Some(event) = walk.next() {
         if let Event::Enter { node, .. } = event
             && !rules.is_empty()

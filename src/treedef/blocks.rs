@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::model::{Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// The fields that hold the shape of an array: `dim` in `ndarray`, `shape` elsewhere.
 const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
@@ -75,7 +75,7 @@ impl TreeDef {
     #[doc(alias = "shape")]
     #[doc(alias = "ShapeDtypeStruct")]
     pub fn blocks(&self) -> Blocks<'_> {
-        Blocks { walk: Walk::new(self.root(), Stops::AboveLeaves), path: Path::root() }
+        Blocks { walk: Walk::new(self.root(), Visits::AboveLeaves), path: Path::root() }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeData, NodeKind, TreeDef};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 use super::insertion::insertion_order;
 use super::parts::PartsBuilder;
@@ -142,20 +142,20 @@ struct EnteredNode<'a> {
 impl<'a> EditWalk<'a> {
     /// A walk that visits equal siblings once.
     pub(crate) fn runs(treedef: &'a TreeDef) -> Self {
-        EditWalk::new(treedef, Stops::AtRuns)
+        EditWalk::new(treedef, Visits::AtRuns)
     }
 
     /// A walk that visits every node, if the limits allow it with `leaves` leaves in memory.
     pub(crate) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
         treedef.expect_work(leaves)?;
-        Ok(EditWalk::new(treedef, Stops::Everywhere))
+        Ok(EditWalk::new(treedef, Visits::Everywhere))
     }
 
-    fn new(treedef: &'a TreeDef, stops: Stops) -> Self {
+    fn new(treedef: &'a TreeDef, visits: Visits) -> Self {
         let root = treedef.root();
         EditWalk {
             builder: PartsBuilder::onto(root, treedef.limits),
-            walk: Walk::new(root, stops),
+            walk: Walk::new(root, visits),
             open: Vec::new(),
             here: (root, 1),
             path: Path::root(),

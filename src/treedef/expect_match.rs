@@ -9,7 +9,7 @@ use crate::model::TreeDef;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
 use crate::treedef::lookup::{COMPARED, Nearness, nearness};
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// The nearest names that are tried.
 const MOST_TRIED: usize = 16;
@@ -87,7 +87,7 @@ impl TreeDef {
     fn names(&self) -> Vec<Key> {
         let mut names: Vec<Key> = Vec::new();
         let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
-        let mut walk = Walk::new(self.root(), Stops::AtRuns);
+        let mut walk = Walk::new(self.root(), Visits::AtRuns);
         while let Some(event) = walk.next() {
             let Event::Enter { node, .. } = event else { continue };
             let keys = (0..node.num_children()).map_while(|position| node.key(position));

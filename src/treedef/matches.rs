@@ -9,7 +9,7 @@ use crate::path::Path;
 use crate::pattern::Pattern;
 
 use super::node_ref::{Children, NodeRef};
-use super::walk::{Stops, Walk};
+use super::walk::{Visits, Walk};
 
 impl TreeDef {
     /// The topmost nodes that a pattern names, in order, with their paths.
@@ -81,7 +81,7 @@ impl<'a> Matches<'a> {
     pub(crate) fn leaves(mut self) -> impl Iterator<Item = (Path, usize)> + use<'a> {
         self.needs_leaves = true;
         self.flat_map(|(path, node)| {
-            let mut walk = Walk::new(node, Stops::AboveLeaves);
+            let mut walk = Walk::new(node, Visits::AboveLeaves);
             node.leaf_range().map(move |leaf| (path.join(&walk.path_to_leaf(leaf)), leaf))
         })
     }

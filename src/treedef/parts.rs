@@ -9,7 +9,7 @@ use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::options::options_mismatch;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
@@ -162,7 +162,7 @@ impl PartsBuilder {
         root: NodeRef<'a>,
         mut replace: impl FnMut(&mut Self, NodeRef<'a>, usize) -> Result<bool>,
     ) -> Result<()> {
-        let mut walk = Walk::new(root, Stops::AtRuns);
+        let mut walk = Walk::new(root, Visits::AtRuns);
         while let Some(event) = walk.next() {
             match event {
                 Event::Enter { node, repeat } if replace(self, node, repeat)? => walk.skip(),

@@ -10,12 +10,12 @@ use crate::treedef::node_ref::{Children, NodeRef, Overlap, Overlaps};
 pub(crate) struct Walk<'a> {
     root: Option<NodeRef<'a>>,
     open: Vec<Entered<'a>>,
-    stops: Stops,
+    visits: Visits,
 }
 
 /// Which nodes a walk visits.
 #[derive(Clone, Copy)]
-pub(crate) enum Stops {
+pub(crate) enum Visits {
     /// Every node.
     Everywhere,
     /// The first of equal siblings. Those whose map entries came in another order are separate.
@@ -47,8 +47,8 @@ struct Entered<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(root: NodeRef<'a>, stops: Stops) -> Self {
-        Walk { root: Some(root), open: Vec::new(), stops }
+    pub(crate) fn new(root: NodeRef<'a>, visits: Visits) -> Self {
+        Walk { root: Some(root), open: Vec::new(), visits }
     }
 
     /// The next event. Omits the children of the last node if it was [skipped](Self::skip).
@@ -57,14 +57,14 @@ impl<'a> Walk<'a> {
             return Some(self.enter(root, 1));
         }
         let Entered { node, children, position } = self.open.last_mut()?;
-        if let Stops::AboveLeaves | Stops::AtLeafRuns = self.stops {
+        if let Visits::AboveLeaves | Visits::AtLeafRuns = self.visits {
             children.skip_leafless();
         }
         *position = node.num_children() - children.len();
-        let child = match self.stops {
-            Stops::AtRuns => children.next_in_same_order(),
-            Stops::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
-            Stops::AtLeafRuns if children.next_is_leaf() => children.next_run(),
+        let child = match self.visits {
+            Visits::AtRuns => children.next_in_same_order(),
+            Visits::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
+            Visits::AtLeafRuns if children.next_is_leaf() => children.next_run(),
             _ => children.next().map(|child| (child, 1)),
         };
         match child {
@@ -276,7 +276,7 @@ impl TreeDef {
     #[doc(alias = "preorder")]
     #[doc(alias = "descendants")]
     pub fn nodes(&self) -> Nodes<'_> {
-        Nodes { walk: Walk::new(self.root(), Stops::Everywhere), path: Path::root() }
+        Nodes { walk: Walk::new(self.root(), Visits::Everywhere), path: Path::root() }
     }
 
     /// The paths of all leaves, in leaf order. The iterator is lazy.
@@ -289,6 +289,6 @@ impl TreeDef {
     /// ```
     #[doc(alias = "tree_paths")]
     pub fn leaf_paths(&self) -> LeafPaths<'_> {
-        LeafPaths(Nodes { walk: Walk::new(self.root(), Stops::AboveLeaves), path: Path::root() })
+        LeafPaths(Nodes { walk: Walk::new(self.root(), Visits::AboveLeaves), path: Path::root() })
     }
 }

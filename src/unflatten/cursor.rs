@@ -53,10 +53,10 @@ pub(super) struct Cursor<'de> {
     /// The current structure.
     pub(super) treedef: &'de TreeDef,
     /// The key, static or opaque leaf that is the current structure, and holds its leaves.
-    pub(super) held: Option<&'de Value>,
+    pub(super) kept: Option<&'de Value>,
     /// What a leaf of the current structure is.
     leaf_found: Found,
-    /// The structures around the current one, and what held them: the outermost apart, because most
+    /// The structures around the current one, and what kept them: the outermost apart, because most
     /// values nest no further and shall not allocate.
     outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
@@ -155,7 +155,7 @@ impl<'de> Cursor<'de> {
             number: 0,
             fields: &[],
             treedef,
-            held: None,
+            kept: None,
             leaf_found: LEAF,
             outermost: None,
             outer: Vec::new(),
@@ -223,16 +223,16 @@ impl<'de> Cursor<'de> {
         self.found = self.found_of(self.node().kind);
     }
 
-    /// Goes to the root of a structure that is held.
+    /// Goes to the root of a structure that is kept.
     #[inline(never)]
     fn enter(&mut self, value: &'de Value) {
         match &self.outermost {
-            None => self.outermost = Some((self.treedef, self.held)),
-            Some(_) => self.outer.push((self.treedef, self.held)),
+            None => self.outermost = Some((self.treedef, self.kept)),
+            Some(_) => self.outer.push((self.treedef, self.kept)),
         }
         self.level += 1; // at most the depth of the call stack
         self.treedef = value.root().treedef;
-        (self.held, self.leaf_found) = (Some(value), Found::Kept);
+        (self.kept, self.leaf_found) = (Some(value), Found::Kept);
         self.rest = &self.treedef.encoding.nodes;
         (self.leaf, self.map) = (0, 0);
         self.found = self.found_of(self.node().kind);
@@ -242,10 +242,10 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     fn leave(&mut self, level: u32) {
         while self.level > level
-            && let Some((treedef, held)) = self.outer.pop().or_else(|| self.outermost.take())
+            && let Some((treedef, kept)) = self.outer.pop().or_else(|| self.outermost.take())
         {
-            (self.treedef, self.held) = (treedef, held);
-            self.leaf_found = if held.is_some() { Found::Kept } else { LEAF };
+            (self.treedef, self.kept) = (treedef, kept);
+            self.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
             self.level -= 1;
             self.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
         }
@@ -336,21 +336,21 @@ impl<'de> Cursor<'de> {
 
     /// Goes to the value in place of the node, if there is one.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn enter_held(&mut self) {
+    pub(super) fn enter_kept(&mut self) {
         self.asked = true;
         match self.found {
             Found::Node(NodeKind::Static | NodeKind::Leaf)
             | Found::Number
             | Found::F16
             | Found::Bf16 => {
-                self.enter_what_is_held();
+                self.enter_kept_value();
             }
             _ => {}
         }
     }
 
     #[inline(never)]
-    fn enter_what_is_held(&mut self) {
+    fn enter_kept_value(&mut self) {
         match self.found {
             Found::Number => self.go_to_name_of_number(),
             Found::F16 | Found::Bf16 => self.found = self.found_of(NodeKind::Leaf),
@@ -387,7 +387,7 @@ impl<'de> Cursor<'de> {
 
     #[inline(never)]
     fn unwrap(&mut self, to_message: bool) -> Result<()> {
-        self.enter_held();
+        self.enter_kept();
         while self.found == Found::Node(NodeKind::NewtypeStruct)
             && !(to_message && self.is_message())
         {
@@ -396,7 +396,7 @@ impl<'de> Cursor<'de> {
             }
             self.newtypes += 1; // at most the number of levels
             self.go_down();
-            self.enter_held();
+            self.enter_kept();
         }
         Ok(())
     }

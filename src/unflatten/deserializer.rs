@@ -154,7 +154,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.enter_held();
+        self.0.enter_kept();
         let parent = self.0.parent();
         match self.0.option() {
             Interior::Nothing => visitor.visit_none(),
@@ -184,7 +184,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        self.0.enter_held();
+        self.0.enter_kept();
         let parent = self.0.parent();
         match self.0.newtype(name) {
             Interior::Entries => self.deserialize_map(visitor),

@@ -21,7 +21,7 @@ use super::supply::LeafSlice;
 impl<'de> Cursor<'de> {
     /// The scalar, if there is one.
     pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
-        match (self.found, self.held) {
+        match (self.found, self.kept) {
             (Found::Node(NodeKind::Leaf), _) | (Found::F16 | Found::Bf16, None) => {
                 self.supply.scalar(self.leaf)
             }
@@ -34,7 +34,7 @@ impl<'de> Cursor<'de> {
     fn kept(&self) -> Option<Scalar<'de>> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
-            Found::Kept | Found::F16 | Found::Bf16 => self.held?.scalar(self.leaf),
+            Found::Kept | Found::F16 | Found::Bf16 => self.kept?.scalar(self.leaf),
             Found::Object => Some(Scalar::U64(self.leaf as u64)), // not wider
             Found::Node(NodeKind::UnitVariant) => {
                 self.data().map(|data| Scalar::Str(&data.variant))
@@ -248,7 +248,7 @@ impl<'de> Cursor<'de> {
 
     /// The bytes, if this is a sequence of `u8`.
     pub(super) fn byte_sequence(&mut self) -> Result<Option<Vec<u8>>> {
-        let is_byte = |leaf: usize| match self.held {
+        let is_byte = |leaf: usize| match self.kept {
             None => matches!(self.supply.scalar(leaf), Some(Scalar::U8(_))),
             Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
         };

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::leaf::each_scalar;
 use crate::model::{Leaf, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// At most this many experiments follow what none of the usual ones can tell.
 pub(super) const MOST_EXPERIMENTS: usize = 64;
@@ -148,7 +148,7 @@ impl Code {
 
 /// The leaves below a node: neighbours in a sequence are one item.
 pub(super) fn items(node: NodeRef<'_>) -> Vec<Range<usize>> {
-    let (mut items, mut walk) = (Vec::new(), Walk::new(node, Stops::AtLeafRuns));
+    let (mut items, mut walk) = (Vec::new(), Walk::new(node, Visits::AtLeafRuns));
     while let Some(event) = walk.next() {
         if let Event::Enter { node, repeat } = event
             && node.is_leaf()

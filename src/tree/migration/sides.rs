@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::walk::{Event, Stops, Walk};
+use crate::treedef::walk::{Event, Visits, Walk};
 
 /// What only one of the two has: here one of them.
 pub(super) struct Side<'a> {
@@ -130,7 +130,7 @@ impl<'a> Side<'a> {
     }
 
     pub(super) fn collect(&self, node: NodeRef<'_>, path: &Path, paths: &mut Vec<Path>) {
-        let (mut walk, mut below) = (Walk::new(node, Stops::AboveLeaves), Path::root());
+        let (mut walk, mut below) = (Walk::new(node, Visits::AboveLeaves), Path::root());
         while let Some(event) = walk.next() {
             let Event::Enter { node, .. } = event else { continue };
             walk.lead(&mut below);

@@ -162,10 +162,10 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         nodes: usize,
     ) -> Result<Decoded> {
         for row in rows {
-            let held = self.value(row, &mut scalars)?;
-            self.printed = self.printed.and(held.printed);
+            let decoded = self.value(row, &mut scalars)?;
+            self.printed = self.printed.and(decoded.printed);
             self.limits.expect_stored(self.printed, self.bytes)?;
-            self.values.push(held);
+            self.values.push(decoded);
         }
         scalars.finish()?;
         let structure = match part.structure {
@@ -178,7 +178,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         };
         let rest = self.nodes.len() + self.node_data.len() + self.labels.len();
         self.check(rest == 0, "a table has rows that belong to nothing")?;
-        let values: Vec<Value> = self.values.into_iter().filter_map(|held| held.value).collect();
+        let values: Vec<Value> =
+            self.values.into_iter().filter_map(|decoded| decoded.value).collect();
         if part.structure.is_some() && !values.is_empty() {
             return Err(wire::invalid(part.name, "a value belongs to nothing"));
         }
@@ -306,13 +307,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.check(labels <= self.labels.len(), "node data has more labels than there are")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
         let (mut nesting, mut printed) = (0, PrintCost::of_text(name.len() + variant.len()));
-        let mut hold = |this: &mut Self| -> Result<Value> {
+        let mut take = |this: &mut Self| -> Result<Value> {
             let number = index(this.labels.next().unwrap_or(NO_INDEX))?;
-            let held = this.values.get_mut(number);
-            let taken =
-                held.and_then(|held| Some((held.value.take()?, held.nesting, held.printed)));
+            let taken = this.values.get_mut(number).and_then(|decoded| {
+                Some((decoded.value.take()?, decoded.nesting, decoded.printed))
+            });
             let (value, nested, text) = taken
-                .ok_or_else(|| wire::invalid(this.part, "a value is missing or held twice"))?;
+                .ok_or_else(|| wire::invalid(this.part, "a value is missing or taken twice"))?;
             (nesting, printed) = (nesting.max(nested), printed.and(text).and(PrintCost::NODE));
             this.printed = this.printed.without(text);
             Ok(value)
@@ -329,12 +330,12 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 Labels::Fields(fields)
             }
             form::KEYS => {
-                let keys: Box<[Value]> = (0..labels).map(|_| hold(self)).collect::<Result<_>>()?;
+                let keys: Box<[Value]> = (0..labels).map(|_| take(self)).collect::<Result<_>>()?;
                 let in_order = options.insertion || keys.is_sorted();
                 self.check(in_order, "the keys of a map are not in their order")?;
                 Labels::Keys(keys)
             }
-            form::STATIC if labels == 1 => Labels::Static(hold(self)?),
+            form::STATIC if labels == 1 => Labels::Static(take(self)?),
             _ => return Err(wire::invalid(self.part, "node data has a form that there is not")),
         };
         Ok((NodeData { name, variant, labels }, nesting, printed))

@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 use crate::error::{ErrorKind, Result};
 use crate::model::Insertion;
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::walk::{Stops, Walk};
+use crate::treedef::walk::{Visits, Walk};
 
 use super::container::ORDERS as PART;
 use super::wire::{self, OrderRow, Orders, count, wide};
@@ -65,7 +65,7 @@ impl OrderReader {
         let structure = self.structure;
         self.skip_structure();
         let mut insertions: Vec<Insertion> = Vec::new();
-        let mut walk = Walk::new(root, Stops::Everywhere);
+        let mut walk = Walk::new(root, Visits::Everywhere);
         while let Some(row) = self.maps.next_if(|row| row.structure == structure) {
             let map = usize::try_from(row.map).map_err(|_| ErrorKind::TooLarge)?;
             let later = insertions.last().is_none_or(|last| last.map < map);

@@ -134,7 +134,7 @@ impl<'de> Ahead<'de> {
         match Ahead::of(cursor, next) {
             // One element of the next run is read before that is looked for.
             _ if next.left == 0 => Ahead::Unknown,
-            Ahead::Unknown => match (cursor.held, next.found) {
+            Ahead::Unknown => match (cursor.kept, next.found) {
                 (None, _) => {
                     let fixed = FixedNode::of(cursor, next.rest);
                     fixed.map_or(Ahead::Nothing, |fixed| Ahead::Fixed(Box::new(fixed)))
