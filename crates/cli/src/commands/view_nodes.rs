@@ -1,0 +1,319 @@
+//! The nodes of the page that `view` makes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
+
+use crate::paint::{bare_numbers, counted, with_null};
+use crate::paths::{readable, text_of};
+use crate::tensors::{Halves, SHORT, numeral, of_array};
+
+use super::changes;
+
+/// The classes of nodes, by which the script knows them.
+const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
+/// So many tensors of a node are named with their shapes.
+const FEW: usize = 3;
+/// The most numbers of an array that are in the page.
+const NUMBERS: usize = 100;
+
+/// What a format is like.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Traits {
+    pub(super) has_null: bool,
+    pub(super) is_of_tensors: bool,
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What changed at a node and below it.
+#[derive(Default)]
+pub(super) struct Changes<'d> {
+    here: Vec<&'d Change<Tree<Leaf>>>,
+    below: BTreeMap<String, Changes<'d>>,
+}
+
+impl<'d> Changes<'d> {
+    pub(super) fn put(&mut self, change: &'d Change<Tree<Leaf>>) {
+        let keys = change.path.keys().iter();
+        let place = keys.fold(self, |at, key| at.below.entry(key.to_string()).or_default());
+        place.here.push(change);
+    }
+
+    /// Appends what changed below. The recursion is as deep as the paths of the changes.
+    fn collect(&self, all: &mut Vec<&'d Change<Tree<Leaf>>>) {
+        for below in self.below.values() {
+            all.extend(&below.here);
+            below.collect(all);
+        }
+    }
+}
+
+/// Where a node is, beside what it is.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// As JSON: an index, or the text of the key.
+    pub(super) key: &'a str,
+    /// How many equal neighbours it stands for.
+    pub(super) repeat: usize,
+    /// The changes, if two trees are compared.
+    pub(super) changes: Option<&'a Changes<'a>>,
+    pub(super) added: bool,
+}
+
+/// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
+pub(super) struct Viewed<'t> {
+    leaves: &'t [Leaf],
+    arrays: HashMap<Range<usize>, Vec<usize>>,
+    traits: Traits,
+}
+
+impl<'t> Viewed<'t> {
+    pub(super) fn of(tree: &'t Tree<Leaf>, traits: Traits) -> Self {
+        let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
+        let arrays = tree.blocks().filter(|(block, leaves)| {
+            leaves.len() > SHORT
+                && !block.shape().is_empty()
+                && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
+        });
+        let arrays = arrays.map(|(block, _)| (block.leaves(), block.shape().to_vec())).collect();
+        Viewed { leaves: tree.leaves(), arrays, traits }
+    }
+
+    /// As [`heading`], with the shapes of few tensors, or how many parameters there are.
+    fn tensors_at(&self, node: NodeRef<'_>) -> String {
+        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let size = |leaf: &Leaf| match leaf.as_array() {
+            Some(array) => array.shape().iter().product(),
+            None => 1,
+        };
+        if node.kind() == NodeKind::Map
+            && node.children().all(NodeRef::is_leaf)
+            && leaves.len() <= FEW
+        {
+            let keys = (0..leaves.len()).filter_map(|at| node.key(at));
+            let tensors = keys.zip(leaves).map(|(key, leaf)| match leaf.as_array() {
+                Some(array) => format!("{}: {array}", short(&key)),
+                None => format!("{}: {}", short(&key), leaf.kind()),
+            });
+            return format!("{{{}}}", tensors.collect::<Vec<_>>().join(", "));
+        }
+        let tensors = counted(number(leaves.len()), "tensor", "tensors");
+        let sum = leaves.iter().map(size).fold(0, usize::saturating_add);
+        format!("{} {tensors}, {}", heading(node), counted(number(sum), "parameter", "parameters"))
+    }
+
+    fn shown(&self, text: String) -> String {
+        if self.traits.has_null { with_null(&text) } else { text }
+    }
+
+    /// Appends a node. The recursion is as deep as the limits of the tree allow.
+    pub(super) fn node(&self, node: NodeRef<'_>, place: Place<'_>, out: &mut String) -> treedef::Result<()> {
+        let Place { key, repeat, changes, added } = place;
+        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        // The numbers of an array that is one leaf are only here, while it is drawn.
+        let stored = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
+        let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
+        let numbers = stored.as_ref().map_or(leaves, Tree::leaves);
+        let array = stored.is_some() || self.arrays.contains_key(&node.leaf_range());
+        let (class, label) = match (node.kind(), leaves) {
+            _ if array => {
+                let whole = Tree::new(node.to_treedef(), leaves.to_vec())?;
+                ("array", bare_numbers(&whole.summary().to_string()))
+            }
+            (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
+            _ if node.num_children() == 0 => ("none", self.shown(node.to_treedef().to_string())),
+            _ if self.traits.is_of_tensors => ("node", self.tensors_at(node)),
+            _ => ("node", heading(node)),
+        };
+        let class = CLASSES.iter().position(|known| *known == class).unwrap_or(0);
+        out.push_str(&format!("[{key},{class},{}", quoted(&label)));
+        if array {
+            out.push(',');
+            let some = numbers.iter().take(NUMBERS).map(numeral);
+            let more = if numbers.len() > NUMBERS { ", …" } else { "" };
+            out.push_str(&quoted(&(some.collect::<Vec<_>>().join(", ") + more)));
+        } else if node.num_children() > 0
+            || changes.is_some_and(|changes| !changes.below.is_empty())
+        {
+            out.push(',');
+            self.children(node, changes, out)?;
+        } else if repeat > 1 || added || changes.is_some() {
+            out.push_str(",[]");
+        }
+        let mut extra = Vec::new();
+        if repeat > 1 {
+            extra.push(format!("\"repeat\":{repeat}"));
+        }
+        if array {
+            extra.push(format!("\"histogram\":{}", quoted(&histogram(numbers))));
+        }
+        if added {
+            extra.push("\"status\":\"added\"".to_owned());
+        }
+        self.changed(array, changes, &mut extra);
+        if extra.is_empty() {
+            out.push(']')
+        } else {
+            out.push_str(&format!(",{{{}}}]", extra.join(",")))
+        }
+        Ok(())
+    }
+
+    fn changed(&self, array: bool, changes: Option<&Changes<'_>>, extra: &mut Vec<String>) {
+        let Some(changes) = changes else { return };
+        let mut lines = Vec::new();
+        let mut status = None;
+        for change in &changes.here {
+            status = match change.kind {
+                ChangeKind::Added { .. } => continue,
+                ChangeKind::Removed(_) => Some("removed"),
+                _ => Some("changed"),
+            };
+            if let ChangeKind::Removed(_) = change.kind {
+                continue;
+            }
+            let line = changes::line_of_values(change, Tolerance::new());
+            let line = self.shown(bare_numbers(&line));
+            let prefix = format!("~ {}: ", readable(&change.path));
+            lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
+        }
+        if array && !changes.below.is_empty() {
+            status = Some("changed");
+            let mut inner = Vec::new();
+            changes.collect(&mut inner);
+            let inner = inner.into_iter().take(20);
+            lines.extend(inner.map(|change| self.shown(bare_numbers(&changes::line(change)))));
+        }
+        if let Some(status) = status {
+            extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
+        } else if !changes.below.is_empty() {
+            extra.push("\"status\":\"inside\"".to_owned());
+        }
+    }
+
+    fn children(
+        &self,
+        node: NodeRef<'_>,
+        changes: Option<&Changes<'_>>,
+        out: &mut String,
+    ) -> treedef::Result<()> {
+        out.push('[');
+        let mut first = true;
+        let mut separate = |out: &mut String| {
+            if !std::mem::take(&mut first) {
+                out.push(',');
+            }
+        };
+        let indexed =
+            matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct);
+        let mut children = node.children().enumerate().peekable();
+        while let Some((at, child)) = children.next() {
+            let Some(key) = node.key(at) else { continue };
+            let text = key.to_string();
+            let below = |text: &str| changes.and_then(|changes| changes.below.get(text));
+            let mut repeat = 1;
+            while indexed && below(&text).is_none() {
+                let same = |(at, next): &(usize, NodeRef<'_>)| {
+                    self.leaves.get(next.leaf_range()) == self.leaves.get(child.leaf_range())
+                        && next.to_treedef() == child.to_treedef()
+                        && node.key(*at).is_some_and(|key| below(&key.to_string()).is_none())
+                };
+                if children.next_if(same).is_none() {
+                    break;
+                }
+                repeat += 1;
+            }
+            separate(out);
+            let json = if let Key::Index(at) = key { at.to_string() } else { quoted(&text) };
+            let place = Place { key: &json, repeat, changes: below(&text), added: false };
+            self.node(child, place, out)?;
+        }
+        for (key, below) in changes.into_iter().flat_map(|changes| &changes.below) {
+            for change in &below.here {
+                if let ChangeKind::Added { new, .. } = &change.kind {
+                    separate(out);
+                    let key = quoted(key);
+                    let place = Place { key: &key, repeat: 1, changes: None, added: true };
+                    Viewed::of(new, self.traits).node(new.treedef().root(), place, out)?;
+                }
+            }
+        }
+        out.push(']');
+        Ok(())
+    }
+}
+
+fn class_of(leaf: &Leaf) -> &'static str {
+    match leaf.kind() {
+        LeafKind::Str | LeafKind::Char => "text",
+        LeafKind::Bool => "bool",
+        kind if kind.is_number() => "number",
+        _ => "none",
+    }
+}
+
+/// What kind of node it is, and how many children it has.
+fn heading(node: NodeRef<'_>) -> String {
+    let name = match (node.name(), node.variant()) {
+        (Some(name), Some(variant)) => format!("{name}::{variant} "),
+        (Some(name), None) => format!("{name} "),
+        _ => String::new(),
+    };
+    let children = node.num_children();
+    match node.kind() {
+        NodeKind::Seq => format!("{name}[{children}]"),
+        NodeKind::Some => "Some".to_owned(),
+        NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant => {
+            format!("{name}({children})")
+        }
+        NodeKind::Map | NodeKind::Struct | NodeKind::StructVariant => {
+            let keys = (0..children).map_while(|at| node.key(at)).take(5);
+            let keys: Vec<String> = keys.map(|key| short(&key)).collect();
+            let more = if children > keys.len() { ", …" } else { "" };
+            format!("{name}{{{}{more}}}", keys.join(", "))
+        }
+        _ => name.trim_end().to_owned(),
+    }
+}
+
+fn short(key: &Key) -> String {
+    let text = text_of(key);
+    match text.char_indices().nth(24) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+        None => text,
+    }
+}
+
+/// The distribution of the finite numbers in sixteen bars.
+fn histogram(leaves: &[Leaf]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    #[allow(clippy::cast_precision_loss, reason = "for sixteen bars")]
+    let number = |leaf: &Leaf| match leaf {
+        Leaf::F32(number) => Some(f64::from(*number)),
+        Leaf::F64(number) => Some(*number),
+        Leaf::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        leaf => leaf.as_i128().map(|number| number as f64),
+    };
+    let numbers = || leaves.iter().filter_map(number).filter(|number| number.is_finite());
+    let (low, high) = numbers().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+    let mut counts = [0usize; 16];
+    for number in numbers() {
+        let share = (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+        let bin = if share.is_finite() { ((share * 16.0) as usize).min(15) } else { 7 };
+        if let Some(count) = counts.get_mut(bin) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let bar = |count: usize| match count {
+        0 => ' ',
+        count => *BARS.get(count.saturating_mul(7).div_ceil(most)).unwrap_or(&'█'),
+    };
+    counts.map(bar).iter().collect()
+}
