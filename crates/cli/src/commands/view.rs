@@ -83,7 +83,8 @@ fn page(
     let mut data = format!("{{\"title\":{},\"changes\":", quoted(title));
     data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
     data += ",\"root\":";
-    let place = Place { key: "\"\"", repeat: 1, changes: diff.map(|_| &changes), added: false };
+    let changes = diff.map(|_| &changes);
+    let place = Place { key: "\"\"", repeat: 1, changes, added: false, depth: 0 };
     Viewed::of(tree, traits).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
@@ -178,6 +179,15 @@ mod tests {
         assert_eq!(stored.leaves().len(), 2);
         let pages = [&tree, &stored].map(|tree| page("t", tree, None, Traits::default()).unwrap());
         assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
+    }
+
+    #[test]
+    fn the_nodes_around_an_array_stay() {
+        let page = page_of(r#"{"a": [[{"w": [1, 2, 3, 4, 5, 6, 7], "n": null}]]}"#);
+        let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
+        let inner = &data["root"][3][0][3][0][3][0];
+        assert_eq!(inner[2], "{n, w}");
+        assert_eq!(inner[3][1][2], "u64[7] (mean 4, sd 2, 1 … 7)");
     }
 
     #[test]

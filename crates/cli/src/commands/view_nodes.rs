@@ -62,12 +62,15 @@ pub(super) struct Place<'a> {
     /// The changes, if two trees are compared.
     pub(super) changes: Option<&'a Changes<'a>>,
     pub(super) added: bool,
+    /// How many keys are in its path.
+    pub(super) depth: usize,
 }
 
 /// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
 pub(super) struct Viewed<'t> {
     leaves: &'t [Leaf],
-    arrays: HashMap<Range<usize>, Vec<usize>>,
+    /// The leaves of each array, and its depth: nodes with no other leaves are around it.
+    arrays: HashMap<Range<usize>, usize>,
     traits: Traits,
 }
 
@@ -79,7 +82,7 @@ impl<'t> Viewed<'t> {
                 && !block.shape().is_empty()
                 && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
         });
-        let arrays = arrays.map(|(block, _)| (block.leaves(), block.shape().to_vec())).collect();
+        let arrays = arrays.map(|(block, _)| (block.leaves(), block.path().keys().len())).collect();
         Viewed { leaves: tree.leaves(), arrays, traits }
     }
 
@@ -112,14 +115,19 @@ impl<'t> Viewed<'t> {
     }
 
     /// Appends a node. The recursion is as deep as the limits of the tree allow.
-    pub(super) fn node(&self, node: NodeRef<'_>, place: Place<'_>, out: &mut String) -> treedef::Result<()> {
-        let Place { key, repeat, changes, added } = place;
+    pub(super) fn node(
+        &self,
+        node: NodeRef<'_>,
+        place: Place<'_>,
+        out: &mut String,
+    ) -> treedef::Result<()> {
+        let Place { key, repeat, changes, added, depth } = place;
         let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
         // The numbers of an array that is one leaf are only here, while it is drawn.
         let stored = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
         let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
         let numbers = stored.as_ref().map_or(leaves, Tree::leaves);
-        let array = stored.is_some() || self.arrays.contains_key(&node.leaf_range());
+        let array = stored.is_some() || self.arrays.get(&node.leaf_range()) == Some(&depth);
         let (class, label) = match (node.kind(), leaves) {
             _ if array => {
                 let whole = Tree::new(node.to_treedef(), leaves.to_vec())?;
@@ -141,7 +149,7 @@ impl<'t> Viewed<'t> {
             || changes.is_some_and(|changes| !changes.below.is_empty())
         {
             out.push(',');
-            self.children(node, changes, out)?;
+            self.children(node, place, out)?;
         } else if repeat > 1 || added || changes.is_some() {
             out.push_str(",[]");
         }
@@ -199,7 +207,7 @@ impl<'t> Viewed<'t> {
     fn children(
         &self,
         node: NodeRef<'_>,
-        changes: Option<&Changes<'_>>,
+        Place { changes, depth, .. }: Place<'_>,
         out: &mut String,
     ) -> treedef::Result<()> {
         out.push('[');
@@ -230,7 +238,8 @@ impl<'t> Viewed<'t> {
             }
             separate(out);
             let json = if let Key::Index(at) = key { at.to_string() } else { quoted(&text) };
-            let place = Place { key: &json, repeat, changes: below(&text), added: false };
+            let (changes, depth) = (below(&text), depth + 1);
+            let place = Place { key: &json, repeat, changes, added: false, depth };
             self.node(child, place, out)?;
         }
         for (key, below) in changes.into_iter().flat_map(|changes| &changes.below) {
@@ -238,7 +247,8 @@ impl<'t> Viewed<'t> {
                 if let ChangeKind::Added { new, .. } = &change.kind {
                     separate(out);
                     let key = quoted(key);
-                    let place = Place { key: &key, repeat: 1, changes: None, added: true };
+                    let place =
+                        Place { key: &key, repeat: 1, changes: None, added: true, depth: 0 };
                     Viewed::of(new, self.traits).node(new.treedef().root(), place, out)?;
                 }
             }
