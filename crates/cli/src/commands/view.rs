@@ -208,4 +208,52 @@ mod tests {
         );
         assert_eq!(status(&children[0][3][1]), some("changed"));
     }
+
+    fn nodes_of_changes(old: &str, new: &str) -> serde_json::Value {
+        let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
+        let (old, new) = (read(old), read(new));
+        let page = page("t", &old, Some(old.diff(&new).changes()), Traits::default()).unwrap();
+        serde_json::from_str::<serde_json::Value>(data_of(&page)).unwrap()["root"].take()
+    }
+
+    /// The text and the status of each child.
+    fn children_of_changes(old: &str, new: &str) -> String {
+        let root = nodes_of_changes(old, new);
+        let text = |node: &serde_json::Value| {
+            let sign = match node[4]["status"].as_str() {
+                Some("added") => "+",
+                Some("removed") => "-",
+                _ => "",
+            };
+            let repeat = node[4]["repeat"].as_u64().map_or(String::new(), |it| format!("x{it}"));
+            format!("{sign}{}{}{repeat}", node[0], node[2].as_str().unwrap())
+        };
+        root[3].as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_was_added_to_a_list_is_in_its_place() {
+        let list = |all: &[&str]| serde_json::to_string(all).unwrap();
+        let twelve: Vec<String> = (0..12).map(|at| at.to_string()).collect();
+        let mut new: Vec<&str> = vec!["x"];
+        new.extend(twelve.iter().map(String::as_str));
+        let added = (0..12).map(|at| format!(" +{}\"{at}\"", at + 1));
+        let expected = format!("0\"x\"{}", added.collect::<String>());
+        assert_eq!(children_of_changes(&list(&["x"]), &list(&new)), expected);
+        let front = children_of_changes(&list(&["x", "x", "y"]), &list(&["a", "x", "b", "x"]));
+        assert_eq!(front, "+0\"a\" 0\"x\" +2\"b\" 1\"x\" -2\"y\"");
+        let same = children_of_changes(&list(&["x", "x", "y"]), &list(&["x", "x", "y", "z"]));
+        assert_eq!(same, "0\"x\"x2 2\"y\" +3\"z\"");
+    }
+
+    #[test]
+    fn the_changes_of_an_array_are_in_its_order_and_counted() {
+        let list =
+            |plus: i32| serde_json::to_string(&(0..30).map(|at| at + plus).collect::<Vec<_>>());
+        let root = nodes_of_changes(&list(0).unwrap(), &list(100).unwrap());
+        let note = root[4]["note"].as_str().unwrap();
+        let lines: Vec<&str> = note.lines().collect();
+        assert_eq!((lines[2], lines[10]), ("~ [2]: 2 → 102", "~ [10]: 10 → 110"));
+        assert_eq!((lines.len(), lines[20]), (21, "… and 10 more"));
+    }
 }

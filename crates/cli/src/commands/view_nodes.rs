@@ -15,6 +15,8 @@ use super::changes;
 const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
 /// So many tensors of a node are named with their shapes.
 const FEW: usize = 3;
+/// The most changes of an array that have a line.
+const LINES: usize = 20;
 /// The most numbers of an array that are in the page.
 const NUMBERS: usize = 100;
 
@@ -33,22 +35,44 @@ pub(super) fn quoted(text: &str) -> String {
 #[derive(Default)]
 pub(super) struct Changes<'d> {
     here: Vec<&'d Change<Tree<Leaf>>>,
-    below: BTreeMap<String, Changes<'d>>,
+    /// The children that only the new node has, in its order.
+    added: Vec<&'d Change<Tree<Leaf>>>,
+    below: BTreeMap<&'d Key, Changes<'d>>,
 }
 
 impl<'d> Changes<'d> {
     pub(super) fn put(&mut self, change: &'d Change<Tree<Leaf>>) {
-        let keys = change.path.keys().iter();
-        let place = keys.fold(self, |at, key| at.below.entry(key.to_string()).or_default());
-        place.here.push(change);
+        let is_added = matches!(change.kind, ChangeKind::Added { .. });
+        let keys = change.path.keys();
+        // The last key of what was added is that of the new tree.
+        let old = keys.len() - usize::from(is_added).min(keys.len());
+        let place = keys.iter().take(old).fold(self, |at, key| at.below.entry(key).or_default());
+        if is_added { place.added.push(change) } else { place.here.push(change) }
     }
 
-    /// Appends what changed below. The recursion is as deep as the paths of the changes.
+    fn is_inside(&self) -> bool {
+        !self.below.is_empty() || !self.added.is_empty()
+    }
+
+    fn is_removed(&self) -> bool {
+        self.here.iter().any(|change| matches!(change.kind, ChangeKind::Removed(_)))
+    }
+
+    /// Appends what changed inside. The recursion is as deep as the paths of the changes.
     fn collect(&self, all: &mut Vec<&'d Change<Tree<Leaf>>>) {
+        all.extend(&self.added);
         for below in self.below.values() {
             all.extend(&below.here);
             below.collect(all);
         }
+    }
+}
+
+/// The index of what was added.
+fn new_index(change: &Change<Tree<Leaf>>) -> Option<usize> {
+    match change.kind {
+        ChangeKind::Added { position, .. } => Some(position),
+        _ => None,
     }
 }
 
@@ -145,9 +169,7 @@ impl<'t> Viewed<'t> {
             let some = numbers.iter().take(NUMBERS).map(numeral);
             let more = if numbers.len() > NUMBERS { ", …" } else { "" };
             out.push_str(&quoted(&(some.collect::<Vec<_>>().join(", ") + more)));
-        } else if node.num_children() > 0
-            || changes.is_some_and(|changes| !changes.below.is_empty())
-        {
+        } else if node.num_children() > 0 || changes.is_some_and(Changes::is_inside) {
             out.push(',');
             self.children(node, place, out)?;
         } else if repeat > 1 || added || changes.is_some() {
@@ -177,33 +199,36 @@ impl<'t> Viewed<'t> {
         let mut lines = Vec::new();
         let mut status = None;
         for change in &changes.here {
-            status = match change.kind {
-                ChangeKind::Added { .. } => continue,
-                ChangeKind::Removed(_) => Some("removed"),
-                _ => Some("changed"),
-            };
             if let ChangeKind::Removed(_) = change.kind {
+                status = Some("removed");
                 continue;
             }
+            status = Some("changed");
             let line = changes::line_of_values(change, Tolerance::new());
             let line = self.shown(bare_numbers(&line));
             let prefix = format!("~ {}: ", readable(&change.path));
             lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
         }
-        if array && !changes.below.is_empty() {
+        if array && changes.is_inside() {
             status = Some("changed");
             let mut inner = Vec::new();
             changes.collect(&mut inner);
-            let inner = inner.into_iter().take(20);
+            inner.sort_by(|a, b| a.path.cmp(&b.path));
+            let more = inner.len().saturating_sub(LINES);
+            let inner = inner.into_iter().take(LINES);
             lines.extend(inner.map(|change| self.shown(bare_numbers(&changes::line(change)))));
+            if more > 0 {
+                lines.push(format!("… and {more} more"));
+            }
         }
         if let Some(status) = status {
             extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
-        } else if !changes.below.is_empty() {
+        } else if changes.is_inside() {
             extra.push("\"status\":\"inside\"".to_owned());
         }
     }
 
+    /// Appends the children. What was added to a list is where it is in the new one.
     fn children(
         &self,
         node: NodeRef<'_>,
@@ -211,51 +236,69 @@ impl<'t> Viewed<'t> {
         out: &mut String,
     ) -> treedef::Result<()> {
         out.push('[');
-        let mut first = true;
-        let mut separate = |out: &mut String| {
-            if !std::mem::take(&mut first) {
-                out.push(',');
-            }
-        };
+        let start = out.len();
         let indexed =
             matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct);
+        let below = |key: &Key| changes.and_then(|changes| changes.below.get(key));
+        let mut added = changes.map_or(&[][..], |changes| &changes.added).iter().peekable();
+        let mut new = 0;
         let mut children = node.children().enumerate().peekable();
         while let Some((at, child)) = children.next() {
+            let is_here = |added: &&Change<_>, new| indexed && new_index(added) == Some(new);
+            while let Some(change) = added.next_if(|added| is_here(added, new)) {
+                self.added(change, start, out)?;
+                new += 1;
+            }
             let Some(key) = node.key(at) else { continue };
-            let text = key.to_string();
-            let below = |text: &str| changes.and_then(|changes| changes.below.get(text));
+            let changes = below(&key);
+            let same = |(at, next): &(usize, NodeRef<'_>)| {
+                self.leaves.get(next.leaf_range()) == self.leaves.get(child.leaf_range())
+                    && next.to_treedef() == child.to_treedef()
+                    && node.key(*at).is_some_and(|key| below(&key).is_none())
+            };
             let mut repeat = 1;
-            while indexed && below(&text).is_none() {
-                let same = |(at, next): &(usize, NodeRef<'_>)| {
-                    self.leaves.get(next.leaf_range()) == self.leaves.get(child.leaf_range())
-                        && next.to_treedef() == child.to_treedef()
-                        && node.key(*at).is_some_and(|key| below(&key.to_string()).is_none())
-                };
-                if children.next_if(same).is_none() {
-                    break;
-                }
+            while indexed
+                && changes.is_none()
+                && !added.peek().is_some_and(|added| is_here(added, new + repeat))
+                && children.next_if(same).is_some()
+            {
                 repeat += 1;
             }
-            separate(out);
-            let json = if let Key::Index(at) = key { at.to_string() } else { quoted(&text) };
-            let (changes, depth) = (below(&text), depth + 1);
-            let place = Place { key: &json, repeat, changes, added: false, depth };
+            new += if changes.is_some_and(Changes::is_removed) { 0 } else { repeat };
+            separate(start, out);
+            let place =
+                Place { key: &key_json(&key), repeat, changes, added: false, depth: depth + 1 };
             self.node(child, place, out)?;
         }
-        for (key, below) in changes.into_iter().flat_map(|changes| &changes.below) {
-            for change in &below.here {
-                if let ChangeKind::Added { new, .. } = &change.kind {
-                    separate(out);
-                    let key = quoted(key);
-                    let place =
-                        Place { key: &key, repeat: 1, changes: None, added: true, depth: 0 };
-                    Viewed::of(new, self.traits).node(new.treedef().root(), place, out)?;
-                }
-            }
-        }
+        added.try_for_each(|change| self.added(change, start, out))?;
         out.push(']');
         Ok(())
     }
+
+    fn added(
+        &self,
+        change: &Change<Tree<Leaf>>,
+        start: usize,
+        out: &mut String,
+    ) -> treedef::Result<()> {
+        let (ChangeKind::Added { new, .. }, Some(key)) = (&change.kind, change.path.keys().last())
+        else {
+            return Ok(());
+        };
+        separate(start, out);
+        let place = Place { key: &key_json(key), repeat: 1, changes: None, added: true, depth: 0 };
+        Viewed::of(new, self.traits).node(new.treedef().root(), place, out)
+    }
+}
+
+fn separate(start: usize, out: &mut String) {
+    if out.len() > start {
+        out.push(',');
+    }
+}
+
+fn key_json(key: &Key) -> String {
+    if let Key::Index(at) = key { at.to_string() } else { quoted(&key.to_string()) }
 }
 
 fn class_of(leaf: &Leaf) -> &'static str {
