@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::names::Names;
 use crate::progress::Progress;
-use crate::tensors::{self, TensorLeaf, more_than};
+use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
 
 /// How much is compared at once.
 const PIECE: usize = 1 << 20;
@@ -127,6 +127,31 @@ impl Stored {
                 values.ok_or_else(|| Failure::new("it has no values"))
             }
         }
+    }
+
+    /// Makes something of each tensor and its leaf, which an empty one has not.
+    pub(crate) fn with_leaves<T>(
+        &self,
+        make: impl Fn(&Slot, Option<Leaf>) -> T,
+    ) -> Result<Tree<T>> {
+        let of_file = |failure: Failure| failure.in_file(&self.name);
+        let read;
+        let tensors = match &self.source {
+            Source::Memory(tensors) => tensors,
+            Source::Checkpoint(checkpoint) => {
+                read = checkpoint.read(self.limits).map_err(of_file)?;
+                &read
+            }
+        };
+        let leaf = |slot: &Slot| -> treedef::Result<T> {
+            let Some(tensor) = tensors.get(&slot.name).filter(|tensor| !tensor.is_empty()) else {
+                return Ok(make(slot, None));
+            };
+            let flattener = Flattener::new().arrays(true).limits(self.limits.of_trees());
+            let tree = with_short_halves(flattener.tree(tensor)?)?;
+            Ok(make(slot, tree.leaves().first().cloned()))
+        };
+        self.tree.as_ref().try_map(leaf).map_err(|error| of_file(error.into()))
     }
 
     /// Whether the metadata has another structure than that of the names.

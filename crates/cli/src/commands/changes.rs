@@ -9,7 +9,30 @@ use crate::failure::Result;
 use crate::far::Far;
 use crate::paint::bare_numbers;
 use crate::paths::{readable, shown, shown_pattern, without_indices};
-use crate::tensors::{has_arrays, with_short_halves};
+use crate::tensors::with_short_halves;
+
+/// A leaf of documents that are compared.
+pub(super) trait DocumentLeaf: Clone + Display {
+    fn as_array(&self) -> Option<&Array>;
+
+    /// The text of a part with arrays, which are not printed number by number.
+    fn summary(tree: &Tree<Self>) -> String;
+}
+
+impl DocumentLeaf for Leaf {
+    fn as_array(&self) -> Option<&Array> {
+        Leaf::as_array(self)
+    }
+
+    fn summary(tree: &Tree<Leaf>) -> String {
+        let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
+        bare_numbers(&tree.summary().to_string())
+    }
+}
+
+fn has_arrays<L: DocumentLeaf>(tree: &Tree<L>) -> bool {
+    tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
+}
 
 /// The changes of a diff. In a document, what has another key is another thing: that it was renamed
 /// is a guess. `part` is the old document at a path.
@@ -123,14 +146,19 @@ fn parted<'l>(line: &'l str, path: &treedef::Path) -> Option<(&'l str, &'l str)>
 }
 
 /// One line for a change. Arrays are not printed number by number.
-pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) -> String {
+pub(super) fn line_of_values<L: DocumentLeaf>(
+    change: &Change<Tree<L>>,
+    tolerance: Tolerance,
+) -> String {
     let path = readable(&change.path);
     match &change.kind {
         ChangeKind::Replaced { old, new, .. } if has_arrays(old) || has_arrays(new) => {
             replaced(&path, old, new, far(old, new, tolerance).as_ref())
         }
-        ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", summary(old)),
-        ChangeKind::Added { new, .. } if has_arrays(new) => format!("+ {path}: {}", summary(new)),
+        ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", L::summary(old)),
+        ChangeKind::Added { new, .. } if has_arrays(new) => {
+            format!("+ {path}: {}", L::summary(new))
+        }
         // A kind is worth its characters where it is all that changed.
         ChangeKind::Replaced { old, new, .. }
             if bare_numbers(&old.to_string()) == bare_numbers(&new.to_string()) =>
@@ -142,14 +170,14 @@ pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) 
 }
 
 /// The line of a part that was replaced, where there are arrays.
-pub(super) fn replaced(
+pub(super) fn replaced<L: DocumentLeaf>(
     path: &str,
-    old: &Tree<Leaf>,
-    new: &Tree<Leaf>,
+    old: &Tree<L>,
+    new: &Tree<L>,
     far: Option<&Far>,
 ) -> String {
     let Some(Far { array, count, of, most }) = far else {
-        return format!("~ {path}: {} → {}", summary(old), summary(new));
+        return format!("~ {path}: {} → {}", L::summary(old), L::summary(new));
     };
     let differ = if *of == 1 { "1 number differs" } else { &format!("{of} numbers differ") };
     let most = most.as_ref().map_or_else(String::new, |(place, a, b)| {
@@ -158,14 +186,13 @@ pub(super) fn replaced(
     format!("~ {path}: {array}: {count} of {differ}{most}")
 }
 
-fn summary(tree: &Tree<Leaf>) -> String {
-    let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
-    bare_numbers(&tree.summary().to_string())
-}
-
 /// How far two trees are apart that are one array each.
-pub(super) fn far(old: &Tree<Leaf>, new: &Tree<Leaf>, tolerance: Tolerance) -> Option<Far> {
-    fn array(tree: &Tree<Leaf>) -> Option<&Array> {
+pub(super) fn far<L: DocumentLeaf>(
+    old: &Tree<L>,
+    new: &Tree<L>,
+    tolerance: Tolerance,
+) -> Option<Far> {
+    fn array<L: DocumentLeaf>(tree: &Tree<L>) -> Option<&Array> {
         tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())?.as_array()
     }
     Far::between(array(old)?, array(new)?, tolerance)

@@ -13,6 +13,7 @@ mod nearest;
 mod select;
 mod shards;
 mod convert;
+mod page_leaf;
 mod view_nodes;
 mod view;
 mod run;

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use treedef::{Change, Leaf, Tree};
+use treedef::{Change, Tree};
 
 use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
-use crate::parse::Document;
-use crate::tensors::with_short_halves;
 
 use super::changes;
+use super::page_leaf::{self, PageLeaf};
 use super::print::{report_json, write_to};
 use super::view_nodes::{Changes, Place, Traits, Viewed, quoted};
 
@@ -54,16 +53,11 @@ pub(super) fn view(
 }
 
 /// The name of a file, its tree, and what its format is like.
-fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, Traits)> {
+fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<PageLeaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
-    let tree = match input.values()? {
-        Document::Tree(tree) => with_short_halves(tree)?,
-        Document::Tensors(tree) => tree.map(|tensor| Leaf::from(tensor.to_string())),
-        Document::Signature(tree) => tree.map(|kind| Leaf::from(kind.to_string())),
-        Document::Structure(_) => {
-            return Err(Failure::at(name, "it has no leaves; `show` can print it"));
-        }
+    let Some(tree) = page_leaf::read(input)? else {
+        return Err(Failure::at(name, "it has no leaves; `show` can print it"));
     };
     let (has_null, is_of_tensors) = (format.has_null(), format.is_of_tensors());
     Ok((name, tree, Traits { has_null, is_of_tensors }))
@@ -72,8 +66,8 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, Traits)>
 /// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
 fn page(
     title: &str,
-    tree: &Tree<Leaf>,
-    diff: Option<&[Change<Tree<Leaf>>]>,
+    tree: &Tree<PageLeaf>,
+    diff: Option<&[Change<Tree<PageLeaf>>]>,
     traits: Traits,
 ) -> treedef::Result<String> {
     let mut changes = Changes::default();
@@ -102,15 +96,19 @@ mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use sha2::{Digest, Sha256};
+    use treedef::Leaf;
 
     use super::*;
 
     const EVIL: &str =
         "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&\u{2028}\"'";
 
+    fn tree_of(text: &str) -> Tree<PageLeaf> {
+        serde_json::from_str::<Tree<Leaf>>(text).unwrap().map(PageLeaf::Value)
+    }
+
     fn page_of(text: &str) -> String {
-        let tree: Tree<Leaf> = serde_json::from_str(text).unwrap();
-        page(EVIL, &tree, None, Traits::default()).unwrap()
+        page(EVIL, &tree_of(text), None, Traits::default()).unwrap()
     }
 
     fn data_of(page: &str) -> &str {
@@ -177,7 +175,8 @@ mod tests {
             serde_json::from_str(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": "a"}"#).unwrap();
         let stored = tree.clone().with_arrays().unwrap();
         assert_eq!(stored.leaves().len(), 2);
-        let pages = [&tree, &stored].map(|tree| page("t", tree, None, Traits::default()).unwrap());
+        let pages = [tree, stored]
+            .map(|tree| page("t", &tree.map(PageLeaf::Value), None, Traits::default()).unwrap());
         assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
     }
 
@@ -191,14 +190,20 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_at_their_nodes() {
-        let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
-        let (old, new) =
-            (read(r#"{"a": [1, 1, 1], "b": "x"}"#), read(r#"{"a": [1, 2, 1], "c": true}"#));
-        let page = page("t", &old, Some(old.diff(&new).changes()), Traits::default()).unwrap();
+    fn keys_in_headings_have_no_kinds() {
+        let tree: Tree<Leaf> = serde_saphyr::from_str("{1: a, null: b, 7u8: c}").unwrap();
+        let traits = Traits { has_null: true, is_of_tensors: false };
+        let page = page("t", &tree.map(PageLeaf::Value), None, traits).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
+        assert_eq!(data["root"][2], "{1, 7u8, null}");
+    }
+
+    #[test]
+    fn changes_are_at_their_nodes() {
+        let root =
+            nodes_of_changes(r#"{"a": [1, 1, 1], "b": "x"}"#, r#"{"a": [1, 2, 1], "c": true}"#);
         let status = |node: &serde_json::Value| node[4]["status"].as_str().map(str::to_owned);
-        let children = data["root"][3].as_array().unwrap();
+        let children = root[3].as_array().unwrap();
         let found: Vec<_> =
             children.iter().map(|node| (node[0].as_str().unwrap(), status(node))).collect();
         let some = |text: &str| Some(text.to_owned());
@@ -210,8 +215,7 @@ mod tests {
     }
 
     fn nodes_of_changes(old: &str, new: &str) -> serde_json::Value {
-        let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
-        let (old, new) = (read(old), read(new));
+        let (old, new) = (tree_of(old), tree_of(new));
         let page = page("t", &old, Some(old.diff(&new).changes()), Traits::default()).unwrap();
         serde_json::from_str::<serde_json::Value>(data_of(&page)).unwrap()["root"].take()
     }

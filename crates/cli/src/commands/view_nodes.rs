@@ -9,7 +9,8 @@ use crate::paint::{bare_numbers, counted, with_null};
 use crate::paths::{readable, text_of};
 use crate::tensors::{Halves, SHORT, numeral, of_array};
 
-use super::changes;
+use super::changes::{self, DocumentLeaf};
+use super::page_leaf::PageLeaf;
 
 /// The classes of nodes, by which the script knows them.
 const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
@@ -34,14 +35,14 @@ pub(super) fn quoted(text: &str) -> String {
 /// What changed at a node and below it.
 #[derive(Default)]
 pub(super) struct Changes<'d> {
-    here: Vec<&'d Change<Tree<Leaf>>>,
+    here: Vec<&'d Change<Tree<PageLeaf>>>,
     /// The children that only the new node has, in its order.
-    added: Vec<&'d Change<Tree<Leaf>>>,
+    added: Vec<&'d Change<Tree<PageLeaf>>>,
     below: BTreeMap<&'d Key, Changes<'d>>,
 }
 
 impl<'d> Changes<'d> {
-    pub(super) fn put(&mut self, change: &'d Change<Tree<Leaf>>) {
+    pub(super) fn put(&mut self, change: &'d Change<Tree<PageLeaf>>) {
         let is_added = matches!(change.kind, ChangeKind::Added { .. });
         let keys = change.path.keys();
         // The last key of what was added is that of the new tree.
@@ -59,7 +60,7 @@ impl<'d> Changes<'d> {
     }
 
     /// Appends what changed inside. The recursion is as deep as the paths of the changes.
-    fn collect(&self, all: &mut Vec<&'d Change<Tree<Leaf>>>) {
+    fn collect(&self, all: &mut Vec<&'d Change<Tree<PageLeaf>>>) {
         all.extend(&self.added);
         for below in self.below.values() {
             all.extend(&below.here);
@@ -69,7 +70,7 @@ impl<'d> Changes<'d> {
 }
 
 /// The index of what was added.
-fn new_index(change: &Change<Tree<Leaf>>) -> Option<usize> {
+fn new_index(change: &Change<Tree<PageLeaf>>) -> Option<usize> {
     match change.kind {
         ChangeKind::Added { position, .. } => Some(position),
         _ => None,
@@ -92,21 +93,31 @@ pub(super) struct Place<'a> {
 
 /// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
 pub(super) struct Viewed<'t> {
-    leaves: &'t [Leaf],
+    leaves: &'t [PageLeaf],
     /// The leaves of each array, and its depth: nodes with no other leaves are around it.
     arrays: HashMap<Range<usize>, usize>,
     traits: Traits,
 }
 
 impl<'t> Viewed<'t> {
-    pub(super) fn of(tree: &'t Tree<Leaf>, traits: Traits) -> Self {
+    pub(super) fn of(tree: &'t Tree<PageLeaf>, traits: Traits) -> Self {
+        let kinds = |range: Range<usize>| {
+            let leaves = tree.leaves().get(range).unwrap_or_default();
+            leaves.iter().map(PageLeaf::kind)
+        };
         let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
-        let arrays = tree.blocks().filter(|(block, leaves)| {
-            leaves.len() > SHORT
+        let is_alike = |range: Range<usize>| {
+            let first = kinds(range.clone()).next();
+            kinds(range).all(|kind| Some(kind) == first)
+        };
+        let mut blocks = tree.treedef().blocks();
+        let blocks = std::iter::from_fn(|| blocks.next_or_struct(|_, _| None, is_alike));
+        let arrays = blocks.filter(|block| {
+            block.leaves().len() > SHORT
                 && !block.shape().is_empty()
-                && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
+                && kinds(block.leaves()).next().flatten().is_some_and(is_array)
         });
-        let arrays = arrays.map(|(block, _)| (block.leaves(), block.path().keys().len())).collect();
+        let arrays = arrays.map(|block| (block.leaves(), block.path().keys().len())).collect();
         Viewed { leaves: tree.leaves(), arrays, traits }
     }
 
@@ -114,28 +125,69 @@ impl<'t> Viewed<'t> {
     fn tensors_at(&self, node: NodeRef<'_>) -> String {
         let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
         let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let size = |leaf: &Leaf| match leaf.as_array() {
-            Some(array) => array.shape().iter().product(),
-            None => 1,
+        let size = |leaf: &PageLeaf| match (leaf, leaf.as_array()) {
+            (_, Some(array)) => array.shape().iter().product(),
+            (PageLeaf::Value(_), None) => 1,
+            (PageLeaf::Type(_), None) => 0,
         };
         if node.kind() == NodeKind::Map
             && node.children().all(NodeRef::is_leaf)
             && leaves.len() <= FEW
         {
             let keys = (0..leaves.len()).filter_map(|at| node.key(at));
-            let tensors = keys.zip(leaves).map(|(key, leaf)| match leaf.as_array() {
-                Some(array) => format!("{}: {array}", short(&key)),
-                None => format!("{}: {}", short(&key), leaf.kind()),
-            });
+            let tensors = keys.zip(leaves);
+            let tensors =
+                tensors.map(|(key, leaf)| format!("{}: {}", self.short(&key), leaf.type_text()));
             return format!("{{{}}}", tensors.collect::<Vec<_>>().join(", "));
         }
         let tensors = counted(number(leaves.len()), "tensor", "tensors");
         let sum = leaves.iter().map(size).fold(0, usize::saturating_add);
-        format!("{} {tensors}, {}", heading(node), counted(number(sum), "parameter", "parameters"))
+        format!(
+            "{} {tensors}, {}",
+            self.heading(node),
+            counted(number(sum), "parameter", "parameters")
+        )
     }
 
     fn shown(&self, text: String) -> String {
         if self.traits.has_null { with_null(&text) } else { text }
+    }
+
+    /// What kind of node it is, and how many children it has.
+    fn heading(&self, node: NodeRef<'_>) -> String {
+        let name = match (node.name(), node.variant()) {
+            (Some(name), Some(variant)) => format!("{name}::{variant} "),
+            (Some(name), None) => format!("{name} "),
+            _ => String::new(),
+        };
+        let children = node.num_children();
+        match node.kind() {
+            NodeKind::Seq => format!("{name}[{children}]"),
+            NodeKind::Some => "Some".to_owned(),
+            NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant => {
+                format!("{name}({children})")
+            }
+            NodeKind::Map | NodeKind::Struct | NodeKind::StructVariant => {
+                let keys = (0..children).map_while(|at| node.key(at)).take(5);
+                let keys: Vec<String> = keys.map(|key| self.short(&key)).collect();
+                let more = if children > keys.len() { ", …" } else { "" };
+                format!("{name}{{{}{more}}}", keys.join(", "))
+            }
+            _ => name.trim_end().to_owned(),
+        }
+    }
+
+    fn short(&self, key: &Key) -> String {
+        let text = match key {
+            Key::Entry(value) if value.as_str().is_none() => {
+                self.shown(bare_numbers(&value.to_string()))
+            }
+            key => text_of(key),
+        };
+        match text.char_indices().nth(24) {
+            Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+            None => text,
+        }
     }
 
     /// Appends a node. The recursion is as deep as the limits of the tree allow.
@@ -148,25 +200,29 @@ impl<'t> Viewed<'t> {
         let Place { key, repeat, changes, added, depth } = place;
         let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
         // The numbers of an array that is one leaf are only here, while it is drawn.
-        let stored = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
+        let stored = leaves.first().filter(|_| node.is_leaf()).and_then(PageLeaf::as_array);
         let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
-        let numbers = stored.as_ref().map_or(leaves, Tree::leaves);
         let array = stored.is_some() || self.arrays.get(&node.leaf_range()) == Some(&depth);
+        let numbers: Vec<&Leaf> = match &stored {
+            Some(stored) => stored.leaves().iter().collect(),
+            None if array => leaves.iter().filter_map(PageLeaf::value).collect(),
+            None => Vec::new(),
+        };
         let (class, label) = match (node.kind(), leaves) {
             _ if array => {
                 let whole = Tree::new(node.to_treedef(), leaves.to_vec())?;
-                ("array", bare_numbers(&whole.summary().to_string()))
+                ("array", PageLeaf::summary(&whole))
             }
             (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
             _ if node.num_children() == 0 => ("none", self.shown(node.to_treedef().to_string())),
             _ if self.traits.is_of_tensors => ("node", self.tensors_at(node)),
-            _ => ("node", heading(node)),
+            _ => ("node", self.heading(node)),
         };
         let class = CLASSES.iter().position(|known| *known == class).unwrap_or(0);
         out.push_str(&format!("[{key},{class},{}", quoted(&label)));
         if array {
             out.push(',');
-            let some = numbers.iter().take(NUMBERS).map(numeral);
+            let some = numbers.iter().take(NUMBERS).map(|leaf| numeral(leaf));
             let more = if numbers.len() > NUMBERS { ", …" } else { "" };
             out.push_str(&quoted(&(some.collect::<Vec<_>>().join(", ") + more)));
         } else if node.num_children() > 0 || changes.is_some_and(Changes::is_inside) {
@@ -180,7 +236,7 @@ impl<'t> Viewed<'t> {
             extra.push(format!("\"repeat\":{repeat}"));
         }
         if array {
-            extra.push(format!("\"histogram\":{}", quoted(&histogram(numbers))));
+            extra.push(format!("\"histogram\":{}", quoted(&histogram(&numbers))));
         }
         if added {
             extra.push("\"status\":\"added\"".to_owned());
@@ -277,7 +333,7 @@ impl<'t> Viewed<'t> {
 
     fn added(
         &self,
-        change: &Change<Tree<Leaf>>,
+        change: &Change<Tree<PageLeaf>>,
         start: usize,
         out: &mut String,
     ) -> treedef::Result<()> {
@@ -301,49 +357,17 @@ fn key_json(key: &Key) -> String {
     if let Key::Index(at) = key { at.to_string() } else { quoted(&key.to_string()) }
 }
 
-fn class_of(leaf: &Leaf) -> &'static str {
+fn class_of(leaf: &PageLeaf) -> &'static str {
     match leaf.kind() {
-        LeafKind::Str | LeafKind::Char => "text",
-        LeafKind::Bool => "bool",
-        kind if kind.is_number() => "number",
+        Some(LeafKind::Str | LeafKind::Char) => "text",
+        Some(LeafKind::Bool) => "bool",
+        Some(kind) if kind.is_number() => "number",
         _ => "none",
     }
 }
 
-/// What kind of node it is, and how many children it has.
-fn heading(node: NodeRef<'_>) -> String {
-    let name = match (node.name(), node.variant()) {
-        (Some(name), Some(variant)) => format!("{name}::{variant} "),
-        (Some(name), None) => format!("{name} "),
-        _ => String::new(),
-    };
-    let children = node.num_children();
-    match node.kind() {
-        NodeKind::Seq => format!("{name}[{children}]"),
-        NodeKind::Some => "Some".to_owned(),
-        NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant => {
-            format!("{name}({children})")
-        }
-        NodeKind::Map | NodeKind::Struct | NodeKind::StructVariant => {
-            let keys = (0..children).map_while(|at| node.key(at)).take(5);
-            let keys: Vec<String> = keys.map(|key| short(&key)).collect();
-            let more = if children > keys.len() { ", …" } else { "" };
-            format!("{name}{{{}{more}}}", keys.join(", "))
-        }
-        _ => name.trim_end().to_owned(),
-    }
-}
-
-fn short(key: &Key) -> String {
-    let text = text_of(key);
-    match text.char_indices().nth(24) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
-        None => text,
-    }
-}
-
 /// The distribution of the finite numbers in sixteen bars.
-fn histogram(leaves: &[Leaf]) -> String {
+fn histogram(leaves: &[&Leaf]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     #[allow(clippy::cast_precision_loss, reason = "for sixteen bars")]
     let number = |leaf: &Leaf| match leaf {
@@ -352,7 +376,8 @@ fn histogram(leaves: &[Leaf]) -> String {
         Leaf::Bool(yes) => Some(f64::from(u8::from(*yes))),
         leaf => leaf.as_i128().map(|number| number as f64),
     };
-    let numbers = || leaves.iter().filter_map(number).filter(|number| number.is_finite());
+    let numbers =
+        || leaves.iter().filter_map(|leaf| number(leaf)).filter(|number| number.is_finite());
     let (low, high) = numbers().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
     let mut counts = [0usize; 16];
     for number in numbers() {

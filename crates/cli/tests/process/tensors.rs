@@ -303,6 +303,33 @@ fn a_page_of_tensors_has_shapes_and_counts() {
     assert!(page.contains("5 tensors, 22 parameters\""), "{page}");
 }
 
+/// A file with one tensor.
+fn safetensors(path: &str, tensor: &str, bytes: &[u8]) {
+    let header = format!("{{\"w\":{tensor}}}");
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    fs::write(path, [&length, header.as_bytes(), bytes].concat()).unwrap();
+}
+
+/// No leaf is an empty tensor, and it has a type and a shape.
+#[test]
+fn empty_tensors_are_in_a_page() {
+    let folder = Folder::new("empty");
+    let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.safetensors")));
+    safetensors(&old, r#"{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]}"#, b"");
+    safetensors(&new, r#"{"dtype":"I32","shape":[0,4],"data_offsets":[0,0]}"#, b"");
+    assert_eq!(printed(&["diff", &old, &new]), "~ .w: f32[0, 3] → i32[0, 4]\n");
+    let page = printed(&["view", &old, &new]);
+    assert!(page.contains(r#""note":"f32[0, 3] → i32[0, 4]""#), "{page}");
+    assert!(page.contains(r#""{w: f32[0, 3]}""#), "{page}");
+}
+
+#[test]
+fn a_page_of_kinds_has_no_texts() {
+    let output = fed(&["view", "-", "--format", "treedef"], br#"{"a": u8, "b": [str]}"#);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains(r#"5,"u8""#) && !page.contains(r#"\"u8\""#), "{page}");
+}
+
 /// A file that the command wrote has its structure, and what is no number, in the metadata.
 #[test]
 fn files_with_a_structure_are_compared_by_it() {

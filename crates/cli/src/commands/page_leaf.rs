@@ -1,0 +1,92 @@
+//! The leaves of the page that `view` makes.
+
+use std::fmt;
+
+use treedef::{Array, Leaf, LeafKind, Tree};
+
+use crate::failure::Result;
+use crate::format::Format;
+use crate::input::Input;
+use crate::parse::Document;
+use crate::stored::Stored;
+use crate::tensors::with_short_halves;
+
+use super::changes::DocumentLeaf;
+
+/// A leaf of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PageLeaf {
+    Value(Leaf),
+    /// A kind, or the type and the shape of an empty tensor.
+    Type(String),
+}
+
+impl fmt::Display for PageLeaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageLeaf::Value(leaf) => leaf.fmt(f),
+            PageLeaf::Type(text) => f.write_str(text),
+        }
+    }
+}
+
+impl DocumentLeaf for PageLeaf {
+    fn as_array(&self) -> Option<&Array> {
+        self.value().and_then(Leaf::as_array)
+    }
+
+    fn summary(tree: &Tree<Self>) -> String {
+        let values = tree.leaves().iter().map(|leaf| leaf.value().cloned());
+        let values = values.collect::<Option<Vec<_>>>();
+        match values.and_then(|values| Tree::new(tree.treedef().clone(), values).ok()) {
+            Some(values) => Leaf::summary(&values),
+            None => tree.as_ref().map(PageLeaf::type_text).to_string(),
+        }
+    }
+}
+
+impl PageLeaf {
+    pub(super) fn value(&self) -> Option<&Leaf> {
+        match self {
+            PageLeaf::Value(leaf) => Some(leaf),
+            PageLeaf::Type(_) => None,
+        }
+    }
+
+    pub(super) fn kind(&self) -> Option<LeafKind> {
+        self.value().map(Leaf::kind)
+    }
+
+    /// `f32[4, 5]`, `u64`
+    pub(super) fn type_text(&self) -> String {
+        match self {
+            PageLeaf::Value(leaf) => {
+                leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
+            }
+            PageLeaf::Type(text) => text.clone(),
+        }
+    }
+}
+
+/// The leaves of a file. `None` if it has none.
+pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
+    if matches!(input.format, Format::Safetensors | Format::Npz | Format::Npy) {
+        let stored = Stored::open(input)?;
+        // What the library wrote has another structure than that of the names.
+        if stored.has_structure() {
+            return Ok(Some(with_short_halves(stored.read_all()?)?.map(PageLeaf::Value)));
+        }
+        return stored
+            .with_leaves(|slot, leaf| match leaf {
+                Some(leaf) => PageLeaf::Value(leaf),
+                None => PageLeaf::Type(slot.leaf.to_string()),
+            })
+            .map(Some);
+    }
+    Ok(match input.values()? {
+        Document::Tree(tree) => Some(with_short_halves(tree)?.map(PageLeaf::Value)),
+        Document::Tensors(tree) => Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string()))),
+        Document::Signature(tree) => Some(tree.map(|kind| PageLeaf::Type(kind.to_string()))),
+        Document::Structure(_) => None,
+    })
+}
