@@ -19,8 +19,10 @@ pub(crate) struct Far {
 impl Far {
     /// `None` if they have other types or shapes.
     pub(crate) fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
-        let is_alike = (old.dtype(), old.shape()) == (new.dtype(), new.shape());
-        if let (true, Some(a), Some(b)) = (is_alike, numbers_of(old), numbers_of(new)) {
+        if (old.dtype(), old.shape()) != (new.dtype(), new.shape()) {
+            return None;
+        }
+        if let (Some(a), Some(b)) = (numbers_of(old), numbers_of(new)) {
             return Some(Far::of(old, a.zip(b), tolerance, |index| unravelled(old.shape(), index)));
         }
         let exact = |array| of_array(array, Halves::Exact).ok();

@@ -324,6 +324,25 @@ fn empty_tensors_are_in_a_page() {
 }
 
 #[test]
+fn another_type_of_the_same_numbers_is_told() {
+    let folder = Folder::new("types");
+    let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.safetensors")));
+    safetensors(&old, r#"{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#, &[0; 8]);
+    safetensors(&new, r#"{"dtype":"F64","shape":[2],"data_offsets":[0,16]}"#, &[0; 16]);
+    let page = printed(&["view", &old, &new]);
+    let note = r#""note":"f32[2] [0.0, 0.0] → f64[2] [0.0, 0.0]""#;
+    assert!(page.contains(note), "{page}");
+    let [old, new] = [old, new].map(|from| {
+        let to = from.replace(".safetensors", ".tree");
+        assert!(treedef(&["convert", &from, "-o", &to]).status().unwrap().success());
+        to
+    });
+    let line = "~ .w: f32[2] [0.0, 0.0] → f64[2] [0.0, 0.0]\n";
+    assert_eq!(printed(&["diff", &old, &new]), line);
+    assert_eq!(printed(&["diff", &old, &new, "--atol", "1"]), line);
+}
+
+#[test]
 fn a_page_of_kinds_has_no_texts() {
     let output = fed(&["view", "-", "--format", "treedef"], br#"{"a": u8, "b": [str]}"#);
     let page = String::from_utf8(output.stdout).unwrap();
