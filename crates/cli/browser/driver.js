@@ -31,6 +31,14 @@ if (mode === "plain") {
   check("a pattern finds nodes", output.textContent === "2 places" && found.children.length === 2);
   show("**.host");
   check("any steps find nodes", output.textContent === "2 places");
+  show("*.x");
+  check("a first star is a field", output.textContent === "1 place");
+  show("1.5");
+  check("a word may look like a pattern", output.textContent === "1 place");
+  for (const [text, count] of [["layers[*].w", 3], ["**.w", 3], ["layers[1].w", 1], ["**[1].**", 6], ["*.**.w", 3], ["\"z\"", 3]]) {
+    show(text);
+    check(`folded neighbours are places of their own: ${text}`, output.textContent === (count === 1 ? "1 place" : `${count} places`));
+  }
   show("EVIL");
   check("a word finds nodes", output.textContent === "3 places");
   show("**.host");

@@ -23,6 +23,10 @@ const kindOf = node => KINDS[node[1]];
 const readable = node => keyOf(node).replace(WORD, ".$1");
 const childrenOf = node => Array.isArray(node[3]) ? node[3] : [];
 const extraOf = node => node[4] || {};
+const repeatOf = node => extraOf(node).repeat || 1;
+// The key, with the first and the last index if the node stands for equal neighbours.
+const spanned = node => repeatOf(node) === 1 ? readable(node)
+  : readable(node).replace(/(\d+)(\]?)$/, (_, first, end) => `${first}–${+first + repeatOf(node) - 1}${end}`);
 const isOpenable = node => childrenOf(node).length > 0 || typeof node[3] === "string";
 
 // What is drawn for a range of children: themselves, or ranges of ranges where there are many.
@@ -57,8 +61,7 @@ function draw(item) {
     row.append(make("span", "count", `${range[0]} … ${range[1] - 1}`));
   } else {
     if (extra.status) element.classList.add(extra.status);
-    let key = readable(node);
-    if (extra.repeat) key = key.replace(/(\d+)(\]?)$/, (_, first, end) => `${first}–${+first + extra.repeat - 1}${end}`);
+    const key = spanned(node);
     if (key) row.append(make("span", "key", key.replace(/^\./, "")));
     row.append(make("span", "label " + kindOf(node), node[2]));
     if (extra.histogram) row.append(make("span", "histogram", extra.histogram));
@@ -133,13 +136,16 @@ function reveal(way) {
 
 // The steps of a pattern, or undefined if the text is none.
 function steps(text) {
-  const token = /\*\*|\.\*|\[\*\]|\?|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.[\]*?"]+)|\./y;
+  // `.***` is `.*` and `**`; only the first `*` needs no dot.
+  const token = /\*\*|\.\*\*(?!\*)|\.\*|^\*|\[\*\]|\?|\[(-?\d+)(?:[iu]\d+)?\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.[\]*?"]+)|\./y;
   const all = [];
   while (token.lastIndex < text.length) {
     const match = token.exec(text);
     if (!match) return undefined;
     const [whole, index, name, word] = match;
-    if (whole === "**" || whole === ".*" || whole === "[*]") all.push({ any: whole });
+    if (whole.endsWith("**")) all.push({ any: "**" });
+    else if (whole === "[*]") all.push({ any: whole });
+    else if (whole.endsWith("*")) all.push({ any: ".*" });
     else if (index !== undefined) all.push({ key: index });
     else if (name !== undefined) { try { all.push({ key: JSON.parse(name) }); } catch { return undefined; } }
     else if (word !== undefined) all.push({ key: word });
@@ -147,17 +153,28 @@ function steps(text) {
   return all;
 }
 
-// The name or the index in a key such as `.name`, `["name"]`, `[3]`, `.0`.
+// The name or the number in a key such as `.name`, `["name"]`, `[3]`, `[3u64]`, `.0`.
 function nameOf(node) {
-  const key = keyOf(node);
+  const key = node[0];
+  if (typeof key === "number") return String(key);
   if (key.startsWith("[\"")) { try { return JSON.parse(key.slice(1, -1)); } catch { return key; } }
-  return key.replace(/^[.[]|\]$/g, "");
+  return key.replace(/^[.[]|\]$/g, "").replace(/^(-?\d+)[iu]\d+$/, "$1");
 }
 
-function matches(step, node) {
-  const name = nameOf(node), repeat = extraOf(node).repeat || 1;
-  if (step.any) return step.any === "**" || (step.any === "[*]") === keyOf(node).startsWith("[") || keyOf(node).startsWith("[\"");
-  return name === step.key || repeat > 1 && /^\d+$/.test(step.key) && +step.key >= +name && +step.key < +name + repeat;
+// The names of the places that a node stands for, each with their number; null is that of indices for which the pattern
+// does not ask.
+function namesOf(pattern, node) {
+  const first = nameOf(node), repeat = repeatOf(node);
+  if (repeat === 1) return [[first, 1]];
+  const isHere = key => /^(0|[1-9]\d*)$/.test(key) && +key >= +first && +key < +first + repeat;
+  const asked = [...new Set(pattern.map(step => step.key))].filter(isHere);
+  return [...asked.map(key => [key, 1]), [null, repeat - asked.length]];
+}
+
+function matches(step, node, name) {
+  if (!step.any) return name === step.key;
+  const key = keyOf(node);
+  return step.any === "[*]" ? key.startsWith("[") : !key.startsWith("[") || key.startsWith("[\"");
 }
 
 // Walks all nodes, and calls `visit` with the node, the way to it and the state of its parent.
@@ -172,42 +189,57 @@ function walk(start, visit) {
   }
 }
 
-// The positions in a pattern after a node, from those before it.
+// Positions in a pattern, with those behind each `**` at them.
+function positions(pattern, all) {
+  for (const at of all) if (pattern[at] && pattern[at].any === "**") all.add(at + 1);
+  return all;
+}
+
+// The sets of positions in a pattern after a node, each with the number of places that have it, from those before.
 function advance(pattern, before, node) {
-  const after = new Set();
-  const add = at => {
-    after.add(at);
-    if (pattern[at] && pattern[at].any === "**") add(at + 1);
-  };
-  if (node === undefined) { add(0); return after; }
-  for (const at of before) {
-    if (node[0] === "?") add(at);
-    else if (pattern[at] && pattern[at].any === "**") add(at);
-    else if (pattern[at] && matches(pattern[at], node)) add(at + 1);
+  const after = new Map();
+  for (const [name, count] of namesOf(pattern, node)) for (const [old, places] of before.values()) {
+    const next = [];
+    for (const at of old) {
+      const step = pattern[at];
+      if (node[0] === "?" || step && step.any === "**") next.push(at);
+      else if (step && matches(step, node, name)) next.push(at + 1);
+    }
+    if (!next.length || !count) continue;
+    const set = new Set(next);
+    const key = [...positions(pattern, set)].join(), same = after.get(key);
+    after.set(key, [set, places * count + (same ? same[1] : 0)]);
   }
   return after;
 }
 
+// The nodes that a text finds, as a pattern and as a word. A node that stands for equal neighbours is several places.
 function search(text) {
-  const hits = [];
-  let count = 0;
-  const hit = way => { if (++count <= MOST) hits.push(way); };
+  const hits = [], named = new Set();
+  let count = 0, more = 0;
+  const hit = (way, places) => {
+    count += places;
+    if (hits.length < MOST) hits.push(way); else more += places;
+  };
   const pattern = /[.[*]/.test(text) ? steps(text) : undefined;
   if (pattern) {
-    walk(advance(pattern), (node, way, before) => {
-      const after = way.length ? advance(pattern, before, node) : before;
-      if (way.length && after.has(pattern.length)) hit(way);
+    walk(new Map([["", [positions(pattern, new Set([0])), 1]]]), (node, way, before) => {
+      if (!way.length) return before;
+      const after = advance(pattern, before, node);
+      let places = 0;
+      for (const [set, count] of after.values()) if (set.has(pattern.length)) places += count;
+      if (places) { hit(way, places); named.add(way.join()); }
       return after.size ? after : undefined;
     });
-  } else {
-    const word = text.toLowerCase();
-    walk(true, (node, way) => {
-      const label = kindOf(node) === "node" ? "" : node[2];
-      if (nameOf(node).toLowerCase().includes(word) || label.toLowerCase().includes(word)) hit(way);
-      return true;
-    });
   }
-  return { hits, count };
+  const word = text.toLowerCase();
+  walk(1, (node, way, before) => {
+    const places = before * repeatOf(node), label = kindOf(node) === "node" ? "" : node[2];
+    const has = nameOf(node).toLowerCase().includes(word) || label.toLowerCase().includes(word);
+    if (has && !(named.size && named.has(way.join()))) hit(way, places);
+    return places;
+  });
+  return { hits, count, more };
 }
 
 function show(text) {
@@ -215,17 +247,17 @@ function show(text) {
   found.hidden = !text;
   output.textContent = "";
   if (!text) return;
-  const { hits, count } = search(text);
+  const { hits, count, more } = search(text);
   output.textContent = count === 1 ? "1 place" : `${count} places`;
   found.append(...hits.map(way => {
     let node = data.root, path = "";
-    for (const at of way) { node = childrenOf(node)[at]; path += readable(node); }
+    for (const at of way) { node = childrenOf(node)[at]; path += spanned(node); }
     const line = make("li"), button = make("button", "", `${path || "."}: ${node[2]}`);
     button.addEventListener("click", () => reveal(way));
     line.append(button);
     return line;
   }));
-  if (count > MOST) found.append(make("li", "count", `… and ${count - MOST} more`));
+  if (more) found.append(make("li", "count", `… and ${more} more`));
 }
 
 let timer;
