@@ -17,7 +17,8 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json_lines::{LineOptions, Lines};
 use crate::names::Names;
-use crate::parse::{Document, MARK, read_within, text, toml_tree};
+use crate::parse::{Document, MARK, cbor_tree, read_within, text, toml_tree};
+use crate::tags::Tags;
 use crate::tensors::{self, TensorLeaf, more_than};
 use crate::yaml;
 
@@ -45,6 +46,8 @@ pub(crate) struct Rest {
     /// Whether the tree is a sequence of several documents of a YAML file.
     pub(crate) is_many: bool,
     pub(crate) dates: Dates,
+    /// Tags of CBOR.
+    pub(crate) tags: Tags,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
@@ -182,14 +185,20 @@ impl Input {
         }
         let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
         self.with_bytes(|bytes, format, limits| {
-            let mut dates = Dates::default();
-            let document = if format == Format::Toml {
-                let seed = TreeSeed::new(limits.of_trees());
-                let (tree, found) = toml_tree(text(bytes)?, seed)?;
-                dates = found;
-                Document::Tree(tree)
-            } else {
-                values_of(bytes, (&name, format), duplicate_keys, limits)?
+            let (mut dates, mut tags) = (Dates::default(), Tags::default());
+            let seed = TreeSeed::new(limits.of_trees());
+            let document = match format {
+                Format::Toml => {
+                    let (tree, found) = toml_tree(text(bytes)?, seed)?;
+                    dates = found;
+                    Document::Tree(tree)
+                }
+                Format::Cbor => {
+                    let (tree, found) = cbor_tree(bytes, seed)?;
+                    tags = found;
+                    Document::Tree(with_unique_keys(tree, bytes, (&name, format), duplicate_keys)?)
+                }
+                _ => values_of(bytes, (&name, format), duplicate_keys, limits)?,
             };
             match document {
                 Document::Tree(tree) => {
@@ -197,7 +206,7 @@ impl Input {
                     let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
                     let has_tags = yaml::has_tags(yaml, limits);
                     let is_many = yaml::num_documents(yaml) > 1;
-                    Ok((tree, Rest { has_comments, has_tags, is_many, dates }))
+                    Ok((tree, Rest { has_comments, has_tags, is_many, dates, tags }))
                 }
                 _ => Err(Failure::new(NO_VALUES)),
             }
@@ -261,12 +270,22 @@ fn values_of(
     }
     match read_within(bytes, format, limits)? {
         Document::Tree(tree) => {
-            let (tree, warning) = resolved(tree, bytes, format, choice)?;
-            warning.iter().for_each(|it| warn(name, it));
-            Ok(Document::Tree(tree))
+            with_unique_keys(tree, bytes, (name, format), choice).map(Document::Tree)
         }
         document => Ok(document),
     }
+}
+
+/// The tree as it was chosen, with a warning if a map in it has a key twice.
+fn with_unique_keys(
+    tree: Tree<Leaf>,
+    bytes: &[u8],
+    (name, format): (&str, Format),
+    choice: DuplicateKeys,
+) -> Result<Tree<Leaf>> {
+    let (tree, warning) = resolved(tree, bytes, format, choice)?;
+    warning.iter().for_each(|it| warn(name, it));
+    Ok(tree)
 }
 
 /// Says that a document has a key twice.

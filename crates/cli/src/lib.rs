@@ -16,6 +16,7 @@ mod json;
 mod checkpoint;
 mod progress;
 mod dates;
+mod tags;
 mod duplicates;
 mod json_lines;
 mod yaml;

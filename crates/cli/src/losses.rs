@@ -118,13 +118,6 @@ struct Sides<'a> {
     lost: BTreeMap<Lost, (u64, String)>,
 }
 
-/// What has a tag of CBOR, which serde tells as a map of one entry: a number and a value.
-fn tagged(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let [key] = node.entry_keys() else { return None };
-    let pair = node.child(0).filter(|pair| pair.num_children() == 2)?;
-    (key.as_str() == Some("@@TAGGED@@")).then(|| pair.child(1))?
-}
-
 /// What a node is, for a message.
 fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     match (node.kind(), leaf) {
@@ -188,11 +181,6 @@ impl Sides<'_> {
                 }
             }
             (Is::None | Is::Unit, Is::None | Is::Unit) => {}
-            _ if let Some(content) = tagged(before).filter(|_| tagged(after).is_none()) => {
-                let form = Lost::Form("a tag of CBOR".to_owned(), "its content".to_owned());
-                self.lost(form, path);
-                self.compare(content, after, path);
-            }
             (Is::Some | Is::NewtypeStruct, kind) if kind != before.kind() => {
                 match before.name() {
                     Some(half @ ("f16" | "bf16")) => drop(self.types.insert(half.to_owned())),

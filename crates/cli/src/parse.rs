@@ -14,6 +14,7 @@ use crate::format::Format;
 use crate::json::{json_failure, json_of};
 use crate::json_lines::{LineOptions, Lines};
 use crate::paint::{counted, without_null};
+use crate::tags::Tags;
 use crate::tensors::{self, TensorLeaf};
 use crate::yaml;
 
@@ -85,12 +86,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 other => other,
             })
         }
-        Format::Cbor => {
-            let mut rest = bytes;
-            let tree = cbor_tree(&mut rest, seed).map_err(cbor_failure)?;
-            expect_end(rest, bytes)?;
-            tree
-        }
+        Format::Cbor => cbor_tree(bytes, seed)?.0,
         Format::Msgpack => {
             let mut rest = bytes;
             let tree = seed.deserialize(&mut rmp_serde::Deserializer::new(&mut rest));
@@ -157,8 +153,16 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// A document in CBOR without its tags, and where they are.
+pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
+    let mut rest = bytes;
+    let tree = tagged_tree(&mut rest, seed).map_err(cbor_failure)?;
+    expect_end(rest, bytes)?;
+    Ok(Tags::taken_from(tree)?)
+}
+
 /// ciborium takes no seed.
-fn cbor_tree(
+fn tagged_tree(
     rest: &mut &[u8],
     seed: TreeSeed,
 ) -> Result<Tree<Leaf>, ciborium::de::Error<io::Error>> {

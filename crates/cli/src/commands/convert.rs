@@ -137,6 +137,12 @@ fn write_rest(
             written.lost.insert(0, Loss::of("dates, which are texts there"));
         }
     }
+    if !rest.tags.is_empty() && to == Format::Cbor {
+        written.bytes = output::write(&rest.tags.put_into(tree.clone())?, to)?;
+    }
+    if rest.tags.has_dropped || !rest.tags.is_empty() && to != Format::Cbor {
+        written.lost.insert(0, Loss::of("tags of CBOR"));
+    }
     if rest.is_many && tree.treedef().root().kind() == NodeKind::Seq {
         match to {
             Format::Yaml => written.bytes = yaml::write_documents(tree)?,

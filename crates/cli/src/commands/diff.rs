@@ -311,7 +311,8 @@ pub(super) fn apply(
     let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
     let diff: Diff<Tree<Leaf>> = serde_json::from_slice(&text)
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
-    let (tree, rest) = input.tree_and_rest()?;
+    let (tree, mut rest) = input.tree_and_rest()?;
+    rest.tags.drop_changed(diff.changes());
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
     write_as((&patched, &rest), (&name, format), to, reading.limits, told)
 }

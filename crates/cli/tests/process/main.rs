@@ -334,6 +334,32 @@ fn a_tag_of_cbor_stays_one_in_cbor() {
 }
 
 #[test]
+fn tags_of_cbor_are_passed_over() {
+    let folder = Folder::new("schema");
+    let [file, schema] = ["t.cbor", "s.json"].map(|name| folder.path(name));
+    // [1(5), 2(3({"a": 4(true)}))]
+    let bytes = b"\x82\xc1\x05\xc2\xc3\xa1\x61a\xc4\xf5";
+    std::fs::write(&file, bytes).unwrap();
+    std::fs::write(&schema, printed(&["shapes", "--schema", &file])).unwrap();
+    assert_eq!(printed(&["summary", &file]), "[5, {\"a\": true}]\n");
+    let check = treedef(&["check", "--schema", &schema, &file]).output().unwrap();
+    assert_eq!(check.status.code(), Some(0));
+    let patched = |new: &str, expected: &[u8], told: &str| {
+        let [json, patch, made] = ["new.json", "patch.json", "new.cbor"].map(|it| folder.path(it));
+        std::fs::write(&json, new).unwrap();
+        let diff = treedef(&["diff", "--patch", &file, &json]).output().unwrap();
+        std::fs::write(&patch, diff.stdout).unwrap();
+        let output = treedef(&["apply", &file, &patch, "-o", &made]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(told) && said.is_empty() == told.is_empty(), "{said}");
+        assert_eq!(std::fs::read(&made).unwrap(), expected);
+    };
+    patched(r#"[6, {"a": true}]"#, b"\x82\xc1\x06\xc2\xc3\xa1\x61a\xc4\xf5", "");
+    // What has another index may be another thing.
+    patched(r#"[{"a": true}]"#, b"\x81\xa1\x61a\xf5", "not kept in cbor: tags of CBOR");
+}
+
+#[test]
 fn a_patch_leads_from_the_old_document_to_the_new() {
     let folder = Folder::new("patch");
     let path = |name: &str| folder.path(name);

@@ -1,0 +1,127 @@
+//! Tags of CBOR, which no other format has.
+
+use std::collections::{HashMap, HashSet};
+
+use treedef::{Change, ChangeKind, Edit, Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+
+/// What has a tag is a map with this one key, to serde: the number of the tag beside the value.
+/// Where CBOR is written, such a map is a tag again.
+const KEY: &str = "@@TAGGED@@";
+
+/// The tags of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Tags {
+    /// The numbers of the tags around a value, from the outside in.
+    paths: HashMap<Path, Vec<Leaf>>,
+    /// Whether some of the document were dropped.
+    pub(crate) has_dropped: bool,
+}
+
+/// The number of a tag, and the value with its leaves.
+fn tagged<'n, 'l>(
+    node: NodeRef<'n>,
+    leaves: &'l [Leaf],
+) -> Option<(&'l Leaf, NodeRef<'n>, &'l [Leaf])> {
+    let [key] = node.entry_keys() else { return None };
+    let pair = node.child(0).filter(|pair| pair.num_children() == 2)?;
+    let (number, rest) = leaves.split_first()?;
+    let is_tag = key.as_str() == Some(KEY) && pair.child(0)?.is_leaf() && number.as_u64().is_some();
+    is_tag.then(|| Some((number, pair.child(1)?, rest)))?
+}
+
+/// The tree without its tags. The recursion is as deep as the limits of the tree allow.
+fn untagged(
+    tree: Tree<Leaf>,
+    above: &Path,
+    tags: &mut HashMap<Path, Vec<Leaf>>,
+) -> treedef::Result<Tree<Leaf>> {
+    tree.edit(|path, mut node, mut leaves| {
+        let mut numbers = Vec::new();
+        while let Some((number, value, rest)) = tagged(node, leaves) {
+            numbers.push(number.clone());
+            (node, leaves) = (value, rest);
+        }
+        if numbers.is_empty() {
+            return Ok(Edit::Keep);
+        }
+        let path: Path = above.keys().iter().chain(path.keys()).cloned().collect();
+        let value = Tree::new(node.to_treedef(), leaves.to_vec())?;
+        let value = untagged(value, &path, tags)?;
+        tags.insert(path, numbers);
+        Ok(Edit::Replace(value))
+    })
+}
+
+impl Tags {
+    /// The tree with the values themselves, and where there were tags.
+    pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
+        let mut tags = Tags::default();
+        let is_key = |key: &Value| key.as_str() == Some(KEY);
+        if !tree.treedef().nodes().any(|(_, node)| node.entry_keys().iter().any(is_key)) {
+            return Ok((tree, tags));
+        }
+        let tree = untagged(tree, &Path::root(), &mut tags.paths)?;
+        Ok((tree, tags))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Drops the tags of what was replaced by another kind of value, or may have another index now.
+    pub(crate) fn drop_changed(&mut self, changes: &[Change<Tree<Leaf>>]) {
+        let (mut replaced, mut lists) = (HashSet::new(), HashSet::new());
+        for change in changes {
+            let keys = change.path.keys();
+            let is_new = match &change.kind {
+                ChangeKind::Added { .. } | ChangeKind::Removed(_) => {
+                    if let Some((Key::Index(_), list)) = keys.split_last() {
+                        lists.insert(list);
+                    }
+                    true
+                }
+                ChangeKind::Replaced { old, new, .. } => !is_like(old, new),
+                ChangeKind::Renamed { .. } => true,
+                _ => false,
+            };
+            if is_new {
+                replaced.insert(keys);
+            }
+        }
+        let before = self.paths.len();
+        self.paths.retain(|path, _| {
+            let mut above = path.keys();
+            let mut stays = !replaced.contains(above);
+            while let Some((_, list)) = above.split_last().filter(|_| stays) {
+                stays = !lists.contains(list) && !replaced.contains(list);
+                above = list;
+            }
+            stays
+        });
+        self.has_dropped |= self.paths.len() < before;
+    }
+
+    /// The tree with tags where they were.
+    pub(crate) fn put_into(&self, tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+        tree.edit_up(|path, value| {
+            let Some(numbers) = self.paths.get(path) else { return Ok(Edit::Keep) };
+            let mut value = value.clone();
+            for number in numbers.iter().rev() {
+                let pair = TreeDef::seq([TreeDef::leaf(), value.treedef().clone()])?;
+                let treedef = TreeDef::map([(Value::from(Leaf::from(KEY)), pair)])?;
+                let leaves = std::iter::once(number).chain(value.leaves()).cloned().collect();
+                value = Tree::new(treedef, leaves)?;
+            }
+            Ok(Edit::Replace(value))
+        })
+    }
+}
+
+/// Whether both are a leaf of one kind.
+fn is_like(old: &Tree<Leaf>, new: &Tree<Leaf>) -> bool {
+    let kind = |tree: &Tree<Leaf>| {
+        let is_leaf = tree.treedef().root().kind() == NodeKind::Leaf;
+        tree.leaves().first().filter(|_| is_leaf).map(Leaf::kind)
+    };
+    kind(old).is_some() && kind(old) == kind(new)
+}
