@@ -322,7 +322,8 @@ impl Flattener {
     ///
     /// Use this for fields of a struct that contains a `#[serde(flatten)]` field: serde serializes
     /// such a struct as a map, and maps have no type name. A pattern that matches nothing is no error:
-    /// [`unmatched_rules`](Self::unmatched_rules) tells.
+    /// [`unmatched_rules`](Self::unmatched_rules) tells. The root stays as it is, even if the pattern
+    /// matches it.
     ///
     /// # Errors
     ///
@@ -366,7 +367,8 @@ impl Flattener {
         self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
     }
 
-    /// Makes each value at these paths one leaf, with its whole subtree.
+    /// Makes each value at these paths one leaf, with its whole subtree. The root stays as it is, even
+    /// if the pattern matches it.
     ///
     /// # Errors
     ///
