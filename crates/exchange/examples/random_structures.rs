@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // A static alone is nothing to Python.
         let Ok(literal) = python::literal(&treedef) else { continue };
         let (proto, flatbuffer) = (jax::proto(&treedef)?, jax::flatbuffer(&treedef)?);
+        let (text, keystrs) = (jax::text(&treedef)?, jax::keystrs(&treedef)?);
         let shapes = (0..treedef.num_leaves()).map(|leaf| ShapeDtype::array("float32", [leaf, 2]));
         let shapes = jax::pytreedef_json(&Tree::new(treedef, shapes.collect())?)?;
         let line = json!({
@@ -34,6 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "proto_order": proto.order,
             "flatbuffer": BASE64.encode(&flatbuffer.data),
             "pytreedef": shapes.data,
+            "text": text.data,
+            "keystrs": keystrs.data,
         });
         writeln!(out, "{line}")?;
         made += 1;

@@ -33,6 +33,10 @@ def main():
         leaves, structure = jax.tree.flatten(value)
         assert leaves == case["order"] == case["proto_order"], case
 
+        assert str(structure) == case["text"], case
+        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(value)]
+        assert paths == case["keystrs"], case
+
         proto = base64.b64decode(case["proto"])
         assert read_proto(proto) == structure, case
         assert structure.serialize_using_proto() == proto, case
