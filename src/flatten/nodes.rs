@@ -478,18 +478,20 @@ impl WordReader {
         labels: &mut [Label],
     ) -> (usize, Option<Sorted>) {
         let numbers = self.numbers.get(first..).unwrap_or_default();
+        let by_key = self.is_keeping() || !self.options.insertion;
+        // Of the maps in order of insertion, those in what is kept are the others.
+        let may_be_known = by_key != self.options.insertion;
         let is_it = |(known, _): &&(Range<usize>, usize)| {
-            self.sorted.get(known.clone()).is_some_and(|known| known == numbers)
+            may_be_known && self.sorted.get(known.clone()).is_some_and(|known| known == numbers)
         };
         if let Some((_, data)) = self.maps.iter().rev().take(MOST_MAPS).find(is_it) {
             return (*data, None);
         }
         let keys = numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::value));
         let mut keys: Vec<Value> = keys.collect();
-        let by_key = self.is_keeping() || !self.options.insertion;
         let sorted = if by_key { self.builder.sort_entries(node, &mut keys, true) } else { None };
         let data = self.builder.node_data.intern_keys(&mut keys, 0);
-        if sorted.is_none() {
+        if sorted.is_none() && may_be_known {
             let start = self.sorted.len();
             self.sorted.extend_from_slice(self.numbers.get(first..).unwrap_or_default());
             self.maps.push((start..self.sorted.len(), data));

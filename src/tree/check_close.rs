@@ -82,12 +82,14 @@ impl Tolerance {
 
     /// Whether the difference of two finite numbers is allowed.
     fn spans(self, found: Magnitude, expected: Magnitude) -> bool {
+        if let Some(difference) = found.exact_difference(expected) {
+            return difference <= self.atol + self.rtol * expected.float.abs();
+        }
         // The difference of the largest floats would be infinite.
         let large = found.float.abs().max(expected.float.abs()) > f64::MAX / 4.0;
         let scale = if large { 0.125 } else { 1.0 };
         let [a, b] = [found.float, expected.float].map(|number| number * scale);
-        let difference = (a - b) + (found.rest - expected.rest) * scale;
-        difference.abs() <= self.atol * scale + self.rtol * b.abs()
+        (a - b).abs() <= self.atol * scale + self.rtol * b.abs()
     }
 }
 
@@ -103,29 +105,48 @@ fn rank_f64(value: f64) -> i64 {
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-/// A number as the nearest float, and what an integer has beyond it.
+/// A number as the nearest float.
 #[derive(Clone, Copy)]
 struct Magnitude {
     float: f64,
-    rest: f64,
+    /// The number itself, if it is an integer of up to 128 bits: whether it is negative, and the rest.
+    integer: Option<(bool, u128)>,
 }
 
+/// 2¹²⁸
+const BEYOND: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+
 impl Magnitude {
-    #[allow(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
     fn of(leaf: &Leaf) -> Option<Self> {
         let scalar = leaf.as_scalar()?;
         let float = scalar.nearest_f64()?;
-        let rest = scalar.as_integer().map_or(0.0, |integer| {
-            let value = match integer {
-                Integer::Signed(value) => value.unsigned_abs(),
-                Integer::Unsigned(value) => value,
-            };
-            // The nearest of the largest integers is 2¹²⁸, which is no `u128`.
-            let near = float.abs() as u128;
-            let below = u128::from(near == u128::MAX) + (near - near.min(value));
-            ((value - near.min(value)) as f64 - below as f64) * float.signum()
-        });
-        Some(Magnitude { float, rest })
+        let integer = match scalar.as_integer() {
+            Some(Integer::Signed(value)) => Some((value < 0, value.unsigned_abs())),
+            Some(Integer::Unsigned(value)) => Some((false, value)),
+            None if float.fract() == 0.0 && float.abs() < BEYOND => {
+                Some((float < 0.0, float.abs() as u128))
+            }
+            None => None,
+        };
+        Some(Magnitude { float, integer })
+    }
+
+    /// The float nearest to the difference of two integers, which is 0 only if they are equal.
+    #[allow(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
+    fn exact_difference(self, other: Magnitude) -> Option<f64> {
+        match (self.integer, other.integer) {
+            (Some((negative, a)), Some((sign, b))) if negative == sign => {
+                Some(a.abs_diff(b) as f64)
+            }
+            (Some((_, a)), Some((_, b))) => Some(a as f64 + b as f64),
+            // The largest integers are nearest to 2¹²⁸, and are none.
+            (Some((negative, value)), None) | (None, Some((negative, value))) => {
+                let beyond = if negative { -BEYOND } else { BEYOND };
+                (self.float == beyond && other.float == beyond)
+                    .then(|| (u128::MAX - value) as f64 + 1.0)
+            }
+            (None, None) => None,
+        }
     }
 }
 

@@ -86,8 +86,8 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
 ///
 /// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that
 /// fails into `None`, and convert numbers. All of these are differences here. Not compared are the
-/// names of types, whether a value is static or an opaque leaf, an `f32` that was flattened into
-/// `f64` leaves, and a half that was flattened into a float by
+/// names of types, the order of map entries, whether a value is static or an opaque leaf, an `f32`
+/// that was flattened into `f64` leaves, and a half that was flattened into a float by
 /// [`with_half_rules`](Flattener::with_half_rules).
 ///
 /// # Errors

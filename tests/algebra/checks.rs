@@ -137,7 +137,8 @@ fn numbers_are_close_or_not() {
         tree(a).check_close(&tree(b), tolerance).is_ok()
     };
     let (none, wide) = (Tolerance::new(), Tolerance::new().rtol(1e-3).atol(1e-3).ulps(8));
-    let cases: [(Leaf, Leaf, bool, bool); 23] = [
+    let large = (1u128 << 120) + (1 << 66);
+    let cases: [(Leaf, Leaf, bool, bool); 28] = [
         (1.0.into(), 1.0.into(), true, true),
         (1.0.into(), 1.0005.into(), false, true),
         (0.0.into(), (-0.0).into(), true, true),
@@ -158,6 +159,11 @@ fn numbers_are_close_or_not() {
         (i128::MIN.into(), u128::MAX.into(), false, false),
         ((-1).into(), 1.into(), false, false),
         (u128::MAX.into(), (u128::MAX - 1).into(), false, true),
+        (large.into(), (large + 1000).into(), false, true),
+        (((1u128 << 108) + (1 << 54) + 1).into(), ((1u128 << 108) + (1 << 54)).into(), false, true),
+        ((i128::MAX - (1 << 60)).into(), (i128::MAX - (1 << 60) - 1).into(), false, true),
+        (large.into(), (2f64.powi(120) + 2f64.powi(66)).into(), false, true),
+        ((1u128 << 127).into(), 2f64.powi(127).into(), true, true),
         ("a".into(), "a".into(), true, true),
         ("a".into(), "b".into(), false, false),
         (true.into(), 1u8.into(), false, false),

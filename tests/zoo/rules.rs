@@ -325,3 +325,39 @@ fn what_stands_in_another_order_is_no_like() {
     );
     assert!(leaves.is_empty());
 }
+
+/// Maps in keys, statics and opaque leaves are sorted, in whatever order those around them came.
+#[test]
+fn what_is_kept_is_sorted_beside_maps_in_order_of_insertion() {
+    #[derive(Serialize)]
+    struct Both {
+        a: IndexMap<&'static str, f64>,
+        #[serde(serialize_with = "treedef::as_static")]
+        b: IndexMap<&'static str, u8>,
+        #[serde(serialize_with = "treedef::as_opaque")]
+        c: IndexMap<&'static str, u8>,
+        d: IndexMap<&'static str, u8>,
+    }
+
+    let map = || IndexMap::from([("y", 1), ("x", 2)]);
+    let both = Both { a: [("y", 1.0), ("x", 2.0)].into(), b: map(), c: map(), d: map() };
+    let ordered = || Flattener::new().map_order(MapOrder::Insertion);
+    let (leaves, treedef) = ordered().flatten(&both).unwrap();
+    let expected = r#"#[insertion] Both { a: {"y": *, "x": *}, b: static {"x": 2u8, "y": 1u8}, c: *, d: {"y": *, "x": *} }"#;
+    assert_eq!(treedef.to_string(), expected);
+    let opaque = Leaf::from(treedef::Value::of(&map()).unwrap());
+    for rules in [
+        ordered().with_ndarray_rules(),
+        ordered().with_half_rules(),
+        ordered().is_leaf(|_, _| false),
+        ordered().opaque_at("c").unwrap().static_at("b").unwrap(),
+    ] {
+        let (ruled_leaves, ruled) = rules.flatten(&both).unwrap();
+        assert_eq!((&ruled_leaves, &ruled), (&leaves, &treedef), "{rules:?}");
+        assert!(ruled_leaves.contains(&opaque));
+        assert_eq!(TreeDef::from_bytes(&ruled.to_bytes().unwrap()).unwrap(), treedef);
+        let mut again: Vec<Leaf> = Vec::new();
+        rules.flatten_like(&treedef, &both, &mut again).unwrap();
+        assert_eq!(again, leaves);
+    }
+}
