@@ -36,7 +36,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Prints a document with its values; an array is its shape and statistics
+    /// Prints a document with its values; a long array is its shape and statistics
     Summary {
         #[command(flatten)]
         file: OneFile,
@@ -114,7 +114,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         report: Report,
     },
-    /// Prints a hash of the structure of each document, the same on every machine
+    /// Prints a hash of the structure of each file, the same on every machine
     Fingerprint {
         /// The documents
         #[arg(required = true)]

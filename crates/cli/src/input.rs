@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path;
 
 use treedef::{Leaf, Tree, TreeSeed};
-use treedef_exchange::{Descriptor, gguf, safetensors};
+use treedef_exchange::{Descriptor, Tensors, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
@@ -19,7 +19,7 @@ use crate::json_lines::{LineOptions, Lines};
 use crate::names::Names;
 use crate::parse::{Document, MARK, cbor_tree, read_within, text, toml_tree};
 use crate::tags::Tags;
-use crate::tensors::{self, TensorLeaf, more_than};
+use crate::tensors::{self, BesideTree, TensorLeaf, more_than};
 use crate::yaml;
 
 /// A file that was opened, or standard input.
@@ -48,6 +48,7 @@ pub(crate) struct Rest {
     pub(crate) dates: Dates,
     /// Tags of CBOR.
     pub(crate) tags: Tags,
+    pub(crate) beside: BesideTree,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
@@ -180,8 +181,11 @@ impl Input {
         if self.format == Format::Jsonl {
             return Ok((self.joined(|leaf| leaf)?, Rest::default()));
         }
-        if self.checkpoint.is_some() {
-            return Ok((self.tree()?, Rest::default()));
+        if self.format.is_of_tensors() {
+            return self.with_tensors(|tensors, limits| {
+                let rest = Rest { beside: BesideTree::of(tensors), ..Rest::default() };
+                Ok((tensors::tree(tensors, limits)?, rest))
+            });
         }
         let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
         self.with_bytes(|bytes, format, limits| {
@@ -206,11 +210,27 @@ impl Input {
                     let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
                     let has_tags = yaml::has_tags(yaml, limits);
                     let is_many = yaml::num_documents(yaml) > 1;
-                    Ok((tree, Rest { has_comments, has_tags, is_many, dates, tags }))
+                    let rest =
+                        Rest { has_comments, has_tags, is_many, dates, tags, ..Rest::default() };
+                    Ok((tree, rest))
                 }
                 _ => Err(Failure::new(NO_VALUES)),
             }
         })
+    }
+
+    /// Reads all tensors, and makes something of them.
+    pub(crate) fn with_tensors<T>(
+        self,
+        make: impl FnOnce(&Tensors<'_>, Limits) -> Result<T>,
+    ) -> Result<T> {
+        let Some(checkpoint) = &self.checkpoint else {
+            return self.with_bytes(|bytes, format, limits| {
+                make(&tensors::read(bytes, format, limits)?, limits)
+            });
+        };
+        let made = checkpoint.read(self.limits).and_then(|tensors| make(&tensors, self.limits));
+        made.map_err(|failure| failure.in_file(&self.name))
     }
 
     /// Reads a document that has values.

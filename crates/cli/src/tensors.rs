@@ -1,6 +1,6 @@
 //! Files of tensors as trees, and trees as files of tensors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::io::Write;
 
@@ -105,16 +105,74 @@ pub(crate) fn not_in_tree(tensors: &Tensors<'_>) -> Vec<String> {
     if Export::new().tree::<Leaf>(tensors).is_ok() {
         return Vec::new();
     }
+    metadata(tensors).into_iter().chain(lost_shapes(tensors)).collect()
+}
+
+/// The shapes that a tree does not have.
+fn lost_shapes(tensors: &Tensors<'_>) -> impl Iterator<Item = String> {
     let is_lost = |tensor: &Tensor<'_>| tensor.is_empty() && tensor.shape() != [0];
-    let empty = tensors.iter().filter(|(_, tensor)| is_lost(tensor));
-    let shapes = empty.map(|(name, tensor)| format!("the shape of `{name}`, {tensor}"));
-    metadata(tensors).into_iter().chain(shapes).collect()
+    let empty = tensors.iter().filter(move |(_, tensor)| is_lost(tensor));
+    empty.map(|(name, tensor)| format!("the shape of `{name}`, {tensor}"))
 }
 
 /// The metadata, if there is any.
 fn metadata(tensors: &Tensors<'_>) -> Option<String> {
     let keys: Vec<String> = tensors.metadata_keys().map(|key| format!("`{key}`")).collect();
     (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
+}
+
+/// What a tree of tensors does not have.
+#[derive(Debug, Default)]
+pub(crate) struct BesideTree {
+    /// The metadata, but for what is about the structure.
+    texts: Vec<Text>,
+    shapes: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Text {
+    key: String,
+    text: String,
+    /// Whether the key is one more name of the tensor that the text names.
+    is_tie: bool,
+}
+
+impl BesideTree {
+    pub(crate) fn of(tensors: &Tensors<'_>) -> Self {
+        let has_structure = Export::new().tree::<Leaf>(tensors).is_ok();
+        let shapes = if has_structure { Vec::new() } else { lost_shapes(tensors).collect() };
+        let names: HashSet<&str> = tensors.iter().map(|(name, _)| name).collect();
+        let is_structure = |key: &str| key == "treedef" || key.starts_with("treedef.");
+        let texts = tensors.metadata_keys().filter(|key| !is_structure(key)).filter_map(|key| {
+            let text = tensors.metadata(key)?.to_owned();
+            let is_tie = key != "format" && names.contains(text.as_str());
+            Some(Text { key: key.to_owned(), text, is_tie })
+        });
+        BesideTree { texts: texts.collect(), shapes }
+    }
+
+    /// Puts the metadata into a file of safetensors. Returns what is lost then, or in another format.
+    pub(crate) fn put_into(&self, bytes: &mut Vec<u8>, format: Format) -> Result<Vec<String>> {
+        let mut lost = self.shapes.clone();
+        if format != Format::Safetensors {
+            let keys: Vec<String> =
+                self.texts.iter().map(|text| format!("`{}`", text.key)).collect();
+            lost.extend((!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", "))));
+        } else if !self.texts.is_empty() {
+            let mut tensors = safetensors::from_bytes(bytes)?;
+            let names: HashSet<String> = tensors.iter().map(|(name, _)| name.to_owned()).collect();
+            for Text { key, text, is_tie } in &self.texts {
+                if *is_tie && (!names.contains(text) || names.contains(key)) {
+                    lost.push(format!("the tie of `{key}` to `{text}`"));
+                } else {
+                    tensors = tensors.with_metadata(key, text);
+                }
+            }
+            let written = safetensors::to_bytes(&tensors)?;
+            *bytes = written;
+        }
+        Ok(lost)
+    }
 }
 
 /// How a half float becomes a float of another type.

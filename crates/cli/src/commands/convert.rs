@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use treedef::{Leaf, NodeKind, Tree};
-use treedef_exchange::Tensors;
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
 use crate::failure::{Failure, Result};
@@ -36,11 +35,11 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         return copy_lines(input, to, format, report);
     }
     let written = match (from.is_of_tensors(), format) {
-        (true, to) if to.is_of_tensors() => with_tensors(input, |tensors, _| {
+        (true, to) if to.is_of_tensors() => input.with_tensors(|tensors, _| {
             let (bytes, lost) = tensors::rewrite(tensors, to)?;
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
-        (true, to) => with_tensors(input, |tensors, limits| {
+        (true, to) => input.with_tensors(|tensors, limits| {
             let tree = tensors::tree(tensors, limits)?;
             // JSON and the like have no half floats, and their numbers are worth more than their
             // bits.
@@ -96,20 +95,6 @@ impl Write for Counting<'_> {
     }
 }
 
-/// Reads all tensors, and makes something of them.
-fn with_tensors<T>(
-    input: Input,
-    make: impl FnOnce(&Tensors<'_>, Limits) -> Result<T>,
-) -> Result<T> {
-    let Some(checkpoint) = &input.checkpoint else {
-        return input.with_bytes(|bytes, format, limits| {
-            make(&tensors::read(bytes, format, limits)?, limits)
-        });
-    };
-    let made = checkpoint.read(input.limits).and_then(|tensors| make(&tensors, input.limits));
-    made.map_err(|failure| failure.in_file(&input.name))
-}
-
 /// Writes a tree where it should go, and says what was lost.
 pub(super) fn write_as(
     (tree, rest): (&Tree<Leaf>, &Rest),
@@ -150,6 +135,8 @@ fn write_rest(
             _ => written.lost.insert(0, Loss::of("the documents, which are one list there")),
         }
     }
+    let lost = rest.beside.put_into(&mut written.bytes, to)?;
+    written.lost.splice(0..0, lost.into_iter().map(Loss::of));
     if rest.has_tags {
         written.lost.insert(0, Loss::of("tags such as `!Ref`"));
     }

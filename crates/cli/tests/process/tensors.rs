@@ -489,3 +489,26 @@ fn zeros_of_two_signs_differ() {
     let close = treedef(&["diff", &old, &new, "--atol", "1e-9"]).output().unwrap();
     assert_eq!(close.status.code(), Some(0));
 }
+
+/// A checkpoint with a patch has the metadata and the ties of that without.
+#[test]
+fn a_patched_checkpoint_keeps_its_metadata() {
+    let folder = Folder::new("patched");
+    let input = |name: &str| format!("tests/commands/checkpoints.in/{name}");
+    let [patch, patched, json] =
+        ["p.json", "p.safetensors", "p.json.json"].map(|it| folder.path(it));
+    let diff = treedef(&["diff", "--patch", &input("llama"), &input("tuned")]).output().unwrap();
+    fs::write(&patch, diff.stdout).unwrap();
+    let apply = |to: &str| {
+        let output = treedef(&["apply", &input("llama"), &patch, "-o", to]).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(apply(&patched), "");
+    let shown = String::from_utf8_lossy(&fs::read(&patched).unwrap()).into_owned();
+    assert!(
+        shown.contains(r#""lm_head.weight":"model.embed_tokens.weight""#)
+            && shown.contains(r#""format":"pt""#)
+    );
+    assert_eq!(printed(&["diff", &patched, &input("tuned")]), "");
+    assert!(apply(&json).contains("the metadata `lm_head.weight`, `format`"), "{}", apply(&json));
+}
