@@ -48,7 +48,11 @@ fn counting<R: Read + Seek>(inner: R) -> (TreeReader<Counting<R>>, Rc<Cell<usize
 #[test]
 fn parts_are_those_of_the_whole() {
     let mut parts = 0;
-    for (name, tree) in trees() {
+    // More runs and lengths than are found without an index.
+    let row = |at: u32| ("x".repeat(at as usize % 7), at, (at % 3 == 0).then_some(0.5), [1u8, 2]);
+    let rows = Tree::of(&(0..130).map(row).collect::<Vec<_>>()).unwrap();
+    let texts = Tree::of(&(0..256).map(|at| at.to_string()).collect::<Vec<_>>()).unwrap();
+    for (name, tree) in trees().into_iter().chain([("rows", rows), ("texts", texts)]) {
         let bytes = tree.to_bytes().unwrap();
         let (mut reader, _) = counting(Cursor::new(bytes));
         assert_eq!(reader.treedef(), tree.treedef(), "{name}");

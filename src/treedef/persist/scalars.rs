@@ -71,11 +71,14 @@ pub(super) struct Selection {
 /// The tables of a part, of which any scalars can be found without reading all.
 pub(super) struct IndexedRows {
     pub(super) rows: ScalarRows,
-    /// Where each run begins.
+    /// Where every 64th run begins. A place for each would take more memory than the tables.
     runs: Vec<Place>,
-    /// The sum of the lengths before each, and of all.
+    /// The sum of the lengths before every 64th, and of all.
     sums: Vec<u64>,
 }
+
+/// The distance of what is indexed.
+const STRIDE: usize = 64;
 
 /// What is before a scalar.
 #[derive(Clone, Copy, Default)]
@@ -90,17 +93,24 @@ impl IndexedRows {
     /// The tables are as [expected](ScalarRows::expect), so no sum exceeds the bytes of the part.
     pub(super) fn new(rows: ScalarRows) -> Self {
         let (mut sum, mut sums) = (0, vec![0]);
-        sums.extend(rows.lengths.iter().map(|length| {
-            sum += length;
+        sums.extend(rows.lengths.chunks(STRIDE).map(|lengths| {
+            sum += lengths.iter().sum::<u64>();
             sum
         }));
         let mut indexed = IndexedRows { rows, runs: Vec::new(), sums };
         let mut place = Place::default();
-        for run in &indexed.rows.runs {
+        for runs in indexed.rows.runs.chunks(STRIDE) {
             indexed.runs.push(place);
-            place = indexed.after(place, run, run.count);
+            place = runs.iter().fold(place, |place, run| indexed.after(place, run, run.count));
         }
         indexed
+    }
+
+    /// The sum of the first lengths.
+    fn sum(&self, count: usize) -> u64 {
+        let before = count / STRIDE;
+        let lengths = self.rows.lengths.get(before * STRIDE..count).unwrap_or_default();
+        self.sums.get(before).copied().unwrap_or_default() + lengths.iter().sum::<u64>()
     }
 
     /// The place behind `count` scalars of a run, which begins at `place`.
@@ -114,8 +124,7 @@ impl IndexedRows {
             Some(width) => after.bytes += count * width,
             None => {
                 after.lengths += usize::try_from(count).unwrap_or(usize::MAX); // they are in memory
-                let sum = |lengths: usize| self.sums.get(lengths).copied().unwrap_or_default();
-                after.bytes += sum(after.lengths) - sum(place.lengths);
+                after.bytes += self.sum(after.lengths) - self.sum(place.lengths);
             }
         }
         after
@@ -124,18 +133,22 @@ impl IndexedRows {
     /// The scalars of a range of those that there are.
     pub(super) fn select(&self, range: &Range<u64>) -> Selection {
         let first = self.runs.partition_point(|run| run.scalars <= range.start).saturating_sub(1);
-        let mut runs = Vec::new();
-        let (mut start, mut end) = (None, Place::default());
-        for (place, run) in self.runs.iter().zip(&self.rows.runs).skip(first) {
+        let mut place = self.runs.get(first).copied().unwrap_or_default();
+        let (mut start, mut end, mut runs) = (None, Place::default(), Vec::new());
+        for run in self.rows.runs.iter().skip(first * STRIDE) {
             if range.is_empty() || place.scalars >= range.end {
                 break;
             }
-            let before = range.start.saturating_sub(place.scalars);
-            let count = run.count.min(range.end - place.scalars) - before;
-            let begin = self.after(*place, run, before);
-            end = self.after(begin, run, count);
-            start.get_or_insert(begin);
-            runs.push(KindRow { kind: run.kind, count });
+            let next = self.after(place, run, run.count);
+            if next.scalars > range.start {
+                let before = range.start.saturating_sub(place.scalars);
+                let count = run.count.min(range.end - place.scalars) - before;
+                let begin = self.after(place, run, before);
+                end = self.after(begin, run, count);
+                start.get_or_insert(begin);
+                runs.push(KindRow { kind: run.kind, count });
+            }
+            place = next;
         }
         let start = start.unwrap_or(end);
         let lengths =
