@@ -17,13 +17,14 @@
 //! # Invariants
 //!
 //! All code that reads an [`Encoding`] relies on these invariants. Only `encoding` makes an
-//! encoding.
+//! encoding; `value` makes that of a lone leaf.
 //!
 //! 1. `nodes[0]` is the root. Its `repeat` is 1, and its `span` is the length of the vector.
 //! 2. The children of node `i` are runs. The first is at `i + 1`, each next one is `span` further,
 //!    and the last ends at `i + span`. `children` is the sum of their `repeat`. `leaves` is the sum
 //!    of their `leaves` times `repeat`, and `maps` and `work` are such sums too; that of `work`
-//!    saturates. A leaf counts itself, and so does a map. Atoms have no children; `Some` and
+//!    saturates. A leaf counts itself in `leaves`, a map in `maps`, and each node in `work`, with the
+//!    work of its keys or static. Atoms have no children; `Some` and
 //!    newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
 //! 4. Kinds with names have node data. `Struct` and `StructVariant` have as many fields as

@@ -693,7 +693,7 @@ impl Flattener {
         Ok((treedef, leaves))
     }
 
-    /// Returns with the structure and the leaves which rules applied, if there are any.
+    /// Returns the structure, the leaves, and for each rule whether it applied.
     fn walk_any<T: Serialize + ?Sized>(
         &self,
         sink: Sink,

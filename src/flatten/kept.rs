@@ -251,10 +251,7 @@ impl Tape {
         match self.take_off(&kept)? {
             Recorded::Scalar(leaf) => Ok(leaf.into()),
             Recorded::Value { value, .. } => Ok(value),
-            Recorded::Known(number) => {
-                let value = self.labels.value(number).cloned();
-                value.ok_or_else(|| ErrorKind::Internal("a label is missing").into())
-            }
+            Recorded::Known(_) => Err(ErrorKind::Internal("a whole value is no label").into()),
         }
     }
 

@@ -69,8 +69,8 @@ impl Label {
         Label { value, words, next: 0, is_last_use: false }
     }
 
-    /// The value of a key.
-    pub(super) fn value(&mut self) -> Value {
+    /// The value of a key: moved out if this is its last use.
+    pub(super) fn take_value(&mut self) -> Value {
         if self.is_last_use {
             mem::replace(&mut self.value, Leaf::Bool(false).into())
         } else {
@@ -120,7 +120,7 @@ impl LabelTable {
         let is_it =
             |number: &usize| self.list.get(*number).is_some_and(|label| label.is(words, leaves));
         let number = known.into_iter().find(is_it)?;
-        self.follow(number);
+        self.note_last(number);
         Some(number)
     }
 
@@ -158,11 +158,12 @@ impl LabelTable {
             self.list.push(new());
             self.list.len() - 1
         });
-        self.follow(number);
+        self.note_last(number);
         number
     }
 
-    fn follow(&mut self, number: usize) {
+    /// The label that came last. The one before it remembers it.
+    fn note_last(&mut self, number: usize) {
         if let Some(last) = self.list.get_mut(self.last) {
             last.next = number;
         }
@@ -189,9 +190,9 @@ impl LabelTable {
         Some(used)
     }
 
-    /// These words are all that still need the labels. A value that they need once is moved to them.
-    /// The first `kept` labels stay.
-    pub(super) fn last_words(&mut self, words: &[Word], kept: usize) {
+    /// Only `words` still need the labels. Marks those that they use once, so that
+    /// [`Label::take_value`] moves their values. The first `kept` labels stay.
+    pub(super) fn mark_single_uses(&mut self, words: &[Word], kept: usize) {
         let mut seen = vec![false; self.list.len()];
         for word in words.iter().filter(|word| word.has_label()) {
             let number = word.number();

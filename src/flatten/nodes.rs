@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::vec;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{
     Insertion, Leaf, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
@@ -44,9 +44,10 @@ pub(super) struct WordReader {
     /// The numbers of the keys, and the keys if paths are asked for.
     numbers: Vec<usize>,
     keys: Vec<Value>,
-    /// The maps whose keys came in order: where their keys are in `sorted`, and their node data.
+    /// The maps whose keys needed no sorting: where their keys are in `known_keys`, and their node
+    /// data.
     maps: Vec<(Range<usize>, usize)>,
-    sorted: Vec<usize>,
+    known_keys: Vec<usize>,
     /// The name of the variant that comes next.
     variant: &'static str,
     pub(super) options: Options,
@@ -136,11 +137,7 @@ impl Open {
     }
 
     fn has_one_child(&self) -> bool {
-        self.node.is_none()
-            || matches!(
-                self.kind,
-                NodeKind::Some | NodeKind::NewtypeStruct | NodeKind::NewtypeVariant
-            )
+        self.node.is_none() || self.kind.has_one_child()
     }
 
     /// Whether any number of leaves may come at once.
@@ -178,8 +175,8 @@ impl WordReader {
         self.keys.clear();
         self.maps.clear();
         self.maps.shrink_to(MOST_ROOM);
-        self.sorted.clear();
-        self.sorted.shrink_to(MOST_ROOM);
+        self.known_keys.clear();
+        self.known_keys.shrink_to(MOST_ROOM);
         self.seen.clear();
         (self.copied, self.uncopied) = (0, 0);
         (self.insertions, self.swaps, self.so_far) = Default::default();
@@ -187,7 +184,7 @@ impl WordReader {
     }
 
     /// The keys that lead to the current place, after the first words of a value and some leaves.
-    /// If they are `complete` in number, the child that the last one leads to has come already.
+    /// If there are `complete` keys, the child that the last one leads to was counted already.
     pub(super) fn path(
         &mut self,
         words: &[Word],
@@ -208,7 +205,8 @@ impl WordReader {
             last.children = last.children.saturating_sub(1);
         }
         let numbers = self.numbers.iter();
-        self.keys = numbers.filter_map(|number| Some(labels.get_mut(*number)?.value())).collect();
+        self.keys =
+            numbers.filter_map(|number| Some(labels.get_mut(*number)?.take_value())).collect();
         let keys = open.iter().map(|open| self.key(open)).collect();
         self.clear();
         keys
@@ -226,14 +224,14 @@ impl WordReader {
                 word::LEAVES => {}
                 word::FIELD => self.fields.push(word.name),
                 word::VARIANT => {
-                    if !self.is_seen(words)? {
+                    if !self.copy_if_seen(words)? {
                         self.variant = word.name;
                     }
                 }
                 word::KEY => {
                     self.numbers.push(word.number());
                     if self.ruled.is_some() {
-                        self.keys.extend(labels.get_mut(word.number()).map(Label::value));
+                        self.keys.extend(labels.get_mut(word.number()).map(Label::take_value));
                     }
                 }
                 word::REPEAT => self.repeat(word.number())?,
@@ -256,7 +254,7 @@ impl WordReader {
         let Some(kind) = word.kind() else { return Ok(()) }; // each other tag has an arm of its own
         let variant = if kind.is_variant() {
             self.variant
-        } else if self.is_seen(words)? {
+        } else if self.copy_if_seen(words)? {
             return Ok(());
         } else {
             ""
@@ -311,7 +309,7 @@ impl WordReader {
         });
     }
 
-    /// A leaf that is none of those before a word.
+    /// An opaque leaf, which has a word of its own.
     fn leaf(&mut self) -> Result<()> {
         self.begin_child(1);
         self.put_leaf()
@@ -362,7 +360,7 @@ impl WordReader {
     /// The node data of a node without labels, which may have a name.
     fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
         let data = NodeDataRef { name: &name, variant: &variant, labels: LabelsRef::None };
-        if kind.is_named() { self.builder.node_data.intern_static(data) } else { NodeData::NONE }
+        if kind.is_named() { self.builder.node_data.intern_of_type(data) } else { NodeData::NONE }
     }
 
     /// Adds a complete child to its parent, and closes each parent that takes only one child.
@@ -402,8 +400,7 @@ impl WordReader {
         let more = count - 1; // at least two came
         let (before, after) = (open.child, self.so_far);
         if let Some(last) = open.last {
-            let run = &mut self.builder.nodes[last]; // it was added
-            run.repeat = run.repeat.checked_add(more).ok_or(ErrorKind::TooLarge)?;
+            self.builder.lengthen(last, more)?;
         }
         open.children += more; // at most the calls
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
@@ -445,7 +442,7 @@ impl WordReader {
             NodeKind::Struct | NodeKind::StructVariant => {
                 let labels = LabelsRef::Fields(&self.fields[open.first_label..]); // as above
                 let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
-                let data = self.builder.node_data.intern_static(data);
+                let data = self.builder.node_data.intern_of_type(data);
                 self.fields.truncate(open.first_label);
                 data
             }
@@ -479,22 +476,23 @@ impl WordReader {
     ) -> (usize, Option<Sorted>) {
         let numbers = self.numbers.get(first..).unwrap_or_default();
         let by_key = self.is_keeping() || !self.options.insertion;
-        // Of the maps in order of insertion, those in what is kept are the others.
-        let may_be_known = by_key != self.options.insertion;
+        // In the order of insertion, only maps in kept values are sorted. They are not remembered.
+        let may_be_known = !(self.options.insertion && self.is_keeping());
         let is_it = |(known, _): &&(Range<usize>, usize)| {
-            may_be_known && self.sorted.get(known.clone()).is_some_and(|known| known == numbers)
+            may_be_known && self.known_keys.get(known.clone()).is_some_and(|known| known == numbers)
         };
         if let Some((_, data)) = self.maps.iter().rev().take(MOST_MAPS).find(is_it) {
             return (*data, None);
         }
-        let keys = numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::value));
+        let keys =
+            numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value));
         let mut keys: Vec<Value> = keys.collect();
         let sorted = if by_key { self.builder.sort_entries(node, &mut keys, true) } else { None };
-        let data = self.builder.node_data.intern_keys(&mut keys, 0);
+        let data = self.builder.node_data.intern_keys(keys);
         if sorted.is_none() && may_be_known {
-            let start = self.sorted.len();
-            self.sorted.extend_from_slice(self.numbers.get(first..).unwrap_or_default());
-            self.maps.push((start..self.sorted.len(), data));
+            let start = self.known_keys.len();
+            self.known_keys.extend_from_slice(numbers);
+            self.maps.push((start..self.known_keys.len(), data));
         }
         (data, sorted)
     }

@@ -42,14 +42,15 @@ pub(super) struct Tape {
     pub(super) leaves: Sink,
     /// The number of leaves since the last word.
     pub(super) pending: u64,
-    /// The kinds of scalars that are leaves. None if a label comes next, and after a failure.
+    /// The kinds of scalars that are leaves. Empty if a label comes next, and after a failure.
     pub(super) takes: KindSet,
-    /// How many more compounds may be nested. None if a label comes next, and after a failure.
+    /// How many more compounds may be nested. 0 if a label comes next, and after a failure.
     pub(super) room: usize,
     /// A key or a static comes next.
     pub(super) before_label: Option<BeforeLabel>,
-    /// The values that are being kept, the outermost first, and their leaves.
+    /// The values that are being kept, the outermost first.
     pub(super) kept: Vec<Kept>,
+    /// A buffer for their leaves. While one is kept it is empty: they are in `leaves` then.
     pub(super) kept_leaves: Vec<Leaf>,
     pub(super) labels: LabelTable,
     pub(super) follow: Follow,

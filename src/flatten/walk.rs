@@ -103,10 +103,7 @@ impl Tape {
 
     /// Ends a walk. Returns the structure and the leaves.
     pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
-        let treedef = match self.ended(end) {
-            Ok(at) => self.structure(at),
-            Err(error) => Err(error),
-        };
+        let treedef = self.ended(end).and_then(|at| self.structure(at));
         let leaves = std::mem::take(&mut self.leaves);
         self.expected = leaves.len().min(MOST_EXPECTED);
         self.spare();
@@ -175,10 +172,7 @@ impl Tape {
 
     /// Ends the walk of a value that is kept as a whole.
     pub(super) fn finish_whole(mut self: Box<Self>, end: Result<usize>) -> Result<Value> {
-        let value = match self.ended(end) {
-            Ok(at) => self.whole(at),
-            Err(error) => Err(error),
-        };
+        let value = self.ended(end).and_then(|at| self.whole(at));
         if let Sink::Leaves(leaves) = std::mem::take(&mut self.leaves) {
             self.kept_leaves = leaves;
         }
@@ -186,8 +180,7 @@ impl Tape {
         value
     }
 
-    /// Gives the tape back to the thread. A walk that does not end so costs the next one its
-    /// memory.
+    /// Gives the tape back to the thread. After a walk that panics, the next one makes a new tape.
     pub(super) fn spare(mut self: Box<Self>) {
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);

@@ -103,7 +103,7 @@ impl Word {
         (self.code >> 8) as usize // it was a `usize`
     }
 
-    /// One more element in a repeat.
+    /// `count` more elements in a repeat.
     pub(super) fn repeated(self, count: usize) -> Self {
         Word { code: self.code + ((count as u64) << 8), ..self } // at most the elements
     }

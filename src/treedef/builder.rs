@@ -82,6 +82,10 @@ impl UnfinishedNode {
         self.fields.len() + self.keys.len() // in memory
     }
 
+    fn expects_label(&self) -> bool {
+        self.num_labels() == self.children
+    }
+
     fn data(&self) -> Option<NodeDataRef<'_, Name>> {
         let UnfinishedNode { name, variant, .. } = self;
         let data = NodeDataRef { name, variant, labels: self.labels() };
@@ -336,12 +340,6 @@ impl TreeDefBuilder {
 impl fmt::Debug for TreeDefBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TreeDefBuilder").field("open", &self.open.len()).finish_non_exhaustive()
-    }
-}
-
-impl UnfinishedNode {
-    fn expects_label(&self) -> bool {
-        self.num_labels() == self.children
     }
 }
 

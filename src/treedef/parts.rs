@@ -148,11 +148,15 @@ impl PartsBuilder {
         data: Option<NodeDataRef<'_, Name>>,
         repeat: usize,
     ) {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        let data = self.intern(data);
         let at = self.encoding.open(kind, data);
         let (first_map, last) = (self.maps, None);
         self.open.push(OpenNode { at, repeat, last, last_map: first_map, first_map });
         self.maps = self.maps.saturating_add(usize::from(kind == NodeKind::Map));
+    }
+
+    fn intern(&mut self, data: Option<NodeDataRef<'_, Name>>) -> usize {
+        data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data))
     }
 
     /// Copies a subtree. For each node, `replace` may insert something else and return `true`; the
@@ -204,7 +208,7 @@ impl PartsBuilder {
     /// `None` is the order of the keys.
     pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {
         let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else { return };
-        // `at` is the index of the open node. Below another node, the map may be a child.
+        // `at` is the index of the open node. If that is no map, `map` is below it or after it.
         if self.encoding.nodes[*at].kind != NodeKind::Map {
             return;
         }
@@ -229,7 +233,7 @@ impl PartsBuilder {
 
     /// Sets the kind and node data of the current node.
     pub(crate) fn set_data(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        let data = self.intern(data);
         if let Some(open) = self.open.last() {
             let node = &mut self.encoding.nodes[open.at]; // the index of the open node
             (node.kind, node.data) = (kind, data);
@@ -243,7 +247,7 @@ impl PartsBuilder {
         data: Option<NodeDataRef<'_, Name>>,
         times: usize,
     ) -> Result<()> {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        let data = self.intern(data);
         let at = self.encoding.open(kind, data);
         self.join(at, times, self.maps)
     }
@@ -373,7 +377,7 @@ impl PartsBuilder {
     /// Equal siblings are stored once, but the orders of their maps are not.
     fn has_room_for_orders(&self, orders: usize, copies: usize) -> bool {
         let all = orders.saturating_mul(copies).saturating_add(self.insertions.len());
-        copies <= 1 || self.limits.expect_nodes(all).is_ok()
+        self.limits.expect_nodes(all).is_ok()
     }
 
     /// Adds the insertion orders of `copies` equal siblings with `maps` maps each. `orders` are

@@ -36,7 +36,7 @@ pub(super) struct Cursor<'de> {
     level: u32,
     /// The number of newtypes around the place that were not asked for.
     pub(super) newtypes: u32,
-    /// Those newtypes are not taken off.
+    /// `newtypes` are not yet subtracted from it.
     pub(super) left: Allowance,
     /// The stored nodes from the current one on.
     pub(super) rest: &'de [Node],
@@ -559,7 +559,7 @@ impl<'de> Cursor<'de> {
                 self.expect_room()
             }
             Found::Node(NodeKind::TupleVariant | NodeKind::StructVariant) => true,
-            // No field at all is more likely to be another type than a struct of options.
+            // An empty sequence is probably of another type, not a struct whose fields are absent.
             found if found.is_sequence() => {
                 fields.is_some_and(|fields| fields.is_empty() || self.node().children > 0)
                     && self.expect_room()

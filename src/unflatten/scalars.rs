@@ -25,13 +25,13 @@ impl<'de> Cursor<'de> {
             (Found::Node(NodeKind::Leaf), _) | (Found::F16 | Found::Bf16, None) => {
                 self.supply.scalar(self.leaf)
             }
-            _ => self.kept(),
+            _ => self.scalar_of_structure(),
         }
     }
 
     /// The scalar, if the structure holds it: a name, or a scalar in a key, a static or an opaque
     /// leaf.
-    fn kept(&self) -> Option<Scalar<'de>> {
+    fn scalar_of_structure(&self) -> Option<Scalar<'de>> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
             Found::Kept | Found::F16 | Found::Bf16 => self.kept?.scalar(self.leaf),
@@ -48,7 +48,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn take(&mut self) -> Option<Taken<'de>> {
         match self.found {
             LEAF => self.supply.take(self.leaf),
-            _ => self.kept().map(Taken::Scalar),
+            _ => self.scalar_of_structure().map(Taken::Scalar),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'de> Cursor<'de> {
         Number::of(self.scalar()?)
     }
 
-    /// The number, for a request for a `u16`: inside a newtype of 16 bits, those of the float.
+    /// The number, for a request for a `u16`: inside a newtype of 16 bits, the bits of the float.
     #[inline(never)]
     pub(super) fn u16(&mut self) -> Option<Number> {
         let Some(half) = self.found.half() else { return self.integer() };
@@ -235,7 +235,7 @@ impl<'de> Cursor<'de> {
         }
         let lent = match self.found {
             LEAF => self.supply.lent_text(self.leaf),
-            _ => match self.kept() {
+            _ => match self.scalar_of_structure() {
                 Some(Scalar::Str(text)) => Some(text),
                 _ => None,
             },

@@ -49,7 +49,8 @@ fn counting<R: Read + Seek>(inner: R) -> (TreeReader<Counting<R>>, Rc<Cell<usize
 fn parts_are_those_of_the_whole() {
     let mut parts = 0;
     // More runs and lengths than are found without an index.
-    let row = |at: u32| ("x".repeat(at as usize % 7), at, (at % 3 == 0).then_some(0.5), [1u8, 2]);
+    let row =
+        |at: u32| ("x".repeat(at as usize % 7), at, at.is_multiple_of(3).then_some(0.5), [1u8, 2]);
     let rows = Tree::of(&(0..130).map(row).collect::<Vec<_>>()).unwrap();
     let texts = Tree::of(&(0..256).map(|at| at.to_string()).collect::<Vec<_>>()).unwrap();
     for (name, tree) in trees().into_iter().chain([("rows", rows), ("texts", texts)]) {

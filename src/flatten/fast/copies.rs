@@ -15,7 +15,7 @@ const MOST_SEEN_WORDS: usize = 64;
 impl WordReader {
     /// The first word of a value was read. If the value is a child of a sequence and has the words
     /// of one that came before, this copies the node of that one, and returns true.
-    pub(in crate::flatten) fn is_seen(&mut self, words: &[Word]) -> Result<bool> {
+    pub(in crate::flatten) fn copy_if_seen(&mut self, words: &[Word]) -> Result<bool> {
         let Some(open) = self.open.last_mut() else { return Ok(false) };
         let pays = self.uncopied <= 4 * self.copied + 64; // at most the words
         if open.kind != NodeKind::Seq || !pays || self.ruled.is_some() {

@@ -147,7 +147,7 @@ impl Follow {
             }
         }
         if !self.keeps_large {
-            labels.last_words(own, self.lent.map_or(0, |(_, labels)| labels));
+            labels.mark_single_uses(own, self.lent.map_or(0, |(_, labels)| labels));
         }
         self.large = Some(reader.made_of(own, &mut labels.list, options)?);
         Ok(())

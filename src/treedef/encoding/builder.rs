@@ -47,7 +47,7 @@ impl EncodingBuilder {
             work: 1,
         });
         if data != NodeData::NONE {
-            self.name(at, data);
+            self.attach_data(at, data);
         }
         at
     }
@@ -78,11 +78,11 @@ impl EncodingBuilder {
     pub(crate) fn seal(&mut self, at: usize, data: usize) {
         let node = &mut self.nodes[at];
         node.depth = node.depth.saturating_add(1);
-        self.name(at, data);
+        self.attach_data(at, data);
     }
 
-    /// Sets the node data and the span of a complete node.
-    pub(crate) fn name(&mut self, at: usize, data: usize) {
+    /// Sets the node data and the span of a complete node, and adds the cost of the data.
+    pub(crate) fn attach_data(&mut self, at: usize, data: usize) {
         let (work, depth) = self.node_data.costs.get(data).copied().unwrap_or_default();
         let end = self.nodes.len();
         let node = &mut self.nodes[at];

@@ -54,7 +54,7 @@ impl NodeDataTable {
     const MOST_ROOM: usize = 64;
 
     /// Like [`intern`](Self::intern), for node data with the names of a type.
-    pub(crate) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
+    pub(crate) fn intern_of_type(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
         let fields = if let LabelsRef::Fields(fields) = data.labels { fields.len() } else { 0 };
         let names = (data.name.as_ptr().addr() / 8) ^ data.variant.as_ptr().addr();
         let place = (names ^ fields) % NodeDataTable::RECENT;
@@ -77,17 +77,16 @@ impl NodeDataTable {
         }
     }
 
-    /// Like [`intern`](Self::intern), for the node data of a map. Its keys are moved out of `keys`,
-    /// from index `first` on.
-    pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
-        let labels = LabelsRef::Keys(&keys[first..]);
-        if let Some(known) = self.position(&NodeDataRef { name: &"", variant: &"", labels }) {
-            keys.truncate(first);
-            return known;
+    /// Like [`intern`](Self::intern), for the node data of a map.
+    pub(crate) fn intern_keys(&mut self, keys: Vec<Value>) -> usize {
+        let labels = LabelsRef::Keys(&keys);
+        match self.position(&NodeDataRef { name: NAMELESS, variant: NAMELESS, labels }) {
+            Some(known) => known,
+            None => {
+                let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
+                self.push(NodeData { name, variant, labels: Labels::Keys(keys.into()) })
+            }
         }
-        let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
-        let labels = Labels::Keys(keys.drain(first..).collect());
-        self.push(NodeData { name, variant, labels })
     }
 
     /// Like [`intern`](Self::intern), for node data that is already owned.

@@ -366,7 +366,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
             self.check(children == 0, "an atom has children")?;
-            builder.name(node.at, node.data);
+            builder.attach_data(node.at, node.data);
         } else {
             builder.seal(node.at, node.data);
         }

@@ -160,7 +160,7 @@ impl Parser<'_, '_> {
             children: 0,
             listed: false,
         };
-        // What follows the name of a type is only known when it ends.
+        // `Name(` may be a newtype or a tuple: `close` sets the kind.
         self.builder.open_new(node.kind(), None, 1);
         open.push(node);
         self.limits.expect_depth(self.depth_above + open.len())?;
