@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::model::{Limits, Name, NodeHead, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
-use crate::treedef::encoding::{LabelsRef, NodeDataRef};
+use crate::treedef::encoding::NodeDataRef;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
 
@@ -65,16 +65,12 @@ impl UnfinishedNode {
         UnfinishedNode { kind, name, variant, fields: Vec::new(), keys: Vec::new(), children: 0 }
     }
 
-    fn labels(&self) -> LabelsRef<'_, Name> {
-        match self.kind {
-            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&self.fields),
-            NodeKind::Map => LabelsRef::Keys(&self.keys),
-            _ => LabelsRef::None,
-        }
+    fn has_fields(&self) -> bool {
+        matches!(self.kind, NodeKind::Struct | NodeKind::StructVariant)
     }
 
     fn has_labels(&self) -> bool {
-        !matches!(self.labels(), LabelsRef::None)
+        self.has_fields() || self.kind == NodeKind::Map
     }
 
     /// How many labels came.
@@ -87,9 +83,7 @@ impl UnfinishedNode {
     }
 
     fn data(&self) -> Option<NodeDataRef<'_, Name>> {
-        let UnfinishedNode { name, variant, .. } = self;
-        let data = NodeDataRef { name, variant, labels: self.labels() };
-        (self.kind.is_named() || self.kind == NodeKind::Map).then_some(data)
+        NodeDataRef::of(self.kind, (&self.name, &self.variant), &self.fields, &self.keys)
     }
 
     /// The key of the child at `position`, the last one that has a label.
@@ -174,7 +168,7 @@ impl TreeDefBuilder {
     pub fn field(&mut self, name: impl Into<Name>) -> Result<()> {
         let name = name.into();
         match self.open.last_mut() {
-            Some(open) if matches!(open.labels(), LabelsRef::Fields(_)) && open.expects_label() => {
+            Some(open) if open.has_fields() && open.expects_label() => {
                 open.fields.push(name);
                 Ok(())
             }

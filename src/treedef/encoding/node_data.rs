@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::model::{Labels, Name, Node, NodeData, Value};
+use crate::model::{Labels, Name, Node, NodeData, NodeKind, Value};
 use crate::positions::permute;
 use crate::treedef::node_ref::is_name;
 
@@ -40,6 +40,22 @@ pub(crate) enum LabelsRef<'a, N> {
 }
 
 impl<'a> NodeDataRef<'a, Name> {
+    /// The node data of a node of this kind, if it has any.
+    pub(crate) fn of(
+        kind: NodeKind,
+        (name, variant): (&'a Name, &'a Name),
+        fields: &'a [Name],
+        keys: &'a [Value],
+    ) -> Option<Self> {
+        let labels = match kind {
+            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(fields),
+            NodeKind::Map => LabelsRef::Keys(keys),
+            kind if kind.is_named() => LabelsRef::None,
+            _ => return None,
+        };
+        Some(NodeDataRef { name, variant, labels })
+    }
+
     /// The node data of a static.
     pub(crate) fn of_static(value: &'a Value) -> Self {
         NodeDataRef { name: NAMELESS, variant: NAMELESS, labels: LabelsRef::Static(value) }

@@ -9,7 +9,7 @@ use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::positions::permute;
-use crate::treedef::encoding::{LabelsRef, NAMELESS, NodeDataRef};
+use crate::treedef::encoding::{NAMELESS, NodeDataRef};
 use crate::treedef::parts::PartsBuilder;
 
 use super::lex::Lexer;
@@ -192,9 +192,8 @@ impl Parser<'_, '_> {
             return self.open(open, Bracket::Braces, name, variant);
         }
         let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
-        let variant = variant.as_ref().unwrap_or(NAMELESS);
-        let data = NodeDataRef { name: &name, variant, labels: LabelsRef::None };
-        self.atom(kind, Some(data)).map(Some)
+        let names = (&name, variant.as_ref().unwrap_or(NAMELESS));
+        self.atom(kind, NodeDataRef::of(kind, names, &[], &[])).map(Some)
     }
 
     /// Reads the label before a child: a field name or a map key.
@@ -309,16 +308,8 @@ impl Parser<'_, '_> {
                 permute(moved, |a, b| leaves.swap(a, b));
             }
         }
-        let kind = node.kind();
-        let labels = match kind {
-            NodeKind::Map => LabelsRef::Keys(&node.keys),
-            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&node.fields),
-            _ => LabelsRef::None,
-        };
-        let (name, variant) = (&node.name, node.variant.as_ref().unwrap_or(NAMELESS));
-        let data = NodeDataRef { name, variant, labels };
-        let has_data = kind.is_named() || kind == NodeKind::Map;
-        self.builder.set_data(kind, has_data.then_some(data));
+        let (kind, names) = (node.kind(), (&node.name, node.variant.as_ref().unwrap_or(NAMELESS)));
+        self.builder.set_data(kind, NodeDataRef::of(kind, names, &node.fields, &node.keys));
         self.builder.close()?;
         Ok(Complete { first_leaf })
     }
