@@ -79,13 +79,13 @@
 //! # What the library costs to build
 //!
 //! A program that does nothing, with each library and all that it needs, from nothing: CPU time,
-//! and in brackets the number of crates. `benches/build/measure clean`, 2026-11-25, two free cores,
+//! and in brackets the number of crates. `benches/build/measure clean`, 2026-11-26, two free cores,
 //! rustc 1.95.
 //!
 //! | | serde with derive | … and `serde_json` | … and treedef without features | … and treedef |
 //! |---|---|---|---|---|
-//! | dev | 7.2 s (7) | 8.9 s (11) | 14.3 s (13) | 16.5 s (18) |
-//! | release | 7.7 s (7) | 11.9 s (11) | 30.7 s (13) | 36.2 s (18) |
+//! | dev | 6.7 s (7) | 8.6 s (11) | 12.5 s (13) | 14.4 s (18) |
+//! | release | 6.5 s (7) | 9.8 s (11) | 26.5 s (13) | 30.4 s (18) |
 //!
 //! # The ideas
 //!
