@@ -26,17 +26,22 @@ fn place_of(path: &Path) -> Path {
     path.keys().iter().map(key).collect()
 }
 
+/// Whether a map has this key, by which a format names what serde does not have.
+pub(crate) fn has_key(tree: &Tree<Leaf>, key: &str) -> bool {
+    let is_it = |found: &Value| found.as_str() == Some(key);
+    tree.treedef().nodes().any(|(_, node)| node.entry_keys().iter().any(is_it))
+}
+
 impl Dates {
     /// The tree with texts for its dates, and where they are.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut dates = Dates::default();
-        let is_date = |key: &Value| key.as_str() == Some(KEY);
-        if !tree.treedef().nodes().any(|(_, node)| node.entry_keys().iter().any(is_date)) {
+        if !has_key(&tree, KEY) {
             return Ok((tree, dates));
         }
         let tree =
             tree.edit(|path, node, leaves| match (node.kind(), node.entry_keys(), leaves) {
-                (NodeKind::Map, [key], [date]) if is_date(key) => {
+                (NodeKind::Map, [key], [date]) if key.as_str() == Some(KEY) => {
                     dates.paths.insert(path.clone());
                     dates.places.insert(place_of(path));
                     Ok(Edit::Replace(Tree::leaf(date.clone())))

@@ -14,13 +14,10 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::names::Names;
 use crate::progress::Progress;
-use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
+use crate::tensors::{self, STRUCTURE, TensorLeaf, more_than, with_short_halves};
 
 /// How much is compared at once.
 const PIECE: usize = 1 << 20;
-/// The metadata that has the structure, if the library wrote the file.
-pub(crate) const STRUCTURE: &str = "treedef";
-pub(crate) const STRUCTURE_OF_ARRAYS: &str = "treedef.arrays";
 
 /// A file of tensors.
 pub(crate) struct Stored {
@@ -143,10 +140,10 @@ impl Stored {
                 &read
             }
         };
+        let named: HashMap<&str, _> = tensors.iter().collect();
         let leaf = |slot: &Slot| -> treedef::Result<T> {
-            let Some(tensor) = tensors.get(&slot.name).filter(|tensor| !tensor.is_empty()) else {
-                return Ok(make(slot, None));
-            };
+            let tensor = named.get(slot.name.as_str()).filter(|tensor| !tensor.is_empty());
+            let Some(tensor) = tensor else { return Ok(make(slot, None)) };
             let flattener = Flattener::new().arrays(true).limits(self.limits.of_trees());
             let tree = with_short_halves(flattener.tree(tensor)?)?;
             Ok(make(slot, tree.leaves().first().cloned()))

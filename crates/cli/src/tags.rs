@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use treedef::{Change, ChangeKind, Edit, Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
+use crate::dates::has_key;
+
 /// What has a tag is a map with this one key, to serde: the number of the tag beside the value.
 /// Where CBOR is written, such a map is a tag again.
 const KEY: &str = "@@TAGGED@@";
@@ -44,7 +46,7 @@ fn untagged(
         if numbers.is_empty() {
             return Ok(Edit::Keep);
         }
-        let path: Path = above.keys().iter().chain(path.keys()).cloned().collect();
+        let path = above.join(path);
         let value = Tree::new(node.to_treedef(), leaves.to_vec())?;
         let value = untagged(value, &path, tags)?;
         tags.insert(path, numbers);
@@ -56,8 +58,7 @@ impl Tags {
     /// The tree with the values themselves, and where there were tags.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut tags = Tags::default();
-        let is_key = |key: &Value| key.as_str() == Some(KEY);
-        if !tree.treedef().nodes().any(|(_, node)| node.entry_keys().iter().any(is_key)) {
+        if !has_key(&tree, KEY) {
             return Ok((tree, tags));
         }
         let tree = untagged(tree, &Path::root(), &mut tags.paths)?;

@@ -18,6 +18,9 @@ use crate::format::Format;
 use crate::names::Names;
 use crate::paint::counted;
 
+/// The metadata that has the structure, if the library wrote the file.
+pub(crate) const STRUCTURE: &str = "treedef";
+pub(crate) const STRUCTURE_OF_ARRAYS: &str = "treedef.arrays";
 /// What numpy calls an array that was saved without a name.
 const NO_NAME: &str = "arr_0";
 /// The most paths that an error lists.
@@ -102,10 +105,14 @@ pub(crate) fn types(tensors: &Tensors<'_>) -> BTreeSet<String> {
 
 /// What the tree does not have of these tensors.
 pub(crate) fn not_in_tree(tensors: &Tensors<'_>) -> Vec<String> {
-    if Export::new().tree::<Leaf>(tensors).is_ok() {
+    if has_structure(tensors) {
         return Vec::new();
     }
     metadata(tensors).into_iter().chain(lost_shapes(tensors)).collect()
+}
+
+fn has_structure(tensors: &Tensors<'_>) -> bool {
+    Export::new().tree::<Leaf>(tensors).is_ok()
 }
 
 /// The shapes that a tree does not have.
@@ -117,7 +124,11 @@ fn lost_shapes(tensors: &Tensors<'_>) -> impl Iterator<Item = String> {
 
 /// The metadata, if there is any.
 fn metadata(tensors: &Tensors<'_>) -> Option<String> {
-    let keys: Vec<String> = tensors.metadata_keys().map(|key| format!("`{key}`")).collect();
+    lost_metadata(tensors.metadata_keys())
+}
+
+fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
+    let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
     (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
 }
 
@@ -139,10 +150,13 @@ struct Text {
 
 impl BesideTree {
     pub(crate) fn of(tensors: &Tensors<'_>) -> Self {
-        let has_structure = Export::new().tree::<Leaf>(tensors).is_ok();
-        let shapes = if has_structure { Vec::new() } else { lost_shapes(tensors).collect() };
+        let mut shapes: Vec<String> = lost_shapes(tensors).collect();
+        // The tree is made for this only if there are such shapes.
+        if !shapes.is_empty() && has_structure(tensors) {
+            shapes.clear();
+        }
         let names: HashSet<&str> = tensors.iter().map(|(name, _)| name).collect();
-        let is_structure = |key: &str| key == "treedef" || key.starts_with("treedef.");
+        let is_structure = |key: &str| key.split('.').next() == Some(STRUCTURE);
         let texts = tensors.metadata_keys().filter(|key| !is_structure(key)).filter_map(|key| {
             let text = tensors.metadata(key)?.to_owned();
             let is_tie = key != "format" && names.contains(text.as_str());
@@ -155,9 +169,7 @@ impl BesideTree {
     pub(crate) fn put_into(&self, bytes: &mut Vec<u8>, format: Format) -> Result<Vec<String>> {
         let mut lost = self.shapes.clone();
         if format != Format::Safetensors {
-            let keys: Vec<String> =
-                self.texts.iter().map(|text| format!("`{}`", text.key)).collect();
-            lost.extend((!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", "))));
+            lost.extend(lost_metadata(self.texts.iter().map(|text| text.key.as_str())));
         } else if !self.texts.is_empty() {
             let mut tensors = safetensors::from_bytes(bytes)?;
             let names: HashSet<String> = tensors.iter().map(|(name, _)| name.to_owned()).collect();
@@ -168,8 +180,7 @@ impl BesideTree {
                     tensors = tensors.with_metadata(key, text);
                 }
             }
-            let written = safetensors::to_bytes(&tensors)?;
-            *bytes = written;
+            *bytes = safetensors::to_bytes(&tensors)?;
         }
         Ok(lost)
     }

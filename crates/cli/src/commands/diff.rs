@@ -16,8 +16,10 @@ use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
 use crate::progress::Progress;
-use crate::stored::{STRUCTURE, STRUCTURE_OF_ARRAYS, Stored};
-use crate::tensors::{Halves, TensorLeaf, has_arrays, kinds, numbers};
+use crate::stored::Stored;
+use crate::tensors::{
+    Halves, STRUCTURE, STRUCTURE_OF_ARRAYS, TensorLeaf, has_arrays, kinds, numbers,
+};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::convert::write_as;

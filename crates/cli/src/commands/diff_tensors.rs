@@ -9,7 +9,8 @@ use crate::failure::Result;
 use crate::format::Format;
 use crate::paint::paint_change;
 use crate::paths::{readable, shown};
-use crate::stored::{STRUCTURE, STRUCTURE_OF_ARRAYS, Slot, Stored};
+use crate::stored::{Slot, Stored};
+use crate::tensors::{STRUCTURE, STRUCTURE_OF_ARRAYS};
 
 use super::changes::{far, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
