@@ -111,12 +111,10 @@ pub fn from_flatbuffer(bytes: &[u8]) -> Result<Raised> {
 }
 
 fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<usize>>, Statics)> {
-    let (tree, statics) = lowering.lower(treedef, true, |key| match key {
+    lowering.lower_sorted(treedef, |key| match key {
         PyKey::Str(_) => None,
         other => Some(format!("the key {other} is not a string, as JAX's files want")),
-    })?;
-    let order = tree.leaves().into_iter().map(Some).collect();
-    Ok((tree, order, statics))
+    })
 }
 
 /// What stands for Python's `None` among the types of leaves.

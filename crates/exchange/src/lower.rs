@@ -132,6 +132,18 @@ impl Lowering {
         Lowering { max_nodes, ..self }
     }
 
+    /// The containers of a structure with sorted dicts, for each of its leaves the index among ours,
+    /// and what was left out. `refuse` is as in [`lower`](Self::lower).
+    pub(crate) fn lower_sorted(
+        &self,
+        treedef: &TreeDef,
+        refuse: fn(&PyKey) -> Option<String>,
+    ) -> Result<(PyTree, Vec<Option<usize>>, Statics)> {
+        let (tree, statics) = self.lower(treedef, true, refuse)?;
+        let order = tree.leaves().into_iter().map(Some).collect();
+        Ok((tree, order, statics))
+    }
+
     /// The containers of a structure, and what was left out.
     ///
     /// `refuse` says what is wrong with a key that the format does not have. The entries of dicts

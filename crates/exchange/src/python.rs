@@ -45,8 +45,7 @@ pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// As [`literal`], and when a part is not lowered.
 pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
-    let (tree, statics) = lowering.lower(treedef, true, |_| None)?;
-    let order = tree.leaves().into_iter().map(Some).collect();
+    let (tree, order, statics) = lowering.lower_sorted(treedef, |_| None)?;
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }
 
@@ -195,7 +194,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Passes over a bracket that opens, if it comes next.
-    fn open(&mut self, bracket: &str) -> Result<bool> {
+    fn opens(&mut self, bracket: &str) -> Result<bool> {
         let opens = self.eat(bracket);
         if opens && self.open > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
@@ -205,17 +204,17 @@ impl<'t> Parser<'t> {
     }
 
     fn node(&mut self) -> Result<PyTree> {
-        if self.open("[")? {
+        if self.opens("[")? {
             return Ok(PyTree::List(self.items("]")?.0));
         }
-        if self.open("(")? {
+        if self.opens("(")? {
             let (mut items, comma) = self.items(")")?;
             return Ok(match (items.len(), comma) {
                 (1, false) => items.pop().unwrap_or(PyTree::None), // there is one
                 _ => PyTree::Tuple(items),
             });
         }
-        if self.open("{")? {
+        if self.opens("{")? {
             return self.dict_or_set();
         }
         self.skip_space();
@@ -309,7 +308,7 @@ impl<'t> Parser<'t> {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
-        if !self.open("(")? {
+        if !self.opens("(")? {
             return self.scalar();
         }
         let (mut keys, mut comma) = (Vec::new(), false);

@@ -60,7 +60,8 @@ struct Contents<R> {
     table: Table,
     /// One checksum for each chunk of the leaves.
     checksums: Vec<u8>,
-    rows: IndexedRows,
+    /// The tables of the leaves.
+    indexed: IndexedRows,
     /// The insertion orders of the values among the leaves.
     orders: OrderReader,
     /// Where the values among the leaves are.
@@ -151,9 +152,9 @@ impl<R: Read + Seek> TreeReader<R> {
         } else if rows.opaque() == 0 {
             return Err(invalid(VALUES, "there are too many"));
         }
-        let (rows, opaque, last) = (IndexedRows::new(rows), None, None);
+        let (indexed, opaque, last) = (IndexedRows::new(rows), None, None);
         let contents =
-            Contents { source, table, checksums, rows, orders, values, opaque, leaves, last };
+            Contents { source, table, checksums, indexed, orders, values, opaque, leaves, last };
         Ok(TreeReader { name: None, treedef, contents })
     }
 
@@ -240,7 +241,7 @@ impl<R: Read + Seek> Contents<R> {
 
     fn leaves<L: LeafType>(&mut self, treedef: &TreeDef, range: Range<usize>) -> Result<Vec<L>> {
         let Selection { rows, bytes, opaque } =
-            self.rows.select(&(wide(range.start)..wide(range.end)));
+            self.indexed.select(&(wide(range.start)..wide(range.end)));
         let bits = self.bits(treedef, &bytes)?;
         if !opaque.is_empty() {
             self.read_opaque(treedef.limits)?;
@@ -278,7 +279,7 @@ impl<R: Read + Seek> Contents<R> {
                 let checksum = checksums.nth(near(chunk.start) / CHUNK).unwrap_or_default();
                 if crc32c(&bytes).to_le_bytes() != checksum {
                     let damage = near(chunk.start)..=near(chunk.end - 1);
-                    return Err(damaged(&name_damage(treedef, &self.rows.rows, damage)));
+                    return Err(damaged(&name_damage(treedef, &self.indexed.rows, damage)));
                 }
                 bytes
             }
@@ -292,7 +293,7 @@ impl<R: Read + Seek> Contents<R> {
             let bytes = self.source.part(&self.values)?;
             self.table.verify_parts([None, Some(&bytes), None])?;
             let values = read_values(&bytes, self.orders.clone(), limits)?;
-            let (found, needed) = (wide(values.len()), self.rows.rows.opaque());
+            let (found, needed) = (wide(values.len()), self.indexed.rows.opaque());
             if found != needed {
                 let reason =
                     if found < needed { "there are too few" } else { "there are too many" };

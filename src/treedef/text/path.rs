@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::leaf::Scalar;
 use crate::message::limited;
 use crate::model::{Leaf, Limits, Value};
 use crate::path::{Key, Path};
@@ -189,11 +190,9 @@ fn bare(key: &Value) -> String {
     match key.as_leaf() {
         Some(Leaf::Str(text)) => text.to_string(),
         Some(Leaf::Char(char)) => char.to_string(),
-        Some(leaf) => match (leaf.as_i128(), leaf.as_u128()) {
-            (Some(integer), _) => integer.to_string(),
-            (None, Some(integer)) => integer.to_string(),
-            (None, None) => key.to_string(),
+        leaf => match leaf.and_then(Leaf::as_scalar).and_then(Scalar::as_integer) {
+            Some(integer) => integer.to_string(),
+            None => key.to_string(),
         },
-        None => key.to_string(),
     }
 }

@@ -24,8 +24,7 @@ use crate::pytree::{Form, MAX_BYTES, Printed, PyTree};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
-    let (tree, statics) = Lowering::new().lower(treedef, true, |_| None)?;
-    let order = tree.leaves().into_iter().map(Some).collect();
+    let (tree, order, statics) = Lowering::new().lower_sorted(treedef, |_| None)?;
     let text = format!("PyTreeDef({})", Printed(&tree, Form::Repr));
     Ok(Lowered::new(text, order, statics, treedef))
 }
@@ -48,8 +47,7 @@ pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn keystrs(treedef: &TreeDef) -> Result<Lowered<Vec<String>>> {
-    let (tree, statics) = Lowering::new().lower(treedef, true, |_| None)?;
-    let order = tree.leaves().into_iter().map(Some).collect();
+    let (tree, order, statics) = Lowering::new().lower_sorted(treedef, |_| None)?;
     let mut paths = Paths { path: String::new(), all: Vec::new(), bytes: 0 };
     paths.add(&tree)?;
     Ok(Lowered::new(paths.all, order, statics, treedef))
