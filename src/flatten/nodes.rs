@@ -10,7 +10,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{
     Insertion, Leaf, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
-use crate::path::Key;
+use crate::path::{Key, Path};
 use crate::positions::permute;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
@@ -71,7 +71,7 @@ pub(super) struct Ruled {
     /// Whether each rule applied anywhere.
     pub(super) hits: Vec<bool>,
     /// The keys that lead to the current place.
-    pub(super) path: Vec<Key>,
+    pub(super) path: Path,
     pub(super) from: vec::IntoIter<Leaf>,
     pub(super) to: Sink,
     /// The value that is being kept.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::leaf::float::Half;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, NodeData, NodeHead, NodeKind, Options, Tree, TreeDef, Value};
+use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 
 use super::labels::Label;
@@ -41,12 +42,12 @@ impl WordReader {
         self.options = options;
         let hits = vec![false; rules.rules.len()];
         let from = from.into_iter();
-        self.ruled = Some(Ruled { rules, objects, hits, path: Vec::new(), from, to, kept: None });
+        self.ruled = Some(Ruled { rules, objects, hits, path: Path::root(), from, to, kept: None });
         let read = self.read(words, labels);
         let ruled = self.ruled.take();
         let insertions = std::mem::take(&mut self.insertions);
         let made = match (read, ruled) {
-            (Err(error), Some(ruled)) => Err(error.at(ruled.path.into_iter().collect())),
+            (Err(error), Some(ruled)) => Err(error.at(ruled.path)),
             (Err(error), None) => Err(error),
             (Ok(()), ruled) => {
                 let treedef = self.builder.finish(options, insertions, Limits::default());

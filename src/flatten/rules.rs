@@ -100,21 +100,21 @@ impl Rules {
     pub(super) fn place(
         &self,
         parent: NodeHead<'_>,
-        path: &[Key],
+        path: &Path,
         hits: &mut [bool],
     ) -> Option<Keep> {
         self.first(hits, |rule| match rule {
             Rule::Field { type_name, field } => {
                 parent.name().is_some_and(|name| name == type_name)
-                    && path.last().is_some_and(|key| is_field(key, field))
+                    && path.keys().last().is_some_and(|key| is_field(key, field))
             }
-            Rule::Path(pattern) => pattern.matches_keys(path),
+            Rule::Path(pattern) => pattern.matches(path),
             Rule::Type(_) | Rule::Half => false,
         })
     }
 
     /// The first rule about a node, by its type or by `is_leaf`.
-    pub(super) fn node(&self, head: NodeHead<'_>, path: &[Key], hits: &mut [bool]) -> Option<Keep> {
+    pub(super) fn node(&self, head: NodeHead<'_>, path: &Path, hits: &mut [bool]) -> Option<Keep> {
         let by_type = self.first(hits, |rule| match rule {
             Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
             Rule::Half => {
@@ -125,7 +125,7 @@ impl Rules {
         });
         by_type.or_else(|| {
             let is_leaf = self.is_leaf.as_ref()?;
-            is_leaf(&path.iter().cloned().collect(), head).then_some(Keep::Leaf)
+            is_leaf(path, head).then_some(Keep::Leaf)
         })
     }
 
