@@ -62,7 +62,7 @@ impl<A, B, F: FnMut(A) -> B> Function<A, B> for F {
     }
 }
 
-/// A function that may fail; made by [`FlatFn::try_new`].
+/// A function that may fail; made by [`FlatFn::try_with_flattener`].
 #[derive(Clone, Copy, Debug)]
 pub struct Fallible<F>(F);
 
@@ -82,7 +82,7 @@ where
     A: Serialize + DeserializeOwned,
     B: Serialize,
 {
-    /// As [`new`](FlatFn::new), for a function that may fail. Its error is the
+    /// As [`with_flattener`](FlatFn::with_flattener), for a function that may fail. Its error is the
     /// [`source`](std::error::Error::source) of that of [`call`](FlatFn::call), unless it is an
     /// [`Error`] without a path, which is returned as it is.
     ///
@@ -94,10 +94,11 @@ where
     /// use std::error::Error;
     /// use std::num::ParseIntError;
     ///
-    /// use treedef::FlatFn;
+    /// use treedef::{FlatFn, Flattener};
     ///
     /// let parse = |text: String| text.parse::<u8>().map(|number| number.to_string());
-    /// let mut parse = FlatFn::<String, _, _, _>::try_new(parse, &String::new())?;
+    /// let mut parse: FlatFn<String, _, _, _> =
+    ///     FlatFn::try_with_flattener(Flattener::new(), parse, &String::new())?;
     /// assert_eq!(parse.call(&["007".to_owned()])?, ["7"]);
     ///
     /// let error = parse.call(&["seven".to_owned()]).unwrap_err();
@@ -105,20 +106,6 @@ where
     /// assert!(error.source().is_some_and(|source| source.is::<ParseIntError>()));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn try_new<E>(function: F, example: &A) -> Result<Self>
-    where
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-        F: FnMut(A) -> Result<B, E>,
-    {
-        FlatFn::try_with_flattener(Flattener::new(), function, example)
-    }
-
-    /// As [`with_flattener`](FlatFn::with_flattener), for a function that may fail: see
-    /// [`try_new`](FlatFn::try_new).
-    ///
-    /// # Errors
-    ///
-    /// As [`with_flattener`](FlatFn::with_flattener).
     pub fn try_with_flattener<E>(flattener: Flattener, function: F, example: &A) -> Result<Self>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -234,7 +221,8 @@ where
     ///
     /// Returns an error when the number of leaves is wrong, or a leaf does not fit; when the output
     /// cannot be flattened to leaves of type `L`, or has another structure than the first output,
-    /// with the path; when the function fails: see [`try_new`](Self::try_new).
+    /// with the path; when the function fails: see
+    /// [`try_with_flattener`](Self::try_with_flattener).
     pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
         let input = self.unflatten_input(leaves)?;
         let output = self.function.output(input)?;
@@ -249,30 +237,6 @@ where
         let (leaves, outputs) = self.flattener.flatten_as(&output)?;
         self.outputs = Some(outputs);
         Ok(leaves)
-    }
-
-    /// As [`call`](Self::call), for a function whose output is one leaf: a loss.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call), and when the output does not have exactly one leaf.
-    ///
-    /// ```
-    /// use treedef::FlatFn;
-    ///
-    /// let mut loss =
-    ///     FlatFn::<f64, _, _, _>::new(|(x, y): (f64, [f64; 2])| x + y[0] * y[1], &(0.0, [0.0; 2]))?;
-    /// assert_eq!(loss.call_scalar(&[1.0, 2.0, 3.0])?, 7.0);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn call_scalar(&mut self, leaves: &[L]) -> Result<L> {
-        let mut output = self.call(leaves)?;
-        let found = output.len();
-        match output.pop().filter(|_| found == 1) {
-            Some(leaf) => Ok(leaf),
-            None => Err(Error::from(ErrorKind::LeafCount { expected: 1, found })
-                .with_hint("the output is not a scalar")),
-        }
     }
 
     fn unflatten_input(&self, leaves: &[L]) -> Result<A> {

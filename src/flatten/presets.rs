@@ -34,27 +34,8 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn with_ndarray_rules(self) -> Self {
-        self.with_fields("Array", &["v", "dim"])
-    }
-
-    /// Makes the shape and the indices of matrices and vectors of `sprs` 0.11 static.
-    pub fn with_sprs_rules(self) -> Self {
-        self.with_fields("CsMatBase", &["nrows", "ncols", "indptr", "indices"])
-            .with_fields("CsVecBase", &["dim", "indices"])
-    }
-
-    /// Makes the holes and the edge ends of a `Graph` or `StableGraph` of `petgraph` 0.8 static.
-    ///
-    /// The ends are in an unnamed triple, so their rules are paths: `**.edges[*]?.0` and
-    /// `**.edges[*]?.1`. To make the nodes of a `GraphMap` static as well, add
-    /// `static_field("Graph", "nodes")`.
-    pub fn with_petgraph_rules(self) -> Self {
-        let ends = ["**.edges[*]?.0", "**.edges[*]?.1"];
-        ends.iter()
-            .filter_map(|pattern| pattern.parse().ok())
-            .fold(self.with_fields("Graph", &["node_holes"]), |flattener, pattern| {
-                flattener.with_preset(Rule::Path(pattern))
-            })
+        let rule = |field: &str| Rule::Field { type_name: "Array".into(), field: field.into() };
+        self.with_preset(rule("v")).with_preset(rule("dim"))
     }
 
     /// Makes the numbers of rows and columns static, for dynamic matrices and vectors of `nalgebra`
@@ -182,15 +163,6 @@ impl Flattener {
         let pattern = pattern.to_pattern()?.into_owned();
         self.array_rules.push(ArrayRule { pattern, means });
         Ok(self)
-    }
-
-    fn with_fields(self, type_name: &str, fields: &[&str]) -> Self {
-        fields.iter().fold(self, |flattener, field| {
-            flattener.with_preset(Rule::Field {
-                type_name: type_name.to_owned(),
-                field: (*field).to_owned(),
-            })
-        })
     }
 
     fn with_preset(self, rule: Rule) -> Self {

@@ -20,7 +20,7 @@ impl Tree<Leaf> {
     /// let tree = Tree::of(&(1.5f32, [7i64, 9007199254740993], 2.5f32))?;
     /// let mut buffers = tree.clone().into_buffers();
     /// assert_eq!(buffers.get::<i64>(), [7, 9007199254740993]);
-    /// assert_eq!(buffers.layout()[2].offset, 1);
+    /// assert_eq!(buffers.segments()[2].offset, 1);
     ///
     /// buffers.get_mut::<f32>().iter_mut().for_each(|x| *x *= 2.0);
     /// assert_eq!(buffers.into_tree(), Tree::of(&(3f32, [7i64, 9007199254740993], 5f32))?);
@@ -38,7 +38,7 @@ impl Buffers {
     }
 
     /// The places of the leaves, in the order of the tree. Neighbours of one kind are one segment.
-    pub fn layout(&self) -> &[Segment] {
+    pub fn segments(&self) -> &[Segment] {
         &self.leaves.segments
     }
 

@@ -241,13 +241,6 @@ impl<'a> NodeRef<'a> {
         children.nth(position.checked_sub(self.num_children() - children.len())?)
     }
 
-    /// The child with a key.
-    ///
-    /// The time is that of [`child`](Self::child) and of [`position`](Self::position).
-    pub fn child_at(self, key: &Key) -> Option<NodeRef<'a>> {
-        self.child(self.position(key)?)
-    }
-
     /// The key of the child at an index.
     pub fn key(self, position: usize) -> Option<Key> {
         if position >= self.num_children() {

@@ -98,7 +98,7 @@ proptest! {
         let tree = Tree::of(&a).unwrap();
         let buffers = tree.clone().into_buffers();
         let mut end = 0;
-        for segment in buffers.layout() {
+        for segment in buffers.segments() {
             prop_assert_eq!(segment.leaves.start, end);
             end = segment.leaves.end;
             prop_assert!(tree.leaves()[segment.leaves.clone()].iter().all(|leaf| leaf.kind() == segment.kind));

@@ -39,8 +39,6 @@ const TRAITS: &[&str] = &[
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for DifferenceKind", "a kind"),
     ("FromStr for DifferenceKind", "a kind"),
-    ("FlatFn::call_scalar", "as `FlatFn::call`"),
-    ("FlatFn::try_new", "as `FlatFn::new`"),
     ("FlatFn::try_with_flattener", "as `FlatFn::with_flattener`"),
     ("Flattener::tree", "as `Flattener::flatten`"),
     ("Flattener::only_objects", "sets a switch"),

@@ -80,11 +80,6 @@ fn has_parts(case: &Case, node: NodeRef<'_>, plain: &Shape, leaf: &mut usize) ->
         prop_assert_eq!(node.key(at), Some(key.clone()));
         prop_assert_eq!(node.position(key), plain.position(key));
         prop_assert_eq!(node.child(at).map(NodeRef::leaf_range), Some(found.leaf_range()));
-        let first = plain.position(key).and_then(|at| node.child(at));
-        prop_assert_eq!(
-            node.child_at(key).map(NodeRef::leaf_range),
-            first.map(NodeRef::leaf_range)
-        );
         has_parts(case, found, child, leaf)?;
     }
     Ok(())

@@ -174,7 +174,7 @@ fn every_leaf_stands_in_the_buffer_of_its_kind() {
         }
         let segment =
             |segment: &treedef::Segment| (segment.kind, segment.leaves.clone(), segment.offset);
-        prop_assert_eq!(buffers.layout().iter().map(segment).collect::<Vec<_>>(), layout);
+        prop_assert_eq!(buffers.segments().iter().map(segment).collect::<Vec<_>>(), layout);
         let of = |kind| leaves.iter().filter(move |leaf| leaf.kind() == kind).cloned();
         let floats = buffers.get::<f32>().iter().map(|value| Leaf::F32(*value));
         prop_assert!(floats.eq(of(LeafKind::F32)));

@@ -232,7 +232,7 @@ fn visit(node: NodeRef<'_>) {
         let Some(key) = key else { continue };
         let first = node.position(&key).unwrap();
         assert!(first <= position);
-        let nodes = [node.child_at(&key), node.children().nth(first)];
+        let nodes = [node.child(first), node.children().nth(first)];
         let [found, expected] = nodes.map(|child| child.map(NodeRef::leaf_range));
         assert_eq!(found, expected);
         assert_short("a key", format_args!("{key}"));

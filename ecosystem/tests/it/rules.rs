@@ -147,11 +147,27 @@ fn ndarray_as_one_leaf() {
     assert_eq!(rebuilt, [arr1(&[1.0, 2.0]), arr1(&[4.0, 5.0, 6.0])]);
 }
 
+/// Makes the shape and the indices of sparse matrices static.
+fn sparse_matrices(rules: Flattener) -> Flattener {
+    let fields = ["nrows", "ncols", "indptr", "indices"];
+    fields.iter().fold(rules, |rules, field| rules.static_field("CsMatBase", field))
+}
+
+fn sparse_vectors(rules: Flattener) -> Flattener {
+    rules.static_field("CsVecBase", "dim").static_field("CsVecBase", "indices")
+}
+
+/// Makes the holes and the ends of the edges static. The ends are in a triple without a name.
+fn graphs(rules: Flattener) -> Flattener {
+    let rules = rules.static_field("Graph", "node_holes");
+    rules.static_at("**.edges[*]?.0").unwrap().static_at("**.edges[*]?.1").unwrap()
+}
+
 #[test]
 fn sprs() {
     use sprs::{CsMat, CsVec, TriMat};
 
-    let rules = Flattener::new().with_sprs_rules();
+    let rules = sparse_matrices(Flattener::new());
     only(&rules, CsMat::<f32>::eye(2), &[1.0f32, 1.0]);
     let mut triplets = TriMat::new((3, 4));
     triplets.add_triplet(2, 0, 25u64);
@@ -161,13 +177,13 @@ fn sprs() {
     let (_, treedef) = rules.flatten(&matrix).unwrap();
     insta::assert_snapshot!(treedef, @"CsMatBase { storage: CompressedStorage::CSC, nrows: static 3u64, ncols: static 4u64, indptr: static [0u64, 1u64, 2u64, 2u64, 2u64], indices: static [2u64, 0u64], data: [*, *] }");
 
-    let rules = Flattener::new().with_sprs_rules();
+    let rules = sparse_vectors(Flattener::new());
     only(&rules, CsVec::new(5, vec![0, 4], vec![0.5, 4.5]), &[0.5, 4.5]);
 }
 
 #[test]
 fn petgraph() {
-    let rules = Flattener::new().with_petgraph_rules();
+    let rules = graphs(Flattener::new());
     let leaves = [Leaf::from("a"), "b".into(), "c".into(), 1.5.into(), 2.5.into()];
     only(&rules, graph(), &leaves);
     let leaves = [1.0f32, 2.0, 3.0].map(Leaf::from).into_iter().chain([Leaf::from(2.5)]);
@@ -272,7 +288,8 @@ fn together() {
         rotation: nalgebra::Matrix2::new(5.0, 7.0, 6.0, 8.0),
         graph: crate::graphs::Graph(graph),
     };
-    let rules = Flattener::new().with_ndarray_rules().with_sprs_rules().with_petgraph_rules();
+    let rules = sparse_matrices(sparse_vectors(Flattener::new().with_ndarray_rules()));
+    let rules = graphs(rules);
     let rules = nalgebra_rules(rules, &["weights"]);
     let numbers = [1.0, 2.0, 1.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 11.0, 12.0];
     only(&rules, model.clone(), &numbers);

@@ -109,11 +109,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::with_ndarray_rules", |cases| {
         walk(cases, || Flattener::new().with_ndarray_rules());
     }),
-    ("Flattener::with_sprs_rules", |cases| walk(cases, || Flattener::new().with_sprs_rules())),
     ("Flattener::with_half_rules", |cases| walk(cases, || Flattener::new().with_half_rules())),
-    ("Flattener::with_petgraph_rules", |cases| {
-        walk(cases, || Flattener::new().with_petgraph_rules());
-    }),
     ("Flattener::with_nalgebra_rules_at", |cases| {
         cases.texts(|text| Flattener::new().with_nalgebra_rules_at(text).map(drop));
         cases.trees(&(), |tree| Flattener::new().with_nalgebra_rules_at("**")?.flatten(&tree));

@@ -82,16 +82,6 @@ pub(super) const ROWS: &[Row] = &[
             Ok(positions(node).map(|position| node.child(position).map(NodeRef::leaf_range)))
         });
     }),
-    ("NodeRef::child_at", |cases| {
-        cases.nodes(|node| {
-            let at = |position| node.child_at(&Key::Index(position)).map(NodeRef::kind);
-            Ok(positions(node).map(at))
-        });
-        cases.values(|value| {
-            let map = treedef::TreeDef::map([(value.clone(), treedef::TreeDef::leaf())])?;
-            Ok(map.root().child_at(&Key::Entry(value.clone())).is_some())
-        });
-    }),
     ("NodeRef::key", |cases| {
         cases.nodes(|node| Ok(positions(node).map(|position| node.key(position))));
     }),

@@ -173,8 +173,8 @@ pub(super) const ROWS: &[Row] = &[
     ("Buffers::treedef", |cases| {
         cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().treedef().clone()));
     }),
-    ("Buffers::layout", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().layout().len()));
+    ("Buffers::segments", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().segments().len()));
     }),
     ("Buffers::get", |cases| {
         cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get::<f64>().len()));
