@@ -6,6 +6,7 @@ mod opaque;
 mod oracle;
 mod report;
 mod schema;
+mod statics;
 
 use insta::assert_snapshot;
 use serde::de::DeserializeOwned;

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::error::Result;
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
-use crate::model::{Leaf, LeafKind, Tree, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::Edit;
 use crate::unflatten::unflatten;
 
@@ -27,7 +27,7 @@ impl<L: LeafType> Tree<L> {
     /// ignored.
     ///
     /// If the value lacks something and has something else instead, it is rebuilt again with other
-    /// leaves, a few dozen times at most, to see which of its leaves came from which.
+    /// leaves, some hundred times at most, to see which of its leaves came from which.
     ///
     /// # Errors
     ///
@@ -64,20 +64,45 @@ impl<L: LeafType> Tree<L> {
         let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
         let value_of = |tree: &Tree<Leaf>| unflatten::<T>(&tree.treedef, &tree.leaves);
         let flattener = Flattener::with_options_of(&old.treedef);
-        let tree_of = |value: &T| {
-            let (leaves, treedef) = flattener.flatten(value)?;
-            Ok(Tree { treedef, leaves })
-        };
         let value = value_of(&old)?;
-        let new: Tree<Leaf> = tree_of(&value)?;
-        let old = without_other_opaques(old, &new);
+        let plain = flattener.tree(&value)?;
+        let old = without_other_opaques(without_statics(old, &flattener), &plain);
+        let has_statics = has_statics(&plain.treedef);
+        let new = without_statics(plain, &flattener);
+        let tree_of = |tree: &Tree<Leaf>| {
+            let plain = flattener.tree(&value_of(tree)?)?;
+            Ok(without_statics(plain, &flattener))
+        };
         let leaves = |tree: &Tree<Leaf>, leaves: &mut Vec<Leaf>| {
+            if has_statics {
+                let found = tree_of(tree)?;
+                new.treedef.check_equal(&found.treedef)?;
+                *leaves = found.leaves;
+                return Ok(());
+            }
             flattener.flatten_like(&new.treedef, &value_of(tree)?, leaves)
         };
-        let rebuild = Rebuild { tree: &|tree| tree_of(&value_of(tree)?), leaves: &leaves };
+        let rebuild = Rebuild { tree: &tree_of, leaves: &leaves };
         let migration = what_became(&old, &new, widened, &rebuild);
         Ok((value, migration))
     }
+}
+
+fn has_statics(treedef: &TreeDef) -> bool {
+    treedef.root().subtree().iter().any(|node| node.kind == NodeKind::Static)
+}
+
+/// The tree with the scalars of its statics as leaves. What is static in a tree by a rule is a leaf
+/// of the value.
+fn without_statics(tree: Tree<Leaf>, flattener: &Flattener) -> Tree<Leaf> {
+    if !has_statics(&tree.treedef) {
+        return tree;
+    }
+    let edited = tree.clone().edit(|_, node, _| match node.static_value() {
+        Some(value) => Ok(Edit::Replace(flattener.tree(value)?)),
+        None => Ok(Edit::Keep),
+    });
+    edited.unwrap_or(tree) // there are more leaves than the limits allow
 }
 
 /// The tree with the leaves of those opaque leaves, e.g. arrays, that are no leaves of the value. So
