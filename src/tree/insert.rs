@@ -10,6 +10,7 @@ use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::replace::split;
 
@@ -18,7 +19,7 @@ impl<L> Tree<L> {
     ///
     /// In a map, an entry with the same key is replaced in its place. A new one is sorted in by its
     /// key, and comes last where entries are in [insertion order](crate::MapOrder), as in a
-    /// document. In a sequence, the elements from the index on move up; the index may be the length.
+    /// document. Its key has to be like the others: `[3]` beside `[1u8]` is `[3u8]`. In a sequence, the elements from the index on move up; the index may be the length.
     ///
     /// # Errors
     ///
@@ -200,24 +201,40 @@ fn guess(text: &str) -> Leaf {
     read.unwrap_or_else(|| Leaf::from(text))
 }
 
-/// The key of a new entry beside others: an integer is of their kind.
+/// The key of a new entry beside others. If those are all alike, it has to be like them: a number
+/// is made one of their kind, and a text of one character a `char`.
 fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
-    let number = match key {
-        Key::Field(name) => return Some(Value::from(Leaf::from(&**name))),
-        Key::Entry(value) => match value.as_leaf().and_then(Leaf::as_i128) {
-            None => return Some(value.clone()),
-            Some(number) => number,
-        },
-        Key::Index(index) | Key::Position(index) => *index as i128, // always wider
+    let written = match key {
+        Key::Field(name) => Value::from(Leaf::from(&**name)),
+        Key::Entry(value) => value.clone(),
+        Key::Index(index) | Key::Position(index) => Value::from(Leaf::from(*index as u64)), // as wide
         _ => return None,
     };
-    let kind = |value: &Value| value.as_leaf().map(Leaf::kind).filter(|kind| kind.is_integer());
-    let first = others.first().and_then(kind);
-    match (first, key) {
-        (Some(first), _) if others.iter().all(|other| kind(other) == Some(first)) => {
-            Leaf::parsed(&number.to_string(), first).map(Value::from)
-        }
-        (_, Key::Entry(value)) => Some(value.clone()),
-        _ => None,
+    let has_type = !matches!(key, Key::Index(_) | Key::Position(_));
+    let Some(first) = others.first() else { return Some(written).filter(|_| has_type) };
+    if !others.iter().all(|other| is_like(other, first)) {
+        return Some(written).filter(|_| has_type);
     }
+    if has_type && is_like(&written, first) {
+        return Some(written);
+    }
+    let (leaf, kind) = (written.as_leaf()?, first.as_leaf()?.kind());
+    let text = match leaf {
+        Leaf::Str(text) if kind == LeafKind::Char => text.to_string(),
+        Leaf::F32(_) | Leaf::F64(_) if kind.is_float() => leaf.as_f64()?.to_string(),
+        number if kind.is_number() => number.as_i128()?.to_string(),
+        _ => return None,
+    };
+    Leaf::parsed(&text, kind).map(Value::from)
+}
+
+/// Whether two keys can be of one type. Of two variants it is not known better.
+fn is_like(a: &Value, b: &Value) -> bool {
+    if let (Some(a), Some(b)) = (a.as_leaf(), b.as_leaf()) {
+        return a.kind() == b.kind();
+    }
+    let (x, y) = (a.root(), b.root());
+    let (variants, equal) = (x.kind().is_variant() && y.kind().is_variant(), equal_subtrees(x, y));
+    let kinds = |value: &Value| value.leaves().iter().map(Leaf::kind).collect::<Vec<_>>();
+    x.name() == y.name() && (variants || x.kind() == y.kind()) && (!equal || kinds(a) == kinds(b))
 }

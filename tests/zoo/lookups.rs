@@ -317,7 +317,18 @@ fn entries_and_elements_are_put_in() {
     assert_snapshot!(said("{3u8: *}", "[300]"), @"expected a key such as `[3u8]`, found `[300]` at `[300]`");
     assert_snapshot!(said("{\"a\": *}", "[1]"), @r#"expected a key such as `["a"]`, found `[1]` at `[1]`"#);
     assert_snapshot!(said("{(1, 2): *}", "[1]"), @"expected a key such as `[(1i32, 2i32)]`, found `[1]` at `[1]`");
+    assert_snapshot!(said("{E::Red: *}", ".Red"), @"expected a key such as `[E::Red]`, found `.Red` at `.Red`");
+    assert_snapshot!(said("{(1u8, 2u8): *}", "[(1, 3)]"), @"expected a key such as `[(1u8, 2u8)]`, found `[(1i32, 3i32)]` at `[(1i32, 3i32)]`");
+    assert_snapshot!(said("{Id(\"x\"): *}", "x"), @r#"expected a key such as `[Id("x")]`, found `.x` at `.x`"#);
     assert_snapshot!(said("{}", "[3]"), @"the map is empty, so the key needs its type, as in `[3u8]` at `[3]`");
+    let put = |map: &str, path: &str| {
+        let mut tree = Tree::new(def(map), vec![0; def(map).num_leaves()]).unwrap();
+        tree.insert(path, Tree::leaf(1)).unwrap();
+        tree.to_string()
+    };
+    assert_eq!(put("{'a': *}", ".b"), "{'a': 0, 'b': 1}");
+    assert_eq!(put("{0.5f32: *}", "[1.5]"), "{0.5f32: 0, 1.5f32: 1}");
+    assert_eq!(put("{E::Red: *}", "[E::Blue]"), "{E::Blue: 1, E::Red: 0}");
     let mut ordered = Tree::new(def(r#"#[insertion] {"b": *}"#), vec![1]).unwrap();
     ordered.insert("a", Tree::leaf(2)).unwrap();
     assert_eq!(ordered.to_string(), r#"#[insertion] {"b": 1, "a": 2}"#);
