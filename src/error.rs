@@ -11,6 +11,7 @@ use serde::de::{Expected, Unexpected};
 use crate::message::{Shown, alternatives, counted, limited, quoted_names};
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
+use crate::pattern::Pattern;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -168,6 +169,8 @@ pub enum ErrorKind {
     NoMatch {
         /// The pattern.
         pattern: String,
+        /// The pattern that was perhaps meant.
+        nearest: Option<Pattern>,
     },
     /// A key in a path can mean two children of the node.
     #[error("`{key}` can mean `{first}` and `{second}`")]

@@ -28,10 +28,11 @@ impl TreeDef {
         if self.matches(pattern.clone()).next().is_some() {
             return Ok(());
         }
-        let meant = self.nearest_pattern(pattern).map(|meant| format!("did you mean `{meant}`?"));
+        let nearest = self.nearest_pattern(pattern);
+        let meant = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
         let accepts = accepts.map(|function| format!("see `{function}`"));
         let hints: Vec<String> = meant.into_iter().chain(accepts).collect();
-        let error = Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() });
+        let error = Error::from(ErrorKind::NoMatch { pattern: pattern.to_string(), nearest });
         Err(if hints.is_empty() { error } else { error.with_hint(hints.join(" or ")) })
     }
 

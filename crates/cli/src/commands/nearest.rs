@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
+use treedef::{ErrorKind, Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
 use crate::paths::{readable, text_of, with_shown_paths};
 
@@ -60,7 +60,7 @@ pub(super) fn no_match<L>(
 /// What the library takes for meant: `did you mean …?`.
 fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
     let error = tree.select(pattern).err()?;
-    let (meant, _) = error.hint()?.strip_prefix("did you mean `")?.split_once("`?")?;
+    let ErrorKind::NoMatch { nearest: Some(meant), .. } = error.kind() else { return None };
     Some(with_shown_paths(&format!("did you mean `{meant}`?")))
 }
 
