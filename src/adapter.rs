@@ -34,6 +34,9 @@ use crate::unflatten::unflatten;
 /// assert_eq!(flat.inputs().to_string(), "Point { x: *, y: * }");
 /// assert_eq!(flat.call(&[1.0, 2.0])?, [-2.0, 1.0]);
 /// assert_eq!(flat.outputs().unwrap(), flat.inputs());
+///
+/// let best: Point = treedef::unflatten(flat.inputs(), [3.0, 4.0])?; // what a solver found
+/// assert_eq!((best.x, best.y), (3.0, 4.0));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub struct FlatFn<L, A, B, F> {

@@ -125,7 +125,8 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
 }
 
 /// Applies `f` to every leaf, if all leaves have the same type. To change only the leaves of one
-/// kind, match on the kind in [`map`].
+/// kind, match on the kind in [`map`], or choose them with a flattener:
+/// `flattener.tree_as::<f32>(&value)?.map(f).into_typed()`.
 ///
 /// # Errors
 ///

@@ -625,8 +625,10 @@ impl Flattener {
         }
         let differences = structure_differences(expected, found, self.ignore_statics);
         // Only ignored statics differ, so the leaves are in the same order.
-        let Some(first) = differences.first() else { return Ok(()) };
-        let statics = first.kind == DifferenceKind::Static;
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
         let error = Error::structure(differences);
         Err(if statics {
             error.with_hint("statics are part of the structure; see `ignore_statics`")

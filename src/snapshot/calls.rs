@@ -2,11 +2,14 @@
 
 #![allow(missing_docs, reason = "the names say what the texts are of")]
 
+use std::fmt::Display;
+
 use insta::internals::SettingsBindDropGuard;
 use insta::{Comparator, Settings, Snapshot};
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::treedef::Diff;
 use crate::treedef::text::{parse_signature_without_lengths, parse_structure_without_lengths};
 
 #[track_caller]
@@ -84,8 +87,19 @@ fn print_changes(old: &Snapshot, new: &Snapshot) {
 /// The changes between two structures or two signatures.
 fn changes(old: &str, new: &str) -> Result<String> {
     if let Ok(old) = parse_structure_without_lengths(old) {
-        return Ok(old.diff(&parse_structure_without_lengths(new)?).to_string());
+        return Ok(said(&old.diff(&parse_structure_without_lengths(new)?)));
     }
     let (old, new) = (parse_signature_without_lengths(old)?, parse_signature_without_lengths(new)?);
-    Ok(old.diff(&new).to_string())
+    Ok(said(&old.diff(&new)))
+}
+
+/// The texts differ, whether the structures do or not.
+fn said<T>(diff: &Diff<T>) -> String
+where
+    Diff<T>: Display,
+{
+    if diff.is_empty() {
+        return "the same, on other lines (what is wider than 80 columns has several)".to_owned();
+    }
+    diff.to_string()
 }

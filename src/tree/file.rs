@@ -102,7 +102,8 @@ impl<L: LeafType> Tree<L> {
 }
 
 impl Tree<Leaf> {
-    /// Reads a tree from a file that [`save`](Self::save) wrote, within [`Limits::default`].
+    /// Reads a tree from a file that [`save`](Self::save) wrote, within [`Limits::default`]. For
+    /// leaves of one type, see [`load_as`](Tree::load_as).
     ///
     /// # Errors
     ///

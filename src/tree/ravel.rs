@@ -103,7 +103,11 @@ fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Erro
         Some(_) => format!("{leaf} does not fit into {kind}"),
         None => format!("expected a number, found `{}`", brief(leaf)),
     };
-    treedef.error_at_leaf(index, Error::argument(said))
+    let error = treedef.error_at_leaf(index, Error::argument(said));
+    match to_f64(leaf) {
+        Some(_) => error,
+        None => error.with_hint("make it static with `Flattener::leaves_where`"),
+    }
 }
 
 /// Converts to the nearest `f64`.

@@ -79,7 +79,7 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     }
     let are_statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
     let error = Error::structure(differences);
-    let hint = "statics are part of the structure; see `Flattener::ignore_statics`";
+    let hint = "statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`";
     Err(if are_statics { error.with_hint(hint) } else { error })
 }
 

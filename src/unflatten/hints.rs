@@ -48,14 +48,23 @@ pub(super) fn of_struct(
     });
     match (error.kind(), taken) {
         (ErrorKind::MissingField { field, .. }, _) if error.is_at_root() => {
-            let old = old_name(node.fields(), fields, field);
-            error.with_hint(match old {
+            let known: HashSet<&str> = fields.iter().copied().collect();
+            let is_unknown = |name: &&Name| !known.contains(name.as_ref());
+            let unknown: Vec<&Name> =
+                node.fields().iter().filter(is_unknown).take(COMPARED).collect();
+            let is_only = node.fields().len() == fields.len();
+            let hint = match old_name(&unknown, is_only, field) {
+                // A type with a flattened field does not say which fields it has.
+                _ if fields.is_empty() || unknown.is_empty() => {
+                    "new? `#[serde(default)]`".to_owned()
+                }
                 Some(old) => {
                     let old = limited(&format_args!("{old:?}"), 60);
                     format!("renamed? `#[serde(alias = {old})]`; new? `#[serde(default)]`")
                 }
-                None => "new? `#[serde(default)]`".to_owned(),
-            })
+                None => "renamed? `#[serde(alias)]`; new? `#[serde(default)]`".to_owned(),
+            };
+            error.with_hint(hint)
         }
         (ErrorKind::Message(message), Some(taken))
             if error.is_at_root() && message.starts_with("duplicate field") =>
@@ -106,21 +115,13 @@ pub(super) fn of_wide_integer(error: Error) -> Error {
     }
 }
 
-/// The name that a missing field perhaps had before. It is one of those that the type does not
-/// know: the one that is spelled nearly so; or the only one, if the type finds all other fields.
-///
-/// Nothing is suggested if the type did not say which fields it has, as one with a flattened field.
-fn old_name<'n>(present: &'n [Name], fields: &[&str], missing: &str) -> Option<&'n Name> {
-    if fields.is_empty() {
-        return None;
-    }
-    let known: HashSet<&str> = fields.iter().copied().collect();
-    let unknown: Vec<&Name> =
-        present.iter().filter(|name| !known.contains(name.as_ref())).take(COMPARED).collect();
+/// The name that a missing field perhaps had before, of those that the type does not know: the one
+/// that is spelled nearly so; or the only one, if the type finds all other fields.
+fn old_name<'n>(unknown: &[&'n Name], finds_others: bool, missing: &str) -> Option<&'n Name> {
     let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
     let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
-    nearest.or_else(|| match unknown[..] {
-        [only] if present.len() == fields.len() => Some(only),
+    nearest.or_else(|| match unknown {
+        [only] if finds_others => Some(*only),
         _ => None,
     })
 }

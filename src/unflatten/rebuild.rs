@@ -23,8 +23,9 @@ use super::fast::{is_plain, read_whole};
 ///
 /// The value is built by its own `Deserialize`, so serde's attributes work as usual: fields are
 /// found by name, `default` fills missing fields, and unknown fields are ignored. The type may
-/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored. A type
-/// that borrows, with a `&str` in it, needs [`unflatten_borrowed`].
+/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored. An `f64`
+/// leaf is rounded into a field `f32`, as serde does it. A type that borrows, with a `&str` in it,
+/// needs [`unflatten_borrowed`].
 ///
 /// # Errors
 ///

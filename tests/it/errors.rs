@@ -318,8 +318,8 @@ fn an_old_name_is_suggested_only_if_it_can_be_one() {
     // The only one, and the only one that is missing.
     assert_snapshot!(net("Net { blocks: [*], seed: * }"), @r#"missing field `layers`; here are `blocks`, `seed` at the root (renamed? `#[serde(alias = "blocks")]`; new? `#[serde(default)]`)"#);
     // One of two that are missing; one of two that are unknown; none.
-    assert_snapshot!(net("Net { comment: * }"), @"missing field `layers`; here is `comment` at the root (new? `#[serde(default)]`)");
-    assert_snapshot!(net("Net { comment: *, name: *, seed: * }"), @"missing field `layers`; here are `comment`, `name`, `seed` at the root (new? `#[serde(default)]`)");
+    assert_snapshot!(net("Net { comment: * }"), @"missing field `layers`; here is `comment` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
+    assert_snapshot!(net("Net { comment: *, name: *, seed: * }"), @"missing field `layers`; here are `comment`, `name`, `seed` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
     assert_snapshot!(net("Net { seed: * }"), @"missing field `layers`; here is `seed` at the root (new? `#[serde(default)]`)");
 
     // With a flattened field, the type does not say which fields it has.

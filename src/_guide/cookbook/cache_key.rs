@@ -17,13 +17,20 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! If `f32` and `f64` need different plans, the key is the [`signature`](crate::signature()). In a
-//! file or between machines, it is the `TreeDef::fingerprint`, which is the same for `f32` and `f64`.
-//! The text of the signature tells them apart:
+//! | what needs a plan of its own | key |
+//! |---|---|
+//! | each structure | [`structure`](crate::structure()) |
+//! | `f32` and `f64`, too | [`signature`](crate::signature()) |
+//! | the same for lists of any length | [`without_lengths`](crate::Tree::without_lengths) of either, as a text |
+//!
+//! In a file or between machines, the key of a structure is its `fingerprint`, and that of a signature
+//! is its text:
 //!
 //! ```
 //! use treedef::signature;
 //!
-//! assert_eq!(signature(&(1, 2.5f32))?.to_string(), "(i32, f32)");
+//! let signature = signature(&(1, vec![2.5f32; 3]))?;
+//! assert_eq!(signature.to_string(), "(i32, [f32, f32, f32])");
+//! assert_eq!(signature.without_lengths()?.to_string(), "(i32, [f32; _])");
 //! # Ok::<(), treedef::Error>(())
 //! ```

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | keep a part of a model as it is | [`freeze`] |
 //! | change weights, but not biases | [`weight_decay`] |
+//! | average checkpoints | [`average`] |
 //! | get an exact gradient with dual numbers | [`autodiff`] |
 //! | hand a struct to an optimiser, such as L-BFGS of argmin | [`optimiser`] |
 //! | save a model for PyTorch, and load one from there | [`pytorch`] |
@@ -17,6 +18,9 @@
 #[doc(alias = "dual numbers")]
 #[doc(alias = "automatic differentiation")]
 pub mod autodiff;
+#[doc(alias = "model soup")]
+#[doc(alias = "polyak")]
+pub mod average;
 #[doc(alias = "jit")]
 #[doc(alias = "memoize")]
 pub mod cache_key;

@@ -27,7 +27,7 @@ impl<L: LeafType> Tree<L> {
     /// ignored.
     ///
     /// If the value lacks something and has something else instead, it is rebuilt again with other
-    /// leaves, some hundred times at most, to see which of its leaves came from which.
+    /// leaves, a few hundred times at most, to see which of its leaves came from which.
     ///
     /// # Errors
     ///
