@@ -234,13 +234,13 @@ impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Late<T> for OnceLock<T> {
 
 /// What a walk keeps beside a structure, and takes while it needs it. It is behind a trait as
 /// [`Late`] is.
-pub(crate) trait Aside: Send + Sync + UnwindSafe + RefUnwindSafe {
+pub(crate) trait WalkCache: Send + Sync + UnwindSafe + RefUnwindSafe {
     fn take(&self) -> Option<Box<dyn Any + Send>>;
     fn put(&self, kept: Box<dyn Any + Send>);
 }
 
 /// If another thread has it just now, there is nothing to take, and nothing is put.
-impl Aside for Mutex<Option<Box<dyn Any + Send>>> {
+impl WalkCache for Mutex<Option<Box<dyn Any + Send>>> {
     fn take(&self) -> Option<Box<dyn Any + Send>> {
         self.try_lock().ok()?.take()
     }
@@ -379,7 +379,7 @@ pub(crate) struct Encoding {
     /// Follows from `nodes`. A structure of few nodes has none.
     pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
     /// How values of the structure are walked, if that is too large to be kept by a thread.
-    pub(crate) aside: Box<dyn Aside>,
+    pub(crate) walk_cache: Box<dyn WalkCache>,
 }
 
 /// Where the runs of children are, for nodes with many of them. So a lookup need not pass all runs
@@ -432,6 +432,9 @@ pub(crate) struct Node {
     /// most `usize::MAX`.
     pub(crate) work: usize,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Node>() == 64, "the docs of `Limits` say so");
 
 /// The kind of a node: the kinds of serde's data model, but one kind for all scalars.
 ///
@@ -574,7 +577,7 @@ pub(crate) struct Insertion {
 /// |---|---|---|---|
 /// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | nested containers, keys included | recursive code needs stack for each level |
 /// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
-/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 72 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
+/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 64 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///
 /// Two more follow from `max_work`, and each allows 16 bytes more for each byte in a file. The

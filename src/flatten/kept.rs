@@ -77,9 +77,9 @@ impl Tape {
         self.kept.len()
     }
 
-    /// Takes the result of a key, which began when `level` values were being kept.
-    pub(super) fn key_came(&mut self, level: usize, at: usize) -> Result<usize> {
-        if self.kept.len() == level { Ok(at) } else { self.end_keeping(at) }
+    /// Takes the result of a key, which began when `outer` values were being kept.
+    pub(super) fn key_came(&mut self, outer: usize, at: usize) -> Result<usize> {
+        if self.kept.len() == outer { Ok(at) } else { self.end_keeping(at) }
     }
 
     /// The meaning of a newtype of this name in this walk, if it is a mark.
@@ -107,7 +107,7 @@ impl Tape {
             let at = self.descend(at)?;
             return Ok(self.emit(
                 at,
-                if is_static { word::STATIC_MARK } else { word::LEAF_MARK },
+                if is_static { word::MARKED_STATIC } else { word::MARKED_LEAF },
                 "",
             ));
         }

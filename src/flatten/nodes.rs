@@ -26,12 +26,12 @@ pub(super) struct Made {
 }
 
 /// The maximum number of maps and of keys for which room is kept.
-const MOST_ROOM: usize = 4_096;
+const MOST_SPARE_KEYS: usize = 4_096;
 
 /// A map is expected to have the keys of one of the last so many.
 const MOST_MAPS: usize = 8;
 
-/// Instead of the first word of a child: it is not to be seen.
+/// In the place of the first word of a child: the child must not be reused.
 pub(super) const UNSEEN: usize = usize::MAX;
 
 /// The nodes so far.
@@ -56,7 +56,7 @@ pub(super) struct WordReader {
     pub(super) insertions: Vec<Insertion>,
     swaps: Vec<(usize, usize)>,
     /// Children of the open sequences, the outermost first.
-    pub(super) seen: Vec<KnownChild>,
+    pub(super) seen: Vec<SeenChild>,
     /// How often a child was copied, and how often none was like it.
     pub(super) copied: usize,
     pub(super) uncopied: usize,
@@ -93,7 +93,7 @@ pub(super) struct KeptNodes {
 }
 
 /// A child of a sequence that may come again: its words and its node.
-pub(super) struct KnownChild {
+pub(super) struct SeenChild {
     pub(super) words: Range<usize>,
     pub(super) node: usize,
 }
@@ -174,9 +174,9 @@ impl WordReader {
         self.numbers.clear();
         self.keys.clear();
         self.maps.clear();
-        self.maps.shrink_to(MOST_ROOM);
+        self.maps.shrink_to(MOST_SPARE_KEYS);
         self.known_keys.clear();
-        self.known_keys.shrink_to(MOST_ROOM);
+        self.known_keys.shrink_to(MOST_SPARE_KEYS);
         self.seen.clear();
         (self.copied, self.uncopied) = (0, 0);
         (self.insertions, self.swaps, self.so_far) = Default::default();
@@ -243,7 +243,7 @@ impl WordReader {
                 }
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
                 word::OBJECT => self.object()?,
-                word::STATIC_MARK | word::LEAF_MARK => self.open_mark(word.tag())?,
+                word::MARKED_STATIC | word::MARKED_LEAF => self.open_mark(word.tag())?,
                 _ => self.node(*word, words, labels)?,
             }
         }
@@ -530,12 +530,12 @@ fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
         return true;
     }
     let is_newtype = |word: &&Word| {
-        let marks = [NodeKind::NewtypeStruct as Tag, word::STATIC_MARK, word::LEAF_MARK];
+        let marks = [NodeKind::NewtypeStruct as Tag, word::MARKED_STATIC, word::MARKED_LEAF];
         word.leaves() == 0 && marks.contains(&word.tag())
     };
     let mut is_kept = false;
     let inside = after.iter().find(|word| {
-        is_kept |= matches!(word.tag(), word::STATIC_MARK | word::LEAF_MARK);
+        is_kept |= matches!(word.tag(), word::MARKED_STATIC | word::MARKED_LEAF);
         !is_newtype(word)
     });
     let Some(inside) = inside.filter(|word| word.leaves() == 0) else { return false };

@@ -103,9 +103,9 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
         let KeyReader { tape, at } = self;
-        let level = tape.expect_key();
+        let outer = tape.expect_key();
         let next = Reader { tape, at }.deserialize(document)?;
-        let came = tape.key_came(level, next);
+        let came = tape.key_came(outer, next);
         told(tape, at, came)
     }
 }

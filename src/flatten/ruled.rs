@@ -106,7 +106,7 @@ impl WordReader {
     pub(super) fn open_mark(&mut self, tag: Tag) -> Result<()> {
         self.begin_child(1);
         if self.ruled.is_some() && !self.is_keeping() {
-            self.keep(if tag == word::STATIC_MARK { Keep::Static } else { Keep::Leaf }, true);
+            self.keep(if tag == word::MARKED_STATIC { Keep::Static } else { Keep::Leaf }, true);
         }
         self.push(NodeHead::new(NodeKind::NewtypeStruct), None);
         Ok(())

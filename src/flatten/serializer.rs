@@ -196,13 +196,13 @@ impl MapWriter<'_> {
         if mem::replace(&mut self.awaits_value, true) {
             return Err(tape.broken(*at, "a map's key was followed by another key"));
         }
-        let level = tape.expect_key();
-        Ok((Writer { tape, at: *at }, level))
+        let outer = tape.expect_key();
+        Ok((Writer { tape, at: *at }, outer))
     }
 
-    fn key_came(&mut self, level: usize, key: Result<usize>) -> Result<()> {
+    fn key_came(&mut self, outer: usize, key: Result<usize>) -> Result<()> {
         let CompoundWriter { tape, at } = &mut self.children;
-        match key.and_then(|next| tape.key_came(level, next)) {
+        match key.and_then(|next| tape.key_came(outer, next)) {
             Ok(next) => {
                 *at = next;
                 Ok(())
@@ -220,12 +220,12 @@ impl MapWriter<'_> {
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
-        let (place, level) = match self.place_of_key() {
+        let (place, outer) = match self.place_of_key() {
             Ok(place) => place,
             Err(error) => return Err(error),
         };
         let key = call_stack::grow!(key.serialize(place));
-        self.key_came(level, key)
+        self.key_came(outer, key)
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {

@@ -25,7 +25,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
 
 use super::fast::early::Early;
-use super::fast::elements::Between;
+use super::fast::elements::SeqState;
 use super::fast::follow::{Follow, Frame};
 use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
@@ -410,8 +410,8 @@ impl Tape {
         let Tape { leaves, words, options, takes, .. } = self;
         let (compact, takes_all) = (options.compact, *takes == ALL_KINDS);
         let is_owning = owning != self.owning;
-        let between = Between { leaves, words, compact, is_leaf, takes_all, is_owning, most };
-        self.follow.row(between, progress)
+        let seq = SeqState { leaves, words, compact, is_leaf, takes_all, is_owning, most };
+        self.follow.row(seq, progress)
     }
 
     /// Handles the outcome of the last row, and of the element before it. Returns where the next

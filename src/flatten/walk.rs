@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, Options, TreeDef, Value};
 
-use super::fast::early::MOST_WORDS;
+use super::fast::early::EARLY_FROM;
 use super::ruled::{RuledTree, RulesOf};
 use super::rules::{Objects, Rules};
 use super::tape::Tape;
@@ -71,7 +71,7 @@ impl Tape {
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let may_predict = !options.none_is_leaf && objects == Objects::None;
         (self.ruled, self.predicts) = (ruled, predicts && may_predict);
-        self.most_words = if ruled || like.is_some() { usize::MAX } else { MOST_WORDS };
+        self.most_words = if ruled || like.is_some() { usize::MAX } else { EARLY_FROM };
         self.room = call_stack::deepest(limits);
         if like.is_none() {
             self.leaves.reserve(self.expected);

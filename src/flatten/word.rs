@@ -26,8 +26,8 @@ pub(super) const LEAVES: Tag = 35;
 pub(super) const OPAQUE: Tag = 36;
 pub(super) const OPAQUE_NOTHING: Tag = 37;
 /// A mark, if rules are applied later. Its only child comes next.
-pub(super) const STATIC_MARK: Tag = 38;
-pub(super) const LEAF_MARK: Tag = 39;
+pub(super) const MARKED_STATIC: Tag = 38;
+pub(super) const MARKED_LEAF: Tag = 39;
 /// One leaf that is an object, if rules are applied later.
 pub(super) const OBJECT: Tag = 40;
 /// The last element of the sequence comes so many times in all. From here on the words have a

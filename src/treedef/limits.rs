@@ -14,20 +14,23 @@ use crate::model::{Encoding, Labels, Limits, Node, NodeData, NodeKind, TreeDef, 
 use crate::treedef::node_ref::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or byte in memory.
-const WORK_A_LEAF: usize = 64;
-const A_BYTE: usize = 16;
+const WORK_PER_LEAF: usize = 64;
+const PER_BYTE: usize = 16;
 
 /// The bytes of text for each node that may be visited, and the nodes for each byte of names.
-const TEXT_A_NODE: usize = 8;
+const TEXT_PER_NODE: usize = 8;
 #[cfg(feature = "persist")]
-const NODES_A_NAME_BYTE: usize = 16;
+const NODES_PER_NAME_BYTE: usize = 16;
+
+/// The bytes of a node in a file.
+pub(crate) const NODE_ROW: usize = 17;
 
 const MORE_WORK: &str = "see `Limits::max_work`";
 
 impl Limits {
     /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
-        let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
+        let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_PER_LEAF));
         if needed <= limit { Ok(()) } else { Err(too_much_work(needed, limit)) }
     }
 
@@ -52,7 +55,7 @@ impl Limits {
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
         let limit =
-            (self.max_work / NODES_A_NAME_BYTE).saturating_add(bytes.saturating_mul(A_BYTE));
+            (self.max_work / NODES_PER_NAME_BYTE).saturating_add(bytes.saturating_mul(PER_BYTE));
         at_most("bytes of names", names, limit, MORE_WORK)
     }
 
@@ -70,8 +73,8 @@ impl Limits {
     }
 
     fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
-        let text_of_work = self.max_work.saturating_mul(TEXT_A_NODE);
-        let limit = text_of_work.saturating_add(bytes.saturating_mul(A_BYTE));
+        let text_of_work = self.max_work.saturating_mul(TEXT_PER_NODE);
+        let limit = text_of_work.saturating_add(bytes.saturating_mul(PER_BYTE));
         at_most("bytes of text", text, limit, MORE_WORK)
     }
 
@@ -128,13 +131,12 @@ impl Encoding {
 /// A lower bound for the size of the structure in a file: its rows of nodes, and the rows and
 /// scalars of its keys and statics. The recursion is as deep as the nesting of keys.
 fn bytes_of(encoding: &Encoding) -> usize {
-    const ROW: usize = 17;
     let inside = |value: &Value| match value.treedef() {
         None => 1,
         Some(treedef) => bytes_of(&treedef.encoding).saturating_add(treedef.num_leaves()),
     };
     let values = encoding.node_data.iter().flat_map(NodeData::values).map(inside);
-    values.fold(encoding.nodes.len().saturating_mul(ROW), usize::saturating_add)
+    values.fold(encoding.nodes.len().saturating_mul(NODE_ROW), usize::saturating_add)
 }
 
 impl TreeDef {

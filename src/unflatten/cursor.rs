@@ -33,10 +33,10 @@ pub(super) struct Cursor<'de> {
     /// Whether the last request was refused because the compound is too deep.
     pub(super) is_too_deep: bool,
     /// How many structures are around the current one.
-    level: u32,
+    outer_structures: u32,
     /// The number of newtypes around the place that were not asked for.
     pub(super) newtypes: u32,
-    /// `newtypes` are not yet subtracted from it.
+    /// What is still allowed, before `newtypes` are subtracted.
     pub(super) left: Allowance,
     /// The stored nodes from the current one on.
     pub(super) rest: &'de [Node],
@@ -107,7 +107,7 @@ pub(super) struct Allowance {
 pub(super) struct Parent {
     /// The number of stored nodes from this one on.
     pub(super) rest: usize,
-    level: u32,
+    outer_structures: u32,
     pub(super) newtypes: u32,
     left: Allowance,
 }
@@ -145,7 +145,7 @@ impl<'de> Cursor<'de> {
             compact,
             is_too_deep: false,
             newtypes: 0,
-            level: 0,
+            outer_structures: 0,
             left: Allowance { levels, passes: levels },
             rest,
             leaf: 0,
@@ -230,7 +230,7 @@ impl<'de> Cursor<'de> {
             None => self.outermost = Some((self.treedef, self.kept)),
             Some(_) => self.outer.push((self.treedef, self.kept)),
         }
-        self.level += 1; // at most the depth of the call stack
+        self.outer_structures += 1; // at most the depth of the call stack
         self.treedef = value.root().treedef;
         (self.kept, self.leaf_found) = (Some(value), Found::Kept);
         self.rest = &self.treedef.encoding.nodes;
@@ -240,13 +240,13 @@ impl<'de> Cursor<'de> {
 
     /// Goes back to the structure that is so many structures deep.
     #[inline(never)]
-    fn leave(&mut self, level: u32) {
-        while self.level > level
+    fn leave(&mut self, outer_structures: u32) {
+        while self.outer_structures > outer_structures
             && let Some((treedef, kept)) = self.outer.pop().or_else(|| self.outermost.take())
         {
             (self.treedef, self.kept) = (treedef, kept);
             self.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
-            self.level -= 1;
+            self.outer_structures -= 1;
             self.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
         }
     }
@@ -254,8 +254,8 @@ impl<'de> Cursor<'de> {
     /// Goes back to the structure of a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn back_to(&mut self, parent: &Parent) {
-        if self.level != parent.level {
-            self.leave(parent.level);
+        if self.outer_structures != parent.outer_structures {
+            self.leave(parent.outer_structures);
         }
     }
 
@@ -272,7 +272,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn parent(&self) -> Parent {
         Parent {
             rest: self.rest.len(),
-            level: self.level,
+            outer_structures: self.outer_structures,
             newtypes: self.newtypes,
             left: self.left,
         }

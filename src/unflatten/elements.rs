@@ -38,7 +38,7 @@ impl<'c, 'de> Elements<'c, 'de> {
     /// Goes to the next element, if there is one. The element is read like any other value.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn step(&mut self) -> bool {
-        self.ahead.settle(&mut self.next);
+        self.ahead.hand_over(&mut self.next);
         if self.next.left == 0 {
             self.ahead = Ahead::Unknown; // of the next run
         }

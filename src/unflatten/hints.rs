@@ -120,7 +120,7 @@ pub(super) fn of_wide_integer(error: Error) -> Error {
 fn old_name<'n>(unknown: &[&'n Name], finds_others: bool, missing: &str) -> Option<&'n Name> {
     let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
     let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
-    nearest.or_else(|| match unknown {
+    nearest.or(match unknown {
         [only] if finds_others => Some(*only),
         _ => None,
     })

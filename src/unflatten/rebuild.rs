@@ -206,10 +206,10 @@ fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<Cursor<'de>
 /// `&[L; N]`.
 ///
 /// The supertrait is internal, and may change in any release: call [`unflatten`].
-pub trait Leaves: Given {}
+pub trait Leaves: IntoSource {}
 
 /// Cannot be named outside the crate, so that [`Leaves`] is sealed.
-pub trait Given {
+pub trait IntoSource {
     /// The kind of the leaf type.
     fn kind(&self) -> LeafKind;
     fn source(&mut self) -> Source<'_>;
@@ -220,7 +220,7 @@ macro_rules! leaves {
     ($([$($generics:tt)*] $type:ty: $self:ident => $source:expr, $own:expr;)*) => {$(
         impl<$($generics)*> Leaves for $type {}
 
-        impl<$($generics)*> Given for $type {
+        impl<$($generics)*> IntoSource for $type {
             fn kind(&self) -> LeafKind {
                 L::KIND
             }

@@ -120,7 +120,7 @@ fn integers_are_not_rounded() {
     assert_snapshot!(refused([0.0, 0.0, 2.0, 0.0]), @"2.0 does not fit into bool at `.2`");
     assert_snapshot!(refused([0.0, 0.0, 1.0, 1e300]), @"1e300 does not fit into f32 at `.3`");
     assert_snapshot!(ravel.unravel(&[1.0]).unwrap_err(), @"expected 4 leaves, found 1");
-    assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#"expected a number, found `"a"` at `.0`"#);
+    assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#"expected a number, found `"a"` at `.0` (make it static with `Flattener::leaves_where`)"#);
     let rounded = ravel.unravel(&[-0.0, 1.0, 1.0, 0.1]).unwrap();
     assert_eq!(rounded.into_typed::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Node, NodeKind};
 
-use super::super::nodes::{Count, KnownChild, UNSEEN, WordReader};
+use super::super::nodes::{Count, SeenChild, UNSEEN, WordReader};
 use super::super::word::{self, Word, same};
 
 /// A child of a sequence is copied, not read, if it has the words of one of the first so many.
@@ -30,16 +30,16 @@ impl WordReader {
             let counted = last.last().is_some_and(|word| word.tag() == word::REPEAT);
             let words = open.child.word..begin - usize::from(counted); // there is a word
             if words.len() <= MOST_SEEN_WORDS {
-                self.seen.push(KnownChild { words, node });
+                self.seen.push(SeenChild { words, node });
             }
         }
-        let is_it = |seen: &&KnownChild| {
+        let is_it = |seen: &&SeenChild| {
             let (rest, seen) = (words.get(begin..), words.get(seen.words.clone()));
             let (rest, seen) = (rest.unwrap_or_default(), seen.unwrap_or_default());
             rest.get(..seen.len()).is_some_and(|rest| same(rest, seen))
         };
         let seen = self.seen.get(open.first_seen..).unwrap_or_default();
-        let Some(KnownChild { words, node }) = seen.iter().find(is_it) else {
+        let Some(SeenChild { words, node }) = seen.iter().find(is_it) else {
             self.uncopied += 1; // at most the words
             return Ok(false);
         };

@@ -12,7 +12,7 @@ use super::super::word::Word;
 use super::follow::Follow;
 
 /// From this number of words on, nodes are made before the value ends.
-pub(in crate::flatten) const MOST_WORDS: usize = 16_384;
+pub(in crate::flatten) const EARLY_FROM: usize = 16_384;
 
 /// The nodes of the words that are no longer on the tape.
 pub(in crate::flatten) type Early = Result<WordReader>;

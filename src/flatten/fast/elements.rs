@@ -20,7 +20,7 @@ use super::rows::{Expected, FEW, Outcome, Progress, Retry, Row, Stop};
 const BATCH: usize = 8_192;
 
 /// The most words of an element for which a row is tried.
-const MOST_WORDS: usize = 2 * MOST_LEAVES;
+const MOST_ROW_WORDS: usize = 2 * MOST_LEAVES;
 
 /// The value gave less when it was serialized again.
 #[cold]
@@ -29,8 +29,8 @@ fn gave_less() -> Error {
         .with_hint("see `Flattener::serialize_once`")
 }
 
-/// A sequence between two elements.
-pub(in crate::flatten) struct Between<'t> {
+/// The state of a sequence between two elements.
+pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) leaves: &'t mut Sink,
     pub(in crate::flatten) words: &'t [Word],
     pub(in crate::flatten) compact: bool,
@@ -49,10 +49,10 @@ impl Follow {
     #[inline(never)]
     pub(in crate::flatten) fn row<'r>(
         &'r mut self,
-        between: Between<'r>,
+        seq: SeqState<'r>,
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
-        let Between { leaves, words, compact, is_leaf, takes_all, is_owning, most } = between;
+        let SeqState { leaves, words, compact, is_leaf, takes_all, is_owning, most } = seq;
         let most = most.unwrap_or(progress.right.max(FEW));
         if !is_leaf && self.expected_like_last(words) < FEW {
             return None;
@@ -60,8 +60,8 @@ impl Follow {
         let like = if is_leaf {
             let is_any = takes_all || !matches!(leaves, Sink::Counted(_));
             let last = leaves.len().checked_sub(1).filter(|_| is_any);
-            let number = |last| Expected::number(&leaves.slots(), last, self.narrow);
-            last.and_then(number).map(|number| (Like::Number(number), most.min(BATCH)))
+            let number = |last| Expected::number(&leaves.slots(), last, self.came_as_f32);
+            last.and_then(number).map(|number| (ElementForm::Number(number), most.min(BATCH)))
         } else if is_owning {
             None
         } else {
@@ -73,11 +73,11 @@ impl Follow {
         };
         let slot = leaves.len();
         match like {
-            Like::Number(number) => {
+            ElementForm::Number(number) => {
                 let slots = leaves.more_slots(most);
                 Some(Row::new(slots, slot, most, number, compact, progress))
             }
-            Like::Layout(num_leaves) => {
+            ElementForm::Layout(num_leaves) => {
                 let layout = self.layout.as_deref()?; // it was read
                 let slots = leaves.more_slots(most * num_leaves);
                 Some(Row::new(slots, slot, most, Expected::Layout(layout), compact, progress))
@@ -93,24 +93,24 @@ impl Follow {
         words: &[Word],
         compact: bool,
         most: usize,
-    ) -> Option<(Like, usize)> {
+    ) -> Option<(ElementForm, usize)> {
         let mut layout = self.layout.take().unwrap_or_else(|| Layout::boxed(compact));
         layout.compact = compact;
         let expected = self.expected_like_last(words);
         let last = self.last_range().and_then(|(first, end)| words.get(first..end));
         let words = last.unwrap_or_default();
-        let (end, narrow, slots) = (leaves.len(), self.narrow, &leaves.slots());
+        let (end, came_as_f32, slots) = (leaves.len(), self.came_as_f32, &leaves.slots());
         let read = !words.is_empty()
-            && words.len() <= MOST_WORDS
+            && words.len() <= MOST_ROW_WORDS
             && most >= FEW
             && layout.read(words, |count| {
                 let first = end.checked_sub(count)?;
-                Some(move |leaf| slots.number_at(first + leaf, narrow)) // at most the leaves
+                Some(move |leaf| slots.number_at(first + leaf, came_as_f32)) // at most the leaves
             });
         let num_leaves = layout.num_leaves();
         self.layout = Some(layout);
         let most = most.min(expected).min(BATCH / num_leaves.max(1));
-        read.then_some((Like::Layout(num_leaves), most))
+        read.then_some((ElementForm::Layout(num_leaves), most))
     }
 
     /// Counts the elements of the last row. Checks that an element that was serialized again gave
@@ -150,7 +150,7 @@ impl Follow {
                 return Err(wrong_scalar(kind, kind));
             }
             Stop::Different(different) => {
-                self.narrow = different.narrow.unwrap_or(self.narrow);
+                self.came_as_f32 = different.came_as_f32.unwrap_or(self.came_as_f32);
                 let like = self.last_range().filter(|_| !are_numbers);
                 progress.again = like.map(|like| Retry { like, different });
                 self.checks += usize::from(progress.again.is_some()); // at most the sequences
@@ -161,7 +161,7 @@ impl Follow {
 }
 
 /// What the next elements look like.
-enum Like {
+enum ElementForm {
     Number(Expected<'static>),
     /// A layout with so many leaves.
     Layout(usize),

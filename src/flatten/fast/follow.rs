@@ -27,10 +27,10 @@ pub(in crate::flatten) struct Follow {
     /// Statics may differ from those of the first known structure.
     pub(super) ignore_statics: bool,
     /// The structures of this thread, the last one first.
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<KnownStructure>,
     /// The number of words and of labels of the first known structure, while they are on the tape.
     pub(super) lent: Option<(usize, usize)>,
-    /// The words of a structure that is too large for the thread may be needed once more.
+    /// The words of a structure that is too large for the cache of the thread are kept, too.
     pub(super) keeps_large: bool,
     /// In how many open sequences an element is serialized again, and compared with the one before.
     pub(super) checks: usize,
@@ -39,7 +39,7 @@ pub(in crate::flatten) struct Follow {
     /// Room for the layout of elements.
     pub(super) layout: Option<Box<Layout>>,
     /// Whether floats for `f64` slots come as `f32`, as far as was seen.
-    pub(super) narrow: bool,
+    pub(super) came_as_f32: bool,
 }
 
 /// An open sequence.
@@ -56,7 +56,7 @@ pub(in crate::flatten) struct Frame {
 }
 
 /// A structure, and how its values are walked.
-pub(super) struct Known {
+pub(super) struct KnownStructure {
     pub(super) words: Vec<Word>,
     pub(super) labels: Vec<Label>,
     pub(super) made: Made,

@@ -10,19 +10,19 @@ use super::super::labels::{Label, LabelTable};
 use super::super::nodes::{Made, WordReader};
 use super::super::word::{self, Word, same};
 use super::early::Early;
-use super::follow::{Follow, Known};
+use super::follow::{Follow, KnownStructure};
 
 /// The maximum numbers of structures that a thread remembers, and of words and labels of each.
 const MOST_KNOWN: usize = 8;
-const MOST_WORDS: usize = 1_024;
+const MOST_KEPT_WORDS: usize = 1_024;
 const MOST_LABELS: usize = 64;
 
 /// The maximum number of words for which a thread keeps room.
-const MOST_ROOM: usize = 131_072;
+const MOST_SPARE_WORDS: usize = 131_072;
 
-impl Known {
+impl KnownStructure {
     fn is_small(&self) -> bool {
-        self.words.len() <= MOST_WORDS && self.labels.len() <= MOST_LABELS
+        self.words.len() <= MOST_KEPT_WORDS && self.labels.len() <= MOST_LABELS
     }
 
     /// Whether values of this structure are walked in the same way.
@@ -43,8 +43,9 @@ impl Follow {
         like: Option<(&TreeDef, bool)>,
     ) {
         if let Some((like, ignore_statics)) = like {
-            let is_it = |known: &Known| Arc::ptr_eq(&known.made.treedef.encoding, &like.encoding);
-            let aside = || like.encoding.aside.take()?.downcast::<Known>().ok();
+            let is_it =
+                |known: &KnownStructure| Arc::ptr_eq(&known.made.treedef.encoding, &like.encoding);
+            let aside = || like.encoding.walk_cache.take()?.downcast::<KnownStructure>().ok();
             match self.known.iter().position(is_it) {
                 Some(place) => self.known.swap(0, place),
                 None => self.known.splice(0..0, aside().map(|large| *large)).for_each(drop),
@@ -85,7 +86,7 @@ impl Follow {
         options: Options,
         first: Word,
     ) -> bool {
-        let is_it = |known: &Known| {
+        let is_it = |known: &KnownStructure| {
             known.made.treedef.encoding.options == options
                 && known.words.first().is_some_and(|word| word.is(first))
         };
@@ -93,7 +94,7 @@ impl Follow {
         let other = self.known.iter().position(is_it);
         let Some(other) = other.filter(|_| !first.has_label()) else { return false };
         self.take_back(words, labels);
-        if self.known.first().is_some_and(Known::is_small) {
+        if self.known.first().is_some_and(KnownStructure::is_small) {
             self.known.swap(0, other);
             self.lend(words, labels, options);
         }
@@ -139,7 +140,7 @@ impl Follow {
         at: usize,
     ) -> Result<()> {
         let own = words.get(self.base..at).unwrap_or_default();
-        if own.len() <= MOST_WORDS {
+        if own.len() <= MOST_KEPT_WORDS {
             let mut own = own.to_vec();
             if let Some(used) = labels.used(&mut own, MOST_LABELS) {
                 self.take_back(words, labels);
@@ -162,7 +163,7 @@ impl Follow {
         options: Options,
     ) -> Result<()> {
         let known = &mut self.known;
-        let is_it = |known: &Known| {
+        let is_it = |known: &KnownStructure| {
             known.made.treedef.encoding.options == options && known.is(&words, &labels)
         };
         if let Some(place) = known.iter().position(is_it) {
@@ -177,9 +178,9 @@ impl Follow {
             room.clear();
             room.extend_from_slice(&words);
             known.truncate(MOST_KNOWN - 1);
-            known.insert(0, Known { words: room, labels, made });
+            known.insert(0, KnownStructure { words: room, labels, made });
         } else {
-            known.push(Known { words, labels, made });
+            known.push(KnownStructure { words, labels, made });
         }
         Ok(())
     }
@@ -195,7 +196,7 @@ impl Follow {
             made.treedef.encoding = Arc::clone(&like.encoding);
             let mut words = words.split_off(self.base.min(words.len()));
             if let Some(labels) = labels.used(&mut words, usize::MAX) {
-                like.encoding.aside.put(Box::new(Known { words, labels, made }));
+                like.encoding.walk_cache.put(Box::new(KnownStructure { words, labels, made }));
             }
         } else if let Some(known) = self.known.first_mut() {
             known.made.treedef.encoding = Arc::clone(&like.encoding);
@@ -206,18 +207,18 @@ impl Follow {
     pub(in crate::flatten) fn end(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
         self.take_back(words, labels);
         words.clear();
-        words.shrink_to(MOST_ROOM);
+        words.shrink_to(MOST_SPARE_WORDS);
         labels.truncate(0, MOST_LABELS);
-        (self.base, self.ignore_statics, self.large, self.narrow) = (0, false, None, false);
+        (self.base, self.ignore_statics, self.large, self.came_as_f32) = (0, false, None, false);
         (self.keeps_large, self.checks) = (false, 0);
         self.frames.clear();
         if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
             let known = self.known.remove(place);
             let encoding = Arc::clone(&known.made.treedef.encoding);
-            encoding.aside.put(Box::new(known));
+            encoding.walk_cache.put(Box::new(known));
         }
         if let Some(first) = self.known.first_mut() {
-            first.words.shrink_to(MOST_ROOM);
+            first.words.shrink_to(MOST_SPARE_WORDS);
         }
     }
 }

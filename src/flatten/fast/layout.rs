@@ -303,8 +303,8 @@ impl Layout {
     fn stop(&self, at: Position, code: Code) -> LayoutMismatch {
         if self.stopped.get().is_none() {
             let divergence = divergence(code, self.call(at).code);
-            let (leaves, narrow) = (at.leaves(), is_narrow(code));
-            self.stopped.set(Some(Different { divergence, leaves, narrow }));
+            let (leaves, came_as_f32) = (at.leaves(), is_narrow(code));
+            self.stopped.set(Some(Different { divergence, leaves, came_as_f32 }));
         }
         LayoutMismatch(code)
     }
@@ -326,18 +326,18 @@ pub(in crate::flatten) struct Different {
     /// At least this many leaves were as expected.
     pub(in crate::flatten) leaves: usize,
     /// For a float: whether it was an `f32` instead of an `f64`.
-    pub(in crate::flatten) narrow: Option<bool>,
+    pub(in crate::flatten) came_as_f32: Option<bool>,
 }
 
 impl Different {
     pub(in crate::flatten) const PERHAPS: Different =
-        Different { divergence: Divergence::Perhaps, leaves: 0, narrow: None };
+        Different { divergence: Divergence::Perhaps, leaves: 0, came_as_f32: None };
 
     /// A number of another kind, or no number.
     #[inline(never)]
     pub(in crate::flatten) fn number(number: Option<CodedNumber>) -> Self {
-        let narrow = number.and_then(|number| is_narrow(number.code));
-        Different { narrow, ..Different::PERHAPS }
+        let came_as_f32 = number.and_then(|number| is_narrow(number.code));
+        Different { came_as_f32, ..Different::PERHAPS }
     }
 }
 

@@ -120,22 +120,22 @@ impl Progress {
 }
 
 impl Expected<'_> {
-    /// Elements like the number in `slot`. A number in an `f64` slot came as an `f32` if `narrow`
+    /// Elements like the number in `slot`. A number in an `f64` slot came as an `f32` if `came_as_f32`
     /// is set.
-    pub(super) fn number(slots: &Slots<'_>, slot: usize, narrow: bool) -> Option<Self> {
+    pub(super) fn number(slots: &Slots<'_>, slot: usize, came_as_f32: bool) -> Option<Self> {
         match slots {
             Slots::Counted => Some(Expected::KindAndBits(None)),
-            slots => Some(Expected::KindAndBits(Some(slots.number_at(slot, narrow)?))),
+            slots => Some(Expected::KindAndBits(Some(slots.number_at(slot, came_as_f32)?))),
         }
     }
 }
 
 impl Slots<'_> {
     /// The kind of the number in a filled slot.
-    pub(super) fn number_at(&self, slot: usize, narrow: bool) -> Option<LeafKind> {
+    pub(super) fn number_at(&self, slot: usize, came_as_f32: bool) -> Option<LeafKind> {
         let kind = match self {
             Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
-            Slots::F64(_) if narrow => LeafKind::F32,
+            Slots::F64(_) if came_as_f32 => LeafKind::F32,
             Slots::F64(_) => LeafKind::F64,
             Slots::F32(_) => LeafKind::F32,
             Slots::Other(leaves) => leaves.kind_at(slot)?,

@@ -153,8 +153,8 @@ pub(super) struct Way {
     pub(super) pairs: Vec<(usize, usize)>,
 }
 
-/// The ways of pairs, in the order of the pairs. What is inside a change that says so for the whole
-/// is left out.
+/// The ways of pairs, in the order of the pairs. Pairs inside a change that is reported as a whole
+/// are left out.
 pub(super) fn ways(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Way> {
     let mut ways = Vec::<Way>::new();
     // Most ways are those from one whole node to another. Paths are longer than indices.

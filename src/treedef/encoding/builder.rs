@@ -287,8 +287,8 @@ fn encode(
 ) -> TreeDef {
     sort_by_map(&mut insertions);
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
-    let aside = Box::new(Mutex::new(None));
-    let encoding = Encoding { options, nodes, node_data, run_index, aside };
+    let walk_cache = Box::new(Mutex::new(None));
+    let encoding = Encoding { options, nodes, node_data, run_index, walk_cache };
     TreeDef {
         encoding: Arc::new(encoding),
         insertions: (!insertions.is_empty()).then(|| insertions.into()),

@@ -67,7 +67,7 @@ impl NodeDataTable {
     const UNINDEXED: usize = 8;
     const RECENT: usize = 32;
     /// The maximum capacity that is kept.
-    const MOST_ROOM: usize = 64;
+    const MOST_SPARE: usize = 64;
 
     /// Like [`intern`](Self::intern), for node data with the names of a type.
     pub(crate) fn intern_of_type(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
@@ -144,7 +144,7 @@ impl NodeDataTable {
 
     /// Removes all node data, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
-        if self.list.capacity() <= NodeDataTable::MOST_ROOM {
+        if self.list.capacity() <= NodeDataTable::MOST_SPARE {
             self.list.clear();
             self.costs.clear();
             self.index.clear();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
+use crate::treedef::limits;
 
 /// The tables that describe nodes.
 pub(super) struct Tables<'a> {
@@ -55,7 +56,7 @@ pub(super) struct NodeRow {
 }
 
 impl NodeRow {
-    pub(super) const BYTES: usize = 17;
+    pub(super) const BYTES: usize = limits::NODE_ROW;
 }
 
 /// Describes the bytes after it: runs of scalars of one kind.

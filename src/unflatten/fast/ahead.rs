@@ -28,7 +28,7 @@ pub(in crate::unflatten) enum Ahead<'de> {
 }
 
 impl<'de> Ahead<'de> {
-    /// For a run, or for the rest of it.
+    /// What is known of the elements that are left of a run.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in crate::unflatten) fn of(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Self {
         match next.found {
@@ -95,7 +95,7 @@ impl<'de> Ahead<'de> {
 
     /// Hands over to the cursor, which takes the next step.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn settle(&mut self, next: &mut NextChild<'de>) {
+    pub(in crate::unflatten) fn hand_over(&mut self, next: &mut NextChild<'de>) {
         if let Some(left) = self.leaves() {
             *self = Ahead::Nothing;
             next.pass(next.left - left);

@@ -33,11 +33,11 @@ pub(in crate::unflatten) type KeyType<'de> = fn(&mut Cursor<'de>) -> Option<u64>
 /// first at a place stays.
 const REMEMBERED: usize = 128;
 
-type Known = (usize, &'static [&'static str]);
+type KnownFields = (usize, &'static [&'static str]);
 
 thread_local! {
     /// The address of each [`KeyType`] that was asked, with the names if it said yes.
-    static KNOWN: [Cell<Known>; REMEMBERED] =
+    static KNOWN: [Cell<KnownFields>; REMEMBERED] =
         const { [const { Cell::new((0, &[])) }; REMEMBERED] };
 }
 

@@ -52,9 +52,9 @@ impl<'de> FixedNode<'de> {
         {
             return self.read_from(leaves);
         }
-        let mut kept = mem::take(&mut self.kept);
-        let value = self.read_from(self.window(supply, first, &mut kept));
-        self.kept = kept;
+        let mut converted = mem::take(&mut self.converted);
+        let value = self.read_from(self.window(supply, first, &mut converted));
+        self.converted = converted;
         value
     }
 
@@ -64,7 +64,7 @@ impl<'de> FixedNode<'de> {
         &self,
         supply: &'l Supply<'_>,
         first: usize,
-        kept: &'l mut Vec<Leaf>,
+        converted: &'l mut Vec<Leaf>,
     ) -> &'l [Leaf] {
         if let Some(leaves) = supply.as_leaves().get(first..)
             && !leaves.is_empty()
@@ -72,9 +72,9 @@ impl<'de> FixedNode<'de> {
             return leaves;
         }
         let leaves = (first..first + self.layout.leaves).map_while(|index| supply.scalar(index));
-        kept.clear();
-        kept.extend(leaves.map(Leaf::from));
-        kept
+        converted.clear();
+        converted.extend(leaves.map(Leaf::from));
+        converted
     }
 
     #[inline(always)]

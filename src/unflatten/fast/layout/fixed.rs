@@ -12,7 +12,7 @@ pub(in crate::unflatten) struct FixedNode<'de> {
     pub(in crate::unflatten::fast) compact: bool,
     pub(in crate::unflatten::fast) proofs: Proofs,
     /// Room for leaves that are neither `f64` nor `Leaf`, and are converted before they are read.
-    pub(in crate::unflatten::fast) kept: Vec<Leaf>,
+    pub(in crate::unflatten::fast) converted: Vec<Leaf>,
 }
 
 impl<'de> FixedNode<'de> {
@@ -25,6 +25,6 @@ impl<'de> FixedNode<'de> {
         }
         let node_data = &cursor.treedef.encoding.node_data;
         let (compact, proofs) = (cursor.compact, Proofs::default());
-        Some(FixedNode { layout, node_data, compact, proofs, kept: Vec::new() })
+        Some(FixedNode { layout, node_data, compact, proofs, converted: Vec::new() })
     }
 }
