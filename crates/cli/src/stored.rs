@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
-use treedef_exchange::{Tensor, Tensors};
+use treedef_exchange::{__STRUCTURE, Tensor, Tensors};
 
 use crate::args::Limits;
 use crate::checkpoint::Checkpoint;
@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::names::Names;
 use crate::progress::Progress;
-use crate::tensors::{self, STRUCTURE, TensorLeaf, more_than, with_short_halves};
+use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
 
 /// How much is compared at once.
 const PIECE: usize = 1 << 20;
@@ -153,7 +153,7 @@ impl Stored {
 
     /// Whether the metadata has another structure than that of the names.
     pub(crate) fn has_structure(&self) -> bool {
-        self.metadata.contains_key(STRUCTURE)
+        self.metadata.contains_key(__STRUCTURE)
     }
 
     /// A tensor as a tree of one leaf.

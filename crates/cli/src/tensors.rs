@@ -9,7 +9,7 @@ use serde::Serialize;
 use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{
-    Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors,
+    __is_of_structure, Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors,
 };
 
 use crate::args::Limits;
@@ -18,9 +18,6 @@ use crate::format::Format;
 use crate::names::Names;
 use crate::paint::counted;
 
-/// The metadata that has the structure, if the library wrote the file.
-pub(crate) const STRUCTURE: &str = "treedef";
-pub(crate) const STRUCTURE_OF_ARRAYS: &str = "treedef.arrays";
 /// What numpy calls an array that was saved without a name.
 const NO_NAME: &str = "arr_0";
 /// The most paths that an error lists.
@@ -156,8 +153,8 @@ impl BesideTree {
             shapes.clear();
         }
         let names: HashSet<&str> = tensors.iter().map(|(name, _)| name).collect();
-        let is_structure = |key: &str| key.split('.').next() == Some(STRUCTURE);
-        let texts = tensors.metadata_keys().filter(|key| !is_structure(key)).filter_map(|key| {
+        let texts = tensors.metadata_keys().filter(|key| !__is_of_structure(key));
+        let texts = texts.filter_map(|key| {
             let text = tensors.metadata(key)?.to_owned();
             let is_tie = key != "format" && names.contains(text.as_str());
             Some(Text { key: key.to_owned(), text, is_tie })

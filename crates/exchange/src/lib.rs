@@ -50,3 +50,5 @@ pub use tensor::{Dtype, Tensor, Tensors};
 pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
 pub use load::renamed as __renamed;
+#[doc(hidden)]
+pub use structure::{STRUCTURE as __STRUCTURE, is_of_structure as __is_of_structure};

@@ -11,7 +11,7 @@ use crate::names::{NamePrinter, push_parts};
 use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
-pub(crate) const STRUCTURE: &str = "treedef";
+pub const STRUCTURE: &str = "treedef";
 /// The key of the metadata that has the leaves of arrays which no tensor has.
 const BESIDE_ARRAYS: &str = "treedef.arrays";
 /// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
@@ -161,6 +161,6 @@ pub(crate) fn is_of_file(key: &str) -> bool {
 }
 
 /// Whether metadata of this key is that of the structure, which formats without metadata leave out.
-pub(crate) fn is_of_structure(key: &str) -> bool {
+pub fn is_of_structure(key: &str) -> bool {
     matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use treedef::{Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
+use treedef_exchange::__is_of_structure;
 
 use crate::args::{Output, Reading, Renaming, Report};
 use crate::failure::{Failure, Result};
@@ -17,9 +18,7 @@ use crate::parse::Document;
 use crate::paths::shown;
 use crate::progress::Progress;
 use crate::stored::Stored;
-use crate::tensors::{
-    Halves, STRUCTURE, STRUCTURE_OF_ARRAYS, TensorLeaf, has_arrays, kinds, numbers,
-};
+use crate::tensors::{Halves, TensorLeaf, has_arrays, kinds, numbers};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::convert::write_as;
@@ -197,9 +196,9 @@ fn diff_structured(
 ) -> Result<bool> {
     let (a, b) = (old.read_all()?, new.read_all()?);
     let paths = [&a, &b].into_iter().flat_map(|tree| tree.treedef().leaf_paths());
-    let mut parts: HashSet<String> = paths.map(|path| path.to_joined_string(".")).collect();
-    parts.extend([STRUCTURE, STRUCTURE_OF_ARRAYS].map(str::to_owned));
-    let lines = metadata_lines([&old, &new], options.2, |key| parts.contains(key));
+    let parts: HashSet<String> = paths.map(|path| path.to_joined_string(".")).collect();
+    let is_part = |key: &str| parts.contains(key) || __is_of_structure(key);
+    let lines = metadata_lines([&old, &new], options.2, is_part);
     diff_values(&a, b, options, style, lines)
 }
 

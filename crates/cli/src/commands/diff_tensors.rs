@@ -4,13 +4,13 @@ use std::fmt;
 use std::hash::RandomState;
 
 use treedef::{ChangeKind, Leaf, Tolerance, Tree};
+use treedef_exchange::__is_of_structure;
 
 use crate::failure::Result;
 use crate::format::Format;
 use crate::paint::paint_change;
 use crate::paths::{readable, shown};
 use crate::stored::{Slot, Stored};
-use crate::tensors::{STRUCTURE, STRUCTURE_OF_ARRAYS};
 
 use super::changes::{far, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
@@ -55,8 +55,7 @@ pub(super) fn diff_tensors(
 ) -> Result<bool> {
     let [before, after] = items(old, new)?;
     let diff = before.diff(&after);
-    let is_structure = |key: &str| key == STRUCTURE || key == STRUCTURE_OF_ARRAYS;
-    let mut lines = metadata_lines([old, new], json, is_structure);
+    let mut lines = metadata_lines([old, new], json, __is_of_structure);
     for change in without_renames(&diff, |path| before.subtree(path).ok()) {
         let mut far_apart = None;
         let line = match &change.kind {

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
 
+use treedef_exchange::{Tensors, safetensors};
+
 #[cfg(target_os = "linux")]
 use crate::in_little_memory;
 use crate::{Folder, fed, printed, recorded, treedef};
@@ -304,7 +306,7 @@ fn a_page_of_tensors_has_shapes_and_counts() {
 }
 
 /// A file with one tensor.
-fn safetensors(path: &str, tensor: &str, bytes: &[u8]) {
+fn one_tensor(path: &str, tensor: &str, bytes: &[u8]) {
     let header = format!("{{\"w\":{tensor}}}");
     let length = u64::try_from(header.len()).unwrap().to_le_bytes();
     fs::write(path, [&length, header.as_bytes(), bytes].concat()).unwrap();
@@ -315,8 +317,8 @@ fn safetensors(path: &str, tensor: &str, bytes: &[u8]) {
 fn empty_tensors_are_in_a_page() {
     let folder = Folder::new("empty");
     let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.safetensors")));
-    safetensors(&old, r#"{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]}"#, b"");
-    safetensors(&new, r#"{"dtype":"I32","shape":[0,4],"data_offsets":[0,0]}"#, b"");
+    one_tensor(&old, r#"{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]}"#, b"");
+    one_tensor(&new, r#"{"dtype":"I32","shape":[0,4],"data_offsets":[0,0]}"#, b"");
     assert_eq!(printed(&["diff", &old, &new]), "~ .w: f32[0, 3] → i32[0, 4]\n");
     let page = printed(&["view", &old, &new]);
     assert!(page.contains(r#""note":"f32[0, 3] → i32[0, 4]""#), "{page}");
@@ -327,8 +329,8 @@ fn empty_tensors_are_in_a_page() {
 fn another_type_of_the_same_numbers_is_told() {
     let folder = Folder::new("types");
     let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.safetensors")));
-    safetensors(&old, r#"{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#, &[0; 8]);
-    safetensors(&new, r#"{"dtype":"F64","shape":[2],"data_offsets":[0,16]}"#, &[0; 16]);
+    one_tensor(&old, r#"{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#, &[0; 8]);
+    one_tensor(&new, r#"{"dtype":"F64","shape":[2],"data_offsets":[0,16]}"#, &[0; 16]);
     let page = printed(&["view", &old, &new]);
     let note = r#""note":"f32[2] [0.0, 0.0] → f64[2] [0.0, 0.0]""#;
     assert!(page.contains(note), "{page}");
@@ -372,6 +374,42 @@ fn files_with_a_structure_are_compared_by_it() {
     let piped = fed(&["diff", a, "-", "--format", "safetensors"], &std::fs::read(b).unwrap());
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected);
     assert_eq!(printed(&["select", "n", a]), ".n: \"x\"\n");
+}
+
+/// Only the keys of the library are about the structure, but all of them.
+#[test]
+fn metadata_of_the_structure_is_told_from_that_of_users() {
+    let folder = Folder::new("keys");
+    let [json, ours, other, plain, patch, made] =
+        ["a.json", "a.safetensors", "b.safetensors", "c.safetensors", "p.json", "d.safetensors"]
+            .map(|name| folder.path(name));
+    fs::write(&json, r#"{"w": [1.5, 2.5]}"#).unwrap();
+    assert!(treedef(&["convert", &json, "-o", &ours]).status().unwrap().success());
+    let bytes = fs::read(&ours).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let write = |path: &str, keys: &[&str]| {
+        let with = |tensors: Tensors<'static>, key: &&str| tensors.with_metadata(*key, "[]");
+        let tensors = keys.iter().fold(tensors.clone().into_owned(), with);
+        safetensors::save(&tensors, path).unwrap();
+    };
+    write(&other, &["treedef.matrices"]);
+    assert_eq!(printed(&["diff", &ours, &other]), "");
+    write(&other, &["treedef.matrices", "treedef.x"]);
+    assert_eq!(printed(&["diff", &ours, &other]), "+ metadata \"treedef.x\": \"[]\"\n");
+
+    // Also if one of them has no structure.
+    let numbers = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor.clone()));
+    safetensors::save(&Tensors::new(numbers).unwrap(), &plain).unwrap();
+    let lines = "- metadata \"treedef.x\": \"[]\"\n";
+    assert_eq!(printed(&["diff", &other, &plain]), lines);
+
+    // A user's key survives a patch.
+    fs::write(&patch, r#"{"changes": []}"#).unwrap();
+    let apply = treedef(&["apply", &other, &patch, "-o", &made]).output().unwrap();
+    assert_eq!((apply.status.code(), apply.stderr), (Some(0), vec![]));
+    let bytes = fs::read(&made).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    assert_eq!(tensors.metadata("treedef.x"), Some("[]"));
 }
 
 /// A file that Python wrote again has the tensors, but not the structure in the metadata.
