@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
-use treedef_exchange::{ErrorKind, Source, Tensors, gguf, orbax, safetensors};
+use treedef_exchange::{__INDEX, ErrorKind, Source, Tensors, gguf, orbax, safetensors};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
@@ -13,8 +13,6 @@ use crate::format::Format;
 use crate::names::Names;
 use crate::tensors::{self, TensorLeaf, more_than};
 
-/// How the name of an index ends.
-const INDEX: &str = ".safetensors.index.json";
 /// The file of orbax with the structure, the file that a step has beside its items, and the items of steps
 /// that were written before there was such a file.
 const ORBAX: &str = "_METADATA";
@@ -44,7 +42,7 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
         return of_folder(path, format).map(Some);
     }
     let is = |of: Format, by_name: bool| format.map_or(by_name, |format| format == of);
-    if is(Format::Safetensors, name.ends_with(INDEX)) && name.ends_with(".json") {
+    if is(Format::Safetensors, name.ends_with(__INDEX)) && name.ends_with(".json") {
         return Ok(Some((Format::Safetensors, shards(path)?)));
     }
     if is(Format::Safetensors, name.ends_with(".safetensors")) && path.is_file() {

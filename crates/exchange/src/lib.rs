@@ -51,4 +51,6 @@ pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
 pub use load::renamed as __renamed;
 #[doc(hidden)]
+pub use safetensors::index::INDEX as __INDEX;
+#[doc(hidden)]
 pub use structure::{STRUCTURE as __STRUCTURE, is_of_structure as __is_of_structure};

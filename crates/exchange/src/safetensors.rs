@@ -16,7 +16,7 @@
 //! ```
 
 mod header;
-mod index;
+pub(crate) mod index;
 mod open;
 mod writer;
 mod sharded;

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::safetensors::header::quoted;
 
 /// How the name of an index ends.
-pub(crate) const INDEX: &str = ".safetensors.index.json";
+pub const INDEX: &str = ".safetensors.index.json";
 /// How the name of a file ends.
 pub(crate) const EXTENSION: &str = ".safetensors";
 /// The entry of the metadata with the names of files that a save took the place of. Where one is still
