@@ -38,8 +38,9 @@ use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::load::Loader;
-use crate::npy::{MAX_DIMS, TYPES};
+use crate::npy::TYPES;
 use crate::pytree::{MAX_BYTES, MAX_DEPTH};
+use crate::shape::MAX_DIMS;
 use crate::structure::is_of_structure;
 use crate::tensor::{Dtype, Tensor, Tensors};
 

@@ -25,12 +25,10 @@ use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
 use crate::python::Parser;
 use crate::pytree::PyKey;
+use crate::shape::MAX_DIMS;
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-
-/// As many dimensions as an array of numpy can have.
-pub(crate) const MAX_DIMS: usize = 64;
 
 /// The digits to which the first dimension can grow without a new header: numpy leaves room.
 const GROWTH_DIGITS: usize = 21;

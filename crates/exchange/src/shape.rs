@@ -4,6 +4,9 @@ use std::fmt;
 
 use treedef::Dtype;
 
+/// As many dimensions as an array of numpy can have.
+pub(crate) const MAX_DIMS: usize = 64;
+
 /// The number of elements that dimensions have.
 pub(crate) fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
     dims.into_iter().try_fold(1usize, |all, dim| all.checked_mul(*dim))

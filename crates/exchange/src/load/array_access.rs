@@ -14,13 +14,14 @@ use crate::load::failure::Failure;
 use crate::load::key::{text, version};
 use crate::load::part::Part;
 use crate::load::place::Place;
+use crate::shape::MAX_DIMS;
 use crate::tensor::Dtype;
 
 /// What a boolean of `burn` is in memory: a byte.
 const BYTE: &str = "Native";
 
-/// A type may ask for any number of dimensions; numpy has no more than 64.
-const MOST_PRINTED: usize = 65;
+/// A type may ask for any number of dimensions.
+const MOST_PRINTED: usize = MAX_DIMS + 1;
 
 /// The fields of the struct, with the shape before the numbers.
 pub(crate) struct ArrayAccess<'de> {

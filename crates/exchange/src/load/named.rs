@@ -10,11 +10,9 @@ use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
 use crate::load::rules::{Glob, Rule, Stack, parts};
+use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{STRUCTURE, ValueTexts, structure_of};
-
-/// numpy has no arrays of more dimensions.
-const MAX_DIMS: usize = 64;
 
 /// A tensor or a text, and what the rules do to it.
 struct Named<'t> {
