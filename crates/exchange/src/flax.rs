@@ -39,7 +39,7 @@ use crate::file;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::load::Loader;
 use crate::npy::TYPES;
-use crate::pytree::{MAX_BYTES, MAX_DEPTH};
+use crate::pytree::{MAX_DEPTH, NameBytes};
 use crate::shape::MAX_DIMS;
 use crate::structure::is_of_structure;
 use crate::tensor::{Dtype, Tensor, Tensors};
@@ -335,18 +335,13 @@ struct Contents<'a> {
     /// The first of those that are neither, and how many there are.
     listed: Vec<String>,
     refused: usize,
-    /// The bytes of all names, as a key of a file may be in many.
-    names: usize,
+    names: NameBytes,
 }
 
 impl<'a> Contents<'a> {
     fn name(&mut self, name: &str) -> Result<String> {
-        self.names = self.names.saturating_add(name.len());
-        if self.names <= MAX_BYTES {
-            Ok(name.to_owned())
-        } else {
-            Err(ErrorKind::Limit(format!("more than {MAX_BYTES} bytes of names")).into())
-        }
+        self.names.spend(name.len(), "names")?;
+        Ok(name.to_owned())
     }
 
     fn put(&mut self, name: &str, tensor: Result<Tensor<'a>, String>) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::pytree::{Form, MAX_BYTES, MAX_DEPTH, MAX_KEY_DEPTH, Printed, PyKey, PyTree, sort};
+use crate::pytree::{Form, MAX_DEPTH, MAX_KEY_DEPTH, NameBytes, Printed, PyKey, PyTree, sort};
 
 /// What becomes of the nodes that Python does not have.
 ///
@@ -168,7 +168,7 @@ impl Lowering {
             refuse,
             path: Path::root(),
             statics: Vec::new(),
-            bytes: 0,
+            bytes: NameBytes::default(),
         };
         let tree = walk.node(treedef.root(), 0)?;
         let nothing = || ErrorKind::Structure("nothing is left without the statics".to_owned());
@@ -184,8 +184,8 @@ struct Walk<'l> {
     refuse: fn(&PyKey) -> Option<String>,
     path: Path,
     statics: Statics,
-    /// Of all keys and statics so far: one of the structure may stand at many places.
-    bytes: usize,
+    /// Of all keys and statics.
+    bytes: NameBytes,
 }
 
 impl Walk<'_> {
@@ -292,13 +292,7 @@ impl Walk<'_> {
     }
 
     fn spend(&mut self, bytes: usize) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes <= MAX_BYTES {
-            Ok(())
-        } else {
-            let what = format!("keys of more than {MAX_BYTES} bytes in all");
-            Err(self.fail(ErrorKind::Limit(what)))
-        }
+        self.bytes.spend(bytes, "keys").map_err(|error| error.at_path(self.path.clone()))
     }
 
     fn below(

@@ -3,14 +3,32 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
+use crate::error::{ErrorKind, Result};
+
 /// How deep containers may stand inside each other: as deep as Python reads a literal.
 pub(crate) const MAX_DEPTH: usize = 200;
 
 /// How deep the tuples of a key may.
 pub(crate) const MAX_KEY_DEPTH: usize = 16;
 
-/// The bytes that names may take in all, as one of a file may stand at many places.
-pub(crate) const MAX_BYTES: usize = 1 << 28;
+/// The bytes that names may take in all.
+const MAX_BYTES: usize = 1 << 28;
+
+/// The bytes of all names so far, as one of a file or a structure may stand at many places.
+#[derive(Default)]
+pub(crate) struct NameBytes(usize);
+
+impl NameBytes {
+    /// Counts more. `what` are the names in the error: `keys`.
+    pub(crate) fn spend(&mut self, bytes: usize, what: &str) -> Result<()> {
+        self.0 = self.0.saturating_add(bytes);
+        if self.0 <= MAX_BYTES {
+            Ok(())
+        } else {
+            Err(ErrorKind::Limit(format!("{what} of more than {MAX_BYTES} bytes in all")).into())
+        }
+    }
+}
 
 /// A container of Python, or what stands in one.
 #[derive(Clone, Debug, PartialEq)]

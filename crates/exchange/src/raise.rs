@@ -4,7 +4,7 @@ use treedef::{Key, Limits, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuild
 
 use crate::error::{ErrorKind, Result};
 use crate::lower::{path_bytes, permuted, restored};
-use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_DEPTH, NameBytes, PyKey, PyTree};
 
 /// A structure that was read from a format of Python, and how its leaves are ordered there.
 #[derive(Clone, Debug)]
@@ -52,7 +52,8 @@ pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     let limits = Limits::default();
     let limits = limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH));
     let builder = TreeDefBuilder::new().limits(limits);
-    let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes: 0 };
+    let bytes = NameBytes::default();
+    let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes };
     writer.node(tree, &mut Path::root())?;
     let treedef = writer.builder.finish()?;
     // `leaves` has for each leaf here its number there, so this is the way back.
@@ -70,19 +71,13 @@ struct Writer {
     builder: TreeDefBuilder,
     leaves: Vec<usize>,
     classes: Vec<(Path, String)>,
-    /// Of all names and paths so far: one of a file may stand at many places.
-    bytes: usize,
+    /// Of all names and paths.
+    bytes: NameBytes,
 }
 
 impl Writer {
     fn spend(&mut self, bytes: usize) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes <= MAX_BYTES {
-            Ok(())
-        } else {
-            let what = format!("names of more than {MAX_BYTES} bytes in all");
-            Err(ErrorKind::Limit(what).into())
-        }
+        self.bytes.spend(bytes, "names")
     }
 
     fn node(&mut self, tree: &PyTree, path: &mut Path) -> Result<()> {

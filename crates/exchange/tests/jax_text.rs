@@ -167,5 +167,5 @@ fn paths_are_bounded() {
         TreeDef::seq_of(&TreeDef::leaf(), 8_000).unwrap(),
     )]);
     let error = jax::keystrs(&map.unwrap()).unwrap_err();
-    assert_snapshot!(error, @"the paths take more than 268435456 bytes");
+    assert_snapshot!(error, @"paths of more than 268435456 bytes in all");
 }

@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind, Result, malformed};
-use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_DEPTH, NameBytes, PyKey, PyTree};
 
 use super::string_key;
 
@@ -124,7 +124,7 @@ fn too_large() -> Error {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
-    let mut reader = Reader { bytes, leaves: 0, tables: 0, text_bytes: 0 };
+    let mut reader = Reader { bytes, leaves: 0, tables: 0, text_bytes: NameBytes::default() };
     let root = reader.target(0)?;
     reader.table(root, 0)
 }
@@ -134,7 +134,7 @@ struct Reader<'b> {
     leaves: usize,
     /// Tables that were read: a hostile buffer may refer to one from many places.
     tables: usize,
-    text_bytes: usize,
+    text_bytes: NameBytes,
 }
 
 impl<'b> Reader<'b> {
@@ -199,12 +199,7 @@ impl<'b> Reader<'b> {
         let start = string + 4; // `u32` found them
         let bytes = start.checked_add(length).and_then(|end| self.bytes.get(start..end));
         let bytes = bytes.ok_or_else(|| malformed(string, "a string beyond the end"))?;
-        // A hostile buffer may refer to one from many places.
-        self.text_bytes += length;
-        if self.text_bytes > MAX_BYTES {
-            let what = format!("names of more than {MAX_BYTES} bytes in all");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(string));
-        }
+        self.text_bytes.spend(length, "names").map_err(|error| error.at_byte(string))?;
         std::str::from_utf8(bytes).map_err(|_| malformed(string, "a string that is not UTF-8"))
     }
 

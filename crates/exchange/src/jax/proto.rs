@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, ErrorKind, Result, malformed};
-use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_DEPTH, NameBytes, PyKey, PyTree};
 
 use super::string_key;
 
@@ -189,7 +189,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
             _ => {} // a field of a later version
         }
     }
-    let (mut leaves, mut key_bytes) = (0, 0);
+    let (mut leaves, mut key_bytes) = (0, NameBytes::default());
     // Complete subtrees with their depths.
     let mut stack: Vec<(PyTree, usize)> = Vec::new();
     for node in nodes {
@@ -223,12 +223,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
             TUPLE => PyTree::Tuple(children),
             DICT => {
                 let entries = entries(offset, &keys, &strings, children)?;
-                // A hostile file may refer to one string from many places.
-                key_bytes += entries.iter().map(|(key, _)| key.num_bytes()).sum::<usize>();
-                if key_bytes > MAX_BYTES {
-                    let what = format!("keys of more than {MAX_BYTES} bytes in all");
-                    return Err(Error::from(ErrorKind::Limit(what)).at_byte(offset));
-                }
+                let bytes = entries.iter().map(|(key, _)| key.num_bytes()).sum();
+                key_bytes.spend(bytes, "keys").map_err(|error| error.at_byte(offset))?;
                 PyTree::Dict(entries)
             }
             other => return Err(malformed(offset, format!("node type {other} is not known"))),

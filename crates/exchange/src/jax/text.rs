@@ -6,9 +6,9 @@ use std::fmt::Display;
 
 use treedef::TreeDef;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::lower::{Lowered, Lowering};
-use crate::pytree::{Form, MAX_BYTES, Printed, PyTree};
+use crate::pytree::{Form, NameBytes, Printed, PyTree};
 
 /// The structure as `str(jax.tree_util.tree_structure(value))` prints it.
 ///
@@ -48,7 +48,7 @@ pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
 /// ```
 pub fn keystrs(treedef: &TreeDef) -> Result<Lowered<Vec<String>>> {
     let (tree, order, statics) = Lowering::new().lower_sorted(treedef, |_| None)?;
-    let mut paths = Paths { path: String::new(), all: Vec::new(), bytes: 0 };
+    let mut paths = Paths { path: String::new(), all: Vec::new(), bytes: NameBytes::default() };
     paths.add(&tree)?;
     Ok(Lowered::new(paths.all, order, statics, treedef))
 }
@@ -57,18 +57,14 @@ struct Paths {
     path: String,
     all: Vec<String>,
     /// The bytes of all.
-    bytes: usize,
+    bytes: NameBytes,
 }
 
 impl Paths {
     fn add(&mut self, tree: &PyTree) -> Result<()> {
         match tree {
             PyTree::Leaf(_) => {
-                self.bytes = self.bytes.saturating_add(self.path.len());
-                if self.bytes > MAX_BYTES {
-                    let what = format!("the paths take more than {MAX_BYTES} bytes");
-                    return Err(ErrorKind::Limit(what).into());
-                }
+                self.bytes.spend(self.path.len(), "paths")?;
                 self.all.push(self.path.clone());
             }
             PyTree::None => {}
