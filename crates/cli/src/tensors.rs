@@ -9,7 +9,8 @@ use serde::Serialize;
 use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{
-    __is_of_structure, Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors,
+    __display_shape, __is_of_structure, Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy,
+    npz, safetensors,
 };
 
 use crate::args::Limits;
@@ -48,8 +49,7 @@ impl TensorLeaf {
 
 impl fmt::Display for TensorLeaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-        write!(f, "{}[{}]", self.dtype, sizes.join(", "))
+        f.write_str(&__display_shape(&self.dtype, &self.shape))
     }
 }
 

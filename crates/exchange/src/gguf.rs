@@ -93,9 +93,7 @@ pub struct GgufTensor {
 /// `q4_k[4096, 4096]`
 impl fmt::Display for GgufTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<usize> =
-            self.shape.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
-        f.pad(&display(&self.type_name, &sizes))
+        f.pad(&display(&self.type_name, &self.shape))
     }
 }
 

@@ -21,6 +21,7 @@ use crate::json::Json;
 use crate::lower::{Lowered, Lowering, Statics};
 use crate::pytree::{PyKey, PyTree};
 use crate::raise::{Raised, raise};
+use crate::shape::display;
 
 pub use text::{keystrs, text};
 
@@ -186,10 +187,7 @@ impl ShapeDtype {
 impl fmt::Display for ShapeDtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ShapeDtype::Array { dtype, shape } => {
-                let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
-                write!(f, "Array({dtype}[{}])", shape.join(", "))
-            }
+            ShapeDtype::Array { dtype, shape } => write!(f, "Array({})", display(dtype, shape)),
             ShapeDtype::Other(name) => f.write_str(name),
         }
     }

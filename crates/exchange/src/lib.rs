@@ -53,4 +53,6 @@ pub use load::renamed as __renamed;
 #[doc(hidden)]
 pub use safetensors::index::INDEX as __INDEX;
 #[doc(hidden)]
+pub use shape::display as __display_shape;
+#[doc(hidden)]
 pub use structure::{STRUCTURE as __STRUCTURE, is_of_structure as __is_of_structure};

@@ -22,7 +22,7 @@ pub(crate) fn size_in_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
 }
 
 /// The type and the shape in JAX's notation: `f32[3, 4]`.
-pub(crate) fn display(dtype: impl fmt::Display, shape: &[usize]) -> String {
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+pub fn display(dtype: impl fmt::Display, shape: &[impl fmt::Display]) -> String {
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!("{dtype}[{}]", sizes.join(", "))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use treedef::{Key, NodeKind, NodeRef, Tree};
+use treedef_exchange::__display_shape;
 
 use crate::args::{Check, Folds, Json, Reading};
 use crate::documents::Place;
@@ -260,8 +261,7 @@ impl<'a> Checker<'a> {
         else {
             return false;
         };
-        let shape: Vec<String> = block.shape().iter().map(usize::to_string).collect();
-        block.path().is_root() && format!("{kind}[{}]", shape.join(", ")) == tensor.to_string()
+        block.path().is_root() && __display_shape(kind, block.shape()) == tensor.to_string()
     }
 
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.

@@ -14,7 +14,7 @@ use crate::load::failure::Failure;
 use crate::load::key::{text, version};
 use crate::load::part::Part;
 use crate::load::place::Place;
-use crate::shape::MAX_DIMS;
+use crate::shape::{MAX_DIMS, display};
 use crate::tensor::Dtype;
 
 /// What a boolean of `burn` is in memory: a byte.
@@ -93,7 +93,7 @@ impl<'de> Dims<'_, 'de> {
         *self.taken = dims.map(<[usize]>::len);
         if dims.is_none() {
             let sizes = vec!["_"; depth.saturating_add(length).min(MOST_PRINTED)];
-            table.change(entry, format!("{}[{}]", array.dtype, sizes.join(", ")));
+            table.change(entry, display(array.dtype, &sizes));
         }
         dims
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::load::numbers::Numbers;
 use crate::report::LoadReport;
+use crate::shape::display;
 use crate::tensor::Dtype;
 
 /// What a type asks for: a type of elements, and lengths, where it says them.
@@ -29,7 +30,7 @@ impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(dtype) = self.dtype else { return f.write_str(self.kind) };
         let dims = self.dims.iter().map(|dim| dim.map_or("_".to_owned(), |dim| dim.to_string()));
-        write!(f, "{dtype}[{}]", dims.collect::<Vec<_>>().join(", "))
+        f.write_str(&display(dtype, &dims.collect::<Vec<_>>()))
     }
 }
 
