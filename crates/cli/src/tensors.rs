@@ -17,7 +17,7 @@ use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
-use crate::paint::counted;
+use crate::paint::{bare_numbers, counted};
 
 /// What numpy calls an array that was saved without a name.
 const NO_NAME: &str = "arr_0";
@@ -192,7 +192,26 @@ pub(crate) enum Halves {
     Short,
 }
 
-pub(crate) fn has_arrays(tree: &Tree<Leaf>) -> bool {
+/// A leaf of documents that are compared.
+pub(crate) trait DocumentLeaf: Clone + fmt::Display {
+    fn as_array(&self) -> Option<&Array>;
+
+    /// The text of a part with arrays, which are not printed number by number.
+    fn summary(tree: &Tree<Self>) -> String;
+}
+
+impl DocumentLeaf for Leaf {
+    fn as_array(&self) -> Option<&Array> {
+        Leaf::as_array(self)
+    }
+
+    fn summary(tree: &Tree<Leaf>) -> String {
+        let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
+        bare_numbers(&tree.summary().to_string())
+    }
+}
+
+pub(crate) fn has_arrays<L: DocumentLeaf>(tree: &Tree<L>) -> bool {
     tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
 }
 

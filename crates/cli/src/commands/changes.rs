@@ -9,30 +9,7 @@ use crate::failure::Result;
 use crate::far::Far;
 use crate::paint::bare_numbers;
 use crate::paths::{readable, shown, shown_pattern, without_indices};
-use crate::tensors::with_short_halves;
-
-/// A leaf of documents that are compared.
-pub(super) trait DocumentLeaf: Clone + Display {
-    fn as_array(&self) -> Option<&Array>;
-
-    /// The text of a part with arrays, which are not printed number by number.
-    fn summary(tree: &Tree<Self>) -> String;
-}
-
-impl DocumentLeaf for Leaf {
-    fn as_array(&self) -> Option<&Array> {
-        Leaf::as_array(self)
-    }
-
-    fn summary(tree: &Tree<Leaf>) -> String {
-        let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
-        bare_numbers(&tree.summary().to_string())
-    }
-}
-
-fn has_arrays<L: DocumentLeaf>(tree: &Tree<L>) -> bool {
-    tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
-}
+use crate::tensors::{DocumentLeaf, has_arrays};
 
 /// The changes of a diff. In a document, what has another key is another thing: that it was renamed
 /// is a guess. `part` is the old document at a path.

@@ -9,9 +9,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::parse::Document;
 use crate::stored::Stored;
-use crate::tensors::with_short_halves;
-
-use super::changes::DocumentLeaf;
+use crate::tensors::{DocumentLeaf, with_short_halves};
 
 /// A leaf of a page.
 #[derive(Clone, Debug, PartialEq)]

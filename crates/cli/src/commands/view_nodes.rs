@@ -7,9 +7,9 @@ use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolera
 
 use crate::paint::{bare_numbers, counted, with_null};
 use crate::paths::{readable, text_of};
-use crate::tensors::{Halves, SHORT, numeral, of_array};
+use crate::tensors::{DocumentLeaf, Halves, SHORT, numeral, of_array};
 
-use super::changes::{self, DocumentLeaf};
+use super::changes;
 use super::page_leaf::PageLeaf;
 
 /// The classes of nodes, by which the script knows them.
