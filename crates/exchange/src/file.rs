@@ -203,8 +203,8 @@ pub(crate) fn has_room(size: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(size).is_ok()
 }
 
-/// A file that is read at positions. That it was replaced meanwhile is an error where it is opened
-/// anew.
+/// A file that is read at positions. One that is not held open is opened for each read: an error is
+/// returned if it was replaced since.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     path: PathBuf,

@@ -25,7 +25,8 @@ use super::print::{print, print_json};
 
 /// What documents are checked against.
 enum Expected {
-    /// A structure, and whether it is one of several documents.
+    /// A structure. `true` if it is the sequence of several documents: what is checked is not split
+    /// into its documents then.
     Structure(Box<Tree<Form>>, bool),
     #[cfg(feature = "schema")]
     Schema(Box<Schema>),

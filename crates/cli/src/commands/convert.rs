@@ -46,7 +46,7 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
             let lost = tensors::not_in_tree(tensors).into_iter().map(Loss::of);
-            // The other types are told by the numbers that are read again.
+            // Other types are found by reading the output.
             let halves = tensors::types(tensors).into_iter().filter(|_| to.is_text());
             let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
             let mut written = write(&tree, from, to, limits, halves)?;

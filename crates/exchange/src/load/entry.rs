@@ -202,7 +202,7 @@ impl<'t> Entry<'t> {
     }
 
     /// How many numbers of the tensor are not in the value. A tensor without numbers has one if it
-    /// was not asked for. None are if another report has the tensor.
+    /// was not asked for. Zero if the tensor was already reported.
     pub(crate) fn unread(&self) -> usize {
         let Some(array) = self.array().filter(|_| !self.reported.get()) else { return 0 };
         match array.num_numbers() {

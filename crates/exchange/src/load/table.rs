@@ -137,7 +137,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// How many differences were reported, be it twice.
+    /// How many differences were reported, duplicates included.
     pub(crate) fn num_reports(&self) -> usize {
         self.num_reports.get()
     }
