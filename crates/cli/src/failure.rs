@@ -17,7 +17,7 @@ pub enum Failure {
     /// Nobody reads the output any more.
     BrokenPipe,
     /// Where it failed, and why.
-    Told {
+    Message {
         /// The file, with line and column where they are known; may be empty.
         place: String,
         /// What is wrong, and what to do.
@@ -78,14 +78,14 @@ impl Failure {
         let message = OPTIONS
             .iter()
             .fold(message, |message, (of_library, option)| message.replace(of_library, option));
-        Failure::Told { place: clean(place.to_string()), message: clean(message) }
+        Failure::Message { place: clean(place.to_string()), message: clean(message) }
     }
 
     /// The same failure with other words.
     #[must_use]
     pub(crate) fn with_message(self, message: String) -> Self {
         match self {
-            Failure::Told { place, .. } => Failure::at(place, message),
+            Failure::Message { place, .. } => Failure::at(place, message),
             Failure::BrokenPipe => self,
         }
     }
@@ -93,7 +93,7 @@ impl Failure {
     /// The place and what is wrong, for JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match self {
-            Failure::Told { place, message } => {
+            Failure::Message { place, message } => {
                 serde_json::json!({"place": place, "message": message})
             }
             Failure::BrokenPipe => serde_json::Value::Null,
@@ -103,7 +103,7 @@ impl Failure {
     /// What is wrong, without the place.
     pub(crate) fn message(&self) -> &str {
         match self {
-            Failure::Told { message, .. } => message,
+            Failure::Message { message, .. } => message,
             Failure::BrokenPipe => "",
         }
     }
@@ -112,7 +112,7 @@ impl Failure {
     #[must_use]
     pub(crate) fn on_line(self, number: u64) -> Self {
         match &self {
-            Failure::Told { place, message } => match place.rsplit_once(':') {
+            Failure::Message { place, message } => match place.rsplit_once(':') {
                 Some((_, column)) => Failure::at(format!("{number}:{column}"), message),
                 None => Failure::at(number, message),
             },
@@ -124,8 +124,8 @@ impl Failure {
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         match self {
-            Failure::Told { place, message } if place.is_empty() => Failure::at(name, message),
-            Failure::Told { place, message } => Failure::at(format!("{name}:{place}"), message),
+            Failure::Message { place, message } if place.is_empty() => Failure::at(name, message),
+            Failure::Message { place, message } => Failure::at(format!("{name}:{place}"), message),
             Failure::BrokenPipe => self,
         }
     }
@@ -135,8 +135,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::BrokenPipe => f.write_str("nobody reads the output"),
-            Failure::Told { place, message } if place.is_empty() => f.write_str(message),
-            Failure::Told { place, message } => write!(f, "{place}: {message}"),
+            Failure::Message { place, message } if place.is_empty() => f.write_str(message),
+            Failure::Message { place, message } => write!(f, "{place}: {message}"),
         }
     }
 }

@@ -11,9 +11,6 @@ use crate::report::LoadReport;
 use crate::source::Source;
 use crate::tensor::{Tensor, Tensors};
 
-/// What a function of the user returns.
-type Told<T, E> = std::result::Result<T, E>;
-
 impl Export {
     /// The tensors of a tree of [objects](treedef::object), by the names of their paths. `tensor`
     /// gives an object as a tensor, which may borrow the numbers. The metadata has no structure.
@@ -52,7 +49,7 @@ impl Export {
     pub fn objects<'o, 'a, O, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &self,
         tree: &'o Tree<O>,
-        mut tensor: impl FnMut(&'o O) -> Told<Tensor<'a>, E>,
+        mut tensor: impl FnMut(&'o O) -> Result<Tensor<'a>, E>,
     ) -> Result<Tensors<'a>> {
         let names = self.names_of(tree.treedef())?;
         let tensors = tree.as_ref().try_map(&mut tensor)?;
@@ -72,7 +69,7 @@ impl Export {
         &self,
         like: &Tree<O>,
         source: impl Into<Source<'s>>,
-        mut object: impl FnMut(&O, Tensor<'s>) -> Told<O, E>,
+        mut object: impl FnMut(&O, Tensor<'s>) -> Result<O, E>,
     ) -> Result<Tree<O>> {
         let (source, names) = (source.into(), self.names_of(like.treedef())?);
         let mut report = LoadReport::default();
@@ -87,7 +84,7 @@ impl Export {
             return Err(ErrorKind::Load(Box::new(report)).into());
         }
         let mut names = names.into_iter();
-        let read = |old: &O| -> Told<O, Box<dyn std::error::Error + Send + Sync>> {
+        let read = |old: &O| -> Result<O, Box<dyn std::error::Error + Send + Sync>> {
             let name = names.next().unwrap_or_default(); // there is one for each leaf
             let stored = source.get(&name).ok_or("the tensor is gone")?;
             object(old, stored.read()?).map_err(Into::into)

@@ -195,7 +195,7 @@ fn write(
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct JsonReport<'a> {
     file: &'a str,
     format: String,
     output: Option<String>,
@@ -221,7 +221,10 @@ fn tell(
     if report.json {
         let output = to.output.as_ref().map(|path| path.display().to_string());
         let format = format.name();
-        return report_json(&Told { file: name, format, output, bytes, lost }, to.output.is_some());
+        return report_json(
+            &JsonReport { file: name, format, output, bytes, lost },
+            to.output.is_some(),
+        );
     }
     let yellow = anstyle::AnsiColor::Yellow.on_default();
     for loss in lost {

@@ -245,7 +245,7 @@ fn diff_values(
 
 /// A change as JSON.
 #[derive(Serialize)]
-struct Told<'a, T> {
+struct JsonChange<'a, T> {
     path: String,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -265,7 +265,7 @@ enum Part<'a, T> {
     Named(String),
 }
 
-fn told<T>(change: &Change<T>) -> Told<'_, T> {
+fn json_change<T>(change: &Change<T>) -> JsonChange<'_, T> {
     let names = |old: &dyn Display, new: &dyn Display| {
         (Some(Part::Named(old.to_string())), Some(Part::Named(new.to_string())))
     };
@@ -284,13 +284,13 @@ fn told<T>(change: &Change<T>) -> Told<'_, T> {
         _ => ("changed", (None, None)),
     };
     let places = Some(change.places()).filter(|places| *places > 1);
-    Told { path: shown(&change.path), change: what, old, new, places }
+    JsonChange { path: shown(&change.path), change: what, old, new, places }
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
 fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Style) -> Result<bool> {
     if json {
-        print_json(&changes.iter().map(told).collect::<Vec<_>>())?;
+        print_json(&changes.iter().map(json_change).collect::<Vec<_>>())?;
     } else {
         let lines = changes.iter().map(|change| style.of(line(change))).collect();
         let lines = folded(changes, lines).into_iter().map(|line| paint_change(&line) + "\n");
