@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use treedef::{ErrorKind, Leaf};
+use treedef_exchange::ErrorKind as Kind;
 
 use crate::paths::with_shown_paths;
 
@@ -41,15 +42,13 @@ fn option_of(kind: &ErrorKind) -> Option<&'static str> {
 const MORE_LEVELS: &str = "`--max-depth` allows more";
 const MORE_NODES: &str = "`--max-nodes` allows more";
 
-/// The same for errors that came through the reader of a format, of which only the text is left, and
-/// for those of `treedef_exchange`, whose kinds have no hints.
-const OPTIONS: [(&str, &str); 6] = [
+/// The same for errors that came through the reader of a format, of which only the text is left.
+const OPTIONS: [(&str, &str); 5] = [
     ("`Flattener::max_depth` and `Limits::max_depth` allow more", MORE_LEVELS),
     ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
     ("see `Limits::max_depth`", MORE_LEVELS),
     ("see `Limits::max_nodes`", MORE_NODES),
     ("see `Limits::max_work`", MORE_NODES),
-    (": see `npy::Reading::max_bytes`", ": `--max-bytes` allows more"),
 ];
 
 impl Failure {
@@ -156,24 +155,26 @@ impl From<io::Error> for Failure {
 
 impl From<treedef_exchange::Error> for Failure {
     fn from(error: treedef_exchange::Error) -> Self {
-        match error.kind() {
-            treedef_exchange::ErrorKind::TreeDef(inner) => of_library(inner, error.to_string()),
-            _ => Failure::new(error),
-        }
+        let option = match error.kind() {
+            Kind::TreeDef(inner) => option_of(inner.kind()),
+            Kind::Limit { what: "bytes to unpack", .. } => Some("`--max-bytes` allows more"),
+            _ => None,
+        };
+        of_library(&error, error.hint(), option)
     }
 }
 
 impl From<treedef::Error> for Failure {
     fn from(error: treedef::Error) -> Self {
-        of_library(&error, error.to_string())
+        of_library(&error, error.hint(), option_of(error.kind()))
     }
 }
 
 /// The failure of an error, with the option instead of its hint.
-fn of_library(error: &treedef::Error, message: String) -> Failure {
-    match (error.hint(), option_of(error.kind())) {
-        (Some(hint), Some(option)) => Failure::new(message.replace(hint, option)),
-        _ => Failure::new(message),
+fn of_library(error: &impl fmt::Display, hint: Option<&str>, option: Option<&str>) -> Failure {
+    match (hint, option) {
+        (Some(hint), Some(option)) => Failure::new(error.to_string().replace(hint, option)),
+        _ => Failure::new(error),
     }
 }
 
@@ -192,6 +193,7 @@ impl From<serde_json::Error> for Failure {
 mod tests {
     use serde::de::DeserializeSeed;
     use treedef::{Limits, TreeDef, TreeSeed};
+    use treedef_exchange::{npy, npz};
 
     use super::*;
 
@@ -212,5 +214,16 @@ mod tests {
                 assert!(!message.contains("Limits"), "{message}");
             }
         }
+    }
+
+    #[test]
+    fn limits_of_files_are_told_with_their_options() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/tensors.in");
+        let file = std::fs::read(format!("{folder}/model.npz")).unwrap();
+        let few = npy::Reading::new().max_bytes(200);
+        let failure = Failure::from(npz::from_bytes_with(&file, &few).unwrap_err());
+        let expected =
+            "\"layers.1.weight.npy\" unpacks to 160 bytes, 40 are left (`--max-bytes` allows more)";
+        assert_eq!(failure.message(), expected);
     }
 }

@@ -50,7 +50,12 @@ pub enum ErrorKind {
     /// metadata of an npz file.
     Unsupported(String),
     /// The input or the structure is larger or deeper than the limits allow.
-    Limit(String),
+    Limit {
+        /// What is limited: `levels`, `bytes of names`, `bytes to unpack`.
+        what: &'static str,
+        /// How much of it there is, or how much is allowed.
+        message: String,
+    },
     /// There are more or fewer leaves than the structure has.
     Leaves {
         /// How many the structure has.
@@ -82,6 +87,26 @@ pub enum ErrorKind {
     Io(std::io::Error),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
+}
+
+impl ErrorKind {
+    pub(crate) fn limit(what: &'static str, message: impl Into<String>) -> Self {
+        ErrorKind::Limit { what, message: message.into() }
+    }
+
+    /// What allows more than a limit.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Limit { what: "bytes to unpack", .. } => {
+                Some("see `npy::Reading::max_bytes`")
+            }
+            ErrorKind::Limit { what: "nodes", .. } => Some("see `Lowering::max_nodes`"),
+            ErrorKind::Limit { what: "bytes of the structure", .. } => {
+                Some("see `Export::structure_in_metadata`")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with a file, or with a tensor in it.
@@ -120,6 +145,24 @@ impl Error {
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
+    }
+
+    /// What may help. It is the end of the text, in brackets.
+    ///
+    /// ```
+    /// use treedef_exchange::{Lowering, python};
+    ///
+    /// let few = Lowering::new().max_nodes(5);
+    /// let error = python::literal_with(&"[*; 9]".parse()?, &few).unwrap_err();
+    /// assert_eq!(error.to_string(), "10 nodes, the limit is 5 (see `Lowering::max_nodes`)");
+    /// assert_eq!(error.hint(), Some("see `Lowering::max_nodes`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hint(&self) -> Option<&str> {
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => error.hint(),
+            kind => kind.hint(),
+        }
     }
 
     /// The path of the node that the error is about, in the structure on this side.
@@ -164,7 +207,9 @@ impl Error {
         let kind = match &*self.kind {
             ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
             ErrorKind::Unsupported(what) => ErrorKind::Unsupported(format!("{subject}: {what}")),
-            ErrorKind::Limit(what) => ErrorKind::Limit(format!("{subject}: {what}")),
+            ErrorKind::Limit { what, message } => {
+                ErrorKind::limit(what, format!("{subject}: {message}"))
+            }
             _ => return self,
         };
         Error { kind: kind.into(), ..self }
@@ -250,16 +295,17 @@ impl fmt::Display for Error {
             ErrorKind::Key(what)
             | ErrorKind::Malformed(what)
             | ErrorKind::Unsupported(what)
-            | ErrorKind::Limit(what)
+            | ErrorKind::Limit { message: what, .. }
             | ErrorKind::Rule(what)
             | ErrorKind::Structure(what) => f.write_str(what)?,
         }
         match &self.place {
-            Place::Unknown => Ok(()),
-            Place::Path(path) if path.is_root() => f.write_str(" at the root"),
-            Place::Path(path) => write!(f, " at `{path}`"),
-            Place::Byte(offset) => write!(f, " at byte {offset}"),
+            Place::Unknown => {}
+            Place::Path(path) if path.is_root() => f.write_str(" at the root")?,
+            Place::Path(path) => write!(f, " at `{path}`")?,
+            Place::Byte(offset) => write!(f, " at byte {offset}")?,
         }
+        self.kind.hint().map_or(Ok(()), |hint| write!(f, " ({hint})"))
     }
 }
 

@@ -190,7 +190,7 @@ impl<'t> Node<'t> {
         for (depth, key) in name.split('/').filter(|_| !name.is_empty()).enumerate() {
             if depth == MAX_DEPTH {
                 let what = format!("a name has more than {MAX_DEPTH} parts");
-                return Err(ErrorKind::Limit(what).into());
+                return Err(ErrorKind::limit("levels", what).into());
             }
             if !is_key(key, depth) {
                 return Err(ErrorKind::Malformed(not_a_key(key)).into());
@@ -252,7 +252,7 @@ fn not_a_key(key: &str) -> String {
 }
 
 fn unwritten(error: impl Display) -> Error {
-    ErrorKind::Limit(format!("msgpack cannot hold it: {error}")).into()
+    ErrorKind::limit("bytes", format!("msgpack cannot hold it: {error}")).into()
 }
 
 fn write_map(length: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -263,7 +263,11 @@ fn write_map(length: usize, out: &mut Vec<u8>) -> Result<()> {
 fn write_array(tensor: &Tensor<'_>, max_chunk: usize, out: &mut Vec<u8>) -> Result<()> {
     let (dtype, shape) = (tensor.dtype(), tensor.shape());
     if shape.len() > MAX_DIMS {
-        return Err(ErrorKind::Limit(format!("numpy has at most {MAX_DIMS} dimensions")).into());
+        return Err(ErrorKind::limit(
+            "dimensions",
+            format!("numpy has at most {MAX_DIMS} dimensions"),
+        )
+        .into());
     }
     if tensor.bytes().len() <= max_chunk {
         return write_extension(dtype, shape, tensor.bytes(), out);
@@ -462,7 +466,7 @@ impl<'a> Reader<'a> {
     fn map(&mut self, name: &mut String, depth: usize, read: &mut Contents<'a>) -> Result<()> {
         if depth == MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at()));
+            return Err(Error::from(ErrorKind::limit("levels", what)).at_byte(self.at()));
         }
         let length = self.step("a map", decode::read_map_len)?;
         if length == 0 {

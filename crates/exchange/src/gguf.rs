@@ -210,7 +210,10 @@ impl Gguf {
         let size = usize::try_from(tensor.num_bytes).ok().filter(|size| file::has_room(*size));
         let size = size.ok_or_else(|| {
             let name = quoted(&tensor.name);
-            ErrorKind::Limit(format!("memory has no room for the bytes of {name}"))
+            ErrorKind::limit(
+                "bytes of memory",
+                format!("memory has no room for the bytes of {name}"),
+            )
         })?;
         let mut bytes = vec![0; size];
         self.read_at(tensor, 0, &mut bytes)?;
@@ -258,7 +261,7 @@ impl<R: Read> Header<R> {
             self.at.checked_add(length).filter(|end| *end <= MAX_HEADER).ok_or_else(|| {
                 let what = format!("the header has more than {MAX_HEADER} bytes");
                 let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-                Error::from(ErrorKind::Limit(what)).at_byte(at)
+                Error::from(ErrorKind::limit("bytes of the header", what)).at_byte(at)
             })?;
         // The vector grows with what is there, and not with what is declared.
         let mut bytes = Vec::new();
@@ -336,7 +339,7 @@ impl<R: Read> Header<R> {
         if self.values > MAX_VALUES {
             let what = format!("more than {MAX_VALUES} values of metadata");
             let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(at));
+            return Err(Error::from(ErrorKind::limit("values of metadata", what)).at_byte(at));
         }
         leaves.push(match kind {
             0 => Leaf::from(u8::from_le_bytes(self.array()?)),

@@ -24,7 +24,7 @@ impl Json {
         // A level of a treespec is an object and a list.
         if let Some(offset) = deeper_than(text, 2 * MAX_DEPTH + 8) {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(offset));
+            return Err(Error::from(ErrorKind::limit("levels", what)).at_byte(offset));
         }
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit(); // its depth was counted

@@ -155,12 +155,9 @@ impl Lowering {
         refuse: fn(&PyKey) -> Option<String>,
     ) -> Result<(PyTree, Statics)> {
         if treedef.num_nodes() > self.max_nodes {
-            let what = format!(
-                "{} nodes, the limit is {} (see `Lowering::max_nodes`)",
-                treedef.num_nodes(),
-                self.max_nodes
-            );
-            return Err(ErrorKind::Limit(what).into());
+            let (nodes, limit) = (treedef.num_nodes(), self.max_nodes);
+            let what = format!("{nodes} nodes, the limit is {limit}");
+            return Err(ErrorKind::limit("nodes", what).into());
         }
         let mut walk = Walk {
             lowering: self,
@@ -244,7 +241,8 @@ impl Walk<'_> {
         if depth <= MAX_DEPTH {
             Ok(())
         } else {
-            Err(self.fail(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels"))))
+            Err(self
+                .fail(ErrorKind::limit("levels", format!("nested deeper than {MAX_DEPTH} levels"))))
         }
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn header(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
     let shape = tensor.shape();
     if shape.len() > MAX_DIMS {
         let what = format!("numpy has at most {MAX_DIMS} dimensions, not {}", shape.len());
-        return Err(ErrorKind::Limit(what).into());
+        return Err(ErrorKind::limit("dimensions", what).into());
     }
     let code =
         TYPES.iter().find(|(dtype, ..)| *dtype == tensor.dtype()).map_or("", |(_, code, _)| code);
@@ -192,7 +192,8 @@ pub(crate) fn header(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
     let before = MAGIC.len() + 4;
     text.push_str(&" ".repeat(64 - (before + text.len() + 1) % 64));
     text.push('\n');
-    let length = u16::try_from(text.len()).map_err(|error| ErrorKind::Limit(error.to_string()))?;
+    let length = u16::try_from(text.len())
+        .map_err(|error| ErrorKind::limit("bytes of the header", error.to_string()))?;
     Ok([MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat())
 }
 

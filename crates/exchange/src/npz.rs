@@ -186,9 +186,8 @@ fn member<'a>(
         return Ok((name, Cow::Borrowed(bytes)));
     }
     *left = left.checked_sub(size).ok_or_else(|| {
-        ErrorKind::Limit(format!(
-            "{shown} unpacks to {size} bytes, {left} are left: see `npy::Reading::max_bytes`"
-        ))
+        let what = format!("{shown} unpacks to {size} bytes, {left} are left");
+        ErrorKind::limit("bytes to unpack", what)
     })?;
     // The vector grows with what is there, and not with what is declared.
     let mut bytes = Vec::new();

@@ -129,7 +129,11 @@ impl Node {
         let keys = entry.get("key_metadata").and_then(Json::as_list);
         let keys = keys.ok_or_else(|| wrong("`key_metadata` is missing"))?;
         if keys.len() > MAX_DEPTH {
-            return Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into());
+            return Err(ErrorKind::limit(
+                "levels",
+                format!("nested deeper than {MAX_DEPTH} levels"),
+            )
+            .into());
         }
         let mut node = self;
         for key in keys {
@@ -176,7 +180,7 @@ impl Reader {
         if depth <= MAX_DEPTH {
             Ok(())
         } else {
-            Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into())
+            Err(ErrorKind::limit("levels", format!("nested deeper than {MAX_DEPTH} levels")).into())
         }
     }
 

@@ -198,7 +198,9 @@ impl<'t> Parser<'t> {
         let opens = self.eat(bracket);
         if opens && self.open > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at - bracket.len()));
+            return Err(
+                Error::from(ErrorKind::limit("levels", what)).at_byte(self.at - bracket.len())
+            );
         }
         Ok(opens)
     }
@@ -306,7 +308,7 @@ impl<'t> Parser<'t> {
     fn hashable(&mut self, depth: usize) -> Result<PyKey> {
         if depth > MAX_KEY_DEPTH {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
+            return Err(Error::from(ErrorKind::limit("levels", what)).at_byte(self.at));
         }
         if !self.opens("(")? {
             return self.scalar();

@@ -25,7 +25,11 @@ impl NameBytes {
         if self.0 <= MAX_BYTES {
             Ok(())
         } else {
-            Err(ErrorKind::Limit(format!("{what} of more than {MAX_BYTES} bytes in all")).into())
+            Err(ErrorKind::limit(
+                "bytes of names",
+                format!("{what} of more than {MAX_BYTES} bytes in all"),
+            )
+            .into())
         }
     }
 }

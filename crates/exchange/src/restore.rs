@@ -242,7 +242,9 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             self.empty_arrays += 1; // it is at most the limit
             if self.empty_arrays > EMPTY_ARRAYS {
                 let what = format!("more than {EMPTY_ARRAYS} arrays without numbers");
-                return Err(Error::from(ErrorKind::Limit(what)).at_path(path.clone()));
+                return Err(
+                    Error::from(ErrorKind::limit("empty values", what)).at_path(path.clone())
+                );
             }
         }
         let mut beside = beside.into_iter();

@@ -123,8 +123,11 @@ pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
 }
 
 fn too_long() -> Error {
-    Error::from(ErrorKind::Limit(format!("the header is longer than {MAX_HEADER} bytes")))
-        .at_byte(0)
+    Error::from(ErrorKind::limit(
+        "bytes of the header",
+        format!("the header is longer than {MAX_HEADER} bytes"),
+    ))
+    .at_byte(0)
 }
 
 /// Reads the tree that [`Tensors::of`] made into these bytes, by the structure in the metadata.

@@ -198,7 +198,10 @@ impl<'a> Stored<'a> {
         let size = usize::try_from(self.size).ok().filter(|size| file::has_room(*size));
         let size = size.ok_or_else(|| {
             let name = quoted(self.name());
-            ErrorKind::Limit(format!("memory has no room for the {} bytes of {name}", self.size))
+            ErrorKind::limit(
+                "bytes of memory",
+                format!("memory has no room for the {} bytes of {name}", self.size),
+            )
         })?;
         let mut bytes = vec![0; size];
         self.read_at(0, &mut bytes)?;
@@ -414,7 +417,7 @@ impl<'a> Source<'a> {
         let what = format!(
             "the aliases of tied tensors have {tied} bytes, more than {MOST_TIES} times those of the tensors"
         );
-        Err(ErrorKind::Limit(what).into())
+        Err(ErrorKind::limit("bytes of aliases", what).into())
     }
 
     fn names_of_aliases(&self) -> HashMap<&str, usize> {

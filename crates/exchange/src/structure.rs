@@ -37,8 +37,8 @@ pub(crate) fn write_structure(
 ) -> Result<()> {
     let mut text = Bounded(String::new());
     if write!(text, "{treedef}").is_err() {
-        let what = "the text of the structure is longer than 2²⁶ bytes (see `Export::structure_in_metadata`)";
-        return Err(ErrorKind::Limit(what.to_owned()).into());
+        let what = "the text of the structure is longer than 2²⁶ bytes";
+        return Err(ErrorKind::limit("bytes of the structure", what).into());
     }
     metadata.push((STRUCTURE.to_owned(), text.0));
     Ok(())

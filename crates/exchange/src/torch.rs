@@ -168,7 +168,7 @@ impl Reader {
     fn spec(&mut self, spec: &Json, depth: usize) -> Result<PyTree> {
         if depth > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(ErrorKind::Limit(what).into());
+            return Err(ErrorKind::limit("levels", what).into());
         }
         let below = spec.get("children_spec").and_then(Json::as_list);
         let below = below.ok_or_else(|| self.fail("a node without `children_spec`"))?;

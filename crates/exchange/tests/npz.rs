@@ -244,7 +244,7 @@ fn what_unpacks_to_too_much_is_refused() {
     let limit = 2 * bytes.len();
     assert!(npz::from_bytes_with(&file, &Reading::new().max_bytes(limit)).is_ok());
     let error = npz::from_bytes_with(&file, &Reading::new().max_bytes(limit - 1)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit(_)));
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
     refused(Err::<(), _>(error), "\"b.npy\" unpacks to 1048704 bytes, 1048703 are left");
     // What is not compressed is borrowed, and free.
     let file = zip_file(&members, CompressionMethod::Stored);

@@ -120,7 +120,7 @@ impl Writer {
 }
 
 fn too_large() -> Error {
-    ErrorKind::Limit("a flatbuffer of more than 4 GiB".to_owned()).into()
+    ErrorKind::limit("bytes", "a flatbuffer of more than 4 GiB").into()
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
@@ -206,12 +206,12 @@ impl<'b> Reader<'b> {
     fn table(&mut self, table: usize, depth: usize) -> Result<PyTree> {
         self.tables += 1;
         if depth > MAX_DEPTH || self.tables > self.bytes.len() {
-            let what = if depth > MAX_DEPTH {
-                format!("nested deeper than {MAX_DEPTH} levels")
+            let limit = if depth > MAX_DEPTH {
+                ErrorKind::limit("levels", format!("nested deeper than {MAX_DEPTH} levels"))
             } else {
-                "more nodes than bytes".to_owned()
+                ErrorKind::limit("nodes of a file", "more nodes than bytes")
             };
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(table));
+            return Err(Error::from(limit).at_byte(table));
         }
         let kind = match self.field(table, 0)? {
             Some(field) => self.array::<1>(field)?[0],

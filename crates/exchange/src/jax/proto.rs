@@ -204,7 +204,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
         let depth = below.iter().map(|(_, depth)| depth + 1).max().unwrap_or(0);
         if depth > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::from(ErrorKind::Limit(what)).at_byte(offset));
+            return Err(Error::from(ErrorKind::limit("levels", what)).at_byte(offset));
         }
         let children: Vec<PyTree> = below.into_iter().map(|(child, _)| child).collect();
         if kind != DICT && !keys.is_empty() {

@@ -77,7 +77,7 @@ fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
         let dims = stored.descriptor().shape().len();
         if dims > MAX_DIMS {
             let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
-            return Err(ErrorKind::Limit(what).into());
+            return Err(ErrorKind::limit("dimensions", what).into());
         }
         let tie = Some(at).filter(|at| tied.contains(at));
         Ok(Named { tie, ..Named::new(Cow::Borrowed(name), Held::Tensor(stored), Origin::Value) })
@@ -128,7 +128,7 @@ fn empties<'t>(
             return Ok(Vec::new());
         }
         let what = format!("the structure in the metadata has more than {left} empty values");
-        return Err(ErrorKind::Limit(what).into());
+        return Err(ErrorKind::limit("empty values", what).into());
     }
     let found = empties.found.into_iter().map(|(name, text)| {
         Named::new(Cow::Owned(name), Held::Text(Cow::Owned(text)), Origin::Structure)

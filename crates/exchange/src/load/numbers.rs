@@ -103,7 +103,7 @@ impl<'t> Numbers<'t> {
             .dtype()
             .ok_or_else(|| ErrorKind::Unsupported(refused("of which no number is read")))?;
         let size = usize::try_from(stored.num_bytes())
-            .map_err(|_| ErrorKind::Limit(refused("more than memory has")))?;
+            .map_err(|_| ErrorKind::limit("bytes of memory", refused("more than memory has")))?;
         let bytes = stored.as_bytes();
         let (window, is_whole) = (RefCell::default(), Cell::new(false));
         Ok(Numbers { stored, dtype, size, bytes, window, is_whole })
@@ -243,7 +243,7 @@ impl<'t> Numbers<'t> {
             self.stored.read_at(offset, &mut window.bytes)
         } else {
             let what = format!("memory has no room for {}", quoted(self.stored.name()));
-            Err(ErrorKind::Limit(what).into())
+            Err(ErrorKind::limit("bytes of memory", what).into())
         };
         window.start = whole.start;
         if let Err(error) = filled {

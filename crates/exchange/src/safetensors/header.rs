@@ -100,7 +100,7 @@ pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) 
         let begin = end;
         let size = descriptor.num_bytes().and_then(|size| end.checked_add(size));
         end = size.ok_or_else(|| {
-            ErrorKind::Limit(format!("`{name}`, {descriptor}, has no number of bytes"))
+            ErrorKind::limit("bytes", format!("`{name}`, {descriptor}, has no number of bytes"))
         })?;
         entries.push(format!(
             r#"{}:{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#,
@@ -112,7 +112,7 @@ pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) 
     json.extend(std::iter::repeat_n(' ', padding));
     if json.len() > MAX_HEADER {
         let what = format!("the header has {} bytes, the limit is {MAX_HEADER}", json.len());
-        return Err(ErrorKind::Limit(what).into());
+        return Err(ErrorKind::limit("bytes of the header", what).into());
     }
     let length = u64::try_from(json.len()).unwrap_or(u64::MAX); // below the limit
     Ok([&length.to_le_bytes()[..], json.as_bytes()].concat())

@@ -278,7 +278,11 @@ impl Opening {
         let file = named(path, fs::File::open(path))?;
         named(path, file.take(limit.saturating_add(1)).read_to_end(&mut text))?;
         if text.len() > MAX_HEADER {
-            return Err(ErrorKind::Limit(format!("{name}: more than {MAX_HEADER} bytes")).into());
+            return Err(ErrorKind::limit(
+                "bytes of the index",
+                format!("{name}: more than {MAX_HEADER} bytes"),
+            )
+            .into());
         }
         let mut shards = Shards::default();
         let index = Index::parse(&text, &name, &mut shards.faults);

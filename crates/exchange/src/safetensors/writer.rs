@@ -89,7 +89,7 @@ impl Writer {
             let size = descriptor.num_bytes().unwrap_or(0); // the header has it
             places.push(Place { descriptor, start, size, written: 0 });
             start = start.checked_add(size).ok_or_else(|| {
-                ErrorKind::Limit("the file would have more than 2⁶⁴ bytes".to_owned())
+                ErrorKind::limit("bytes", "the file would have more than 2⁶⁴ bytes")
             })?;
         }
         let file = Pending::create(path.as_ref())?;
