@@ -21,16 +21,8 @@ mod file;
 mod descriptor;
 mod source;
 mod restore;
-pub mod python;
-pub mod jax;
-pub mod torch;
-pub mod orbax;
 mod load;
-pub mod safetensors;
-pub mod npy;
-pub mod npz;
-pub mod flax;
-pub mod gguf;
+mod formats;
 mod objects;
 mod background;
 
@@ -39,6 +31,7 @@ pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
+pub use formats::{flax, gguf, jax, npy, npz, orbax, python, safetensors, torch};
 pub use load::Loader;
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
@@ -49,9 +42,9 @@ pub use tensor::{Dtype, Tensor, Tensors};
 #[doc(hidden)]
 pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
-pub use load::renamed as __renamed;
+pub use formats::safetensors::index::INDEX as __INDEX;
 #[doc(hidden)]
-pub use safetensors::index::INDEX as __INDEX;
+pub use load::renamed as __renamed;
 #[doc(hidden)]
 pub use shape::display as __display_shape;
 #[doc(hidden)]

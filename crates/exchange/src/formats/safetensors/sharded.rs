@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::{self, Pending, Written};
-use crate::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
-use crate::safetensors::writer::Writer;
+use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
+use crate::formats::safetensors::writer::Writer;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
 

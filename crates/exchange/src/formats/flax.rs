@@ -36,9 +36,9 @@ use treedef::Leaf;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
+use crate::formats::npy::TYPES;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::load::Loader;
-use crate::npy::TYPES;
 use crate::pytree::{MAX_DEPTH, NameBytes};
 use crate::shape::MAX_DIMS;
 use crate::structure::is_of_structure;

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
-use crate::python::Parser;
+use crate::formats::python::Parser;
 use crate::pytree::PyKey;
 use crate::shape::MAX_DIMS;
 use crate::tensor::{Dtype, Tensor, Tensors};

@@ -32,7 +32,7 @@ use crate::descriptor::Descriptor;
 use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::export::Export;
 use crate::file;
-use crate::safetensors::header::{Header, MAX_HEADER, Misplaced, PREFIX, Placed};
+use crate::formats::safetensors::header::{Header, MAX_HEADER, Misplaced, PREFIX, Placed};
 use crate::source::{Source, Stored};
 use crate::tensor::{Tensor, Tensors};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::{Pending, Written};
-use crate::safetensors::header;
+use crate::formats::safetensors::header;
 use crate::source::Stored;
 
 /// Writes a file whose names, types and shapes are known before the bytes are: these come in any order,

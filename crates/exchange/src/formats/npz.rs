@@ -24,7 +24,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
-use crate::npy::{self, Reading};
+use crate::formats::npy::{self, Reading};
 use crate::structure::is_of_structure;
 use crate::tensor::{Tensor, Tensors};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use crate::error::Fault;
+use crate::formats::safetensors::header::quoted;
 use crate::json::Json;
-use crate::safetensors::header::quoted;
 
 /// How the name of an index ends.
 pub const INDEX: &str = ".safetensors.index.json";

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Fault, Result, quoted};
 use crate::file::{OpenFile, folder};
-use crate::safetensors::header::{self, Header, MAX_HEADER, Misplaced, PREFIX};
-use crate::safetensors::index::{EXTENSION, INDEX, Index, is_of_save, shard_number};
+use crate::formats::safetensors::header::{self, Header, MAX_HEADER, Misplaced, PREFIX};
+use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save, shard_number};
 use crate::source::{Source, Stored};
 
 /// So many files stay open. The others are opened when a tensor is read.
