@@ -19,6 +19,7 @@ mod dates;
 mod tags;
 mod duplicates;
 mod json_lines;
+mod output;
 mod yaml;
 mod parse;
 mod comments;
@@ -29,35 +30,12 @@ mod stored;
 #[cfg(feature = "schema")]
 mod schema;
 mod losses;
-mod output;
 mod lines;
 mod commands;
-
-use std::ffi::OsString;
-use std::process::ExitCode;
-
-use clap::Parser;
+mod process;
 
 pub use failure::{Failure, Result};
 pub use format::Format;
-
 pub use output::write;
 pub use parse::{Document, read};
-
-/// Runs the command with its arguments, of which the first is its own name. Returns 0, or 1 if
-/// there are differences, or 2 if something failed.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args = args::Args::parse_from(args);
-    match commands::run(args.command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        // Who closed the pipe has read enough.
-        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let bold = anstyle::Style::new().bold();
-            let red = anstyle::AnsiColor::Red.on_default().bold();
-            anstream::eprintln!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
-            ExitCode::from(2)
-        }
-    }
-}
+pub use process::run;

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, LeafKind, Tree, TreeDef};
 
-use super::{Leaf, expect_length, slices};
+use super::leaf_trait::expect_length;
+use super::{Leaf, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;

@@ -1,6 +1,6 @@
 //! AdaGrad.
 
-use super::Mode;
+use super::mode::{Mode, descends};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule};

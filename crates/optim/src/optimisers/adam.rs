@@ -1,6 +1,7 @@
 //! Adam, and Adam with decaying weights.
 
-use super::{Decay, Mode};
+use super::decay::Decay;
+use super::mode::{Mode, descends};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean};

@@ -1,6 +1,7 @@
 //! Lion.
 
-use super::{Decay, Mode};
+use super::decay::Decay;
+use super::mode::{Mode, descends};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean};

@@ -13,7 +13,8 @@ use serde::ser::{
 use treedef::{Flattener, Key, Leaf, MapOrder, NodeKind, Path, Value};
 
 use super::differential::{check, check_paths};
-use super::{Plain, Tape, draw_scalar, serialize_scalar};
+use super::value::{KINDS, draw_scalar, serialize_scalar};
+use super::{Plain, Tape};
 
 /// What a value does when it is asked to serialize.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Script {
         let kind = match depth {
             0 => NodeKind::Leaf,
             DEPTH => COMPOUNDS[tape.below(COMPOUNDS.len())],
-            _ => super::KINDS[tape.below(15)],
+            _ => KINDS[tape.below(15)],
         };
         let head = Plain { name: tape.name(), variant: tape.name(), ..Plain::of(kind) };
         let lie = |tape: &mut Tape| tape.below(16) >= 16 - lies;

@@ -1,0 +1,185 @@
+//! The trait of leaves.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, Tree, TreeDef};
+
+use crate::error::LeafError;
+use crate::number::{Kernel, Term};
+use crate::pairwise;
+
+/// A leaf of the values that are trained: `f32`, `f64`, an [`Array`](crate::Array), or a tensor of candle.
+///
+/// An array type of your own in memory implements [`Array`](crate::Array), which is ten lines. This trait itself is
+/// for numbers that have no address here, such as those of a tensor on a GPU.
+///
+/// # Which leaves a value has
+///
+/// For `f32` and `f64` they are the floats of the value; everything else in it is static, and is not
+/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. For
+/// all other types the leaves are the [objects](treedef::object) of that type.
+pub trait Leaf: Clone + 'static {
+    /// Whether the leaf is one number, so that it has neither a shape nor a type of its own.
+    const IS_NUMBER: bool = false;
+
+    /// The leaves of a value with its structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value cannot be flattened.
+    fn tree<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Tree<Self>> {
+        Tree::of_objects(value)
+    }
+
+    /// Puts the leaves of a value with a known structure into a buffer. The statics of the value may
+    /// be ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value has another structure.
+    fn leaves_like<T: Serialize + ?Sized>(
+        treedef: &TreeDef,
+        value: &T,
+        buffer: &mut Vec<Self>,
+        ignore_statics: bool,
+    ) -> treedef::Result<()> {
+        Flattener::new().ignore_statics(ignore_statics).flatten_objects_like(treedef, value, buffer)
+    }
+
+    /// The value of the leaves, which may be taken out of the vector.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the type does not fit the structure.
+    fn rebuild<T: DeserializeOwned>(
+        treedef: &TreeDef,
+        leaves: &mut Vec<Self>,
+    ) -> treedef::Result<T> {
+        treedef::unflatten_objects(treedef, std::mem::take(leaves))
+    }
+
+    /// Runs a kernel on the numbers of leaves of one type and shape.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the shapes or types differ, or the operation fails.
+    fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
+        kernel: &K,
+        main: &mut Self,
+        slots: [&mut Self; S],
+        read: [&Self; R],
+    ) -> Result<(), LeafError>;
+
+    /// Runs a kernel on slices of one length. On error, returns the position of the leaf too.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    fn run_all<K: Kernel<S, R>, const S: usize, const R: usize>(
+        kernel: &K,
+        main: &mut [Self],
+        mut slots: [&mut [Self]; S],
+        read: [&[Self]; R],
+    ) -> Result<(), (usize, LeafError)> {
+        expect_length(main.len(), &slots, &read)?;
+        for (at, main) in main.iter_mut().enumerate() {
+            // In bounds, as checked above.
+            let slots = slots.each_mut().map(|slot| &mut slot[at]);
+            Self::run(kernel, main, slots, read.map(|read| &read[at]))
+                .map_err(|error| (at, error))?;
+        }
+        Ok(())
+    }
+
+    /// The sum of a term over the numbers of leaves of one type and shape, pairwise and in `f64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    fn sum<K: Term<R>, const R: usize>(term: &K, read: [&Self; R]) -> Result<f64, LeafError>;
+
+    /// The sum of a term over slices of one length.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_all`](Self::run_all).
+    fn sum_all<K: Term<R>, const R: usize>(
+        term: &K,
+        read: [&[Self]; R],
+    ) -> Result<f64, (usize, LeafError)> {
+        let length = read.first().map_or(0, |slice| slice.len());
+        expect_length::<Self>(length, &[], &read)?;
+        let sum =
+            |at: usize| Self::sum(term, read.map(|read| &read[at])).map_err(|error| (at, error));
+        pairwise::try_sum(0..length, &sum)
+    }
+
+    /// A leaf of this type and shape, all of whose numbers are zero.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there is no such leaf.
+    fn zero(&self) -> Result<Self, LeafError>;
+
+    /// The type of the numbers and the shape, for messages: `f32[3, 4]`.
+    fn describe(&self) -> String;
+
+    /// Whether the other leaf has the type and the shape of this one.
+    fn is_like(&self, other: &Self) -> bool;
+
+    /// The numbers, in an order that depends on the shape alone.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when they cannot be read.
+    fn to_numbers(&self) -> Result<Vec<f64>, LeafError>;
+
+    /// A leaf of this type and shape with other numbers, rounded to its type.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are too many or too few.
+    fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
+
+    /// Whether the numbers are floats. Others have no derivative.
+    fn is_float(&self) -> bool {
+        true
+    }
+
+    /// The leaves that a value holds more coarsely than this type does: its `f32` among `f64`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value cannot be flattened.
+    fn coarse<T: Serialize + ?Sized>(_value: &T) -> treedef::Result<Vec<Range<usize>>> {
+        Ok(Vec::new())
+    }
+
+    /// Rounds a leaf as the value does that holds it.
+    fn coarsen(&mut self) {}
+
+    /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
+    fn of_count(_count: u64) -> Option<Self> {
+        None
+    }
+
+    /// The count in a leaf from [`of_count`](Self::of_count).
+    fn to_count(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Checks that slices have one length.
+pub(super) fn expect_length<L>(
+    length: usize,
+    slots: &[&mut [L]],
+    read: &[&[L]],
+) -> Result<(), (usize, LeafError)> {
+    let lengths = slots.iter().map(|slot| slot.len()).chain(read.iter().map(|read| read.len()));
+    match lengths.into_iter().find(|other| *other != length) {
+        None => Ok(()),
+        Some(other) => Err((0, format!("slices of {length} and {other} leaves").into())),
+    }
+}

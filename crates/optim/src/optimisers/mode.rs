@@ -1,0 +1,45 @@
+//! What a step changes.
+
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::Rule;
+use crate::transform::Step;
+
+/// What all of them do alike: `go` runs the rule of a step in a mode.
+macro_rules! descends {
+    () => {
+        fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            self.go(Mode::Update, step, slots)
+        }
+
+        fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            self.go(Mode::Descend, step, slots)
+        }
+
+        fn is_descent(&self) -> bool {
+            true
+        }
+    };
+}
+pub(super) use descends;
+
+/// Runs a rule in a step: one that changes the updates, or one that moves the parameters.
+#[derive(Clone, Copy)]
+pub(super) enum Mode {
+    Update,
+    Descend,
+}
+
+impl Mode {
+    pub(super) fn run<L: Leaf, Q: Rule<S>, const S: usize>(
+        self,
+        step: &mut Step<'_, L>,
+        rule: &Q,
+        slots: [&mut [L]; S],
+    ) -> Result<()> {
+        match self {
+            Mode::Update => step.update(rule, slots),
+            Mode::Descend => step.descend(rule, slots),
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The vector of a struct, and the struct of a vector.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, LeafKind, flatten_objects};
+
+use super::covariance::Covariance;
+use super::derivatives::Jacobian;
+use super::error::Result;
+use super::plan::{Plan, Rule};
+use super::report::Report;
+
+/// A struct as the vector of numbers that a solver varies, and back.
+///
+/// At first all floats of the model are free, and everything else is structure. Then parts are fixed,
+/// bounded, transformed or tied, each named by a [pattern](treedef::Pattern). The solver sees
+/// [`initial`](Self::initial), [`lower`](Self::lower) and [`upper`](Self::upper), and
+/// [`value`](Self::value) makes the model of its vector.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef_optim::Parameters;
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Model {
+///     name: String,
+///     peaks: Vec<Peak>,
+///     offset: f64,
+/// }
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Peak {
+///     at: f64,
+///     sigma: f32,
+/// }
+///
+/// let peaks = vec![Peak { at: 1.0, sigma: 0.5 }, Peak { at: 4.0, sigma: 0.5 }];
+/// let model = Model { name: "two peaks".to_owned(), peaks, offset: 0.25 };
+/// let p = Parameters::new(&model)?.fix("offset")?.bounds("**.at", 0.0..=9.0)?;
+/// let p = p.positive("**.sigma")?;
+/// assert_eq!(p.names(), [".peaks[0].at", ".peaks[0].sigma", ".peaks[1].at", ".peaks[1].sigma"]);
+/// assert_eq!((p.lower()[0], p.upper()[1]), (0.0, f64::INFINITY));
+/// // What did not move comes back exactly.
+/// assert_eq!(p.value(p.initial())?, model);
+///
+/// let moved = p.value(&[2.0, 0.0, 4.0, -1.0])?;
+/// assert_eq!((moved.peaks[0].at, moved.peaks[0].sigma, moved.offset), (2.0, 1.0, 0.25));
+/// let error = p.value(&[9.5, 0.0, 4.0, -1.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "9.5 is not in [0, 9] at `.peaks[0].at`");
+/// # Ok::<(), treedef_optim::ParametersError>(())
+/// ```
+///
+/// # Two ways to keep a parameter in its range
+///
+/// | | the solver sees | for solvers |
+/// |---|---|---|
+/// | [`bounds`](Self::bounds) | the number itself, and its bounds | that keep bounds: cobyla, L-BFGS-B |
+/// | [`positive`](Self::positive), [`softplus`](Self::softplus), [`bounded`](Self::bounded), [`simplex`](Self::simplex), [`ordered`](Self::ordered) | any real number, which a transform maps onto the range | all others, and samplers |
+///
+/// # Exact
+///
+/// A leaf whose numbers in the vector have not moved from [`initial`](Self::initial) is exactly what it
+/// was, through all transforms. A leaf of `f32` is the nearest `f32`; its bounds are the nearest `f32`s,
+/// too. Of a model without NaN, no function returns a NaN, an infinity or a number outside of its range:
+/// the error has the path.
+/// So `value` also refuses what solvers try outside of [`bounds`](Self::bounds).
+///
+/// `Parameters` are [`Sync`], so that threads share them, whatever the model is.
+pub struct Parameters<T> {
+    pub(super) plan: Plan,
+    model: PhantomData<fn() -> T>,
+}
+
+/// A rectangular part of a model, as samplers store it. See [`Parameters::dims`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dims {
+    /// The path of the part.
+    pub name: String,
+    /// The number of elements in each dimension, outermost first; empty for a lone number.
+    pub shape: Vec<usize>,
+    /// Its numbers in [`leaves`](Parameters::leaves), in row-major order.
+    pub leaves: Range<usize>,
+}
+
+/// # Make
+impl<T: Serialize> Parameters<T> {
+    /// All floats of a model, free. Everything else is structure: integers, texts, lengths, names.
+    ///
+    /// Of a model that is generic over its numbers, and whose numbers are [objects](treedef::object) of
+    /// `f64`, these are the parameters. Plain floats beside them are structure.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](treedef::flatten()).
+    pub fn new(model: &T) -> Result<Self> {
+        let floats = Flattener::new().leaves_where(LeafKind::is_float);
+        let plan = match flatten_objects::<f64>(model) {
+            Ok((start, treedef)) if !start.is_empty() => {
+                Plan::new(treedef, Flattener::new(), true, start, None)
+            }
+            _ => {
+                let (start, treedef) = floats.flatten_as::<f64>(model)?;
+                let kinds = floats.signature(model)?;
+                Plan::new(treedef, floats, false, start, Some(kinds.leaves()))
+            }
+        };
+        Ok(Parameters { plan: plan.arranged()?, model: PhantomData })
+    }
+}
+
+/// # What a solver asks for
+impl<T> Parameters<T> {
+    /// The vector of the model that the parameters were made of.
+    pub fn initial(&self) -> &[f64] {
+        &self.plan.initial
+    }
+
+    /// The lower bounds, −∞ where there is none.
+    pub fn lower(&self) -> &[f64] {
+        &self.plan.lower
+    }
+
+    /// The upper bounds, ∞ where there is none.
+    pub fn upper(&self) -> &[f64] {
+        &self.plan.upper
+    }
+
+    /// How many numbers the solver varies.
+    pub fn len(&self) -> usize {
+        self.plan.initial.len()
+    }
+
+    /// Whether nothing varies.
+    pub fn is_empty(&self) -> bool {
+        self.plan.initial.is_empty()
+    }
+
+    /// The path of the leaf that each number of the vector makes.
+    pub fn names(&self) -> Vec<String> {
+        let runs = self.plan.runs.iter();
+        let leaves = runs.flat_map(|run| run.leaf..run.leaf + run.inputs);
+        leaves.map(|leaf| self.plan.path(leaf).to_string()).collect()
+    }
+
+    /// The paths of all floats of the model, also of those that do not vary: the names of
+    /// [`leaves`](Self::leaves).
+    pub fn leaf_names(&self) -> Vec<String> {
+        self.plan.treedef.leaf_paths().map(|path| path.to_string()).collect()
+    }
+
+    /// The rectangular parts of the model in which something varies, as samplers store draws.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&([[0.5; 3]; 2], 1.0, 2.0))?.fix(".1")?;
+    /// let dims = p.dims();
+    /// assert_eq!((&*dims[0].name, &*dims[0].shape, &dims[0].leaves), (".0", &[2, 3][..], &(0..6)));
+    /// assert_eq!((&*dims[1].name, &*dims[1].shape, &dims[1].leaves), (".2", &[][..], &(7..8)));
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn dims(&self) -> Vec<Dims> {
+        let blocks = self.plan.treedef.blocks();
+        let varying = blocks.filter(|block| {
+            block.leaves().any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
+        });
+        let dims = varying.map(|block| Dims {
+            name: block.path().to_string(),
+            shape: block.shape().to_vec(),
+            leaves: block.leaves(),
+        });
+        dims.collect()
+    }
+}
+
+/// # Models
+impl<T: DeserializeOwned> Parameters<T> {
+    /// The model of a vector.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the vector has another length, when a number is not finite, and when a
+    /// leaf would be NaN, infinite, or outside of its range.
+    pub fn value(&self, x: &[f64]) -> Result<T> {
+        self.plan.with_leaves(x, |leaves| self.plan.rebuilt(leaves))
+    }
+
+    /// Puts the model of a vector into `model`.
+    ///
+    /// A model of structs, tuples, numbers and arrays of numbers is made without an allocation, if it has
+    /// at most 1,048,576 floats, after the first in a thread; an array of structs takes one. With the feature `in_place` the memory of its `Vec`s is used again, and
+    /// `#[serde(skip)]` fields stay.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value). With `in_place`, the model may be made in part on error.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let mut model = (1.0, [2.0, 3.0]);
+    /// let p = Parameters::new(&model)?;
+    /// p.value_into(&[4.0, 5.0, 6.0], &mut model)?;
+    /// assert_eq!(model, (4.0, [5.0, 6.0]));
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn value_into(&self, x: &[f64], model: &mut T) -> Result<()> {
+        self.plan.with_leaves(x, |leaves| self.plan.rebuilt_into(leaves, model))
+    }
+}
+
+/// # Vectors
+impl<T: Serialize> Parameters<T> {
+    /// The vector of a model: the inverse of [`value`](Self::value).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the model has another structure, when a leaf is outside of its range or at
+    /// an end that a transform does not reach, and when a fixed leaf or tied leaves differ.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(0.5, 1.0))?.bounded(".0", 0.0..=1.0)?.fix(".1")?;
+    /// let error = p.point(&(2.0, 1.0)).unwrap_err();
+    /// assert_eq!(error.to_string(), "2 is not in [0, 1] at `.0`");
+    /// let error = p.point(&(0.5, 3.0)).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected 1, found 3 at `.1`: it is fixed");
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn point(&self, model: &T) -> Result<Vec<f64>> {
+        self.plan.point(&self.plan.leaves_of(model, false)?)
+    }
+
+    /// The derivatives of a function by the vector, from its derivatives by the model, which are a
+    /// model, too: the chain rule through transforms and ties. What is no float plays no part.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value). Also when the derivatives have another structure than the model, and
+    /// when a result is not finite.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// // f(a, b) = a² + 3b, with a = eˣ
+    /// let p = Parameters::new(&(2.0, 1.0))?.positive(".0")?;
+    /// let gradient = p.gradient(p.initial(), &(4.0, 3.0))?;
+    /// assert!((gradient[0] - 8.0).abs() < 1e-14 && gradient[1] == 3.0);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn gradient(&self, x: &[f64], derivatives: &T) -> Result<Vec<f64>> {
+        self.plan.gradient(x, &self.plan.leaves_of(derivatives, true)?)
+    }
+}
+
+/// # Derivatives, errors and reports
+impl<T> Parameters<T> {
+    /// All floats of the model of a vector, in the order of [`leaf_names`](Self::leaf_names).
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value).
+    pub fn leaves(&self, x: &[f64]) -> Result<Vec<f64>> {
+        self.plan.with_leaves(x, |leaves| Ok(leaves.to_vec()))
+    }
+
+    /// The derivatives of the leaves by the vector, by columns.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value).
+    pub fn jacobian(&self, x: &[f64]) -> Result<Jacobian<'_>> {
+        Jacobian::new(&self.plan, x)
+    }
+
+    /// The logarithm of the volume by which the transforms stretch the space at `x`. A sampler adds it to
+    /// the logarithm of a density over the model.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value).
+    pub fn log_jacobian(&self, x: &[f64]) -> Result<f64> {
+        self.plan.log_jacobian(x, &mut vec![0.0; x.len()])
+    }
+
+    /// As [`log_jacobian`](Self::log_jacobian), and adds its derivatives to `gradient`.
+    ///
+    /// # Errors
+    ///
+    /// As [`log_jacobian`](Self::log_jacobian), and when `gradient` has another length.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(1.0, 2.0))?.positive(".0")?;
+    /// let mut gradient = [10.0, 20.0];
+    /// assert_eq!(p.add_log_jacobian(&[3.0, 4.0], &mut gradient)?, 3.0);
+    /// assert_eq!(gradient, [11.0, 20.0]);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn add_log_jacobian(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.plan.log_jacobian(x, gradient)
+    }
+
+    /// The covariance of the leaves, from that of the vector, by the delta method: J C Jᵀ, where J is
+    /// [`jacobian`](Self::jacobian). `matrix` has `len()` rows of `len()` numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value), and when the matrix is no covariance: of another size, not
+    /// symmetric, with a negative diagonal or with a number that is not finite.
+    pub fn covariance(&self, x: &[f64], matrix: &[f64]) -> Result<Covariance<'_>> {
+        Covariance::new(&self.plan, x, matrix)
+    }
+
+    /// A table of the model of a vector: path, value, error, bound reached, fixed, tied.
+    pub fn report(&self, x: &[f64]) -> Report<'_> {
+        Report::new(&self.plan, x)
+    }
+}
+
+#[cfg(feature = "num-dual")]
+impl<T> Parameters<T> {
+    /// The model of a vector of [dual numbers](num_dual), so that derivatives go through transforms and
+    /// ties by themselves. `U` is the model over these numbers; its fields are
+    /// [objects](treedef::object).
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value), and when `U` does not fit the structure.
+    ///
+    /// ```
+    /// use num_dual::{Dual64, DualNum};
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef_optim::Parameters;
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// #[serde(bound = "")]
+    /// struct Model<D: Clone + 'static> {
+    ///     #[serde(with = "treedef::object")]
+    ///     sigma: D,
+    ///     #[serde(with = "treedef::object")]
+    ///     offset: D,
+    /// }
+    ///
+    /// let p = Parameters::new(&Model { sigma: 2.0, offset: 1.0 })?.positive("sigma")?;
+    /// let x = p.initial();
+    /// let x = [Dual64::from_re(x[0]).derivative(), Dual64::from_re(x[1])];
+    /// let model = p.value_as::<Model<Dual64>>(&x)?;
+    /// // d(σ² + offset)/dx, with σ = eˣ
+    /// assert!(((model.sigma.powi(2) + model.offset).eps - 8.0).abs() < 1e-14);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn value_as<U: DeserializeOwned>(
+        &self,
+        x: &[impl num_dual::DualNum<Primitive = f64> + 'static],
+    ) -> Result<U> {
+        self.plan.value_as(x)
+    }
+}
+
+impl<T> Clone for Parameters<T> {
+    fn clone(&self) -> Self {
+        Parameters { plan: self.plan.clone(), model: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Parameters<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parameters")
+            .field("treedef", &self.plan.treedef)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a transform works.
+
+use std::ops::Range;
+
+use treedef::TreeDef;
+
+use crate::error::{Error, LeafError, Result};
+use crate::leaf::Leaf;
+use crate::number::{Kernel, Term};
+
+/// Where a transform works: the structure of the parameters, and which leaves it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub(crate) treedef: &'a TreeDef,
+    pub(crate) ranges: &'a [Range<usize>],
+}
+
+impl<'a> Place<'a> {
+    /// The structure of all parameters.
+    pub fn treedef(self) -> &'a TreeDef {
+        self.treedef
+    }
+
+    /// The leaves that the transform is about, in order. Others belong to other transforms.
+    pub fn ranges(self) -> &'a [Range<usize>] {
+        self.ranges
+    }
+
+    /// Runs a kernel on these leaves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when an operation fails; it has the path.
+    pub fn run<L: Leaf, K: Kernel<S, R>, const S: usize, const R: usize>(
+        self,
+        kernel: &K,
+        main: &mut [L],
+        mut slots: [&mut [L]; S],
+        read: [&[L]; R],
+    ) -> Result<()> {
+        for range in self.ranges {
+            let lengths =
+                slots.iter().map(|slot| slot.len()).chain(read.iter().map(|read| read.len()));
+            if lengths.into_iter().chain([main.len()]).any(|length| length < range.end) {
+                return Err(Error::Argument(format!(
+                    "the slices have fewer leaves than the structure, which has {}",
+                    self.treedef.num_leaves()
+                )));
+            }
+            // In bounds, as checked above.
+            let slots = slots.each_mut().map(|slot| &mut slot[range.clone()]);
+            let read = read.map(|read| &read[range.clone()]);
+            L::run_all(kernel, &mut main[range.clone()], slots, read)
+                .map_err(|(at, source)| self.failed(range.start + at, source))?;
+        }
+        Ok(())
+    }
+
+    /// The sum of a term over these leaves, pairwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn sum<L: Leaf, K: Term<R>, const R: usize>(
+        self,
+        term: &K,
+        read: [&[L]; R],
+    ) -> Result<f64> {
+        let mut sum = 0.0;
+        for range in self.ranges {
+            if read.iter().any(|read| read.len() < range.end) {
+                return Err(Error::Argument("the slices have different lengths".to_owned()));
+            }
+            sum += L::sum_all(term, read.map(|read| &read[range.clone()]))
+                .map_err(|(at, source)| self.failed(range.start + at, source))?;
+        }
+        Ok(sum)
+    }
+
+    fn failed(self, leaf: usize, source: LeafError) -> Error {
+        Error::Operation { path: self.treedef.leaf_path(leaf).unwrap_or_default(), source }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a transform does in a step.
+
+use std::ops::Range;
+
+use super::place::Place;
+use super::slots::Slots;
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::{Descend, Number, Rule, Update};
+
+/// Makes updates of gradients, as optax's `GradientTransformation`.
+///
+/// The [module](crate::transform) has an example.
+pub trait Transform<L: Leaf> {
+    /// What is remembered from step to step, before the first one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the transform does not fit the parameters.
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>>;
+
+    /// Changes the updates, which are the gradients at the beginning of a chain.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the slots are those of another transform, or an operation fails.
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()>;
+
+    /// Adds the updates to the parameters too. A transform may do both in one pass over the numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`update`](Self::update).
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.update(step, slots)?;
+        step.apply()
+    }
+
+    /// Whether the updates go downhill, because a learning rate is in it. The leaves that such a
+    /// transform is kept from, by [`only`](crate::Optimiser::only), do not move. With the default,
+    /// `false`, they get their gradients.
+    fn is_descent(&self) -> bool {
+        false
+    }
+}
+
+impl<L: Leaf, O: Transform<L> + ?Sized> Transform<L> for Box<O> {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        (**self).slots(place, parameters)
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        (**self).update(step, slots)
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        (**self).descend(step, slots)
+    }
+
+    fn is_descent(&self) -> bool {
+        (**self).is_descent()
+    }
+}
+
+/// One step: the updates that transforms change, and the parameters.
+#[derive(Debug)]
+pub struct Step<'a, L> {
+    /// The leaves that the transform is about.
+    pub place: Place<'a>,
+    /// The gradients of all leaves, which become updates.
+    pub updates: &'a mut [L],
+    /// The parameters.
+    pub parameters: &'a mut [L],
+}
+
+impl<L: Leaf> Step<'_, L> {
+    /// Puts the updates of a rule in the place of the gradients.
+    ///
+    /// # Errors
+    ///
+    /// As [`Place::run`].
+    pub fn update<Q: Rule<S>, const S: usize>(
+        &mut self,
+        rule: &Q,
+        slots: [&mut [L]; S],
+    ) -> Result<()> {
+        self.place.run(&Update(*rule), self.updates, slots, [&*self.parameters])
+    }
+
+    /// Adds the updates of a rule to the parameters, in one pass.
+    ///
+    /// # Errors
+    ///
+    /// As [`Place::run`].
+    pub fn descend<Q: Rule<S>, const S: usize>(
+        &mut self,
+        rule: &Q,
+        slots: [&mut [L]; S],
+    ) -> Result<()> {
+        self.place.run(&Descend(*rule), self.parameters, slots, [&*self.updates])
+    }
+
+    /// Adds the updates to the parameters.
+    ///
+    /// # Errors
+    ///
+    /// As [`Place::run`].
+    pub fn apply(&mut self) -> Result<()> {
+        self.descend(&Unchanged, [])
+    }
+
+    /// The same step, about other leaves.
+    pub(crate) fn among<'s>(&'s mut self, ranges: &'s [Range<usize>]) -> Step<'s, L> {
+        let place = Place { ranges, treedef: self.place.treedef };
+        Step { place, updates: self.updates, parameters: self.parameters }
+    }
+}
+
+/// The update is the gradient.
+#[derive(Clone, Copy)]
+struct Unchanged;
+
+impl Rule<0> for Unchanged {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient, [])
+    }
+}
