@@ -3,24 +3,24 @@
 //! Nothing but the type says what a name is: where its `Deserialize` asks for a sequence, `0` is an
 //! index; where it asks for numbers, or sequences of them, a tensor is read.
 
-mod access;
+mod failure;
+mod numbers;
+mod entry;
+mod report;
+mod empty;
+mod rules;
+mod named;
+mod table;
+mod part;
+mod names;
+mod place;
 mod ahead;
+mod key;
+mod access;
 mod array_access;
 mod buffered;
 mod deserializer;
-mod empty;
-mod entry;
-mod failure;
-mod key;
 mod matrix;
-mod named;
-mod names;
-mod numbers;
-mod part;
-mod place;
-mod report;
-mod rules;
-mod table;
 
 use std::collections::{HashMap, HashSet};
 

@@ -5,7 +5,7 @@
 pub mod build;
 pub mod cases;
 pub mod data;
+pub mod tape;
 pub mod hostile;
 pub mod plain;
-pub mod tape;
 pub mod vectors;
