@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
-use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
+use crate::treedef::pairs::{expect_prefix, leaf_steps, unified};
 
 /// # Split and join
 impl<L> Tree<L> {
@@ -134,7 +134,7 @@ impl<L> Tree<Option<L>> {
         let mut combined =
             parts.next().ok_or(ErrorKind::Nothing("there are no parts to combine"))?;
         for part in parts {
-            expect_equal(&combined.treedef, &part.treedef)?;
+            combined.treedef = unified(combined.treedef, &part.treedef)?;
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
             for (index, (leaf, other)) in pairs {
                 if leaf.is_some() && other.is_some() {

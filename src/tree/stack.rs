@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::message::counted;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::limits::in_memory;
-use crate::treedef::pairs::expect_equal;
+use crate::treedef::pairs::unified;
 
 impl<L> Tree<L> {
     /// One tree whose leaves are vectors, each with the leaves of all `trees` in one place. Its
@@ -33,12 +33,12 @@ impl<L> Tree<L> {
         let mut treedef: Option<TreeDef> = None;
         let mut rows = Vec::new();
         for (index, tree) in trees.into_iter().enumerate() {
-            match &treedef {
+            treedef = Some(match treedef {
                 Some(first) => {
-                    expect_equal(first, &tree.treedef).map_err(|error| error.in_tree(index))?;
+                    unified(first, &tree.treedef).map_err(|error| error.in_tree(index))?
                 }
-                None => treedef = Some(tree.treedef),
-            }
+                None => tree.treedef,
+            });
             rows.push(tree.leaves.into_iter());
         }
         let treedef = treedef.ok_or(ErrorKind::Nothing("there are no trees to stack"))?;

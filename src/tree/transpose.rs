@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 
-use crate::treedef::pairs::expect_equal;
+use crate::treedef::pairs::{expect_equal, with_options_of};
 
 impl<L> Tree<L> {
     /// Turns a tree of the structure `outer` composed with `inner` into one of `inner` composed
@@ -29,6 +29,7 @@ impl<L> Tree<L> {
     pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
         expect_equal(&outer.compose(inner)?, &self.treedef)?;
         let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
+        let treedef = with_options_of(treedef, &self.treedef)?;
         if self.leaves.is_empty() {
             return Ok(Tree::from_parts(treedef, Vec::new())); // one of the two may have any number of leaves
         }

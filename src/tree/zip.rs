@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::Tree;
-use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
+use crate::treedef::pairs::{expect_prefix, leaf_steps, unified};
 
 /// # Combine with another
 impl<L> Tree<L> {
@@ -31,9 +31,9 @@ impl<L> Tree<L> {
     /// ```
     #[doc(alias = "tree_multimap")]
     pub fn zip_with<M, N>(self, other: Tree<M>, mut f: impl FnMut(L, M) -> N) -> Result<Tree<N>> {
-        expect_equal(&self.treedef, &other.treedef)?;
+        let treedef = unified(self.treedef, &other.treedef)?;
         let pairs = self.leaves.into_iter().zip(other.leaves);
-        Ok(Tree::from_parts(self.treedef, pairs.map(|(a, b)| f(a, b)).collect()))
+        Ok(Tree::from_parts(treedef, pairs.map(|(a, b)| f(a, b)).collect()))
     }
 
     /// Combines the leaves of two trees of the same structure with `f`, which may fail.

@@ -1,10 +1,11 @@
 //! Visits two structures in parallel, where one is a prefix of the other.
 
 use crate::error::{DifferenceKind, Error, Result};
-use crate::model::{NodeKind, TreeDef};
+use crate::model::{NodeKind, Options, TreeDef};
 use crate::treedef::difference::{prefix_differences, structure_differences};
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::options::options_mismatch;
+use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{PairEvent, PairWalk};
 
 /// Whether two nodes are equal, apart from everything below them.
@@ -81,6 +82,23 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     let error = Error::structure(differences);
     let hint = "statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`";
     Err(if are_statics { error.with_hint(hint) } else { error })
+}
+
+/// As [`expect_equal`]. Returns the first with the options of the second, if it has none itself.
+pub(crate) fn unified(treedef: TreeDef, other: &TreeDef) -> Result<TreeDef> {
+    expect_equal(&treedef, other)?;
+    with_options_of(treedef, other)
+}
+
+/// The structure with the options of another, which fit, if it has none itself.
+pub(crate) fn with_options_of(treedef: TreeDef, other: &TreeDef) -> Result<TreeDef> {
+    let options = other.encoding.options;
+    if treedef.encoding.options != Options::default() || options == Options::default() {
+        return Ok(treedef);
+    }
+    let mut builder = PartsBuilder::with_options(options, treedef.limits);
+    builder.insert(treedef.root(), 1)?;
+    Ok(builder.finish_part())
 }
 
 /// Returns an error if the structures have different options and both depend on them, because they

@@ -308,8 +308,8 @@ fn options_bind_what_depends_on_them() {
     assert_eq!(TreeDef::leaf().compose(&ordered).unwrap(), ordered);
     let pair = TreeDef::tuple([TreeDef::leaf(), ordered.clone()]).unwrap();
     assert_eq!(pair.to_string(), "#[insertion] (*, {\"b\": *, \"a\": [*, *]})");
-    let plain = numbered(parsed("[*, *]")).zip(numbered(parsed("#[compact] [*, *]"))).unwrap();
-    assert_eq!(plain.treedef(), &parsed("[*, *]"));
+    let zipped = numbered(parsed("[*, *]")).zip(numbered(parsed("#[compact] [*, *]"))).unwrap();
+    assert_eq!(zipped.treedef(), &parsed("#[compact] [*, *]"));
 
     let absent = parsed("#[none_is_leaf] [*, Some(())]");
     let error = TreeDef::seq([ordered.clone(), absent.clone()]).unwrap_err();
@@ -379,4 +379,23 @@ fn a_diff_of_leaves_without_a_size_has_no_more_changes_than_one_of_structures() 
     let diff = old.diff(&new);
     assert!(diff.changes().len() <= 1 << 16, "{}", diff.changes().len());
     assert_eq!(old.patch(&diff).unwrap(), new);
+}
+
+/// What a structure without options equals may have some: a result has them, whichever came first.
+#[test]
+fn operations_on_two_trees_keep_the_options_of_both() {
+    let (plain, marked) = (parsed("[*, *]"), parsed("#[none_is_leaf] [*, *]"));
+    for (first, second) in [(&plain, &marked), (&marked, &plain)] {
+        let tree = |treedef: &TreeDef, leaf| Tree::new(treedef.clone(), vec![leaf; 2]).unwrap();
+        let zipped = tree(first, 1).zip_with(tree(second, 2), |a, b| a + b).unwrap();
+        assert_eq!(zipped.treedef().to_string(), "#[none_is_leaf] [*, *]");
+        let stacked = Tree::stack([tree(first, 1), tree(second, 2)]).unwrap();
+        assert_eq!(stacked.treedef(), &marked);
+        let parts = [(first, [Some(1), None]), (second, [None, Some(2)])];
+        let parts = parts.map(|(part, leaves)| Tree::new(part.clone(), leaves.into()).unwrap());
+        assert_eq!(Tree::combine(parts).unwrap().treedef(), &marked);
+    }
+    let rows = Tree::new(parsed("#[none_is_leaf] [(*, *); 3]"), vec![1; 6]).unwrap();
+    let transposed = rows.transpose(&parsed("[*; 3]"), &parsed("(*, *)")).unwrap();
+    assert_eq!(transposed.treedef().to_string(), "#[none_is_leaf] ([*, *, *]; 2)");
 }
