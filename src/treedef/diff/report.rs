@@ -49,27 +49,35 @@ impl<T: fmt::Display> fmt::Display for Diff<T> {
 
 /// The changes of each line, in the order of the first.
 fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
-    let mut alike = HashMap::<String, Vec<usize>>::new();
-    for (at, change) in changes.iter().enumerate() {
+    let lines = changes.iter().map(|change| {
         let general =
             |path: &Path| Pattern::with_indices(path, &vec![None; path.keys().len()]).to_string();
-        let line = change.line(&general(&change.path), general);
         // What is cut off may differ.
-        if !line.contains('…') {
-            alike.entry(line).or_default().push(at);
+        Some(change.line(&general(&change.path), general)).filter(|line| !line.contains('…'))
+    });
+    let groups = alike(lines).into_iter();
+    groups.map(|places| places.into_iter().filter_map(|at| changes.get(at)).collect()).collect()
+}
+
+/// The places of lines in groups: those of equal lines, if there are at least three, and each other
+/// place alone. They are in the order of their first places.
+pub(crate) fn alike(lines: impl IntoIterator<Item = Option<String>>) -> Vec<Vec<usize>> {
+    let mut known = HashMap::<String, usize>::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, line) in lines.into_iter().enumerate() {
+        let group = line.map_or(at, |line| *known.entry(line).or_insert(at));
+        groups.push(Vec::new());
+        groups[group].push(at); // at most the last
+    }
+    for at in 0..groups.len() {
+        if (2..FOLDED).contains(&groups[at].len()) {
+            for other in groups[at].split_off(1) {
+                groups[other].push(other); // a place of a line
+            }
         }
     }
-    let mut folded: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut alone = vec![true; changes.len()];
-    for places in alike.into_values().filter(|places| places.len() >= FOLDED) {
-        places.iter().for_each(|at| alone[*at] = false); // in range: positions of changes
-        folded.extend(places.first().copied().map(|first| (first, places)));
-    }
-    let line = |(at, change)| match folded.remove(&at) {
-        Some(places) => Some(places.into_iter().filter_map(|at| changes.get(at)).collect()),
-        None => alone[at].then(|| vec![change]), // in range: as many as changes
-    };
-    changes.iter().enumerate().filter_map(line).collect()
+    groups.retain(|group| !group.is_empty());
+    groups
 }
 
 /// The line of several changes.
