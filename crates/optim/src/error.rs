@@ -77,6 +77,14 @@ pub enum Error {
         /// The leaf.
         path: Path,
     },
+    /// A chain has a second learning rate beside one that [`only`](crate::Optimiser::only) restricts.
+    #[error(
+        "{} is outside of an `only` with a learning rate and stands still, so the other learning rate of the chain does not reach it (give each part its own by `partition`, or put `only` around the chain)", place(.path)
+    )]
+    SecondRate {
+        /// A leaf outside.
+        path: Path,
+    },
     /// A state belongs to another optimiser.
     #[error("the state is that of {found}, the optimiser is {expected}{hint}")]
     State {
@@ -113,6 +121,7 @@ impl Error {
             | Error::Unreached { path }
             | Error::TwoGroups { path, .. }
             | Error::NoGroup { path }
+            | Error::SecondRate { path }
             | Error::Operation { path, .. } => Some(path),
             _ => None,
         }

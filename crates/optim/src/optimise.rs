@@ -146,7 +146,9 @@ pub trait Optimiser {
     /// [`chain!`](crate::chain) decays nothing else.
     ///
     /// The others keep their gradients, or stay as they are if the transform has a learning rate.
-    /// (optax would add their gradients to the parameters.) To exclude a part from a whole optimiser,
+    /// (optax would add their gradients to the parameters.) So in a chain, a second learning rate beside
+    /// such an `only` is an error: each part gets its own by
+    /// [`partition`](crate::transform::partition). To exclude a part from a whole optimiser,
     /// [`freeze`](Self::freeze) it.
     fn only(self, pattern: impl Into<String>) -> Only<Self>
     where

@@ -90,6 +90,7 @@ impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
             leaves,
             parts: parts.collect::<Result<_>>()?,
             selection: None,
+            still: None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! One transform after another.
 
 use super::{Place, Slots, Step, Transform};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 
 /// One transform after another, the first one first: optax's `chain`.
@@ -26,6 +26,16 @@ macro_rules! chain {
 #[derive(Clone, Debug)]
 pub struct Chain<T>(pub T);
 
+/// Checks that a leaf that an `only` keeps from a learning rate is not expected to get another one.
+fn expect_one_rate(place: Place<'_>, rates: &[bool], still: Option<usize>) -> Result<()> {
+    match still {
+        Some(leaf) if rates.iter().filter(|has_rate| **has_rate).count() > 1 => {
+            Err(Error::SecondRate { path: place.treedef.leaf_path(leaf)? })
+        }
+        _ => Ok(()),
+    }
+}
+
 macro_rules! chain_of {
     ($count:literal: $($before:ident $before_slots:ident)* ; $last:ident $last_slots:ident) => {
         #[allow(non_snake_case, reason = "a value is named as its type")]
@@ -35,7 +45,10 @@ macro_rules! chain_of {
             fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
                 let ($($before,)* $last,) = &self.0;
                 let parts = [$($before.slots(place, parameters)?,)* $last.slots(place, parameters)?];
-                Ok(Slots::new("chain").with_parts(parts))
+                let rates = [$($before.is_descent(),)* $last.is_descent()];
+                let slots = Slots::new("chain").with_parts(parts);
+                expect_one_rate(place, &rates, slots.still)?;
+                Ok(slots)
             }
 
             fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

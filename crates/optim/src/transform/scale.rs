@@ -46,6 +46,22 @@ impl<L: Leaf> Transform<L> for Scale {
 }
 
 /// Multiplies the updates by a schedule: optax's `scale_by_schedule`. As there, the sign is yours.
+///
+/// [`only`](crate::Optimiser::only) takes it for a learning rate, whatever its signs: the leaves outside
+/// do not move. To let their updates pass, say so:
+///
+/// ```
+/// use treedef_optim::transform::{partition, scale, scale_by_schedule};
+/// use treedef_optim::{Optimiser, chain, sgd};
+///
+/// let fade = |count: u64| 1.0 / (count + 1) as f64;
+/// let faded = partition().group([".0"], scale_by_schedule(fade)).rest(scale(1.0));
+/// let optimiser = chain!(sgd(0.5), faded);
+/// let mut state = optimiser.init::<f64, _>(&(1.0, 1.0))?;
+/// let model = optimiser.step((1.0, 1.0), (1.0, 1.0), &mut state)?;
+/// assert_eq!(optimiser.step(model, (1.0, 1.0), &mut state)?, (0.25, 0.0));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
 pub fn scale_by_schedule(factor: impl Into<Schedule>) -> ScaleBySchedule {
     ScaleBySchedule { factor: factor.into() }
 }
@@ -68,9 +84,9 @@ impl<L: Leaf> Transform<L> for ScaleBySchedule {
         Ok(())
     }
 
-    /// A schedule may begin at zero, so it is asked for a few later factors, too.
+    /// A schedule may have both signs, so it is not asked.
     fn is_descent(&self) -> bool {
-        (0..7).any(|power| self.factor.at(10_u64.pow(power) - 1) < 0.0)
+        true
     }
 }
 

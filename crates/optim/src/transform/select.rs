@@ -42,7 +42,11 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::of(place, &self.patterns)?;
         let among = Place { ranges: &selection.inside, ..place };
-        Ok(Slots::new("only").with_parts([self.inner.slots(among, parameters)?]))
+        let mut slots = Slots::new("only").with_parts([self.inner.slots(among, parameters)?]);
+        if self.inner.is_descent() {
+            slots.still = selection.outside.first().map(|range| range.start).or(slots.still);
+        }
+        Ok(slots)
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

@@ -19,13 +19,16 @@ pub struct Slots<L> {
     pub(crate) parts: Vec<Slots<L>>,
     /// Found again when it is needed: no part of the state.
     pub(crate) selection: Option<Selection>,
+    /// A leaf that an `only` keeps from a learning rate: no part of the state.
+    pub(crate) still: Option<usize>,
 }
 
 impl<L: Leaf> Slots<L> {
     /// For the transform of that name, which tells a state from that of another optimiser.
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
-        Slots { transform: transform.into(), count: 0, leaves, parts, selection: None }
+        let transform = transform.into();
+        Slots { transform, count: 0, leaves, parts, selection: None, still: None }
     }
 
     /// Adds one zero for each number of the parameters.
@@ -74,6 +77,7 @@ impl<L: Leaf> Slots<L> {
     /// Adds the slots of transforms inside this one.
     pub fn with_parts(mut self, parts: impl IntoIterator<Item = Slots<L>>) -> Self {
         self.parts.extend(parts);
+        self.still = self.parts.iter().find_map(|part| part.still);
         self
     }
 

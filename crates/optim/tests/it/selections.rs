@@ -1,8 +1,10 @@
 //! Parts of a model: only, freeze, partition.
 
+use insta::assert_snapshot;
 use treedef_optim::schedules::linear;
 use treedef_optim::transform::{
-    clip_by_global_norm, freeze, partition, scale, scale_by_schedule, set_to_zero, weight_decay,
+    Transform, clip_by_global_norm, freeze, partition, scale, scale_by_schedule, set_to_zero,
+    weight_decay,
 };
 use treedef_optim::{Optimiser, Result, adam, adamw, chain, sgd};
 
@@ -69,6 +71,48 @@ fn a_schedule_that_begins_at_zero_is_a_descent() {
     let model = optimiser.step((1.0, 1.0), (5.0, 5.0), &mut state).unwrap();
     let (x, y) = optimiser.step(model, (5.0, 5.0), &mut state).unwrap();
     assert!((x - 0.95f64).abs() < 1e-9 && y == 1.0, "{x} {y}");
+}
+
+#[test]
+fn a_schedule_is_a_learning_rate_whatever_its_signs() {
+    // It is below zero at one count alone, where nobody would look.
+    let factor = |count: u64| if count == 1 { -1.0 } else { 0.5 };
+    let optimiser = scale_by_schedule(factor).only(".0");
+    let mut state = optimiser.init::<f64, _>(&(1.0, 1.0)).unwrap();
+    assert_eq!(optimiser.step((1.0, 1.0), (1.0, 1.0), &mut state).unwrap(), (1.5, 1.0));
+    // A table is not asked for what is not in it.
+    let table = [-0.5, -0.25];
+    let optimiser = scale_by_schedule(move |count: u64| table[count as usize]).only(".0");
+    let mut state = optimiser.init::<f64, _>(&(1.0, 1.0)).unwrap();
+    assert_eq!(optimiser.step((1.0, 1.0), (1.0, 1.0), &mut state).unwrap(), (0.5, 1.0));
+    let optimiser = chain!(sgd(0.1), scale_by_schedule(factor).only(".1"));
+    assert_snapshot!(optimiser.init::<f64, _>(&(1.0, 1.0)).unwrap_err(), @"`.0` is outside of an `only` with a learning rate and stands still, so the other learning rate of the chain does not reach it (give each part its own by `partition`, or put `only` around the chain)");
+}
+
+#[test]
+fn a_chain_with_a_second_rate_beside_an_only_is_refused() {
+    let model = std::collections::BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), 1.0)));
+    let each = chain!(sgd(0.1).only("a"), sgd(0.2).only("b"));
+    let error = each.init::<f64, _>(&model).unwrap_err();
+    assert_snapshot!(error, @r#"`["b"]` is outside of an `only` with a learning rate and stands still, so the other learning rate of the chain does not reach it (give each part its own by `partition`, or put `only` around the chain)"#);
+    assert_eq!(error.path().unwrap().to_string(), r#"["b"]"#);
+    // Behind other transforms, too, and for a factor that turns the sign of some.
+    let hidden = chain!(chain!(scale(1.0), adam(0.1).only("a").accumulate(2)), sgd(0.2));
+    assert!(hidden.init::<f64, _>(&model).is_err());
+    assert!(chain!(sgd(0.1), scale(-1.0).only("a")).init::<f64, _>(&model).is_err());
+    // What the error says.
+    let groups = partition().group(["a"], sgd(0.1)).group(["b"], sgd(0.2));
+    let around = chain!(sgd(0.1), scale(-1.0)).only("a");
+    let all = chain!(sgd(0.1).only(""), scale(-1.0));
+    for (optimiser, expected) in [
+        (Box::new(groups) as Box<dyn Transform<f64>>, [0.9, 0.8]),
+        (Box::new(around), [1.1, 1.0]),
+        (Box::new(all), [1.1, 1.1]),
+    ] {
+        let mut state = optimiser.init::<f64, _>(&model).unwrap();
+        let moved = optimiser.step(model.clone(), model.clone(), &mut state).unwrap();
+        assert_eq!([moved["a"], moved["b"]], expected);
+    }
 }
 
 #[test]
