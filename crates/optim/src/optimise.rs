@@ -47,7 +47,7 @@ pub trait Optimiser {
     /// # Errors
     ///
     /// Returns an error when the value cannot be flattened or has no such leaves, or when a pattern of
-    /// the optimiser names nothing.
+    /// the optimiser names nothing that is trained in its place.
     fn init<L: Leaf, T: Serialize>(&self, model: &T) -> Result<State<T, L>>
     where
         Self: Transform<L>,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::selection::{mask, ranges};
+use super::selection::{expect_some, mask, ranges};
 use super::{Place, Selection, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
@@ -49,8 +49,8 @@ impl<L> fmt::Debug for Partition<L> {
 }
 
 impl<L: Leaf> Partition<L> {
-    /// Adds a group: the leaves that one of the patterns names. Patterns inside its optimiser are of
-    /// the whole model, too.
+    /// Adds a group: the leaves that one of the patterns names, of which there must be one. Patterns
+    /// inside its optimiser are of the whole model, too, and must name a leaf of the group.
     pub fn group<P: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = P>,
@@ -99,10 +99,12 @@ impl<L: Leaf> Partition<L> {
         if let (Some(first), None) = (none.first(), &self.rest) {
             return Err(Error::NoGroup { path: path(first.start) });
         }
-        let parts = (0..self.groups.len()).map(|group| {
-            ranges(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group))
+        let parts = self.groups.iter().enumerate().map(|(group, (patterns, _))| {
+            let found = ranges(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
+            expect_some(place, patterns, &found)?;
+            Ok(found)
         });
-        Ok(parts.chain(self.rest.as_ref().map(|_| none)).collect())
+        parts.chain(self.rest.as_ref().map(|_| Ok(none))).collect()
     }
 
     fn each(

@@ -22,6 +22,7 @@ pub struct Frozen<O> {
 /// Goes on with the leaves that are selected and with the slots of the transform inside.
 fn with_selected<L: Leaf>(
     (name, patterns): (&'static str, &[String]),
+    make: impl FnOnce(Place<'_>, &[String]) -> Result<Selection>,
     place: Place<'_>,
     slots: &mut Slots<L>,
     go: impl FnOnce(&Selection, &mut Slots<L>) -> Result<()>,
@@ -29,7 +30,7 @@ fn with_selected<L: Leaf>(
     if slots.transform != name {
         return Err(slots.another(name, &[], 1));
     }
-    let selection = Selection::taken(&mut slots.selection, place, patterns)?;
+    let selection = Selection::taken(&mut slots.selection, place, patterns, make)?;
     let done = match &mut *slots.parts {
         [inner] => go(&selection, inner),
         _ => Err(slots.another(name, &[], 1)),
@@ -50,23 +51,35 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(("only", &self.patterns), step.place, slots, |selection, inner| {
-            self.inner.update(&mut step.among(&selection.inside), inner)?;
-            if self.inner.is_descent() {
-                step.among(&selection.outside).update(&Zero, [])?;
-            }
-            Ok(())
-        })
+        with_selected(
+            ("only", &self.patterns),
+            Selection::of,
+            step.place,
+            slots,
+            |selection, inner| {
+                self.inner.update(&mut step.among(&selection.inside), inner)?;
+                if self.inner.is_descent() {
+                    step.among(&selection.outside).update(&Zero, [])?;
+                }
+                Ok(())
+            },
+        )
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(("only", &self.patterns), step.place, slots, |selection, inner| {
-            self.inner.descend(&mut step.among(&selection.inside), inner)?;
-            if !self.inner.is_descent() {
-                step.among(&selection.outside).apply()?;
-            }
-            Ok(())
-        })
+        with_selected(
+            ("only", &self.patterns),
+            Selection::of,
+            step.place,
+            slots,
+            |selection, inner| {
+                self.inner.descend(&mut step.among(&selection.inside), inner)?;
+                if !self.inner.is_descent() {
+                    step.among(&selection.outside).apply()?;
+                }
+                Ok(())
+            },
+        )
     }
 
     fn is_descent(&self) -> bool {
@@ -76,22 +89,32 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
 
 impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let selection = Selection::of(place, &self.patterns)?;
+        let selection = Selection::out_of(place, &self.patterns)?;
         let among = Place { ranges: &selection.outside, ..place };
         Ok(Slots::new("frozen").with_parts([self.inner.slots(among, parameters)?]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(("frozen", &self.patterns), step.place, slots, |selection, inner| {
-            self.inner.update(&mut step.among(&selection.outside), inner)?;
-            step.among(&selection.inside).update(&Zero, [])
-        })
+        with_selected(
+            ("frozen", &self.patterns),
+            Selection::out_of,
+            step.place,
+            slots,
+            |selection, inner| {
+                self.inner.update(&mut step.among(&selection.outside), inner)?;
+                step.among(&selection.inside).update(&Zero, [])
+            },
+        )
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(("frozen", &self.patterns), step.place, slots, |selection, inner| {
-            self.inner.descend(&mut step.among(&selection.outside), inner)
-        })
+        with_selected(
+            ("frozen", &self.patterns),
+            Selection::out_of,
+            step.place,
+            slots,
+            |selection, inner| self.inner.descend(&mut step.among(&selection.outside), inner),
+        )
     }
 
     fn is_descent(&self) -> bool {

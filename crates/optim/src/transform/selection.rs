@@ -19,7 +19,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Selects by patterns, each of which must name a leaf of the structure.
-    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
+    fn any(place: Place<'_>, patterns: &[String]) -> Result<Self> {
         let named = mask(place.treedef, patterns)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
         Ok(Selection::new(
@@ -28,6 +28,27 @@ impl Selection {
             ranges(place, is_named),
             ranges(place, |leaf| !is_named(leaf)),
         ))
+    }
+
+    /// The same, if it has leaves inside. An optimiser without a pattern selects nothing.
+    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
+        let found = Selection::any(place, patterns)?;
+        if !patterns.is_empty() {
+            expect_some(place, patterns, &found.inside)?;
+        }
+        Ok(found)
+    }
+
+    /// The same, if it has leaves outside.
+    pub(crate) fn out_of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
+        let found = Selection::any(place, patterns)?;
+        if found.outside.is_empty() {
+            let patterns = patterns.join("`, `");
+            return Err(Error::Argument(format!(
+                "freezing `{patterns}` leaves nothing to train in its place"
+            )));
+        }
+        Ok(found)
     }
 
     pub(crate) fn new(
@@ -49,10 +70,11 @@ impl Selection {
         kept: &mut Option<Selection>,
         place: Place<'_>,
         patterns: &[String],
+        make: impl FnOnce(Place<'_>, &[String]) -> Result<Self>,
     ) -> Result<Self> {
         match kept.take() {
             Some(found) if found.is_of(place, patterns) => Ok(found),
-            _ => Selection::of(place, patterns),
+            _ => make(place, patterns),
         }
     }
 }
@@ -69,6 +91,33 @@ pub(crate) fn mask(treedef: &TreeDef, patterns: &[String]) -> Result<Vec<bool>> 
         named.iter_mut().zip(mask.leaves()).for_each(|(named, found)| *named |= found);
     }
     Ok(named)
+}
+
+/// Checks that patterns select a leaf in their place. It may be smaller than the model, whose other leaves
+/// are those of other groups, or outside of an `only` around it.
+pub(crate) fn expect_some(
+    place: Place<'_>,
+    patterns: &[String],
+    found: &[Range<usize>],
+) -> Result<()> {
+    if !found.is_empty() {
+        return Ok(());
+    }
+    let patterns = patterns.join("`, `");
+    let among = match place.ranges.first() {
+        None => "there is nothing to train".to_owned(),
+        Some(first) => {
+            let count: usize = place.ranges.iter().map(ExactSizeIterator::len).sum();
+            let path = crate::error::place(&place.treedef.leaf_path(first.start)?);
+            match count - 1 {
+                0 => format!("that is {path} alone"),
+                more => format!("these are {path} and {more} more"),
+            }
+        }
+    };
+    Err(Error::Argument(format!(
+        "`{patterns}` names none of the leaves that are trained in its place: {among}"
+    )))
 }
 
 /// The leaves of a place for which a function holds, as few ranges.

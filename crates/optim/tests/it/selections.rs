@@ -118,11 +118,38 @@ fn a_chain_with_a_second_rate_beside_an_only_is_refused() {
 #[test]
 fn groups_inside_a_group_may_name_leaves_of_others() {
     let model = || ((1.0, 1.0), (1.0, 1.0));
-    let both = || partition::<f64>().group([".0"], sgd(0.5)).group([".0", ".1"], sgd(0.25));
+    let both = || partition::<f64>().group(["*.0"], sgd(0.5)).group([".0.1", ".1.1"], sgd(0.25));
     let optimiser = partition().group([".1"], both()).rest(sgd(1.0));
     let mut state = optimiser.init::<f64, _>(&model()).unwrap();
     let moved = optimiser.step(model(), model(), &mut state).unwrap();
-    assert_eq!(moved, ((0.0, 0.0), (0.75, 0.75)));
+    assert_eq!(moved, ((0.0, 0.0), (0.5, 0.75)));
+}
+
+#[test]
+fn a_selection_that_is_empty_in_its_place_is_an_error() {
+    fn refused(optimiser: impl Transform<f64> + 'static) -> String {
+        let optimiser = Box::new(optimiser) as Box<dyn Transform<f64>>;
+        optimiser.init::<f64, _>(&[1.0, 1.0, 1.0]).unwrap_err().to_string()
+    }
+    assert_snapshot!(refused(adam(0.1).only(".0").only(".1")), @"`.0` names none of the leaves that are trained in its place: that is `.1` alone");
+    let decay = adamw(0.1).weight_decay(0.9).decay_only(".2");
+    assert_snapshot!(refused(partition().group([".0", ".1"], decay).rest(sgd(0.1))), @"`.2` names none of the leaves that are trained in its place: these are `.0` and 1 more");
+    let group = partition().group([".0"], sgd(0.1).only(".1")).rest(sgd(0.1));
+    assert_snapshot!(refused(group), @"`.1` names none of the leaves that are trained in its place: that is `.0` alone");
+    let group = partition().group([".0"], sgd(0.1)).rest(sgd(0.1)).only(".1");
+    assert_snapshot!(refused(group), @"`.0` names none of the leaves that are trained in its place: that is `.1` alone");
+    let rest = partition().group(["*"], sgd(0.1)).rest(sgd(0.1).only(".1"));
+    assert_snapshot!(refused(rest), @"`.1` names none of the leaves that are trained in its place: there is nothing to train");
+    assert_snapshot!(refused(sgd(0.1).freeze(".0").freeze(".1").freeze(".2")), @"freezing `.0` leaves nothing to train in its place");
+    assert_snapshot!(refused(sgd(0.1).freeze("*")), @"freezing `*` leaves nothing to train in its place");
+    // Patterns that change later are looked at, too.
+    let mut state = sgd(0.1).only(".0").only("*").init::<f64, _>(&[1.0; 3]).unwrap();
+    let error = sgd(0.1).only(".0").only(".1").step([1.0; 3], [1.0; 3], &mut state).unwrap_err();
+    assert_snapshot!(error, @"`.0` names none of the leaves that are trained in its place: that is `.1` alone");
+    // What is frozen twice is frozen.
+    let mut state = sgd(0.5).freeze(".0").freeze(".0").init::<f64, _>(&[1.0; 3]).unwrap();
+    let twice = sgd(0.5).freeze(".0").freeze(".0");
+    assert_eq!(twice.step([1.0; 3], [1.0; 3], &mut state).unwrap(), [1.0, 0.5, 0.5]);
 }
 
 #[test]
@@ -159,7 +186,7 @@ fn each_group_has_its_own_norm() {
 fn patterns_may_change_from_step_to_step() {
     // Layers are thawed one after another, with one state; each step has another optimiser.
     let mut model = net(7, &[2, 2]);
-    let all = adamw(0.1).decay_only("**.w");
+    let all = adam(0.1);
     let mut state = all.clone().freeze("layers").init::<f64, _>(&model).unwrap();
     let mut moved = Vec::new();
     for pattern in ["layers", "layers[0]", "layers[1]"] {
