@@ -33,6 +33,14 @@ pub enum Error {
         /// The type of leaves that was asked for.
         leaf: &'static str,
     },
+    /// All leaves of a value are integers, which are not trained.
+    #[error("the value has no floats to train: the leaf at {} is {found}", place(.path))]
+    NoFloats {
+        /// The first leaf.
+        path: Path,
+        /// Its type and shape.
+        found: String,
+    },
     /// A leaf has another shape or another type of numbers than the parameter in its place.
     #[error("{what} is {found}, the parameter is {expected}, at {}{}", place(.path), hint(what))]
     Leaf {
@@ -121,6 +129,7 @@ impl Error {
             | Error::Unreached { path }
             | Error::TwoGroups { path, .. }
             | Error::NoGroup { path }
+            | Error::NoFloats { path, .. }
             | Error::SecondRate { path }
             | Error::Operation { path, .. } => Some(path),
             _ => None,

@@ -11,7 +11,7 @@ use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Leaf;
-use crate::transform::{ACCUMULATE, Place, Slots, Step, Transform};
+use crate::transform::{ACCUMULATE, Place, Slots, Step, Transform, ranges};
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
 const MODEL: &str = "the model has another structure than the state (see `State::migrate`)";
@@ -55,13 +55,17 @@ impl<T, L: fmt::Debug> fmt::Debug for State<T, L> {
 
 impl<T, L: Leaf> State<T, L> {
     pub(crate) fn of(optimiser: &(impl Transform<L> + ?Sized), model: &Tree<L>) -> Result<Self> {
-        if model.leaves().is_empty() {
+        let (treedef, leaves) = (model.treedef(), model.leaves());
+        let Some(first) = leaves.first() else {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
+        };
+        let (all, some) = (0..leaves.len(), floats(leaves));
+        let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
+        if ranges.is_empty() {
+            return Err(Error::NoFloats { found: first.describe(), path: treedef.leaf_path(0)? });
         }
-        let all = 0..model.leaves().len();
-        let place = Place { treedef: model.treedef(), ranges: slice::from_ref(&all) };
-        let slots = optimiser.slots(place, model.leaves())?;
-        Ok(State::read(Some(model.treedef().clone()), slots))
+        let slots = optimiser.slots(Place { treedef, ranges }, leaves)?;
+        Ok(State::read(Some(treedef.clone()), slots))
     }
 
     pub(crate) fn read(treedef: Option<TreeDef>, slots: Slots<L>) -> Self {
@@ -131,10 +135,8 @@ impl<T, L: Leaf> State<T, L> {
 
     pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
         let Some(treedef) = &self.treedef else { return Ok(()) };
-        let all = 0..self.parameters.len();
-        let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
-        let done = optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots);
+        let done = descend(optimiser, treedef, parameters, updates, &mut self.slots);
         for range in self.coarse.iter().flatten() {
             coarsen(&mut self.slots, range);
         }
@@ -176,11 +178,31 @@ impl<T, L: Leaf> State<T, L> {
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
-        let all = 0..treedef.num_leaves();
-        let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
-        optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots)
+        descend(optimiser, &treedef, parameters, updates, &mut self.slots)
     }
+}
+
+fn descend<L: Leaf>(
+    optimiser: &(impl Transform<L> + ?Sized),
+    treedef: &TreeDef,
+    parameters: &mut [L],
+    updates: &mut [L],
+    slots: &mut Slots<L>,
+) -> Result<()> {
+    let (all, some) = (0..parameters.len(), floats(parameters));
+    let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
+    let place = Place { treedef, ranges };
+    optimiser.descend(&mut Step { place, updates, parameters }, slots)
+}
+
+/// The leaves that are trained, where there are others: integers are no parameters.
+fn floats<L: Leaf>(leaves: &[L]) -> Option<Vec<Range<usize>>> {
+    if L::IS_NUMBER || leaves.iter().all(L::is_float) {
+        return None;
+    }
+    let is_float = |leaf: &usize| leaves.get(*leaf).is_some_and(L::is_float);
+    Some(ranges((0..leaves.len()).filter(is_float)))
 }
 
 /// Checks that the slots have the types and shapes of the parameters.

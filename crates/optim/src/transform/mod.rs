@@ -71,8 +71,8 @@ pub use partition::{Partition, partition};
 pub use place::Place;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
 pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
-pub(crate) use selection::Selection;
 #[cfg(feature = "candle")]
 pub(crate) use selection::mask;
+pub(crate) use selection::{Selection, ranges};
 pub use slots::Slots;
 pub use step::{Step, Transform};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::selection::{expect_some, mask, ranges};
+use super::selection::{expect_some, mask, ranges_of};
 use super::{Place, Selection, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
@@ -95,12 +95,13 @@ impl<L: Leaf> Partition<L> {
                 group_of.iter_mut().skip(leaf).take(1).for_each(|of| *of = Some(group));
             }
         }
-        let none = ranges(place, |leaf| group_of.get(*leaf).copied().flatten().is_none());
+        let none = ranges_of(place, |leaf| group_of.get(*leaf).copied().flatten().is_none());
         if let (Some(first), None) = (none.first(), &self.rest) {
             return Err(Error::NoGroup { path: path(first.start) });
         }
         let parts = self.groups.iter().enumerate().map(|(group, (patterns, _))| {
-            let found = ranges(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
+            let found =
+                ranges_of(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
             expect_some(place, patterns, &found)?;
             Ok(found)
         });

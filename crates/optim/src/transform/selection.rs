@@ -18,30 +18,21 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Selects by patterns, each of which must name a leaf of the structure.
-    fn any(place: Place<'_>, patterns: &[String]) -> Result<Self> {
+    /// Selects by patterns, each of which must name a leaf of the structure, and all together one of the
+    /// place. Without a pattern, nothing is selected.
+    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
         let named = mask(place.treedef, patterns)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
-        Ok(Selection::new(
-            place,
-            patterns,
-            ranges(place, is_named),
-            ranges(place, |leaf| !is_named(leaf)),
-        ))
-    }
-
-    /// The same, if it has leaves inside. An optimiser without a pattern selects nothing.
-    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
-        let found = Selection::any(place, patterns)?;
+        let inside = ranges_of(place, is_named);
         if !patterns.is_empty() {
-            expect_some(place, patterns, &found.inside)?;
+            expect_some(place, patterns, &inside)?;
         }
-        Ok(found)
+        Ok(Selection::new(place, patterns, inside, ranges_of(place, |leaf| !is_named(leaf))))
     }
 
-    /// The same, if it has leaves outside.
+    /// The same, if it leaves something outside.
     pub(crate) fn out_of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
-        let found = Selection::any(place, patterns)?;
+        let found = Selection::of(place, patterns)?;
         if found.outside.is_empty() {
             let patterns = patterns.join("`, `");
             return Err(Error::Argument(format!(
@@ -121,9 +112,14 @@ pub(crate) fn expect_some(
 }
 
 /// The leaves of a place for which a function holds, as few ranges.
-pub(crate) fn ranges(place: Place<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
+pub(crate) fn ranges_of(place: Place<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
+    ranges(place.ranges.iter().cloned().flatten().filter(holds))
+}
+
+/// Leaves in order as few ranges.
+pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for leaf in place.ranges.iter().cloned().flatten().filter(holds) {
+    for leaf in leaves {
         match ranges.last_mut() {
             Some(last) if last.end == leaf => last.end += 1,
             _ => ranges.push(leaf..leaf + 1),

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_optim::transform::{
-    check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
+    Transform, check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
 };
 use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
 
@@ -458,5 +458,18 @@ mod of_tensors {
         let mut state = adam(0.25).init::<Tensor, _>(&model()).unwrap();
         let trained = adam(0.25).step(model(), model(), &mut state).unwrap();
         assert_eq!(trained[1].to_vec1::<u32>().unwrap(), [1, 2]);
+        // They need no group, and no pattern may name them alone.
+        let groups = partition().group(["[0]"], adam(0.25));
+        let mut state = groups.init::<Tensor, _>(&model()).unwrap();
+        let grouped = groups.step(model(), model(), &mut state).unwrap();
+        assert_eq!(bits(&vec![grouped[0].clone()]), bits(&vec![trained[0].clone()]));
+        let error = |optimiser: Box<dyn Transform<Tensor>>| {
+            optimiser.init::<Tensor, _>(&model()).unwrap_err().to_string()
+        };
+        assert_snapshot!(error(Box::new(adam(0.25).only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
+        assert_snapshot!(error(Box::new(adam(0.25).freeze("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
+        assert_snapshot!(error(Box::new(adamw(0.25).decay_only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
+        assert_snapshot!(error(Box::new(groups.only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
+        assert_snapshot!(adam(0.25).init::<Tensor, _>(&ids).unwrap_err(), @"the value has no floats to train: the leaf at the root is u32[2]");
     }
 }
