@@ -156,7 +156,8 @@ impl<T> Parameters<T> {
     ///
     /// # Errors
     ///
-    /// As [`fix`](Self::fix), and when the leaves do not increase at the start.
+    /// As [`fix`](Self::fix), and when the leaves do not increase at the start. Also when a node is one
+    /// number, which is no list: `ordered("steps")` is meant, not `ordered("steps[*]")`.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -246,7 +247,15 @@ impl<T> Parameters<T> {
     }
 
     fn block(self, pattern: impl ToPattern, block: Block) -> Result<Self> {
-        self.constrained(pattern, true, |place, _| {
+        let pattern = pattern.to_pattern()?;
+        // A simplex of one number is the number 1, which is checked. An order of one says nothing.
+        for (path, leaves) in self.named(&pattern, true)? {
+            if block == Block::Ordered && self.plan.path(leaves.start) == path {
+                let reason = "it is one number (name the node above the numbers)".to_owned();
+                return Err(Error::Shape { path, asked: block.named(), reason });
+            }
+        }
+        self.constrained(&*pattern, true, |place, _| {
             let (leaves, position) = (place.leaves.len(), place.leaf - place.leaves.start);
             Ok(Rule::Block { block, leaves, position })
         })

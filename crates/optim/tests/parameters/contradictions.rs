@@ -98,6 +98,10 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "`.layers[0].rows` cannot be a simplex: the sum is 2, not 1",
         ),
         (|p| p.ordered("weights"), "0.5 is not above the one before it at `.weights[1]`"),
+        (
+            |p| p.ordered("steps.*"),
+            "`.steps.0` cannot be an ordered list: it is one number (name the node above the numbers)",
+        ),
         // Ranges.
         (
             |p| p.bounds("**.k", 2.0..=1.0),
@@ -218,6 +222,8 @@ fn what_takes_no_number_is_checked_too() {
     for start in [vec![5.0], vec![0.5, 0.5], vec![f64::NEG_INFINITY]] {
         assert!(Parameters::new(&start).unwrap().simplex("[*]").is_err(), "{start:?}");
     }
+    // A list of one has an order, too.
+    assert_eq!(Parameters::new(&vec![5.0]).unwrap().ordered("").unwrap().initial(), [5.0]);
     let one = Parameters::new(&vec![1.0]).unwrap().simplex("").unwrap();
     assert!(one.point(&vec![5.0]).is_err());
     assert!(one.value(&[]).is_ok_and(|value| value == [1.0]));
