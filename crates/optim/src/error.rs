@@ -103,6 +103,27 @@ pub enum Error {
         /// What to do.
         hint: &'static str,
     },
+    /// A state belongs to the same optimiser with other patterns: its moments are those of other leaves.
+    #[error(
+        "{} is trained {part} in {}, but not in {} (see `State::migrate`)",
+        place(.path),
+        if *.is_new { "the optimiser" } else { "the state" },
+        if *.is_new { "the state" } else { "the optimiser" },
+    )]
+    Selection {
+        /// The part of the optimiser that selects leaves.
+        part: String,
+        /// The first leaf that it selects only in the state, or only now.
+        path: Path,
+        /// Whether it selects the leaf only now.
+        is_new: bool,
+    },
+    /// A state was read into a type that has got a leaf since, so it has no moments for that.
+    #[error("the state was saved without {} (see `State::migrate`)", place(.path))]
+    Absent {
+        /// The leaf.
+        path: Path,
+    },
     /// An argument that makes no sense, such as a negative limit.
     #[error("{0}")]
     Argument(String),
@@ -129,6 +150,8 @@ impl Error {
             | Error::Unreached { path }
             | Error::TwoGroups { path, .. }
             | Error::NoGroup { path }
+            | Error::Selection { path, .. }
+            | Error::Absent { path }
             | Error::NoFloats { path, .. }
             | Error::SecondRate { path }
             | Error::Operation { path, .. } => Some(path),

@@ -1,7 +1,7 @@
 //! The state of a model that has changed.
 
-use std::collections::VecDeque;
-use std::{fmt, slice};
+use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 use treedef::{NodeRef, Path, TreeDef};
@@ -15,13 +15,18 @@ use crate::transform::{ACCUMULATE, Slots, Transform};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateMigration {
-    /// The parameters whose moments begin afresh: they are new, or have another shape. A node stands
-    /// for all leaves below it.
+    /// The parameters whose moments begin afresh: they are new, have another shape, or were not trained by
+    /// the same transform. A node stands for all leaves below it.
     pub fresh: Vec<Path>,
-    /// The parameters that are no longer there, in the same way.
+    /// The parameters whose moments are dropped, in the same way: they are no longer there, or no longer
+    /// trained by the same transform.
     pub dropped: Vec<Path>,
-    /// The transforms that begin afresh, because the state had another in their place.
+    /// The transforms that begin afresh, with their counts, because the state had none of their name in
+    /// their place.
     pub transforms: Vec<String>,
+    /// What else the state remembered and the optimiser does not: transforms with their counts, and
+    /// gradients that were accumulated.
+    pub lost: Vec<String>,
 }
 
 impl StateMigration {
@@ -41,10 +46,13 @@ impl fmt::Display for StateMigration {
             said.push(format!("fresh moments for {}", quoted(&self.fresh)));
         }
         if !self.dropped.is_empty() {
-            said.push(format!("dropped those of {}", quoted(&self.dropped)));
+            said.push(format!("dropped moments of {}", quoted(&self.dropped)));
         }
         if !self.transforms.is_empty() {
             said.push(format!("fresh transforms {}", self.transforms.join(", ")));
+        }
+        if !self.lost.is_empty() {
+            said.push(format!("dropped {}", self.lost.join(", ")));
         }
         f.write_str(&said.join("; "))
     }
@@ -64,11 +72,17 @@ const SHOWN: usize = 10;
 impl<T: Serialize, L: Leaf> State<T, L> {
     /// The state for a model that has changed since, or for another optimiser.
     ///
-    /// Moments are found by their paths. What has no path in the state, or another shape there, begins
-    /// afresh, and the report names it. Such a moment is zero, and the count goes on, so the correction of
-    /// the bias by [`adam`](crate::adam) is that of an old moment: the first steps of a new parameter are
-    /// longer. A chain may have got or lost transforms. For names that have changed, read the state by
-    /// `Tree::migrate` of treedef first, which follows the aliases of the type.
+    /// What a transform remembers of a leaf is found by the path of the leaf and the name of the transform,
+    /// wherever patterns, groups and chains had them; transforms of a chain keep their order. What is not
+    /// found, or has another shape, begins afresh, and the report names it. Such a moment is zero, and the
+    /// count goes on, so the correction of the bias by [`adam`](crate::adam) is that of an old moment: the
+    /// first steps of a new parameter are longer. Where leaves with different counts come together, those
+    /// of the most frequent count are kept. Gradients that were accumulated are kept for all leaves or for
+    /// none.
+    ///
+    /// For names that have changed, read the state by `Tree::migrate` of treedef first, which follows the
+    /// aliases of the type. A field that is new and has a default has no moments in a state that was read:
+    /// a step is an error, and here it begins afresh.
     ///
     /// # Errors
     ///
@@ -90,33 +104,43 @@ impl<T: Serialize, L: Leaf> State<T, L> {
     /// # Ok::<(), treedef_optim::Error>(())
     /// ```
     pub fn migrate<O: Transform<L> + ?Sized>(
-        self,
+        mut self,
         optimiser: &O,
         model: &T,
     ) -> Result<(State<T, L>, StateMigration)> {
         let tree = L::tree(model)?;
-        let mut fresh = State::of(optimiser, &tree)?;
-        let mut report = StateMigration::default();
-        let Some(old) = &self.treedef else {
-            // No moments: only counts.
-            keep(&mut fresh.slots, self.slots, &[], &mut report);
-            return Ok((fresh, report));
-        };
+        let mut state = State::of(optimiser, &tree)?;
         let (treedef, parameters) = tree.into_parts();
-        let origins = origins(old, &treedef)?;
-        // A leaf of another shape begins afresh, too.
-        let fits = |(leaf, origin): (usize, &Option<usize>)| {
-            origin.filter(|origin| is_alike(&self.slots, *origin, parameters.get(leaf)))
+        let old_leaves = self.treedef.as_ref().map_or(0, TreeDef::num_leaves);
+        let is_absent = |leaf: usize| self.absent.iter().any(|range| range.contains(&leaf));
+        let is_present: Vec<bool> = (0..old_leaves).map(|leaf| !is_absent(leaf)).collect();
+        let mut origins = match &self.treedef {
+            Some(old) => origins(old, &treedef)?,
+            // No moments: only counts.
+            None => vec![Some(0); parameters.len()],
         };
-        let kept: Vec<Option<usize>> = origins.iter().enumerate().map(fits).collect();
-        report.fresh = highest(&treedef, &kept.iter().map(Option::is_none).collect::<Vec<_>>());
-        let mut is_dropped = vec![true; old.num_leaves()];
-        for origin in origins.iter().flatten() {
-            is_dropped.iter_mut().skip(*origin).take(1).for_each(|dropped| *dropped = false);
+        for origin in &mut origins {
+            *origin = origin.filter(|leaf| is_present.get(*leaf) != Some(&false));
         }
-        report.dropped = highest(old, &is_dropped);
-        keep(&mut fresh.slots, self.slots, &kept, &mut report);
-        Ok((fresh, report))
+        let (mut fresh, mut old) = (Vec::new(), Vec::new());
+        parts(&mut state.slots, vec![true; parameters.len()], &mut fresh);
+        parts(&mut self.slots, is_present, &mut old);
+        let mut moving = Moving {
+            is_fresh: vec![false; parameters.len()],
+            is_dropped: vec![false; old_leaves],
+            after: vec![0; parameters.len()],
+            parameters,
+            origins,
+            old,
+            report: StateMigration::default(),
+        };
+        fresh.into_iter().for_each(|part| moving.fill(part));
+        let mut report = moving.report_lost();
+        report.fresh = highest(&treedef, &moving.is_fresh);
+        if let Some(old) = &self.treedef {
+            report.dropped = highest(old, &moving.is_dropped);
+        }
+        Ok((state, report))
     }
 }
 
@@ -156,99 +180,168 @@ fn origins(old: &TreeDef, new: &TreeDef) -> Result<Vec<Option<usize>>> {
     new.leaf_paths().map(find).collect::<Result<_, Error>>()
 }
 
-fn is_alike<L: Leaf>(slots: &Slots<L>, origin: usize, parameter: Option<&L>) -> bool {
-    let alike = |leaf: Option<&L>| match (leaf, parameter) {
-        (Some(leaf), Some(parameter)) => leaf.is_like(parameter),
-        _ => false,
-    };
-    slots.leaves.iter().all(|(_, leaves)| alike(leaves.get(origin)))
-        && slots.parts.iter().all(|part| is_alike(part, origin, parameter))
+/// A transform that has no others inside it, or remembers something beside these.
+struct Part<'s, L> {
+    transform: &'s str,
+    count: &'s mut u64,
+    leaves: &'s mut Vec<(Cow<'static, str>, Vec<L>)>,
+    /// Which leaves it is about.
+    holds: Vec<bool>,
+    /// Whether a new transform has taken something of it.
+    is_used: bool,
 }
 
-/// Transforms around another one, whose moments do not depend on them.
-const AROUND: [&str; 3] = ["only", "frozen", ACCUMULATE];
-
-/// The only transform inside of one that is around it.
-fn inside<L>(slots: &Slots<L>) -> Option<&Slots<L>> {
-    slots.parts.first().filter(|_| AROUND.contains(&&*slots.transform))
-}
-
-/// The name of a transform, without those around it.
-fn name_of<L>(slots: &Slots<L>) -> &str {
-    inside(slots).map_or(&slots.transform, name_of)
-}
-
-/// Moves what is kept of old slots into fresh ones.
-fn keep<L: Leaf>(
-    fresh: &mut Slots<L>,
-    mut old: Slots<L>,
-    kept: &[Option<usize>],
-    report: &mut StateMigration,
-) {
-    if fresh.transform != old.transform {
-        if inside(fresh).is_some()
-            && let Some(inner) = fresh.parts.first_mut()
-        {
-            return keep(inner, old, kept, report);
+/// Collects the transforms of a state in order.
+fn parts<'s, L>(slots: &'s mut Slots<L>, mut holds: Vec<bool>, found: &mut Vec<Part<'s, L>>) {
+    let Slots { transform, count, leaves, parts: inner, holds: ranges, .. } = slots;
+    if let Some(ranges) = ranges {
+        let mut selected = vec![false; holds.len()];
+        for range in ranges {
+            let both = selected.iter_mut().zip(&holds).take(range.end).skip(range.start);
+            both.for_each(|(selected, holds)| *selected = *holds);
         }
-        if inside(&old).is_some() {
-            return keep(fresh, old.parts.swap_remove(0), kept, report); // it is there
-        }
+        holds = selected;
     }
-    if [&fresh.transform, &old.transform].iter().any(|transform| **transform == "chain") {
-        let is_chain = old.transform == "chain";
-        let old = if is_chain { old.parts } else { vec![old] };
-        let is_chain = fresh.transform == "chain";
-        let fresh = if is_chain { &mut *fresh.parts } else { slice::from_mut(fresh) };
-        return keep_in_order(fresh, old, kept, report);
+    if inner.is_empty() || !leaves.is_empty() {
+        let (transform, holds) = (&**transform, holds.clone());
+        found.push(Part { transform, count, leaves, holds, is_used: false });
     }
-    if fresh.transform != old.transform || fresh.parts.len() != old.parts.len() {
-        report
-            .transforms
-            .push(format!("`{}` (the state has `{}`)", fresh.transform, old.transform));
-        return;
-    }
-    fresh.count = old.count;
-    for (name, leaves) in &mut fresh.leaves {
-        let Some((_, found)) = old.leaves.iter().find(|(other, _)| other == name) else {
-            report.transforms.push(format!("`{name}` of `{}`", fresh.transform));
-            continue;
+    inner.iter_mut().for_each(|inner| parts(inner, holds.clone(), found));
+}
+
+/// The transforms that neither count nor remember anything.
+const FORGETFUL: [&str; 6] =
+    ["check_finite", "clip", "clip_by_global_norm", "scale", "set_to_zero", "weight_decay"];
+
+/// What moves from an old state into a new one.
+struct Moving<'s, L> {
+    parameters: Vec<L>,
+    /// For each leaf the old one with its path.
+    origins: Vec<Option<usize>>,
+    old: Vec<Part<'s, L>>,
+    /// For each leaf the first of the old transforms that come after those whose place is taken.
+    after: Vec<usize>,
+    is_fresh: Vec<bool>,
+    is_dropped: Vec<bool>,
+    report: StateMigration,
+}
+
+impl<L: Leaf> Moving<'_, L> {
+    /// The old transform of this name that has remembered a leaf.
+    fn source(&self, transform: &str, leaf: usize) -> Option<usize> {
+        let origin = (*self.origins.get(leaf)?)?;
+        // Accumulated gradients may be anywhere.
+        let is_mean = transform == ACCUMULATE;
+        let after = if is_mean { 0 } else { *self.after.get(leaf)? };
+        let fits = |old: &Part<'_, L>| {
+            old.transform == transform && old.holds.get(origin).copied().unwrap_or(true)
         };
-        for (leaf, origin) in leaves.iter_mut().zip(kept) {
-            if let Some(found) = origin.and_then(|origin| found.get(origin)) {
-                *leaf = found.clone();
+        (after..self.old.len()).find(|at| self.old.get(*at).is_some_and(fits))
+    }
+
+    /// Fills a new transform.
+    fn fill(&mut self, mut part: Part<'_, L>) {
+        let held = part.holds.iter().enumerate().filter(|(_, holds)| **holds);
+        let held: Vec<(usize, Option<usize>)> =
+            held.map(|(leaf, _)| (leaf, self.source(part.transform, leaf))).collect();
+        let count_of = |at: usize| self.old.get(at).map(|old| *old.count);
+        let mut counts: Vec<(u64, usize)> = Vec::new();
+        for count in held.iter().filter_map(|(_, source)| count_of((*source)?)) {
+            match counts.iter_mut().find(|(other, _)| *other == count) {
+                Some((_, leaves)) => *leaves += 1,
+                None => counts.push((count, 1)),
             }
         }
-    }
-    for (fresh, old) in fresh.parts.iter_mut().zip(old.parts) {
-        keep(fresh, old, kept, report);
-    }
-}
-
-/// The same for a chain, which other transforms may have joined or left. Each takes the next old one of
-/// its name.
-fn keep_in_order<L: Leaf>(
-    fresh: &mut [Slots<L>],
-    old: Vec<Slots<L>>,
-    kept: &[Option<usize>],
-    report: &mut StateMigration,
-) {
-    let names: Vec<String> = old.iter().map(|old| format!("`{}`", name_of(old))).collect();
-    let mut old = VecDeque::from(old);
-    for fresh in fresh {
-        let at = old.iter().position(|old| name_of(old) == name_of(fresh));
-        if let Some(at) = at
-            && let Some(found) = old.drain(..=at).next_back()
-        {
-            keep(fresh, found, kept, report);
-        } else if remembers(fresh) {
-            let names = names.join(", ");
-            report.transforms.push(format!("`{}` (the state has {names})", name_of(fresh)));
+        let most = counts.into_iter().max_by_key(|(count, leaves)| (*leaves, *count));
+        let Some((count, leaves)) = most else {
+            let is_known = held.is_empty() || FORGETFUL.contains(&part.transform);
+            if !is_known && part.transform != ACCUMULATE {
+                let names: Vec<String> =
+                    self.old.iter().map(|old| format!("`{}`", old.transform)).collect();
+                let names = names.join(", ");
+                self.report
+                    .transforms
+                    .push(format!("`{}` (the state has {names})", part.transform));
+            }
+            return;
+        };
+        // A mean of fewer gradients would count as one of all.
+        if part.transform == ACCUMULATE && (count == 0 || leaves < held.len()) {
+            return;
+        }
+        *part.count = count;
+        for (leaf, source) in held {
+            let is_kept = match source {
+                Some(source) => self.fill_leaf(&mut part, leaf, source),
+                None => part.leaves.is_empty(),
+            };
+            self.is_fresh.iter_mut().skip(leaf).take(1).for_each(|fresh| *fresh |= !is_kept);
         }
     }
-}
 
-/// Whether a transform has leaves.
-fn remembers<L>(slots: &Slots<L>) -> bool {
-    !slots.leaves.is_empty() || slots.parts.iter().any(remembers)
+    /// Fills the moments of a leaf by those of an old transform. Whether that has all of them, and the same
+    /// count.
+    fn fill_leaf(&mut self, part: &mut Part<'_, L>, leaf: usize, source: usize) -> bool {
+        let (Some(old), Some(Some(origin)), Some(parameter)) =
+            (self.old.get_mut(source), self.origins.get(leaf), self.parameters.get(leaf))
+        else {
+            return false;
+        };
+        if part.transform != ACCUMULATE {
+            self.after.iter_mut().skip(leaf).take(1).for_each(|after| *after = source + 1);
+        }
+        // What is left in the end is dropped.
+        old.holds.iter_mut().skip(*origin).take(1).for_each(|holds| *holds = false);
+        if !old.is_used {
+            old.is_used = true;
+            let without = |leaves: &[(Cow<'_, str>, Vec<L>)], others: &[(Cow<'_, str>, Vec<L>)]| {
+                let is_other = |name: &str| others.iter().any(|(other, _)| other == name);
+                let names = leaves.iter().filter(|(name, _)| !is_other(name));
+                names
+                    .map(|(name, _)| format!("`{name}` of `{}`", part.transform))
+                    .collect::<Vec<_>>()
+            };
+            self.report.transforms.extend(without(part.leaves, old.leaves));
+            self.report.lost.extend(without(old.leaves, part.leaves));
+        }
+        if old.count != part.count {
+            return false;
+        }
+        let mut is_kept = true;
+        for (name, leaves) in &mut *part.leaves {
+            let Some((_, found)) = old.leaves.iter().find(|(other, _)| other == name) else {
+                continue;
+            };
+            match (leaves.get_mut(leaf), found.get(*origin)) {
+                (Some(into), Some(found)) if found.is_like(parameter) => *into = found.clone(),
+                _ => is_kept = false,
+            }
+        }
+        is_kept
+    }
+
+    /// The report, with what no new transform has taken.
+    fn report_lost(&mut self) -> StateMigration {
+        for old in &self.old {
+            let is_mean = old.transform == ACCUMULATE;
+            let count = *old.count;
+            if is_mean && count == 0 || FORGETFUL.contains(&old.transform) {
+                continue;
+            }
+            let has_other = self.old.iter().any(|other| {
+                let is_alike = other.transform == old.transform && !is_mean;
+                other.is_used && is_alike && (!old.leaves.is_empty() || *other.count == count)
+            });
+            if old.is_used || has_other {
+                let held = old.holds.iter().map(|holds| *holds && !old.leaves.is_empty());
+                self.is_dropped.iter_mut().zip(held).for_each(|(dropped, held)| *dropped |= held);
+            } else if is_mean {
+                let s = if count == 1 { "" } else { "s" };
+                self.report.lost.push(format!("`{ACCUMULATE}` with {count} gradient{s}"));
+            } else if !old.leaves.is_empty() || count > 0 {
+                self.report.lost.push(format!("`{}`", old.transform));
+            }
+        }
+        std::mem::take(&mut self.report)
+    }
 }

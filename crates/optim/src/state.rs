@@ -19,12 +19,18 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
 ///
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
-/// the model is. A type that refuses some numbers, or that leaves out fields whose number is zero, cannot
+/// the model is. One more `T`, the `marks`, says which leaves were saved, and which part of the optimiser
+/// has which: so a field that is new in the type, and has a default, is not taken for a moment, and moments
+/// are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit. A type that refuses some numbers, or that leaves out fields whose number is zero, cannot
 /// hold all moments. The first page has an example.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
     pub(crate) slots: Slots<L>,
+    /// The leaves that a state which was read has nothing for.
+    pub(crate) absent: Vec<Range<usize>>,
+    /// What it was known by, until the first step.
+    pub(crate) marks: Option<Vec<L>>,
     /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
     /// file as it was. Unknown until the first step.
     coarse: Option<Vec<Range<usize>>>,
@@ -39,6 +45,8 @@ impl<T, L: Clone> Clone for State<T, L> {
         State {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
+            absent: self.absent.clone(),
+            marks: self.marks.clone(),
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
             gradients: Vec::new(),
@@ -70,7 +78,23 @@ impl<T, L: Leaf> State<T, L> {
 
     pub(crate) fn read(treedef: Option<TreeDef>, slots: Slots<L>) -> Self {
         let (parameters, gradients) = (Vec::new(), Vec::new());
-        State { treedef, slots, coarse: None, parameters, gradients, value: PhantomData }
+        State {
+            treedef,
+            slots,
+            absent: Vec::new(),
+            marks: None,
+            coarse: None,
+            parameters,
+            gradients,
+            value: PhantomData,
+        }
+    }
+
+    fn expect_all_present(&self, treedef: &TreeDef) -> Result<()> {
+        match self.absent.first() {
+            None => Ok(()),
+            Some(first) => Err(Error::Absent { path: treedef.leaf_path(first.start)? }),
+        }
     }
 
     /// The number of steps of the first transform that counts them. Gradients that were
@@ -106,10 +130,13 @@ impl<T, L: Leaf> State<T, L> {
             self.coarse = Some(L::coarse(model)?);
         }
         let Some(treedef) = &self.treedef else { return Ok(()) };
+        self.expect_all_present(treedef)?;
         L::leaves_like(treedef, gradients, &mut self.gradients, true)
             .map_err(|source| Error::Structure { what: GRADIENT, source })?;
         expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
-        expect_slots(treedef, &self.parameters, &self.slots)
+        expect_slots(treedef, &self.parameters, &self.slots)?;
+        self.marks = None;
+        Ok(())
     }
 
     fn take_in_model(&mut self, model: &T) -> Result<()>
@@ -173,13 +200,15 @@ impl<T, L: Leaf> State<T, L> {
             self.treedef = Some(model.treedef().clone());
         }
         let Some(treedef) = &self.treedef else { return Ok(()) };
+        self.expect_all_present(treedef)?;
         if gradients.treedef() != treedef {
             expect_same(GRADIENT, treedef, gradients.treedef())?;
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
+        self.marks = None;
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
-        descend(optimiser, &treedef, parameters, updates, &mut self.slots)
+        descend(optimiser, treedef, parameters, updates, &mut self.slots)
     }
 }
 

@@ -30,8 +30,8 @@ impl Decay {
             *count += 1;
             return Ok(());
         }
-        let selection =
-            Selection::taken(&mut slots.selection, step.place, &self.only, Selection::of)?;
+        let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, &self.only));
+        let selection = kept.map_or_else(|| Selection::of(step.place, &self.only), Ok)?;
         let (count, mut found) = slots.counted(name, leaves)?;
         let decayed = found.each_mut().map(|leaves| &mut **leaves);
         mode.run(&mut step.among(&selection.inside), &rule(*count, self.rate), decayed)?;

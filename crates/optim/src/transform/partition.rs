@@ -32,6 +32,9 @@ pub fn partition<L>() -> Partition<L> {
     Partition { groups: Vec::new(), rest: None }
 }
 
+/// The slots around those of a group.
+pub(super) const PART: &str = "part";
+
 /// The optimiser of a group.
 type Group<L> = Box<dyn Transform<L> + Send + Sync>;
 
@@ -127,12 +130,17 @@ impl<L: Leaf> Partition<L> {
             let patterns = self.groups.iter().map(|(patterns, _)| &**patterns).chain([&[][..]]);
             let parts = self.parts(step.place)?.into_iter().zip(patterns);
             for (slots, (inside, patterns)) in slots.parts.iter_mut().zip(parts) {
+                let part = || match patterns {
+                    [] => "by the rest".to_owned(),
+                    _ => format!("by the group `{}`", patterns.join("`, `")),
+                };
+                slots.expect_holds(part, &inside, step)?;
                 slots.selection = Some(Selection::new(step.place, patterns, inside, Vec::new()));
             }
         }
         for (optimiser, slots) in self.optimisers().zip(&mut slots.parts) {
             let (Some(selection), [inner]) = (&slots.selection, &mut *slots.parts) else {
-                return Err(slots.another("part", &[], 1));
+                return Err(slots.another(PART, &[], 1));
             };
             go(optimiser, &mut step.among(&selection.inside), inner)?;
         }
@@ -145,7 +153,7 @@ impl<L: Leaf> Transform<L> for Partition<L> {
         let parts = self.parts(place)?;
         let slots = self.optimisers().zip(&parts).map(|(optimiser, ranges)| {
             let inner = optimiser.slots(Place { ranges, ..place }, parameters)?;
-            Ok(Slots::new("part").with_parts([inner]))
+            Ok(Slots::new(PART).with_parts([inner]).holding(ranges))
         });
         Ok(Slots::new("partition").with_parts(slots.collect::<Result<Vec<_>>>()?))
     }

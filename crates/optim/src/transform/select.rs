@@ -19,22 +19,34 @@ pub struct Frozen<O> {
     pub(crate) patterns: Vec<String>,
 }
 
-/// Goes on with the leaves that are selected and with the slots of the transform inside.
+pub(super) const ONLY: &str = "only";
+pub(super) const FROZEN: &str = "frozen";
+
+/// Goes on with the leaves that the transform inside is about, and its slots.
 fn with_selected<L: Leaf>(
     (name, patterns): (&'static str, &[String]),
     make: impl FnOnce(Place<'_>, &[String]) -> Result<Selection>,
-    place: Place<'_>,
+    step: &mut Step<'_, L>,
     slots: &mut Slots<L>,
-    go: impl FnOnce(&Selection, &mut Slots<L>) -> Result<()>,
+    go: impl FnOnce(&mut Step<'_, L>, &Selection, &mut Slots<L>) -> Result<()>,
 ) -> Result<()> {
-    if slots.transform != name {
+    if slots.transform != name || slots.parts.len() != 1 {
         return Err(slots.another(name, &[], 1));
     }
-    let selection = Selection::taken(&mut slots.selection, place, patterns, make)?;
-    let done = match &mut *slots.parts {
-        [inner] => go(&selection, inner),
-        _ => Err(slots.another(name, &[], 1)),
+    let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, patterns));
+    let selection = match kept {
+        Some(kept) => kept,
+        None => {
+            let made = make(step.place, patterns)?;
+            let part = || match name {
+                ONLY => "inside of `only`".to_owned(),
+                _ => "outside of `freeze`".to_owned(),
+            };
+            slots.expect_holds(part, &made.inside, step)?;
+            made
+        }
     };
+    let done = slots.parts.first_mut().map_or(Ok(()), |inner| go(step, &selection, inner));
     slots.selection = Some(selection);
     done
 }
@@ -42,8 +54,8 @@ fn with_selected<L: Leaf>(
 impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::of(place, &self.patterns)?;
-        let among = Place { ranges: &selection.inside, ..place };
-        let mut slots = Slots::new("only").with_parts([self.inner.slots(among, parameters)?]);
+        let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
+        let mut slots = Slots::new(ONLY).with_parts([inner]).holding(&selection.inside);
         if self.inner.is_descent() {
             slots.still = selection.outside.first().map(|range| range.start).or(slots.still);
         }
@@ -51,35 +63,25 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(
-            ("only", &self.patterns),
-            Selection::of,
-            step.place,
-            slots,
-            |selection, inner| {
-                self.inner.update(&mut step.among(&selection.inside), inner)?;
-                if self.inner.is_descent() {
-                    step.among(&selection.outside).update(&Zero, [])?;
-                }
-                Ok(())
-            },
-        )
+        let patterns = (ONLY, &*self.patterns);
+        with_selected(patterns, Selection::of, step, slots, |step, selection, inner| {
+            self.inner.update(&mut step.among(&selection.inside), inner)?;
+            if self.inner.is_descent() {
+                step.among(&selection.outside).update(&Zero, [])?;
+            }
+            Ok(())
+        })
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(
-            ("only", &self.patterns),
-            Selection::of,
-            step.place,
-            slots,
-            |selection, inner| {
-                self.inner.descend(&mut step.among(&selection.inside), inner)?;
-                if !self.inner.is_descent() {
-                    step.among(&selection.outside).apply()?;
-                }
-                Ok(())
-            },
-        )
+        let patterns = (ONLY, &*self.patterns);
+        with_selected(patterns, Selection::of, step, slots, |step, selection, inner| {
+            self.inner.descend(&mut step.among(&selection.inside), inner)?;
+            if !self.inner.is_descent() {
+                step.among(&selection.outside).apply()?;
+            }
+            Ok(())
+        })
     }
 
     fn is_descent(&self) -> bool {
@@ -90,31 +92,23 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
 impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::out_of(place, &self.patterns)?;
-        let among = Place { ranges: &selection.outside, ..place };
-        Ok(Slots::new("frozen").with_parts([self.inner.slots(among, parameters)?]))
+        let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
+        Ok(Slots::new(FROZEN).with_parts([inner]).holding(&selection.inside))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(
-            ("frozen", &self.patterns),
-            Selection::out_of,
-            step.place,
-            slots,
-            |selection, inner| {
-                self.inner.update(&mut step.among(&selection.outside), inner)?;
-                step.among(&selection.inside).update(&Zero, [])
-            },
-        )
+        let patterns = (FROZEN, &*self.patterns);
+        with_selected(patterns, Selection::out_of, step, slots, |step, selection, inner| {
+            self.inner.update(&mut step.among(&selection.inside), inner)?;
+            step.among(&selection.outside).update(&Zero, [])
+        })
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        with_selected(
-            ("frozen", &self.patterns),
-            Selection::out_of,
-            step.place,
-            slots,
-            |selection, inner| self.inner.descend(&mut step.among(&selection.outside), inner),
-        )
+        let patterns = (FROZEN, &*self.patterns);
+        with_selected(patterns, Selection::out_of, step, slots, |step, selection, inner| {
+            self.inner.descend(&mut step.among(&selection.inside), inner)
+        })
     }
 
     fn is_descent(&self) -> bool {

@@ -7,7 +7,7 @@ use treedef::{Tree, TreeDef};
 use super::Place;
 use crate::error::{Error, Result};
 
-/// The leaves of a place that patterns name, and the others.
+/// The leaves of a place that a transform is about, by patterns, and the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) inside: Vec<Range<usize>>,
@@ -30,16 +30,16 @@ impl Selection {
         Ok(Selection::new(place, patterns, inside, ranges_of(place, |leaf| !is_named(leaf))))
     }
 
-    /// The same, if it leaves something outside.
+    /// The leaves of a place without those that patterns name.
     pub(crate) fn out_of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
-        let found = Selection::of(place, patterns)?;
-        if found.outside.is_empty() {
+        let Selection { inside, outside, patterns, among } = Selection::of(place, patterns)?;
+        if outside.is_empty() {
             let patterns = patterns.join("`, `");
             return Err(Error::Argument(format!(
                 "freezing `{patterns}` leaves nothing to train in its place"
             )));
         }
-        Ok(found)
+        Ok(Selection { inside: outside, outside: inside, patterns, among })
     }
 
     pub(crate) fn new(
@@ -54,19 +54,6 @@ impl Selection {
     /// Whether it was made of this: an optimiser may have other patterns in a later step.
     pub(crate) fn is_of(&self, place: Place<'_>, patterns: &[String]) -> bool {
         self.patterns == patterns && self.among == place.ranges
-    }
-
-    /// Takes the selection that was kept, if it is of this, or else makes it.
-    pub(crate) fn taken(
-        kept: &mut Option<Selection>,
-        place: Place<'_>,
-        patterns: &[String],
-        make: impl FnOnce(Place<'_>, &[String]) -> Result<Self>,
-    ) -> Result<Self> {
-        match kept.take() {
-            Some(found) if found.is_of(place, patterns) => Ok(found),
-            _ => make(place, patterns),
-        }
     }
 }
 

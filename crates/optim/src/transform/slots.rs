@@ -1,9 +1,10 @@
 //! What a transform remembers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::slice;
 
-use super::{Number, Place, Rule, Selection};
+use super::{Number, Place, Rule, Selection, Step};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::number::Update;
@@ -17,6 +18,9 @@ pub struct Slots<L> {
     pub count: u64,
     pub(crate) leaves: Vec<(Cow<'static, str>, Vec<L>)>,
     pub(crate) parts: Vec<Slots<L>>,
+    /// The leaves that the transforms inside are about, where they are selected. Unknown in a state that
+    /// was read and has no leaves.
+    pub(crate) holds: Option<Vec<Range<usize>>>,
     /// Found again when it is needed: no part of the state.
     pub(crate) selection: Option<Selection>,
     /// A leaf that an `only` keeps from a learning rate: no part of the state.
@@ -28,7 +32,7 @@ impl<L: Leaf> Slots<L> {
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
         let transform = transform.into();
-        Slots { transform, count: 0, leaves, parts, selection: None, still: None }
+        Slots { transform, count: 0, leaves, parts, holds: None, selection: None, still: None }
     }
 
     /// Adds one zero for each number of the parameters.
@@ -79,6 +83,46 @@ impl<L: Leaf> Slots<L> {
         self.parts.extend(parts);
         self.still = self.parts.iter().find_map(|part| part.still);
         self
+    }
+
+    /// Selects the leaves that the transforms inside are about.
+    pub(crate) fn holding(mut self, ranges: &[Range<usize>]) -> Self {
+        self.holds = Some(ranges.to_vec());
+        self
+    }
+
+    /// Checks that the transforms inside are about the leaves that they were about before, since what they
+    /// remember is of these.
+    pub(crate) fn expect_holds(
+        &mut self,
+        part: impl FnOnce() -> String,
+        ranges: &[Range<usize>],
+        step: &Step<'_, L>,
+    ) -> Result<()> {
+        let Some(holds) = self.holds.as_deref().filter(|holds| *holds != ranges) else {
+            self.holds.get_or_insert_with(|| ranges.to_vec());
+            return Ok(());
+        };
+        if self.parts.iter().any(Slots::has_leaves) {
+            let has =
+                |ranges: &[Range<usize>], leaf| ranges.iter().any(|range| range.contains(&leaf));
+            // An array without numbers belongs to nobody.
+            let is_empty = |leaf: &L| leaf.to_numbers().is_ok_and(|numbers| numbers.is_empty());
+            for (leaf, parameter) in step.parameters.iter().enumerate() {
+                let [before, now] = [holds, ranges].map(|ranges| has(ranges, leaf));
+                if before != now && !is_empty(parameter) {
+                    let path = step.place.treedef.leaf_path(leaf)?;
+                    return Err(Error::Selection { part: part(), path, is_new: now });
+                }
+            }
+        }
+        self.holds = Some(ranges.to_vec());
+        Ok(())
+    }
+
+    /// Whether it remembers something of each leaf.
+    pub(crate) fn has_leaves(&self) -> bool {
+        !self.leaves.is_empty() || self.parts.iter().any(Slots::has_leaves)
     }
 
     /// The leaves of these names.

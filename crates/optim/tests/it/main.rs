@@ -2,6 +2,7 @@
 
 mod allocations;
 mod arithmetic;
+mod changes;
 mod docs;
 mod errors;
 #[cfg(all(feature = "candle", feature = "num-dual"))]

@@ -84,7 +84,14 @@ fn a_state_prints_as_its_model() {
       count: *,
       leaves: {},
       parts: [
-        State { transform: *, count: *, leaves: {}, parts: [] },
+        State {
+          transform: *,
+          count: *,
+          leaves: {},
+          parts: [],
+          holds: [],
+          marks: [],
+        },
         State {
           transform: *,
           count: *,
@@ -93,8 +100,12 @@ fn a_state_prints_as_its_model() {
             "nu": Net { name: *, layers: [Dense { w: [*], b: * }], scale: * },
           },
           parts: [],
+          holds: [],
+          marks: [],
         },
       ],
+      holds: [],
+      marks: [Net { name: *, layers: [Dense { w: [*], b: * }], scale: * }],
     }
     "#);
     assert_eq!(tree.get("parts[1].count").unwrap().as_u64(), Some(1));
@@ -189,7 +200,7 @@ fn a_model_with_a_layer_more_keeps_its_moments() {
 
     // Back to the smaller model.
     let (state, report) = state.migrate(&optimiser, &trained).unwrap();
-    assert_snapshot!(report, @"dropped those of `.layers[0].w[2]`, `.layers[2]`");
+    assert_snapshot!(report, @"dropped moments of `.layers[0].w[2]`, `.layers[2]`");
     // What fits is kept as it is.
     let before = Tree::of(&state).unwrap();
     let (state, report) = state.migrate(&optimiser, &trained).unwrap();
@@ -198,7 +209,7 @@ fn a_model_with_a_layer_more_keeps_its_moments() {
     // Another optimiser keeps what it has in common.
     let (_, report) =
         state.migrate(&chain!(clip_by_global_norm(1.0), lion(0.1)), &trained).unwrap();
-    assert_snapshot!(report, @"fresh transforms `lion` (the state has `clip_by_global_norm`, `adamw`)");
+    assert_snapshot!(report, @"fresh transforms `lion` (the state has `clip_by_global_norm`, `adamw`); dropped `adamw`");
 }
 
 #[test]
@@ -210,7 +221,7 @@ fn a_chain_that_has_changed_keeps_its_moments() {
     // Without the freeze, with a check, with accumulated gradients, alone, and with a mean before it.
     let thawed = chain!(clip_by_global_norm(1.0), adam(0.1));
     let (state, report) = state.migrate(&thawed, &model()).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @"fresh moments for `.1`");
     let checked = chain!(check_finite(), clip_by_global_norm(1.0), adam(0.1));
     let (state, report) = state.migrate(&checked, &model()).unwrap();
     assert_snapshot!(report, @"nothing changed");
@@ -232,7 +243,7 @@ fn what_was_frozen_begins_as_all_did() {
     let mut state = frozen.init::<f64, _>(&(1.0, 1.0)).unwrap();
     frozen.step((1.0, 1.0), (0.0, 0.0), &mut state).unwrap();
     let (mut state, report) = state.migrate(&optimiser, &(1.0, 1.0)).unwrap();
-    assert!(report.is_empty());
+    assert_snapshot!(report, @"fresh moments for `.1`");
     let (x, y) = optimiser.step((1.0, 1.0), (0.1, 0.1), &mut state).unwrap();
     assert_eq!(x, y);
 }
@@ -255,24 +266,32 @@ fn names_that_changed_are_followed_by_their_aliases() {
     adam(0.1).step(old, Old { weights: vec![0.5, 0.25] }, &mut state).unwrap();
     let saved = Tree::of(&state).unwrap();
     let (state, migration) = saved.migrate::<State<New, f64>>().unwrap();
-    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`"#);
+    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`, `.marks[0].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`, `.marks[0].weights` to `.marks[0].w`"#);
     let model = New { w: vec![1.0, 2.0], b: 0.0 };
+    // What was filled begins afresh.
     let (mut state, report) = state.migrate(&adam(0.1), &model).unwrap();
-    assert!(report.is_empty());
+    assert_snapshot!(report, @"fresh moments for `.b`");
     adam(0.1).step(model, New { w: vec![0.0, 0.0], b: 1.0 }, &mut state).unwrap();
 }
 
 #[test]
 fn a_state_is_not_taken_from_anything() {
     let read = |text: &str| serde_json::from_str::<State<Vec<f64>, f64>>(text);
-    assert!(read(r#"{"transform": "adam", "count": -1, "leaves": {}, "parts": []}"#).is_err());
-    // Moments of two structures.
-    let text =
-        r#"{"transform": "adam", "count": 1, "leaves": {"mu": [1, 2], "nu": [1]}, "parts": []}"#;
-    assert_snapshot!(read(text).unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
+    let text = |count: i64, leaves: &str, marks: &str| {
+        let (count, none) = (format!(r#""count": {count}"#), r#""parts": [], "holds": []"#);
+        read(&format!(
+            r#"{{"transform": "adam", {count}, "leaves": {{{leaves}}}, {none}, "marks": [{marks}]}}"#
+        ))
+    };
+    assert_snapshot!(text(-1, "", "").unwrap_err(), @"invalid value: integer `-1`, expected u64 at line 1 column 33");
+    // Moments of two structures, and marks of another or none.
+    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1]"#, "[0, 0]").unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
+    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "[0]").unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
+    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "").unwrap_err(), @"a state with leaves has no `marks`");
+    assert!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "[0, 0]").is_ok());
+    assert_snapshot!(read("{}").unwrap_err(), @"missing field `transform` at line 1 column 2");
     // A state without the moments of its optimiser, or with those of another.
-    let mut state =
-        read(r#"{"transform": "adam", "count": 1, "leaves": {}, "parts": []}"#).unwrap();
+    let mut state = text(1, "", "").unwrap();
     assert_snapshot!(adam(0.1).step(vec![1.0], vec![1.0], &mut state).unwrap_err(), @"the state is that of `adam`, the optimiser is `adam` with `mu`, `nu` (see `State::migrate`)");
 }
 
