@@ -36,6 +36,7 @@ use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
+use crate::state::expect_kept;
 
 /// A number with some of its derivatives. All functions here take one as the number of the model.
 pub trait Dual: Clone + 'static {
@@ -170,8 +171,10 @@ impl Model {
         Ok(treedef::unflatten(composed, parts)?)
     }
 
-    fn typed<T: DeserializeOwned>(&self, mut numbers: Vec<f64>) -> Result<T> {
-        Ok(f64::rebuild(self.tree.treedef(), &mut numbers)?)
+    fn typed<T: Serialize + DeserializeOwned>(&self, numbers: Vec<f64>) -> Result<T> {
+        let value = f64::rebuild(self.tree.treedef(), &mut numbers.clone())?;
+        expect_kept(self.tree.treedef(), &numbers, &value, "it cannot hold a derivative")?;
+        Ok(value)
     }
 
     /// Calls something for each group of leaves whose derivatives are calculated at once.
@@ -185,7 +188,8 @@ impl Model {
 ///
 /// # Errors
 ///
-/// Returns an error when the model cannot be flattened, or the model of duals not be rebuilt.
+/// Returns an error when the model cannot be flattened, or the model of duals not be rebuilt, and when the
+/// type of the model changes the numbers that it is made of, so that it cannot hold derivatives.
 pub fn value_and_grad<A, T, D>(function: impl Fn(&A) -> D, model: &T) -> Result<(f64, T)>
 where
     A: DeserializeOwned,

@@ -93,6 +93,18 @@ pub enum Error {
         /// A leaf outside.
         path: Path,
     },
+    /// A type changes the numbers that a value is made of.
+    #[error("the type makes {found} of {given} at {}: {so}", place(.path))]
+    Changed {
+        /// The leaf.
+        path: Path,
+        /// The number that was given.
+        given: f64,
+        /// The number that the value has.
+        found: f64,
+        /// What cannot be done.
+        so: &'static str,
+    },
     /// A state belongs to another optimiser.
     #[error("the state is that of {found}, the optimiser is {expected}{hint}")]
     State {
@@ -150,6 +162,7 @@ impl Error {
             | Error::Unreached { path }
             | Error::TwoGroups { path, .. }
             | Error::NoGroup { path }
+            | Error::Changed { path, .. }
             | Error::Selection { path, .. }
             | Error::Absent { path }
             | Error::NoFloats { path, .. }

@@ -11,7 +11,7 @@ use treedef::{TreeDef, object};
 
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
-use crate::state::State;
+use crate::state::{State, expect_kept};
 use crate::transform::{SELECTING, Slots, ranges};
 
 /// Slots whose leaves are values.
@@ -109,7 +109,9 @@ fn value_of<T: Serialize + DeserializeOwned, L: Leaf>(
     treedef: &TreeDef,
     leaves: &[L],
 ) -> Result<T> {
-    Ok(L::rebuild(treedef, &mut leaves.to_vec())?)
+    let value = L::rebuild(treedef, &mut leaves.to_vec())?;
+    expect_kept(treedef, leaves, &value, "it cannot hold a moment")?;
+    Ok(value)
 }
 
 impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {

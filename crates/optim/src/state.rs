@@ -14,6 +14,7 @@ use crate::leaf::Leaf;
 use crate::transform::{ACCUMULATE, Place, Slots, Step, Transform, ranges};
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
+const OTHER_NUMBERS: &str = "the value has another structure with other numbers";
 const MODEL: &str = "the model has another structure than the state (see `State::migrate`)";
 
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
@@ -21,8 +22,11 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
 /// the model is. One more `T`, the `marks`, says which leaves were saved, and which part of the optimiser
 /// has which: so a field that is new in the type, and has a default, is not taken for a moment, and moments
-/// are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit. A type that refuses some numbers, or that leaves out fields whose number is zero, cannot
-/// hold all moments. The first page has an example.
+/// are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit. The
+/// first page has an example.
+///
+/// A type that refuses some numbers, changes them, as one of angles does that keeps them below 2π, or leaves
+/// out fields whose number is zero, cannot hold all moments: to save them is an error then.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
@@ -282,4 +286,35 @@ pub(crate) fn expect_alike<L: Leaf>(
             path: treedef.leaf_path(leaf)?,
         }),
     }
+}
+
+/// Checks that a value has the numbers that it was made of: a type may normalise them.
+pub(crate) fn expect_kept<L: Leaf, T: Serialize>(
+    treedef: &TreeDef,
+    leaves: &[L],
+    value: &T,
+    so: &'static str,
+) -> Result<()> {
+    if !L::IS_NUMBER {
+        return Ok(()); // objects are kept as they are
+    }
+    let mut found = Vec::new();
+    L::leaves_like(treedef, value, &mut found, true)
+        .map_err(|source| Error::Structure { what: OTHER_NUMBERS, source })?;
+    for (leaf, (given, found)) in leaves.iter().zip(&found).enumerate() {
+        let mut rounded = given.clone();
+        rounded.coarsen();
+        let number = |leaf: &L| {
+            let numbers = leaf.to_numbers().map_err(Error::Function)?;
+            Ok::<f64, Error>(numbers.first().copied().unwrap_or_default())
+        };
+        let (given, rounded, found) = (number(given)?, number(&rounded)?, number(found)?);
+        if given.to_bits() != found.to_bits()
+            && rounded != found
+            && !(given.is_nan() && found.is_nan())
+        {
+            return Err(Error::Changed { path: treedef.leaf_path(leaf)?, given, found, so });
+        }
+    }
+    Ok(())
 }

@@ -1,12 +1,12 @@
 //! Gradients from candle, from duals and by differences are the same.
 
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 use insta::assert_snapshot;
 use num_dual::{Dual64, DualNum, DualSVec64, HyperDual64};
 use serde::{Deserialize, Serialize};
-use treedef::Object;
+use treedef::{Object, Tree};
 use treedef_optim::candle::{self, Gradient, Unreached};
-use treedef_optim::{dual, finite};
+use treedef_optim::{Leaf, Optimiser, adam, dual, finite};
 
 /// A model that serde knows by its derives alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,6 +204,98 @@ fn differences_know_what_the_model_rounds() {
     let x = f64::from(model.0);
     let worst = finite::check::<f64, _, _>(loss, &model, &((3.0 * x * x) as f32, 0.27)).unwrap();
     assert!(worst.error < 1e-4, "{worst}");
+}
+
+/// The relative error of the derivative by differences.
+fn error_of<X: Copy + Serialize + serde::de::DeserializeOwned + Into<f64>, L: Leaf>(
+    loss: impl Fn(X) -> X,
+    at: X,
+    expected: f64,
+) -> f64 {
+    let gradient = finite::gradient::<L, _, _>(|x: &X| loss(*x).into(), &at).unwrap();
+    (gradient.into() - expected).abs() / expected.abs().max(1.0)
+}
+
+#[test]
+fn differences_near_zero_have_the_digits_that_are_promised() {
+    for x in [0.0f32, 1e-3, -1e-6, 1e-12, 0.5, -3.0, 700.0] {
+        let cos = f64::from(x).cos();
+        assert!(error_of::<f32, f32>(f32::sin, x, cos) < 1e-4, "{x}");
+        assert!(error_of::<f32, f64>(f32::sin, x, cos) < 1e-4, "{x}");
+        assert!(error_of::<f32, f32>(|x| x * x + x, x, 2.0 * f64::from(x) + 1.0) < 1e-4, "{x}");
+    }
+    for x in [0.0, 1e-3, -1e-6, 1e-12, 0.5, -3.0, 700.0] {
+        assert!(error_of::<f64, f64>(f64::sin, x, x.cos()) < 1e-9, "{x}");
+        assert!(error_of::<f64, f64>(|x| (x - 1.0).powi(2), x, 2.0 * (x - 1.0)) < 1e-9, "{x}");
+    }
+    for x in [1e-9, 1e-6, 1e-5, 1e-3, 1.0, 1e9] {
+        assert!(error_of::<f64, f64>(f64::ln, x, 1.0 / x) < 1e-9, "{x}");
+        assert!(error_of::<f64, f64>(f64::sqrt, x, 0.5 / x.sqrt()) < 1e-9, "{x}");
+    }
+    assert!(error_of::<f64, f64>(|x| (1e4 * x).sin(), 0.0, 1e4) < 1e-9);
+    assert!(error_of::<f64, f64>(f64::abs, 1e-6, 1.0) < 1e-9);
+    assert!(error_of::<f32, f32>(f32::ln, 1e-3, 1e3) < 1e-3);
+    assert_eq!(error_of::<f64, f64>(|x| x * x, 0.0, 0.0), 0.0);
+    assert!(error_of::<f64, f64>(|_| f64::NAN, 0.5, 0.0).is_nan());
+    // Halves.
+    for dtype in [DType::F16, DType::BF16] {
+        let tensor = |numbers: &[f32]| Tensor::new(numbers, &Device::Cpu)?.to_dtype(dtype);
+        let model = Object(tensor(&[0.0, 1.0, -3.0]).unwrap());
+        let loss =
+            |x: &Object<Tensor>| x.to_dtype(DType::F32)?.sqr()?.sum_all()?.to_scalar::<f32>();
+        let loss = |x: &Object<Tensor>| -> candle_core::Result<f32> { loss(x) };
+        let worst = finite::check::<Tensor, _, _>(
+            loss,
+            &model,
+            &Object(tensor(&[0.0, 2.0, -6.0]).unwrap()),
+        );
+        assert!(worst.unwrap().error < 0.02);
+    }
+}
+
+/// An angle between 0 and 2π.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
+struct Angle(f64);
+
+impl From<f64> for Angle {
+    fn from(angle: f64) -> Self {
+        Angle(angle.rem_euclid(std::f64::consts::TAU))
+    }
+}
+
+impl From<Angle> for f64 {
+    fn from(angle: Angle) -> Self {
+        angle.0
+    }
+}
+
+#[test]
+fn a_type_that_changes_its_numbers_has_no_differences_and_no_moments() {
+    let loss = |model: &(f64, Angle)| model.0 * model.1.0;
+    let gradient = finite::gradient::<f64, _, _>(loss, &(2.0, Angle(1.0))).unwrap();
+    assert!((gradient.1.0 - 2.0).abs() < 1e-9);
+    let error = finite::gradient::<f64, _, _>(loss, &(2.0, Angle(0.0))).unwrap_err();
+    assert_snapshot!(error, @"the type makes 6.283179251725134 of -0.0000060554544523933395 at `.1`: it has no differences there");
+    let fall = |model: &(f64, Angle)| -model.0 * model.1.0;
+    let error = finite::gradient::<f64, _, _>(fall, &(2.0, Angle(1.0))).unwrap_err();
+    assert!(error.to_string().ends_with("at `.1`: it cannot hold a derivative"), "{error}");
+    let fall = |model: &(Dual64, Dual64)| -model.0 * model.1;
+    assert_snapshot!(dual::gradient(fall, &(2.0, Angle(1.0))).unwrap_err(), @"the type makes 4.283185307179586 of -2 at `.1`: it cannot hold a derivative");
+    let optimiser = adam(0.1);
+    let mut state = optimiser.init::<f64, _>(&(2.0, Angle(0.0))).unwrap();
+    // A gradient of an angle is one, too, so it is no negative number.
+    let gradient = || (1.0, Angle::from(-1.0));
+    let moved = optimiser.step((2.0, Angle(0.0)), gradient(), &mut state).unwrap();
+    assert!((moved.1.0 - (std::f64::consts::TAU - 0.1)).abs() < 1e-6);
+    let tree = Tree::of(&state).unwrap();
+    assert_eq!(tree.get("leaves.mu.1").unwrap().as_f64().map(|mu| mu > 0.5), Some(true));
+    // A mean that is negative cannot be saved.
+    let mut tree = Tree::<f64>::of_as(&moved).unwrap();
+    let mut gradient = tree.clone();
+    gradient.leaves_mut()[1] = -20.0;
+    optimiser.step_tree(&mut tree, &mut gradient, &mut state).unwrap();
+    assert_snapshot!(Tree::of(&state).unwrap_err(), @"the type makes 4.7586719848257495 of -1.5245133223538367 at `.1`: it cannot hold a moment at the root");
 }
 
 #[test]
