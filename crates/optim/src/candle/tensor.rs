@@ -288,7 +288,8 @@ impl Number for Lane {
     }
 
     fn sign(self) -> Self {
-        self.then(|tensor| tensor.sign())
+        // Candle has 0 for NaN.
+        self.then(|tensor| tensor.ne(&tensor)?.where_cond(&tensor, &tensor.sign()?))
     }
 
     fn clip(self, limit: f64) -> Self {

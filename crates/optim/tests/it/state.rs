@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_optim::transform::{
-    Transform, check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
+    Transform, check_finite, clip, clip_by_global_norm, ema, partition, scale, weight_decay,
 };
 use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
 
@@ -470,6 +470,23 @@ mod of_tensors {
             assert_eq!(tensor.dtype(), before.dtype());
             let numbers = tensor.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap();
             assert!((numbers[0] - 0.75).abs() < 1e-2 && (numbers[1] + 1.75).abs() < 1e-2);
+        }
+        // What is no number stays one, in all types and by all operations.
+        for dtype in [DType::BF16, DType::F16, DType::F32, DType::F64] {
+            let tensor = |numbers: &[f32; 4]| {
+                let tensor = Tensor::new(numbers, &Device::Cpu).unwrap();
+                Object(tensor.to_dtype(dtype).unwrap())
+            };
+            let moved = |optimiser: Box<dyn Transform<Tensor>>| {
+                let mut state = optimiser.init::<Tensor, _>(&tensor(&[0.0; 4])).unwrap();
+                let gradient = tensor(&[f32::NAN, 3.0, 0.0, f32::NEG_INFINITY]);
+                let moved = optimiser.step(tensor(&[0.0; 4]), gradient, &mut state).unwrap();
+                let moved = moved.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap();
+                format!("{moved:?}")
+            };
+            assert_eq!(moved(Box::new(lion(0.5))), "[NaN, -0.5, 0.0, 0.5]", "{dtype:?}");
+            let clipped = moved(Box::new(chain!(clip(1.0), sgd(0.5))));
+            assert_eq!(clipped, "[NaN, -0.5, 0.0, 0.5]", "{dtype:?}");
         }
         // Integers are no parameters: they stay as they are.
         let ids = Object(Tensor::new(&[1u32, 2], &Device::Cpu).unwrap());
