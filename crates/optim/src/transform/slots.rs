@@ -139,6 +139,13 @@ impl<L: Leaf> Slots<L> {
         Ok(self.counted(transform, names)?.1)
     }
 
+    /// Puts the leaves into the order of these names: in a file they have that of the alphabet.
+    fn arrange(&mut self, names: &[&'static str]) {
+        if !self.leaves.iter().map(|(name, _)| &**name).eq(names.iter().copied()) {
+            self.leaves.sort_by_key(|(name, _)| names.iter().position(|other| other == name));
+        }
+    }
+
     /// The count, and the leaves of these names.
     ///
     /// # Errors
@@ -150,6 +157,7 @@ impl<L: Leaf> Slots<L> {
         transform: &'static str,
         names: [&'static str; N],
     ) -> Result<(&mut u64, [&mut [L]; N])> {
+        self.arrange(&names);
         let found = self.leaves.iter().map(|(name, _)| &**name);
         if self.transform != transform || !found.eq(names) || !self.parts.is_empty() {
             return Err(self.another(transform, &names, 0));
@@ -166,6 +174,7 @@ impl<L: Leaf> Slots<L> {
         transform: &'static str,
         names: [&'static str; N],
     ) -> Result<Inside<'_, L, N, P>> {
+        self.arrange(&names);
         let found = self.leaves.iter().map(|(name, _)| &**name);
         if self.transform != transform || !found.eq(names) || self.parts.len() != P {
             return Err(self.another(transform, &names, P));

@@ -195,3 +195,43 @@ fn arrays_are_resumed_too() {
         Tree::<Vec<f32>>::of_objects(&state).unwrap().into_objects().unwrap();
     assert_snapshot!(other.step(trained, model(), &mut read).unwrap_err(), @"`[0]` is trained by the group `[2]` in the state, but not in the optimiser (see `State::migrate`)");
 }
+
+#[test]
+fn slots_of_ones_own_transform_need_no_order() {
+    use treedef_optim::transform::{Number, Place, Rule, Slots, Step};
+    use treedef_optim::{Leaf, Result};
+
+    #[derive(Clone, Copy)]
+    struct Own;
+
+    impl Rule<2> for Own {
+        fn next<X: Number>(&self, gradient: X, _: X, [slow, fast]: [X; 2]) -> (X, [X; 2]) {
+            let slow = slow.times(0.9) + gradient.clone().times(0.1);
+            let fast = fast.times(0.5) + gradient.times(0.5);
+            ((fast.clone() - slow.clone().times(2.0)).times(-0.1), [slow, fast])
+        }
+    }
+
+    impl<L: Leaf> Transform<L> for Own {
+        fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+            let slots = Slots::new("own").with_zeros("slow", place, parameters)?;
+            slots.with_zeros("fast", place, parameters)
+        }
+
+        fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            let (count, leaves) = slots.counted("own", ["slow", "fast"])?;
+            *count += 1;
+            step.update(self, leaves)
+        }
+    }
+
+    let optimiser = chain!(Own);
+    let mut state = optimiser.init::<f64, _>(&[1.0, 1.0]).unwrap();
+    optimiser.step([1.0, 1.0], [0.5, 0.25], &mut state).unwrap();
+    let mut read: State<Pair, f64> = again(&state);
+    assert_eq!(moved(&optimiser, &mut read), moved(&optimiser, &mut state));
+    assert_eq!(Tree::of(&read).unwrap(), Tree::of(&state).unwrap());
+    // A name that it does not have is another transform.
+    let mut other: State<Pair, f64> = chain!(ema(0.9)).init(&[1.0, 1.0]).unwrap();
+    assert_snapshot!(optimiser.step([1.0; 2], [1.0; 2], &mut other).unwrap_err(), @"the state is that of `ema` with `ema`, the optimiser is `own` with `slow`, `fast` (see `State::migrate`)");
+}
