@@ -131,7 +131,7 @@ pub fn dot<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<f64> {
 /// As [`scale`].
 #[doc(alias = "global_norm")]
 pub fn norm<L: Leaf>(tree: &Tree<L>) -> Result<f64> {
-    Ok(all(tree, |place| place.sum(&Square, [tree.leaves()]))?.sqrt())
+    Ok(all(tree, |place| place.sum(&Square(1.0), [tree.leaves()]))?.sqrt())
 }
 
 /// The sum of all numbers, pairwise and in `f64`: the error does not grow with their count.

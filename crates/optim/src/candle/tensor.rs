@@ -45,9 +45,12 @@ impl Leaf for Tensor {
             (Device::Cpu, DType::F32) => sum_slices::<f32, K, R>(term, read),
             (Device::Cpu, DType::F64) => sum_slices::<f64, K, R>(term, read),
             (_, dtype) if !dtype.is_float() => Ok(0.0),
-            _ => {
-                let lanes = read.map(|tensor| Lane(tensor.to_dtype(DType::F32)));
-                Ok(f64::from(term.term(lanes).0?.sum_all()?.to_scalar::<f32>()?))
+            (device, _) => {
+                // Not all devices have doubles.
+                let wide = if device.is_cpu() { DType::F64 } else { DType::F32 };
+                let lanes = read.map(|tensor| Lane(tensor.to_dtype(wide)));
+                let sum = term.term(lanes).0?.sum_all()?.to_device(&Device::Cpu)?;
+                Ok(sum.to_dtype(DType::F64)?.to_scalar()?)
             }
         }
     }

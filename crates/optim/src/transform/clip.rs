@@ -73,17 +73,26 @@ impl<L: Leaf> Transform<L> for ClipByGlobalNorm {
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let [] = slots.leaves("clip_by_global_norm", [])?;
-        let norm = step.place.sum(&Square, [&*step.updates])?.sqrt();
+        let mut scale = 1.0;
+        let mut norm = step.place.sum(&Square(scale), [&*step.updates])?.sqrt();
         if norm < self.limit {
             return Ok(());
         }
-        step.update(&Fraction { norm, limit: self.limit }, [])
+        // The norm of many `f32`, or squares of `f64`, may be too large for their type.
+        for smaller in [2f64.powi(-64), 2f64.powi(-640)] {
+            if norm > f64::from(f32::MAX) {
+                scale = smaller;
+                norm = step.place.sum(&Square(scale), [&*step.updates])?.sqrt();
+            }
+        }
+        step.update(&Fraction { scale, norm, limit: self.limit }, [])
     }
 }
 
-/// `gradient / norm * limit`, in this order, as optax does.
+/// `gradient / norm * limit`, in this order, as optax does. Both are scaled before.
 #[derive(Clone, Copy)]
 struct Fraction {
+    scale: f64,
     norm: f64,
     limit: f64,
 }
@@ -92,17 +101,18 @@ impl Rule<0> for Fraction {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
         let norm = gradient.clone().zero().plus(self.norm);
-        ((gradient / norm).times(self.limit), [])
+        ((gradient.times(self.scale) / norm).times(self.limit), [])
     }
 }
 
-/// The square of a number.
+/// The square of a number, times a factor.
 #[derive(Clone, Copy)]
-pub(crate) struct Square;
+pub(crate) struct Square(pub(crate) f64);
 
 impl Term<1> for Square {
     #[inline(always)]
     fn term<X: Number>(&self, [x]: [X; 1]) -> X {
+        let x = x.times(self.0);
         x.clone() * x
     }
 }

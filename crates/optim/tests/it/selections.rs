@@ -165,6 +165,35 @@ fn a_norm_of_f32_is_of_f64() {
 }
 
 #[test]
+fn a_norm_beyond_the_largest_number_clips_too() {
+    let optimiser = chain!(clip_by_global_norm(1.0), sgd(1.0));
+    let large = vec![1e38f32; 1024];
+    let mut state = optimiser.init::<f32, _>(&large).unwrap();
+    let moved = optimiser.step(vec![0.0f32; 1024], large, &mut state).unwrap();
+    assert!(moved.iter().all(|x| (x + 1.0 / 32.0).abs() < 1e-8), "{}", moved[0]);
+    let mut state = optimiser.init::<f64, _>(&[0.0; 4]).unwrap();
+    for large in [1e150, 1e200, f64::MAX] {
+        let moved = optimiser.step([0.0; 4], [large, -large, large, 1.0], &mut state).unwrap();
+        let third = 3f64.sqrt().recip();
+        assert!((moved[0] + third).abs() < 1e-15 && (moved[1] - third).abs() < 1e-15, "{moved:?}");
+    }
+    #[cfg(feature = "candle")]
+    for dtype in [candle_core::DType::BF16, candle_core::DType::F32] {
+        let tensor = |number: f32| {
+            let numbers = candle_core::Tensor::new(&[number; 1024], &candle_core::Device::Cpu);
+            treedef::Object(numbers.unwrap().to_dtype(dtype).unwrap())
+        };
+        let mut state = optimiser.init::<candle_core::Tensor, _>(&tensor(0.0)).unwrap();
+        let moved = optimiser.step(tensor(0.0), tensor(1e38), &mut state).unwrap();
+        let moved = moved.to_dtype(candle_core::DType::F32).unwrap().to_vec1::<f32>().unwrap();
+        assert!((moved[0] + 1.0 / 32.0).abs() < 1e-3, "{}", moved[0]);
+    }
+    // What is infinite has no direction.
+    let moved = optimiser.step([0.0; 4], [f64::INFINITY, 1.0, 1.0, 1.0], &mut state).unwrap();
+    assert!(moved[0].is_nan());
+}
+
+#[test]
 fn each_group_has_its_own_norm() {
     let optimiser = partition()
         .group([".0"], chain!(clip_by_global_norm(1.0), sgd(1.0)))
