@@ -18,8 +18,11 @@ use crate::pairwise;
 /// # Which leaves a value has
 ///
 /// For `f32` and `f64` they are the floats of the value; everything else in it is static, and is not
-/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. For
-/// all other types the leaves are the [objects](treedef::object) of that type.
+/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. A
+/// value that has numbers of the type as [objects](treedef::object), such as a model that is generic over
+/// its numbers, has these leaves alone: plain floats beside them are static, too.
+///
+/// For all other types the leaves are the [objects](treedef::object) of that type.
 pub trait Leaf: Clone + 'static {
     /// Whether the leaf is one number, so that it has neither a shape nor a type of its own.
     const IS_NUMBER: bool = false;

@@ -154,3 +154,12 @@ fn trees_are_trained_as_values_are() {
     let error = optimiser.step_tree(&mut tree, &mut shorter, &mut state).unwrap_err();
     insta::assert_snapshot!(error, @"the gradient has another structure than the parameters: expected `[*, *, *]`, found `(*,)` at the root");
 }
+
+#[test]
+fn plain_floats_beside_objects_are_static() {
+    use treedef::Object;
+    let model = || (Object(1.0f64), 1.0f64);
+    let mut state = treedef_optim::sgd(0.5).init::<f64, _>(&model()).unwrap();
+    let moved = treedef_optim::sgd(0.5).step(model(), model(), &mut state).unwrap();
+    assert_eq!((*moved.0, moved.1), (0.5, 1.0));
+}

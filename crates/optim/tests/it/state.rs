@@ -471,6 +471,21 @@ mod of_tensors {
             let numbers = tensor.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap();
             assert!((numbers[0] - 0.75).abs() < 1e-2 && (numbers[1] + 1.75).abs() < 1e-2);
         }
+        // As the docs of `candle` say, a mean of squares in `f16` is lost.
+        let small = |dtype: DType| {
+            let tensor = |number: f32| {
+                let tensor = Tensor::new(&[number], &Device::Cpu).unwrap();
+                Object(tensor.to_dtype(dtype).unwrap())
+            };
+            let mut model = tensor(0.0);
+            let mut state = adam(1e-3).init::<Tensor, _>(&model).unwrap();
+            for _ in 0..1000 {
+                model = adam(1e-3).step(tensor(0.0), tensor(4e-3), &mut state).unwrap();
+            }
+            model.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap()[0] / -1e-3
+        };
+        assert!((small(DType::F32) - 1.0).abs() < 1e-3);
+        assert!((20.0..32.0).contains(&small(DType::F16)), "{}", small(DType::F16));
         // What is no number stays one, in all types and by all operations.
         for dtype in [DType::BF16, DType::F16, DType::F32, DType::F64] {
             let tensor = |numbers: &[f32; 4]| {
