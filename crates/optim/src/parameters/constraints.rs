@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeBounds};
 
-use treedef::{Difference, DifferenceKind, NodeRef, Path, Pattern, ToPattern, Tree};
+use treedef::{Difference, DifferenceKind, NodeRef, Path, Pattern, ToPattern, Tree, TreeDef};
 
 use super::Parameters;
 use super::error::{Error, Result, quoted};
@@ -13,14 +13,14 @@ use super::transform::{Block, Transform};
 /// # Fix, bound, transform, tie
 ///
 /// A pattern that names a node reaches all floats below it. What is no float stays as it is; naming it
-/// alone is an error. What is said of a leaf holds for those that were tied to it before.
+/// alone is an error, except for [`fix`](Self::fix). What is said of a leaf holds for those that were tied to it before.
 impl<T> Parameters<T> {
-    /// Keeps leaves as they are in the model.
+    /// Keeps leaves as they are in the model. What is no float is fixed anyway.
     ///
     /// # Errors
     ///
-    /// Returns an error when the pattern names nothing, or no float, and when a leaf is bounded,
-    /// transformed or tied to one that is not fixed.
+    /// Returns an error when the pattern names nothing, and when a leaf is bounded, transformed or tied to
+    /// one that is not fixed.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -302,10 +302,13 @@ impl<T> Parameters<T> {
             }
         }
         match without {
-            Some((path, node)) if named.is_empty() || (vary && !by_wildcard) => {
+            Some((path, node)) if vary && (named.is_empty() || !by_wildcard) => {
                 Err(Error::NotAFloat { path, found: described(node) })
             }
             None if named.is_empty() => {
+                if let Some(meant) = with_variants(treedef, &text) {
+                    return Err(Error::NoVariant { pattern: text, meant });
+                }
                 // It has the pattern that was perhaps meant.
                 let nothing = vec![(); treedef.num_leaves()];
                 Tree::new(treedef.clone(), nothing)?.mask(pattern)?;
@@ -320,6 +323,18 @@ impl<T> Parameters<T> {
 struct Place<'a> {
     leaf: usize,
     leaves: &'a Range<usize>,
+}
+
+/// A pattern in which a dot should be `::`, as in front of the variant of an enum.
+fn with_variants(treedef: &TreeDef, text: &str) -> Option<String> {
+    let names_something = |text: &String| {
+        let pattern = text.parse::<Pattern>();
+        pattern.is_ok_and(|pattern| treedef.nodes().any(|(path, _)| pattern.matches(&path)))
+    };
+    // The first is in front of a field.
+    let dots = text.match_indices('.').map(|(at, _)| at).filter(|at| *at > 0);
+    let meant = dots.map(|at| format!("{}::{}", &text[..at], &text[at + 1..]));
+    meant.into_iter().find(names_something)
 }
 
 /// A node without floats.

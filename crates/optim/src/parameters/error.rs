@@ -30,6 +30,14 @@ pub enum Error {
         /// What this call says.
         asked: String,
     },
+    /// A pattern names nothing, because the variant of an enum is named as a field would be.
+    #[error("no node matches `{pattern}` (did you mean `{meant}`?)")]
+    NoVariant {
+        /// The pattern.
+        pattern: String,
+        /// A pattern that names something.
+        meant: String,
+    },
     /// Something that is no float should vary.
     #[error("expected a float that may vary, found {found} at {}", quoted(.path))]
     NotAFloat {

@@ -55,7 +55,10 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             |p| p.tie("layers[*].units"),
             "expected a float that may vary, found u8 3u8 at `.layers[0].units`",
         ),
-        (|p| p.fix("name"), "expected a float that may vary, found str \"fox\" at `.name`"),
+        (
+            |p| p.bounds("name", 0.0..),
+            "expected a float that may vary, found str \"fox\" at `.name`",
+        ),
         (
             |p| p.softplus("dropout"),
             "expected a float that may vary, found the static f64 0.1 at `.dropout`",
@@ -214,6 +217,32 @@ fn what_is_said_of_a_tied_leaf_holds_for_all() -> Result<(), ParametersError> {
     let fixed = Parameters::new(&(1.0, 1.0))?.tie("*")?.fix(".0")?;
     assert_eq!(fixed.len(), 0);
     Ok(())
+}
+
+/// What never varies is fixed already.
+#[test]
+fn what_is_no_float_may_be_fixed() -> Result<(), ParametersError> {
+    let all = Parameters::new(&model())?.len();
+    for pattern in ["name", "epoch", "dropout", "layers[*].units"] {
+        assert_eq!(Parameters::new(&model())?.fix(pattern)?.len(), all, "{pattern}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_variant_that_is_named_as_a_field_is_meant() {
+    #[derive(Serialize, Deserialize)]
+    enum Kernel {
+        Rbf { gamma: f64 },
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Model {
+        kernel: Kernel,
+    }
+    let p = || Parameters::new(&Model { kernel: Kernel::Rbf { gamma: 1.0 } }).unwrap();
+    assert_eq!(p().fix("kernel::Rbf.gamma").unwrap().len(), 0);
+    insta::assert_snapshot!(p().fix("kernel.Rbf.gamma").unwrap_err(), @"no node matches `.kernel.Rbf.gamma` (did you mean `.kernel::Rbf.gamma`?)");
+    insta::assert_snapshot!(p().fix("kernel.Rbf.gama").unwrap_err(), @"no node matches `.kernel.Rbf.gama`");
 }
 
 /// A simplex of one element is the number 1.
