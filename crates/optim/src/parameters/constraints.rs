@@ -291,6 +291,16 @@ impl<T> Parameters<T> {
     fn named(&self, pattern: &Pattern, vary: bool) -> Result<Vec<(Path, Range<usize>)>> {
         let treedef = &self.plan.treedef;
         let text = pattern.to_string();
+        // A path names one node: there is nothing to search.
+        if let Ok(path) = text.parse::<Path>()
+            && let Ok(node) = treedef.node(&path)
+            && let leaves = node.leaf_range()
+            && let Some(first) = leaves.clone().next()
+        {
+            // A key may be written in several ways.
+            let keys = self.plan.path(first).into_iter().take(path.keys().len());
+            return Ok(vec![(keys.collect(), leaves)]);
+        }
         let by_wildcard = text.ends_with('*') || text.ends_with("[*]");
         let mut named = Vec::new();
         let mut without: Option<(Path, NodeRef<'_>)> = None;
