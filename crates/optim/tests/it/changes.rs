@@ -235,3 +235,66 @@ fn slots_of_ones_own_transform_need_no_order() {
     let mut other: State<Pair, f64> = chain!(ema(0.9)).init(&[1.0, 1.0]).unwrap();
     assert_snapshot!(optimiser.step([1.0; 2], [1.0; 2], &mut other).unwrap_err(), @"the state is that of `ema` with `ema`, the optimiser is `own` with `slow`, `fast` (see `State::migrate`)");
 }
+
+#[cfg(feature = "candle")]
+mod of_tensors {
+    use candle_core::{Device, Tensor};
+
+    use super::*;
+
+    /// A tensor that must be a vector.
+    mod vector {
+        use serde::de::Error as _;
+        use serde::{Deserializer, Serializer};
+
+        use super::Tensor;
+
+        pub(super) fn serialize<S: Serializer>(w: &Tensor, to: S) -> Result<S::Ok, S::Error> {
+            treedef::object::serialize(w, to)
+        }
+
+        pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Tensor, D::Error> {
+            let tensor: Tensor = treedef::object::deserialize(from)?;
+            let rank = tensor.dims().len();
+            if rank == 1 { Ok(tensor) } else { Err(D::Error::custom("expected a vector")) }
+        }
+    }
+
+    fn minus_one() -> Tensor {
+        Tensor::new(&[-1.0f32], &Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn a_tensor_that_is_new_has_no_moments() {
+        #[derive(Serialize, Deserialize)]
+        struct Old {
+            #[serde(with = "vector")]
+            w: Tensor,
+        }
+        #[derive(Debug, Serialize, Deserialize)]
+        struct New {
+            #[serde(with = "treedef::object", default = "minus_one")]
+            b: Tensor,
+            #[serde(with = "vector")]
+            w: Tensor,
+        }
+        let old = || Old { w: minus_one() };
+        let mut state = adam(0.1).init::<Tensor, _>(&old()).unwrap();
+        adam(0.1).step(old(), old(), &mut state).unwrap();
+        // The type refuses marks that are counts, so they are vectors, too.
+        let tree = Tree::<Tensor>::of_objects(&state).unwrap();
+        assert_eq!(tree.get("marks[0].w").unwrap().dims(), [1]);
+        let state: State<Old, Tensor> = tree.into_objects().unwrap();
+        let tree = Tree::<Tensor>::of_objects(&state).unwrap();
+        let mut state: State<New, Tensor> = tree.into_objects().unwrap();
+        let model = || New { b: minus_one(), w: minus_one() };
+        let error = adam(0.1).step(model(), model(), &mut state).unwrap_err();
+        assert_snapshot!(error, @"the state was saved without `.b` (see `State::migrate`)");
+        let (mut state, report) = state.migrate(&adam(0.1), &model()).unwrap();
+        assert_snapshot!(report, @"fresh moments for `.b`");
+        adam(0.1).step(model(), model(), &mut state).unwrap();
+        let tree = Tree::<Tensor>::of_objects(&state).unwrap();
+        let mu = tree.get("leaves.mu.b").unwrap().to_vec1::<f32>().unwrap()[0];
+        assert!((mu + 0.1).abs() < 1e-6, "{mu}");
+    }
+}
