@@ -67,17 +67,12 @@ pub(crate) use clip::Square;
 pub use clip::{Clip, ClipByGlobalNorm, clip, clip_by_global_norm};
 pub(crate) use ema::correction;
 pub use ema::{Ema, ema};
-use partition::PART;
 pub use partition::{Partition, partition};
 pub use place::Place;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
-use select::{FROZEN, ONLY};
 pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
 #[cfg(feature = "candle")]
 pub(crate) use selection::mask;
-pub(crate) use selection::{Selection, ranges};
+pub(crate) use selection::{SELECTING, Selection, ranges};
 pub use slots::Slots;
 pub use step::{Step, Transform};
-
-/// The transforms that are about some leaves of those around them.
-pub(crate) const SELECTING: [&str; 3] = [ONLY, FROZEN, PART];

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::selection::{expect_some, mask, ranges_of};
+use super::selection::{PART, expect_some, mask, ranges_of};
 use super::{Place, Selection, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
@@ -31,9 +31,6 @@ use crate::leaf::Leaf;
 pub fn partition<L>() -> Partition<L> {
     Partition { groups: Vec::new(), rest: None }
 }
-
-/// The slots around those of a group.
-pub(super) const PART: &str = "part";
 
 /// The optimiser of a group.
 type Group<L> = Box<dyn Transform<L> + Send + Sync>;

@@ -1,6 +1,7 @@
 //! Transforms of a part of the leaves.
 
 use super::accumulate::Zero;
+use super::selection::{FROZEN, ONLY};
 use super::{Place, Selection, Slots, Step, Transform};
 use crate::error::Result;
 use crate::leaf::Leaf;
@@ -18,9 +19,6 @@ pub struct Frozen<O> {
     pub(crate) inner: O,
     pub(crate) patterns: Vec<String>,
 }
-
-pub(super) const ONLY: &str = "only";
-pub(super) const FROZEN: &str = "frozen";
 
 /// Goes on with the leaves that the transform inside is about, and its slots.
 fn with_selected<L: Leaf>(

@@ -7,6 +7,14 @@ use treedef::{Tree, TreeDef};
 use super::Place;
 use crate::error::{Error, Result};
 
+pub(super) const ONLY: &str = "only";
+pub(super) const FROZEN: &str = "frozen";
+/// The slots around those of a group.
+pub(super) const PART: &str = "part";
+
+/// The transforms that are about some leaves of those around them.
+pub(crate) const SELECTING: [&str; 3] = [ONLY, FROZEN, PART];
+
 /// The leaves of a place that a transform is about, by patterns, and the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
