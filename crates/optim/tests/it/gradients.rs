@@ -119,7 +119,7 @@ fn duals_of_a_model_that_cannot_hold_them() {
         weight: Dual64,
     }
     let error = dual::gradient(|p: &Other| p.weight, &orbit()).unwrap_err();
-    assert_snapshot!(error, @"missing field `weight`; here are `name`, `mass`, `velocity`, `spin` at the root (new? `#[serde(default)]`)");
+    assert_snapshot!(error, @"missing field `weight`; here are `name`, `mass`, `velocity`, `spin` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
     assert_snapshot!(dual::gradient(|p: &Vec<Dual64>| p[0], &[1, 2]).unwrap_err(), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
 }
 
