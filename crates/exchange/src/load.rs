@@ -211,8 +211,9 @@ impl Loader {
         Loader { convert: yes, ..self }
     }
 
-    /// Takes what the file does not have from this value, and reports it. [`load_partial`] takes
-    /// tensors of another shape or type from it, too.
+    /// Takes what the file does not have from this value, and reports it: tensors, texts, and what
+    /// has neither, such as variants without fields, of which a file that Python wrote says nothing.
+    /// [`load_partial`] takes tensors of another shape or type from it, too.
     ///
     /// # Errors
     ///
@@ -237,9 +238,9 @@ impl Loader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fill_from(self, value: &impl Serialize) -> Result<Self> {
+        // The structure has what is no tensor: variants without fields, and empty sequences.
         let export = Export::new().separator(&self.separator).rest_in_metadata(true);
-        let tree = Tree::of(value)?;
-        let base = export.structure_in_metadata(false).tensors(&tree)?.into_owned();
+        let base = export.tensors(&Tree::of(value)?)?.into_owned();
         Ok(Loader { base: Some(base), ..self })
     }
 

@@ -20,7 +20,7 @@ use crate::tensor::Dtype;
 
 /// Why there may be no variant.
 const NO_VARIANT: &str =
-    ", found nothing (one without fields is a text, or in the structure in the metadata)";
+    ", found nothing (`Loader::fill_from` has what a file without our metadata does not say)";
 
 impl<'de> Place<'de> {
     /// The fields of a struct, each with its name.

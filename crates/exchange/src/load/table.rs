@@ -1,6 +1,5 @@
 //! The tensors by name, in an order in which those below a name are neighbours.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -13,7 +12,7 @@ use crate::load::numbers::Reading;
 use crate::load::report::Asked;
 use crate::load::rules::{Rule, Stack, parts};
 use crate::source::Source;
-use crate::structure::is_of_file;
+use crate::structure::{is_of_file, is_of_structure};
 
 /// The most names that are listed as missing before gaps in sequences are skipped.
 const ENOUGH: usize = 1_000;
@@ -56,9 +55,11 @@ impl<'t> Table<'t> {
             Some(base) => named(base, &[], &stacks, separator)?,
             None => Vec::new(),
         };
+        filling.retain(|entry| !is_of_structure(&entry.original));
         // What the file has no tensor for is filled.
+        let numbers = filling.iter().filter(|entry| entry.origin == Origin::Value);
         let filled: HashSet<&str> =
-            filling.iter().flat_map(|entry| with_names_above(&entry.name, separator)).collect();
+            numbers.flat_map(|entry| with_names_above(&entry.name, separator)).collect();
         entries.retain(|entry| {
             entry.origin != Origin::Structure || !filled.contains(entry.name.as_ref())
         });
@@ -75,10 +76,19 @@ impl<'t> Table<'t> {
                 None => true,
             });
         }
-        let present: HashSet<Cow<'t, str>> =
-            entries.iter().map(|entry| entry.name.clone()).collect();
+        let present: HashSet<&str> = entries.iter().map(|entry| entry.name.as_ref()).collect();
+        let of_value = entries.iter().filter(|entry| entry.origin != Origin::File);
+        let above: HashSet<&str> =
+            of_value.flat_map(|entry| with_names_above(&entry.name, separator)).collect();
         let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
-        filling.retain(|entry| !present.contains(&entry.name) && !is_stacked(&entry.name));
+        filling.retain(|entry| {
+            let is_there = match entry.origin {
+                // It is empty, or a variant: what is below is there instead.
+                Origin::Structure => above.contains(entry.name.as_ref()),
+                _ => present.contains(entry.name.as_ref()),
+            };
+            !is_there && !is_stacked(&entry.name)
+        });
         entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
         entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
         expect_distinct(&entries)?;

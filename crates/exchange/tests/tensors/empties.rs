@@ -82,7 +82,7 @@ fn variants_without_fields_come_back() {
     assert_snapshot!(tensors.load::<Model>().unwrap_err(), @"
     the tensors do not fit the type
     unused `w`: f32[1]
-    stopped: expected the name of one variant of Act, found nothing (one without fields is a text, or in the structure in the metadata) at `act`
+    stopped: expected the name of one variant of Act, found nothing (`Loader::fill_from` has what a file without our metadata does not say) at `act`
     ");
 }
 
@@ -136,6 +136,48 @@ fn empty_values_follow_rules() {
     let (layers, report) = loader.load_partial::<Vec<Layer>>(&tensors).unwrap();
     assert_eq!(layers, [start[0].clone(), Layer::default()]);
     assert_snapshot!(report, @"filled `0.b`, `0.w`");
+}
+
+/// Python keeps the tensors and drops the metadata: another value has what no tensor says.
+#[test]
+fn empty_values_are_filled() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Model {
+        act: Act,
+        acts: Vec<Act>,
+        e: Vec<f32>,
+        name: String,
+        w: Vec<f32>,
+    }
+    let start = Model {
+        act: Act::Relu,
+        acts: vec![Act::Relu, Act::Both()],
+        e: vec![],
+        name: "start".to_owned(),
+        w: vec![0.0],
+    };
+    let bare = |value: &Model| {
+        let tree = Tree::of(value).unwrap();
+        let export = Export::new().rest_in_metadata(true).structure_in_metadata(false);
+        let tensors = export.tensors(&tree).unwrap();
+        let tensors = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor.clone()));
+        Tensors::new(tensors).unwrap().into_owned()
+    };
+    let loader = Loader::new().fill_from(&start).unwrap();
+    let trained = Model { w: vec![1.0, 2.0], ..start.clone() };
+    let loaded: Model = loader.load(&bare(&trained)).unwrap();
+    assert_eq!(loaded, trained);
+    let (_, report) = loader.load_partial::<Model>(&bare(&trained)).unwrap();
+    assert_snapshot!(report, @"filled `act`, `acts.0`, `acts.1.Both` and 3 more; changed f32[2] to f32[1] at `w`");
+    // What the file has is not replaced.
+    let other = Model { act: Act::Leaky(0.5), e: vec![3.0], acts: vec![Act::Leaky(1.0)], ..trained };
+    let loaded: Model = loader.load(&bare(&other)).unwrap();
+    let acts = vec![Act::Leaky(1.0), Act::Both()];
+    assert_eq!(loaded, Model { acts, ..other });
+    // A value that is empty as a whole.
+    let loader = Loader::new().fill_from(&Act::Relu).unwrap();
+    let tensors = Tensors::default().with_metadata("format", "pt");
+    assert_eq!(loader.load::<Act>(&tensors).unwrap(), Act::Relu);
 }
 
 #[test]
