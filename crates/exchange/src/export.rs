@@ -12,6 +12,7 @@ use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
+use crate::glob::renamed;
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
 use crate::shape::{display, num_elements};
@@ -104,22 +105,26 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 /// ```
 #[derive(Clone)]
 pub struct Export {
-    naming: Naming,
+    separator: String,
+    function: Option<Arc<NameOf>>,
+    renames: Vec<(String, String)>,
     pub(crate) stacks: Vec<Stack>,
     rest: bool,
     structure: bool,
 }
 
-#[derive(Clone)]
-enum Naming {
-    Separator(String),
-    Function(Arc<dyn Fn(&Path) -> String + Send + Sync>),
-}
+type NameOf = dyn Fn(&Path) -> String + Send + Sync;
 
 impl Default for Export {
     fn default() -> Self {
-        let naming = Naming::Separator(".".to_owned());
-        Export { naming, stacks: Vec::new(), rest: false, structure: true }
+        Export {
+            separator: ".".to_owned(),
+            function: None,
+            renames: Vec::new(),
+            stacks: Vec::new(),
+            rest: false,
+            structure: true,
+        }
     }
 }
 
@@ -173,13 +178,52 @@ impl Export {
         Export::default()
     }
 
-    /// Sets what joins the parts of a name: `/` instead of `.`, for example.
+    /// Sets what joins the parts of a name, also of those in patterns: `/` instead of `.`, for example.
     #[must_use]
     pub fn separator(self, separator: &str) -> Self {
-        Export { naming: Naming::Separator(separator.to_owned()), ..self }
+        Export { separator: separator.to_owned(), ..self }
     }
 
-    /// Names each tensor by a function of its path.
+    /// Renames the tensors that match, and the texts that are values: the patterns are those of
+    /// [`Loader::rename`], which renames them back. Each is applied to all names before the next is;
+    /// a loader has them in the opposite order. It is an error if a pattern matches nothing.
+    ///
+    /// If a field has one name in all files, let serde rename it: `#[serde(rename = "weight")]`.
+    ///
+    /// [`Loader::rename`]: crate::Loader::rename
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Export, Loader};
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// enum Act { Relu, Prelu { slope: f32 } }
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Layer { w: Vec<[f32; 2]>, act: Act }
+    ///
+    /// let layer = |act| Layer { w: vec![[1.0, 2.0]; 3], act };
+    /// let model = vec![layer(Act::Relu), layer(Act::Prelu { slope: 0.5 })];
+    /// let tree = Tree::of(&model)?;
+    /// let torch = Export::new().rename("**.w", "**.weight").rename("**.Prelu.slope", "**.slope");
+    /// let tensors = torch.tensors(&tree)?;
+    /// let names: Vec<&str> = tensors.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["0.weight", "1.weight", "1.act.slope"]);
+    ///
+    /// let loader = Loader::new().rename("**.slope", "**.Prelu.slope").rename("**.weight", "**.w");
+    /// assert_eq!(loader.load::<Vec<Layer>>(&tensors)?, model);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rename(mut self, from: &str, to: &str) -> Self {
+        self.renames.push((from.to_owned(), to.to_owned()));
+        self
+    }
+
+    /// Names each tensor by a function of its path, for names that [`rename`](Self::rename) cannot
+    /// make, such as `block_0`. A [`Loader`](crate::Loader) reads other names: those of variants are in
+    /// them, and [`Path::to_joined_string`] leaves them out.
     ///
     /// ```
     /// use treedef::Tree;
@@ -194,7 +238,7 @@ impl Export {
     /// ```
     #[must_use]
     pub fn names(self, name: impl Fn(&Path) -> String + Send + Sync + 'static) -> Self {
-        Export { naming: Naming::Function(Arc::new(name)), ..self }
+        Export { function: Some(Arc::new(name)), ..self }
     }
 
     /// Stacks the elements that a `[*]` in the pattern stands for: what it names below them becomes
@@ -268,6 +312,8 @@ impl Export {
     /// - When two paths have the same name, or a name is `__metadata__`.
     /// - When the elements of a stacked sequence differ, or a pattern names what is below
     ///   elements, but stacks none, or names nothing at all.
+    /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of
+    ///   the other.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         match L::without_arrays(tree)? {
             Some(tree) => Ok(self.tensors_of(&tree)?.into_owned()),
@@ -283,6 +329,7 @@ impl Export {
         // The patterns that stacked nothing yet, and what they name without stacking it.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
+        let mut idle_renames: Vec<usize> = (0..self.renames.len()).collect();
         for part in parts(tree) {
             let mut part = part?;
             if part.matrix.is_some() {
@@ -298,6 +345,7 @@ impl Export {
             };
             let (name, place) = self.name(&mut printer, &part.path, &self.stacks)?;
             idle.retain(|(stack, ..)| !place.stacked_by.contains(stack));
+            idle_renames.retain(|rule| !place.renamed_by.contains(rule));
             if place.key.keys().iter().any(|key| matches!(key, Key::Index(_))) {
                 for (_, stack, named) in idle.iter_mut().filter(|(.., named)| named.is_none()) {
                     let path = Some(&part.path).filter(|path| stack.pattern.covers(path));
@@ -325,7 +373,10 @@ impl Export {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
-        let mut metadata = self.rest(tree, rest)?;
+        let mut metadata = self.rest(tree, rest, &mut idle_renames)?;
+        if let Some((from, _)) = idle_renames.first().and_then(|rule| self.renames.get(*rule)) {
+            return Err(ErrorKind::Rule(format!("`{from}` matches no tensor")).into());
+        }
         if self.structure {
             write_structure(structure(tree)?.as_ref(), &mut metadata)?;
             write_beside(beside, &mut metadata)?;
@@ -345,11 +396,17 @@ impl Export {
         path: &Path,
         stacks: &[Stack],
     ) -> Result<(String, Name)> {
-        let place = printer.name(path, stacks);
-        let name = match &self.naming {
-            Naming::Separator(separator) => place.parts.join(separator),
-            Naming::Function(function) => function(&place.key),
+        let mut place = printer.name(path, stacks);
+        let mut name = match &self.function {
+            Some(function) => function(&place.key),
+            None => place.parts.join(&self.separator),
         };
+        for (rule, (from, to)) in self.renames.iter().enumerate() {
+            if let Some(new) = renamed(from, to, &self.separator, &name)? {
+                name = new;
+                place.renamed_by.push(rule);
+            }
+        }
         if name == METADATA {
             Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone()))
         } else {
@@ -362,6 +419,7 @@ impl Export {
         &self,
         tree: &Tree<L>,
         rest: Vec<(Path, Range<usize>)>,
+        idle_renames: &mut Vec<usize>,
     ) -> Result<Vec<(String, String)>> {
         let (mut printer, mut metadata) = (NamePrinter::new(tree.treedef()), Vec::new());
         let mut refused = Vec::new();
@@ -372,7 +430,9 @@ impl Export {
             if let Some(texts) = texts.filter(|_| self.rest) {
                 for (leaf, text) in range.zip(texts) {
                     let path = tree.treedef().leaf_path(leaf)?;
-                    metadata.push((self.name(&mut printer, &path, &[])?.0, text));
+                    let (name, place) = self.name(&mut printer, &path, &[])?;
+                    idle_renames.retain(|rule| !place.renamed_by.contains(rule));
+                    metadata.push((name, text));
                 }
             } else if let Some(leaf) = leaves.first() {
                 refused.push((path, leaf.kind()));

@@ -12,6 +12,7 @@ mod shape;
 mod element;
 mod literal;
 mod tensor;
+mod glob;
 mod names;
 mod arrays;
 mod parts;
@@ -44,7 +45,7 @@ pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
 pub use formats::safetensors::index::INDEX as __INDEX;
 #[doc(hidden)]
-pub use load::renamed as __renamed;
+pub use glob::renamed as __renamed;
 #[doc(hidden)]
 pub use shape::display as __display_shape;
 #[doc(hidden)]

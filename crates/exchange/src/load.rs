@@ -30,12 +30,13 @@ use treedef::Tree;
 
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
+use crate::glob::{Glob, parts};
 use crate::load::entry::{Form, is_float};
 use crate::load::failure::Failure;
 use crate::load::names::Names;
 use crate::load::place::Place;
 use crate::load::report::Unused;
-use crate::load::rules::{Glob, Rule, parts};
+use crate::load::rules::Rule;
 use crate::load::table::Table;
 use crate::report::LoadReport;
 use crate::shape::display;
@@ -62,6 +63,10 @@ const BUFFER: &str =
 ///
 /// The rules change the names of the file into those of the type. Each is applied to all tensors
 /// before the next is. In their patterns, `*` is one part of a name, and `**` any number of them.
+///
+/// Of a file that Rust wrote with the structure in its metadata, [`Export::tree`] gives back the tree
+/// as it was, and [`Tree::into_typed`] its value. A loader reads what anybody wrote, also where the
+/// type has changed since.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -433,14 +438,6 @@ impl Tensors<'_> {
     pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
         Loader::new().load(self)
     }
-}
-
-/// The name that a rule of [`Loader::rename`] gives to one that matches, with the wildcards of the
-/// other pattern.
-pub fn renamed(from: &str, to: &str, name: &str) -> Result<Option<String>> {
-    let (from, to) = (Glob::new(from, "."), Glob::new(to, "."));
-    from.expect_same_wildcards(&to)?;
-    Ok(from.rename(&to, name))
 }
 
 impl<'a> Source<'a> {

@@ -66,6 +66,8 @@ pub(crate) struct Name {
     pub(crate) dims: Vec<usize>,
     /// The patterns that stack these.
     pub(crate) stacked_by: Vec<usize>,
+    /// The rules of `Export::rename` that changed the name.
+    pub(crate) renamed_by: Vec<usize>,
 }
 
 impl<'a> NamePrinter<'a> {

@@ -44,7 +44,7 @@ impl Renames {
         }
         for (from, to) in &all {
             // What is wrong with the patterns is told with their names.
-            treedef_exchange::__renamed(from, to, "")?;
+            treedef_exchange::__renamed(from, to, ".", "")?;
         }
         Ok(Renames(all))
     }
@@ -62,7 +62,7 @@ impl Renames {
             for ((from, to), matched) in self.0.iter().zip(&mut matched) {
                 // What is below the name keeps its end: `.weight`.
                 let [from, to] = [from, to].map(|pattern| format!("{pattern}.**"));
-                if let Some(new) = treedef_exchange::__renamed(&from, &to, &name)? {
+                if let Some(new) = treedef_exchange::__renamed(&from, &to, ".", &name)? {
                     (name, *matched) = (new, true);
                     break;
                 }

@@ -30,7 +30,8 @@ pub(crate) fn with_forms<T>(
     let names = array_names(structure, table.separator);
     let mut is_known = false;
     for entry in buffered.iter().filter(|entry| !entry.filled) {
-        if let Some(names) = names.get(entry.original.as_ref()) {
+        let of_file = names.get(entry.original.as_ref());
+        if let Some(names) = of_file.or_else(|| names.get(entry.name.as_ref())) {
             let (inner, is_size, has_store) = (0, false, false);
             entry.form.set(Form::Struct { names, inner, is_size, has_store });
             is_known = true;
@@ -131,7 +132,7 @@ fn find<T>(
 
 /// The name without the indices of elements.
 fn place<'e>(entry: &'e Entry<'_>, separator: &'e str) -> Vec<&'e str> {
-    let parts = crate::load::rules::parts(&entry.name, separator);
+    let parts = crate::glob::parts(&entry.name, separator);
     let index = |part: &'e str| if part.parse::<usize>().is_ok() { "*" } else { part };
     parts.into_iter().map(index).collect()
 }

@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::glob::{Glob, parts, renamed};
 use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
-use crate::load::rules::{Glob, Rule, Stack, parts};
+use crate::load::rules::{Rule, Stack};
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{STRUCTURE, ValueTexts, structure_of};
@@ -58,12 +59,19 @@ pub(crate) fn named<'t>(
 ) -> Result<Vec<Entry<'t>>> {
     let structure = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
     let mut all = tensors(source)?;
-    all.extend(texts(source, structure.as_ref(), separator));
-    if let Some(treedef) = structure.filter(|_| !source.is_part()) {
-        all.extend(empties(&treedef, &all, stacks, separator)?);
-    }
-    for rule in rules {
-        apply(rule, &mut all, separator)?;
+    all.extend(texts(source, structure.as_ref(), rules, separator));
+    let structure = structure.filter(|_| !source.is_part());
+    // The names of the structure are those of the file, or those that rules give back to what
+    // `Export::rename` renamed.
+    let mut found = HashSet::new();
+    for rule in rules.iter().map(Some).chain([None]) {
+        if let Some(treedef) = &structure {
+            let empties = empties(treedef, &all, stacks, separator)?.into_iter();
+            all.extend(empties.filter(|it| found.insert(it.original.clone())));
+        }
+        if let Some(rule) = rule {
+            apply(rule, &mut all, separator)?;
+        }
     }
     all.into_iter().map(Named::entry).collect()
 }
@@ -89,15 +97,28 @@ fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
 fn texts<'t>(
     source: &'t Source<'t>,
     structure: Option<&TreeDef>,
+    rules: &[Rule],
     separator: &str,
 ) -> Vec<Named<'t>> {
     let aliases: HashSet<&str> = source.ties().iter().map(|(alias, _)| alias.as_str()).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
     let of_value = ValueTexts::of(&texts, structure);
+    let is_of_value = |name: &str, text: &str| {
+        of_value.contains(parts(name, separator).first().copied().unwrap_or_default(), text)
+    };
     let text = |(key, text): &'t (String, String)| {
-        let first = parts(key, separator).first().copied().unwrap_or_default();
-        let origin = if of_value.contains(first, text) { Origin::Value } else { Origin::File };
+        let names_of_rules = rules.iter().scan(key.clone(), |name, rule| {
+            if let Rule::Rename(from, to) = rule
+                && let Ok(Some(new)) = renamed(from, to, separator, name)
+            {
+                *name = new;
+            }
+            Some(name.clone())
+        });
+        let mut names = [key.clone()].into_iter().chain(names_of_rules);
+        let origin =
+            if names.any(|name| is_of_value(&name, text)) { Origin::Value } else { Origin::File };
         Named::new(Cow::Borrowed(key), Held::Text(Cow::Borrowed(text)), origin)
     };
     texts.into_iter().map(text).collect()
@@ -110,7 +131,8 @@ fn empties<'t>(
     stacks: &[Stack<'_>],
     separator: &str,
 ) -> Result<Vec<Named<'t>>> {
-    let names: HashSet<&str> = all.iter().map(|it| it.name.as_ref()).collect();
+    let of_file = all.iter().filter(|it| it.origin != Origin::Structure);
+    let names: HashSet<&str> = of_file.map(|it| it.name.as_ref()).collect();
     let is_there = |name: &str| names.contains(name);
     let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
     let left = most_made(all.len());

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::glob;
 use crate::literal;
 use crate::load::entry::{Array, Content, Entry, Origin};
 use crate::load::failure::Failure;
 use crate::load::part::{Part, check_depth};
-use crate::load::rules;
 use crate::load::table::Table;
 use crate::shape::display;
 
@@ -228,7 +228,7 @@ impl<'c> Names<'c> {
         let is_stacked = |view: &View<'_>, entry: &Entry<'_>| {
             let below = match entry.name.get(view.start()..) {
                 Some(rest) if entry.name.len() > view.length.unwrap_or(0) => {
-                    rules::parts(rest, table.separator)
+                    glob::parts(rest, table.separator)
                 }
                 _ => Vec::new(),
             };

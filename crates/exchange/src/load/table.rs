@@ -5,12 +5,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result};
+use crate::glob::parts;
 use crate::literal::is_empty;
 use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
 use crate::load::named::named;
 use crate::load::numbers::Reading;
 use crate::load::report::Asked;
-use crate::load::rules::{Rule, Stack, parts};
+use crate::load::rules::{Rule, Stack};
 use crate::source::Source;
 use crate::structure::{is_of_file, is_of_structure};
 

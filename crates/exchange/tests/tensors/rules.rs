@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use half::{bf16, f16};
 use insta::assert_snapshot;
-use serde::Serialize;
-use treedef_exchange::{Error, Loader};
+use serde::{Deserialize, Serialize};
+use treedef::Tree;
+use treedef_exchange::{Error, Export, Loader};
 
-use crate::read;
+use crate::{listed, read};
 
 #[test]
 fn floats_are_converted_on_request() {
@@ -110,4 +111,57 @@ fn only_name(json: &serde_json::Value) -> String {
         Some((key, _)) => key.clone(),
         None => String::new(),
     }
+}
+
+/// What a save renamed, a load names as the type does; the structure in the metadata stays of use.
+#[test]
+fn renamed_tensors_come_back() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    enum Act {
+        Relu,
+        Prelu { slope: f32 },
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Layer {
+        w: [f32; 2],
+        act: Act,
+        empty: Vec<u8>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model {
+        name: String,
+        layers: Vec<Layer>,
+    }
+    let layer = |act| Layer { w: [1.0, 2.0], act, empty: vec![] };
+    let layers = vec![layer(Act::Relu), layer(Act::Prelu { slope: 0.5 })];
+    let model = Model { name: "net".to_owned(), layers };
+    let tree = Tree::of(&model).unwrap();
+    let export = Export::new().rest_in_metadata(true);
+    let export = export.rename("layers.**", "h.**").rename("**.w", "**.weight");
+    let export = export.rename("**.act.Prelu.slope", "**.act.slope").rename("name", "title");
+    let tensors = export.tensors(&tree).unwrap();
+    assert_eq!(
+        listed(&tensors),
+        ["h.0.weight: f32[2]", "h.1.weight: f32[2]", "h.1.act.slope: f32[]"]
+    );
+    assert_eq!(tensors.metadata("title"), Some("\"net\""));
+    assert_eq!(export.tree(&tensors).unwrap(), tree);
+    let loader = Loader::new().rename("title", "name").rename("**.weight", "**.w");
+    let loader = loader.rename("**.act.slope", "**.act.Prelu.slope");
+    assert_eq!(loader.clone().rename("h.**", "layers.**").load::<Model>(&tensors).unwrap(), model);
+    // What is ignored stays away.
+    let tensors = Export::new().rename("**.w", "**.weight").tensors(&tree);
+    assert!(tensors.is_err());
+    let one = BTreeMap::from([("a", model.layers[0].clone())]);
+    let tree = Tree::of(&one).unwrap();
+    let tensors = Export::new().rename("*.w", "*.weight").tensors(&tree).unwrap();
+    type Rest = BTreeMap<String, BTreeMap<String, Vec<f32>>>;
+    let loader = Loader::new().rename("*.weight", "*.w").ignore("*.act");
+    let expected = BTreeMap::from([("empty".to_owned(), vec![]), ("w".to_owned(), vec![1.0, 2.0])]);
+    let read: Rest = loader.load(&tensors).unwrap();
+    assert_eq!(read, BTreeMap::from([("a".to_owned(), expected)]));
+    let refused = |export: Export| export.tensors(&tree).unwrap_err().to_string();
+    assert_snapshot!(refused(Export::new().rename("w", "weight")), @"`w` matches no tensor");
+    assert_snapshot!(refused(Export::new().rename("*.w", "weight")), @"`*.w` and `weight` do not have the same wildcards in the same order");
+    assert_snapshot!(refused(Export::new().rename("a.w", "a.v").rename("a.v", "__metadata__")), @r#"the name `__metadata__` is reserved at `["a"].w`"#);
 }
