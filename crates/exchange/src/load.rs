@@ -330,8 +330,8 @@ impl Loader {
             .iter()
             .filter(|entry| !entry.filled && entry.unread() > 0)
             .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
-            // Where the type refused to be read further, the rest is not known.
-            .filter(|entry| report.stopped.is_none() || !entry.is_read())
+            // Where the type refused to be read further, nobody knows what it would have read.
+            .filter(|_| report.stopped.is_none())
             .filter_map(|entry| {
                 let array = entry.array()?;
                 let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));

@@ -23,7 +23,8 @@ pub struct LoadReport {
     pub changed: Vec<(String, String, String)>,
     /// The type reads them and nobody has them: the name, and what is expected.
     pub missing: Vec<(String, String)>,
-    /// Where the type refused to be read further, and why.
+    /// Where the type refused to be read further, and why. What it would have read behind that place is
+    /// not known, so nothing is [`dropped`](Self::dropped) then.
     pub stopped: Option<String>,
 }
 
@@ -43,17 +44,17 @@ impl LoadReport {
         const SHOWN: usize = 100;
         let changed = self.changed.iter();
         let renamed = self.renamed.iter();
-        let lines = changed
-            .map(|(name, expected, found)| {
+        let stopped = self.stopped.iter().map(|error| format!("stopped: {error}"));
+        let lines = stopped
+            .chain(changed.map(|(name, expected, found)| {
                 let hint = if is_other_float(found, expected) { CONVERT } else { "" };
                 format!("`{name}` is {found}, expected {expected}{hint}")
-            })
+            }))
             .chain(renamed.map(|(from, to)| {
                 format!("missing `{to}`: perhaps it is `{from}`, which is unused")
             }))
             .chain(self.missing.iter().map(|(name, asked)| format!("missing `{name}`: {asked}")))
             .chain(self.dropped.iter().map(|(name, found)| format!("unused `{name}`: {found}")))
-            .chain(self.stopped.iter().map(|error| format!("stopped: {error}")))
             .chain(self.filled.iter().map(|name| format!("filled `{name}`")));
         let mut lines: Vec<String> = lines.collect();
         if lines.len() > SHOWN {
@@ -79,6 +80,7 @@ impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_shape = |(name, shape): &(String, String)| format!("`{name}` ({shape})");
         let clauses = [
+            self.stopped.as_ref().map(|error| format!("stopped: {error}")),
             clause("filled", &self.filled, |name| format!("`{name}`")),
             clause("dropped", &self.dropped, with_shape),
             clause("renamed", &self.renamed, |(from, to)| format!("`{from}` to `{to}`")),
@@ -86,7 +88,6 @@ impl fmt::Display for LoadReport {
                 format!("{found} to {expected} at `{name}`")
             }),
             clause("missing", &self.missing, with_shape),
-            self.stopped.as_ref().map(|error| format!("stopped: {error}")),
         ];
         let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         f.write_str(&clauses.join("; "))

@@ -18,6 +18,8 @@ use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
 use crate::tensor::Dtype;
 
+/// The most names that are listed where that of a variant is expected.
+const NAMED: usize = 5;
 /// Why there may be no variant.
 const NO_VARIANT: &str =
     ", found nothing (`Loader::fill_from` has what a file without our metadata does not say)";
@@ -276,7 +278,16 @@ impl<'de> Deserializer<'de> for Place<'de> {
         let found = match &self {
             Place::Names(names) => match names.text() {
                 Some(text) => format!(", found {text}"),
-                None => String::new(),
+                None => {
+                    let tensor = names.tensor().map(|part| part.array.display());
+                    let below = names.children().into_iter().map(|name| format!("`{name}`"));
+                    let found: Vec<String> = tensor.into_iter().chain(below).take(NAMED).collect();
+                    if found.is_empty() {
+                        String::new()
+                    } else {
+                        format!(", found {}", found.join(", "))
+                    }
+                }
             },
             Place::Absent(absent) if absent.instead.is_none() => NO_VARIANT.to_owned(),
             _ => String::new(),

@@ -165,11 +165,11 @@ fn differences_are_told_as_those_of_memory() {
     assert_eq!(of_files.to_string(), of_memory.to_string());
     assert_snapshot!(of_files, @"
     the tensors do not fit the type
+    stopped: invalid value: integer `0`, expected a nonzero u8 at `last`
     `layers.0.w` is f64[1, 3], expected f32[1, 2]
     `last` is u64[], expected u8[]
     missing `layers.0.gone`: f32[_]
     missing `layers.1.gone`: f32[_]
-    stopped: invalid value: integer `0`, expected a nonzero u8 at `last`
     ");
 }
 

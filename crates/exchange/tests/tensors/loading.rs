@@ -197,9 +197,9 @@ fn flattened_fields_are_read_and_checked() {
     ");
     assert_snapshot!(message::<Outer<F32>>(&BTreeMap::from([("y", vec![1.0f32])])), @"
     the tensors do not fit the type
+    stopped: invalid type: unit value, expected a sequence at the root
     missing `a`: f32[]
     missing `x`: anything
-    stopped: invalid type: unit value, expected a sequence at the root
     ");
     let wide = Loader::new().convert_floats(true);
     let x = read::<Outer<F32>>(&wide, &Outer { a: 1.0, inner: Half { x: vec![f16::PI] } }).unwrap();
