@@ -183,8 +183,8 @@ impl Input {
         }
         if self.format.is_of_tensors() {
             return self.with_tensors(|tensors, limits| {
-                let rest = Rest { beside: BesideTree::of(tensors), ..Rest::default() };
-                Ok((tensors::tree(tensors, limits)?, rest))
+                let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
+                Ok((tree, Rest { beside, ..Rest::default() }))
             });
         }
         let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);

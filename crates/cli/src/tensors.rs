@@ -9,8 +9,8 @@ use serde::Serialize;
 use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{
-    __display_shape, __is_of_structure, Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy,
-    npz, safetensors,
+    __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind, Export, Tensor,
+    Tensors, npy, npz, safetensors,
 };
 
 use crate::args::Limits;
@@ -88,11 +88,22 @@ pub(crate) fn leaves(tensors: &Tensors<'_>) -> impl Iterator<Item = (String, Ten
 /// The tree that was written, if the file has its structure, or that of the names. Each array is
 /// one leaf.
 pub(crate) fn tree(tensors: &Tensors<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+    Ok(tree_and_beside(tensors, limits)?.0)
+}
+
+/// The tree, and what it does not have of these tensors.
+pub(crate) fn tree_and_beside(
+    tensors: &Tensors<'_>,
+    limits: Limits,
+) -> Result<(Tree<Leaf>, BesideTree)> {
     if let Ok(tree) = Export::new().tree::<Leaf>(tensors) {
-        return Ok(tree.with_arrays()?);
+        let tree = tree.with_arrays()?;
+        let beside = BesideTree::of(tensors, Some(tree.treedef()));
+        return Ok((tree, beside));
     }
     let named = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor));
-    Ok(Flattener::new().arrays(true).limits(limits.of_trees()).tree(&Names::of(named))?)
+    let tree = Flattener::new().arrays(true).limits(limits.of_trees()).tree(&Names::of(named))?;
+    Ok((tree, BesideTree::of(tensors, None)))
 }
 
 /// The types of the elements.
@@ -100,28 +111,11 @@ pub(crate) fn types(tensors: &Tensors<'_>) -> BTreeSet<String> {
     tensors.iter().map(|(_, tensor)| tensor.dtype().to_string()).collect()
 }
 
-/// What the tree does not have of these tensors.
-pub(crate) fn not_in_tree(tensors: &Tensors<'_>) -> Vec<String> {
-    if has_structure(tensors) {
-        return Vec::new();
-    }
-    metadata(tensors).into_iter().chain(lost_shapes(tensors)).collect()
-}
-
-fn has_structure(tensors: &Tensors<'_>) -> bool {
-    Export::new().tree::<Leaf>(tensors).is_ok()
-}
-
 /// The shapes that a tree does not have.
 fn lost_shapes(tensors: &Tensors<'_>) -> impl Iterator<Item = String> {
     let is_lost = |tensor: &Tensor<'_>| tensor.is_empty() && tensor.shape() != [0];
     let empty = tensors.iter().filter(move |(_, tensor)| is_lost(tensor));
     empty.map(|(name, tensor)| format!("the shape of `{name}`, {tensor}"))
-}
-
-/// The metadata, if there is any.
-fn metadata(tensors: &Tensors<'_>) -> Option<String> {
-    lost_metadata(tensors.metadata_keys())
 }
 
 fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
@@ -145,34 +139,50 @@ struct Text {
     is_tie: bool,
 }
 
+impl Text {
+    fn lost_tie(&self) -> String {
+        format!("the tie of `{}` to `{}`", self.key, self.text)
+    }
+}
+
 impl BesideTree {
-    pub(crate) fn of(tensors: &Tensors<'_>) -> Self {
-        let mut shapes: Vec<String> = lost_shapes(tensors).collect();
-        // The tree is made for this only if there are such shapes.
-        if !shapes.is_empty() && has_structure(tensors) {
-            shapes.clear();
-        }
+    /// Beside the tree of this structure, if the tensors have one that was read.
+    fn of(tensors: &Tensors<'_>, structure: Option<&TreeDef>) -> Self {
         let names: HashSet<&str> = tensors.iter().map(|(name, _)| name).collect();
-        let texts = tensors.metadata_keys().filter(|key| !__is_of_structure(key));
-        let texts = texts.filter_map(|key| {
+        let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
+        let texts = tensors.metadata_keys().filter_map(|key| {
             let text = tensors.metadata(key)?.to_owned();
             let is_tie = key != "format" && names.contains(text.as_str());
-            Some(Text { key: key.to_owned(), text, is_tie })
+            let is_in_tree = in_tree.contains(key) || structure.is_some() && __is_of_structure(key);
+            (is_tie || !is_in_tree).then(|| Text { key: key.to_owned(), text, is_tie })
         });
-        BesideTree { texts: texts.collect(), shapes }
+        let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
+        BesideTree { texts: texts.collect(), shapes: shapes.collect() }
+    }
+
+    /// What another format than safetensors loses.
+    fn lost(&self) -> Vec<String> {
+        let (ties, texts): (Vec<&Text>, _) = self.texts.iter().partition(|text| text.is_tie);
+        let metadata = lost_metadata(texts.into_iter().map(|text| text.key.as_str()));
+        let ties = ties.into_iter().map(Text::lost_tie);
+        metadata.into_iter().chain(ties).chain(self.shapes.iter().cloned()).collect()
     }
 
     /// Puts the metadata into a file of safetensors. Returns what is lost then, or in another format.
     pub(crate) fn put_into(&self, bytes: &mut Vec<u8>, format: Format) -> Result<Vec<String>> {
-        let mut lost = self.shapes.clone();
         if format != Format::Safetensors {
-            lost.extend(lost_metadata(self.texts.iter().map(|text| text.key.as_str())));
-        } else if !self.texts.is_empty() {
+            return Ok(self.lost());
+        }
+        let mut lost = self.shapes.clone();
+        let texts = self.texts.iter().filter(|text| !__is_of_structure(&text.key));
+        let texts: Vec<&Text> = texts.collect();
+        if !texts.is_empty() {
             let mut tensors = safetensors::from_bytes(bytes)?;
             let names: HashSet<String> = tensors.iter().map(|(name, _)| name.to_owned()).collect();
-            for Text { key, text, is_tie } in &self.texts {
+            for it in texts {
+                let Text { key, text, is_tie } = it;
                 if *is_tie && (!names.contains(text) || names.contains(key)) {
-                    lost.push(format!("the tie of `{key}` to `{text}`"));
+                    lost.push(it.lost_tie());
                 } else {
                     tensors = tensors.with_metadata(key, text);
                 }
@@ -384,7 +394,7 @@ pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
 pub(crate) fn rewrite(tensors: &Tensors<'_>, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
     let mut lost = Vec::new();
     if format != Format::Safetensors {
-        lost.extend(metadata(tensors));
+        lost.extend(lost_metadata(tensors.metadata_keys()));
     }
     for (name, _) in tensors.iter() {
         match (name, format) {

@@ -47,6 +47,8 @@ pub use formats::safetensors::index::INDEX as __INDEX;
 #[doc(hidden)]
 pub use glob::renamed as __renamed;
 #[doc(hidden)]
+pub use names::leaf_names as __leaf_names;
+#[doc(hidden)]
 pub use shape::display as __display_shape;
 #[doc(hidden)]
 pub use structure::{STRUCTURE as __STRUCTURE, is_of_structure as __is_of_structure};

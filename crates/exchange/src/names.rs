@@ -130,6 +130,12 @@ impl<'a> NamePrinter<'a> {
     }
 }
 
+/// The names that the leaves of a structure have by default, joined by `.`.
+pub fn leaf_names(treedef: &TreeDef) -> impl Iterator<Item = String> {
+    let mut printer = NamePrinter::new(treedef);
+    treedef.leaf_paths().map(move |path| printer.name(&path, &[]).parts.join("."))
+}
+
 /// The index of an element of a sequence or a tuple.
 fn element(key: &Key, node: NodeRef<'_>) -> Option<usize> {
     match key {

@@ -40,17 +40,17 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
         (true, to) => input.with_tensors(|tensors, limits| {
-            let tree = tensors::tree(tensors, limits)?;
+            let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
             // JSON and the like have no half floats, and their numbers are worth more than their
             // bits.
             let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
-            let lost = tensors::not_in_tree(tensors).into_iter().map(Loss::of);
             // Other types are found by reading the output.
             let halves = tensors::types(tensors).into_iter().filter(|_| to.is_text());
             let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
             let mut written = write(&tree, from, to, limits, halves)?;
-            written.lost.splice(0..0, lost);
+            let lost = beside.put_into(&mut written.bytes, to)?;
+            written.lost.splice(0..0, lost.into_iter().map(Loss::of));
             Ok(written)
         })?,
         _ => {

@@ -4,6 +4,7 @@ mod checkpoints;
 mod lines;
 mod shell;
 mod tensors;
+mod typed;
 
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,111 @@
+//! Values that Rust saved with their types, beside other formats.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::Serialize;
+use treedef::Tree;
+use treedef_exchange::{Export, Tensors, safetensors};
+
+use crate::{Folder, treedef};
+
+#[derive(Clone, Serialize)]
+enum Act {
+    Relu,
+    Prelu { slope: f32 },
+    Pair(u8, f32),
+}
+
+#[derive(Clone, Serialize)]
+struct Port(u16);
+
+#[derive(Clone, Serialize)]
+struct Config {
+    name: String,
+    port: Port,
+    tls: Option<Tls>,
+    acts: Vec<Act>,
+    w: [f32; 2],
+    by_number: BTreeMap<u8, (bool, char)>,
+}
+
+#[derive(Clone, Serialize)]
+struct Tls {
+    key: String,
+}
+
+fn config() -> Config {
+    Config {
+        name: "net".to_owned(),
+        port: Port(80),
+        tls: None,
+        acts: vec![Act::Relu, Act::Prelu { slope: 0.1 }, Act::Pair(1, 2.5)],
+        w: [0.1, 2.0],
+        by_number: BTreeMap::from([(7, (true, 'x'))]),
+    }
+}
+
+fn save_tensors(value: &impl Serialize, path: &str, more: &[(&str, &str)]) {
+    let tree = Tree::of(value).unwrap();
+    let mut tensors = Export::new().rest_in_metadata(true).tensors(&tree).unwrap().into_owned();
+    for (key, text) in more {
+        tensors = tensors.with_metadata(*key, *text);
+    }
+    fs::write(path, safetensors::to_bytes(&tensors).unwrap()).unwrap();
+}
+
+/// What it prints, and what it says on standard error.
+fn run(args: &[&str]) -> (String, String) {
+    let output = treedef(args).output().unwrap();
+    assert_ne!(output.status.code(), Some(2), "{output:?}");
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn metadata_beside_a_structure_is_lost_with_a_word() {
+    let folder = Folder::new("beside");
+    let from = folder.path("s1.safetensors");
+    save_tensors(&config(), &from, &[("format", "pt"), ("license", "mit")]);
+    for to in ["tree", "npz", "json"] {
+        let to_path = folder.path(&format!("s1.{to}"));
+        let (_, said) = run(&["convert", &from, "-o", &to_path]);
+        let expected = format!("not kept in {to}: the metadata ");
+        let line = said.lines().find(|line| line.contains(&expected));
+        let line = line.unwrap_or_else(|| panic!("{to}: {said}"));
+        assert!(line.contains("`format`, `license`"), "{line}");
+        assert_eq!(line.contains("`name`"), to == "npz", "{line}"); // texts are values elsewhere
+    }
+    // Tied tensors are apart in a tree.
+    #[derive(Serialize)]
+    struct Net {
+        head: [f32; 2],
+        embed: [f32; 2],
+    }
+    let tree = Tree::of(&Net { head: [1.0, 2.0], embed: [1.0, 2.0] }).unwrap();
+    let tied = Tensors::of(&tree).unwrap().with_metadata("format", "pt");
+    let tied = tied.tie("head", "embed").unwrap();
+    fs::write(&from, safetensors::to_bytes(&tied).unwrap()).unwrap();
+    let to = folder.path("net.tree");
+    let (_, said) = run(&["convert", &from, "-o", &to]);
+    let lost = format!("treedef: {from}: not kept in tree: ");
+    let expected =
+        [format!("{lost}the metadata `format`"), format!("{lost}the tie of `head` to `embed`")];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
+/// A patch of a text is in the file, and what is beside the tree stays.
+#[test]
+fn a_patched_text_is_not_put_back() {
+    let folder = Folder::new("patched-text");
+    let [old, new, patch, to] =
+        ["old.safetensors", "new.safetensors", "patch.json", "to.safetensors"]
+            .map(|it| folder.path(it));
+    save_tensors(&config(), &old, &[("license", "mit")]);
+    save_tensors(&Config { name: "other".to_owned(), ..config() }, &new, &[]);
+    fs::write(&patch, run(&["diff", "--patch", &old, &new]).0).unwrap();
+    assert_eq!(run(&["apply", &old, &patch, "-o", &to]).1, "");
+    let bytes = fs::read(&to).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    assert_eq!(tensors.metadata("name"), Some("\"other\""));
+    assert_eq!(tensors.metadata("license"), Some("mit"));
+}
