@@ -13,6 +13,7 @@ mod names;
 mod tensors;
 mod far;
 mod json;
+mod plain;
 mod checkpoint;
 mod progress;
 mod dates;

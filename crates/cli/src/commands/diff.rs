@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
-use treedef_exchange::__is_of_structure;
+use treedef::{Change, ChangeKind, Diff, Leaf, LeafKind, Tolerance, Tree, TreeDef};
+use treedef_exchange::{__is_of_structure, __leaf_names};
 
 use crate::args::{Output, Reading, Renaming, Report};
 use crate::failure::{Failure, Result};
@@ -16,9 +16,10 @@ use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
+use crate::plain::{lowered, with_paths, with_plain_leaves};
 use crate::progress::Progress;
 use crate::stored::Stored;
-use crate::tensors::{Halves, TensorLeaf, has_arrays, kinds, numbers};
+use crate::tensors::{TensorLeaf, has_arrays, kinds};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::convert::write_as;
@@ -58,14 +59,27 @@ pub(super) fn diff(
     let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
     let is_outline = of_tensors == [true; 2] || structure && are_lines;
     let read = |input: Input| if is_outline { input.document() } else { input.values() };
+    let formats = [old.format, new.format];
+    let in_form = |tree| lowered(tree, formats, reading.limits);
     let (old, new) = (read(old)?, read(new)?);
     match (old, new) {
         (Document::Tree(old), Document::Tree(new)) => {
-            let (old, new) = if same_format { (old, new) } else { (plain(old)?, plain(new)?) };
+            let (old, new) = match (same_format, patch) {
+                (true, _) => (old, new),
+                (false, true) => (with_paths(old, formats)?, with_paths(new, formats)?),
+                (false, false) => (in_form(old)?, in_form(new)?),
+            };
+            let plain = |tree: Tree<Leaf>| {
+                if same_format { tree } else { with_plain_leaves(tree, formats) }
+            };
             if structure {
-                return report(&changes(&kinds(old)?, &kinds(new)?), json, style.typed());
+                let exact = (kinds(old.clone())?, kinds(new.clone())?);
+                let changes = changes(&kinds(plain(old))?, &kinds(plain(new))?);
+                let changes = with_kinds(changes, &exact.0, &exact.1);
+                return report(&changes, json, style.typed());
             }
-            diff_values(&old, new, (tolerance, patch, json), style, Vec::new())
+            let options = (tolerance, patch, json);
+            diff_values(&plain(old), plain(new), options, style, Vec::new())
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
@@ -163,28 +177,30 @@ fn treedef_of(document: Document) -> TreeDef {
     }
 }
 
-/// A tree for the comparison of formats, which have other kinds of integers and of nothing.
-fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let tree = numbers(tree, Halves::Short)?.map(|leaf| {
-        let integer =
-            leaf.as_i128().map(|number| match (u64::try_from(number), i64::try_from(number)) {
-                (Ok(number), _) => Leaf::from(number),
-                (_, Ok(number)) => Leaf::from(number),
-                _ => leaf.clone(),
-            });
-        match &leaf {
-            // As it is printed.
-            Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
-            Leaf::Char(c) => Leaf::from(c.to_string()),
-            _ => integer.unwrap_or(leaf),
+/// The changes with the kinds that each side has, not with those by which they are compared.
+fn with_kinds(
+    mut changes: Vec<Change<Tree<LeafKind>>>,
+    old: &Tree<LeafKind>,
+    new: &Tree<LeafKind>,
+) -> Vec<Change<Tree<LeafKind>>> {
+    for Change { path, kind, .. } in &mut changes {
+        let exact = |part: &mut Tree<LeafKind>, all: &Tree<LeafKind>| {
+            // Behind an element that was removed, the path of the new one is another.
+            if let Some(it) = all.subtree(&*path).ok().filter(|it| it.treedef() == part.treedef()) {
+                *part = it;
+            }
+        };
+        match kind {
+            ChangeKind::Removed(part) => exact(part, old),
+            ChangeKind::Added { new: part, .. } => exact(part, new),
+            ChangeKind::Replaced { old: part, new: other, .. } => {
+                exact(part, old);
+                exact(other, new);
+            }
+            _ => {}
         }
-    });
-    let unit = Tree::new(TreeDef::unit(), Vec::new())?;
-    Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
-        (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),
-        (NodeKind::NewtypeStruct, [leaf]) => Ok(Edit::Replace(Tree::leaf(leaf.clone()))),
-        _ => Ok(Edit::Keep),
-    })?)
+    }
+    changes
 }
 
 /// Compares files of tensors by the structure in their metadata.
@@ -195,8 +211,8 @@ fn diff_structured(
     style: Style,
 ) -> Result<bool> {
     let (a, b) = (old.read_all()?, new.read_all()?);
-    let paths = [&a, &b].into_iter().flat_map(|tree| tree.treedef().leaf_paths());
-    let parts: HashSet<String> = paths.map(|path| path.to_joined_string(".")).collect();
+    let parts = [&a, &b].into_iter().flat_map(|tree| __leaf_names(tree.treedef()));
+    let parts: HashSet<String> = parts.collect();
     let is_part = |key: &str| parts.contains(key) || __is_of_structure(key);
     let lines = metadata_lines([&old, &new], options.2, is_part);
     diff_values(&a, b, options, style, lines)

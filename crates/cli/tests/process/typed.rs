@@ -45,6 +45,10 @@ fn config() -> Config {
     }
 }
 
+fn save_tree(value: &impl Serialize, path: &str) {
+    fs::write(path, Tree::of(value).unwrap().to_bytes().unwrap()).unwrap();
+}
+
 fn save_tensors(value: &impl Serialize, path: &str, more: &[(&str, &str)]) {
     let tree = Tree::of(value).unwrap();
     let mut tensors = Export::new().rest_in_metadata(true).tensors(&tree).unwrap().into_owned();
@@ -108,4 +112,41 @@ fn a_patched_text_is_not_put_back() {
     let tensors = safetensors::from_bytes(&bytes).unwrap();
     assert_eq!(tensors.metadata("name"), Some("\"other\""));
     assert_eq!(tensors.metadata("license"), Some("mit"));
+}
+
+#[test]
+fn typed_values_are_compared_with_other_formats_by_field() {
+    let folder = Folder::new("typed");
+    let tree = folder.path("s1.tree");
+    save_tree(&config(), &tree);
+    for to in ["json", "yaml", "cbor", "msgpack", "toml", "ron"] {
+        let other = folder.path(&format!("s1.{to}"));
+        run(&["convert", &tree, "-o", &other]);
+        for args in [&["diff"][..], &["diff", "--structure"]] {
+            assert_eq!(run(&[args, &[&tree, &other]].concat()).0, "", "{to}: {args:?}");
+        }
+    }
+    let json = folder.path("s1.json");
+    let mut object: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    object["port"] = 81.into();
+    object["acts"][1]["Prelu"]["slope"] = 0.5.into();
+    object.as_object_mut().unwrap().remove("w");
+    fs::write(&json, object.to_string()).unwrap();
+    let (lines, _) = run(&["diff", &tree, &json]);
+    let mut lines: Vec<&str> = lines.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        ["- .w: [0.1, 2.0]", "~ .acts[1].Prelu.slope: 0.1 → 0.5", "~ .port: 80 → 81"]
+    );
+    assert_eq!(run(&["diff", "--structure", &tree, &json]).0, "- .w: [f32, f32]\n");
+}
+
+#[test]
+fn what_is_absent_is_none_where_there_is_no_null() {
+    let folder = Folder::new("none");
+    let [old, new] = ["old.safetensors", "new.tree"].map(|it| folder.path(it));
+    save_tensors(&config(), &old, &[]);
+    save_tree(&Config { tls: Some(Tls { key: "k".to_owned() }), ..config() }, &new);
+    assert_eq!(run(&["diff", &old, &new]).0, "~ .tls: None → {\"key\": \"k\"}\n");
 }

@@ -1,0 +1,159 @@
+//! Documents of different formats in one form, to compare them.
+
+use serde::{Serialize, Serializer};
+use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
+
+use crate::args::Limits;
+use crate::failure::Result;
+use crate::format::Format;
+use crate::paths::text_of;
+use crate::tensors::{Halves, numbers, numeral};
+
+/// A tree in the form that JSON gives it, as far as the formats have it: a struct is a map of its
+/// fields, a tuple is a list, a variant is its name or a map with it, and what wraps a value is none.
+pub(crate) fn lowered(
+    tree: Tree<Leaf>,
+    formats: [Format; 2],
+    limits: Limits,
+) -> Result<Tree<Leaf>> {
+    let tree = numbers(tree, halves(formats))?;
+    let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
+    let form = Form {
+        has_null: is(Format::has_null),
+        has_text_keys: is(|it| matches!(it, Format::Json | Format::Jsonl | Format::Toml)),
+        skips_none: is(|it| it == Format::Toml),
+    };
+    // Most documents have this form, and maybe a key twice.
+    let is_plain = |node: NodeRef<'_>| match node.kind() {
+        NodeKind::Leaf | NodeKind::Seq => true,
+        // Formats have other kinds of integers.
+        NodeKind::Map => match node.key(0) {
+            Some(Key::Entry(key)) => key.as_str().is_some(),
+            _ => true,
+        },
+        kind => kind == NodeKind::Unit && form.has_null,
+    };
+    if tree.treedef().nodes().all(|(_, node)| is_plain(node)) {
+        return Ok(tree);
+    }
+    let node =
+        Lowered { node: tree.treedef().root(), leaves: tree.leaves(), form, is_inside: false };
+    Ok(Flattener::new().limits(limits.of_trees()).tree(&node)?)
+}
+
+/// What the formats have of two documents.
+#[derive(Clone, Copy)]
+struct Form {
+    has_null: bool,
+    has_text_keys: bool,
+    skips_none: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Lowered<'t> {
+    node: NodeRef<'t>,
+    leaves: &'t [Leaf],
+    form: Form,
+    /// Whether it is what is in the variant.
+    is_inside: bool,
+}
+
+impl<'t> Lowered<'t> {
+    fn of(self, node: NodeRef<'t>) -> Self {
+        Lowered { node, is_inside: false, ..self }
+    }
+
+    fn entries(self) -> impl Iterator<Item = (LoweredKey, Self)> {
+        let children = self.node.children().enumerate();
+        let skips = move |node: NodeRef<'_>| self.form.skips_none && node.kind() == NodeKind::None;
+        let children = children.filter(move |(_, child)| !skips(*child));
+        children.filter_map(move |(at, child)| {
+            let key = match self.node.key(at)? {
+                Key::VariantField(_, field) => Key::Field(field),
+                key => key,
+            };
+            Some((LoweredKey(key, self.form.has_text_keys), self.of(child)))
+        })
+    }
+}
+
+/// The recursion is as deep as the limits of the tree allow.
+impl Serialize for Lowered<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        use NodeKind as Is;
+        let node = self.node;
+        if let (false, Some(variant)) = (self.is_inside, node.variant()) {
+            return match node.kind() {
+                Is::UnitVariant => to.serialize_str(variant),
+                _ => to.collect_map([(variant, Lowered { is_inside: true, ..*self })]),
+            };
+        }
+        let leaf = self.leaves.get(node.leaf_range().start).filter(|_| node.is_leaf());
+        if let Some(leaf) = leaf {
+            return leaf.serialize(to);
+        }
+        match (node.kind(), node.child(0), node.static_value()) {
+            (Is::Some | Is::NewtypeStruct | Is::NewtypeVariant, Some(child), _) => {
+                self.of(child).serialize(to)
+            }
+            (Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant, ..) => {
+                to.collect_seq(node.children().map(|child| self.of(child)))
+            }
+            (Is::Map | Is::Struct | Is::StructVariant, ..) => to.collect_map(self.entries()),
+            (Is::Static, _, Some(value)) => value.serialize(to),
+            _ if self.form.has_null => to.serialize_unit(),
+            _ => to.serialize_none(),
+        }
+    }
+}
+
+/// A key, as a text where a format has no others.
+struct LoweredKey(Key, bool);
+
+impl Serialize for LoweredKey {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Key::Entry(value) = &self.0 else { return to.serialize_str(&text_of(&self.0)) };
+        match plain_leaf(Leaf::from(value.clone()), Halves::Short) {
+            leaf if self.1 && leaf.as_str().is_none() => to.serialize_str(&numeral(&leaf)),
+            leaf => leaf.serialize(to),
+        }
+    }
+}
+
+/// A leaf for the comparison of formats, which have other kinds of integers.
+fn plain_leaf(leaf: Leaf, halves: Halves) -> Leaf {
+    let integer =
+        leaf.as_i128().map(|number| match (u64::try_from(number), i64::try_from(number)) {
+            (Ok(number), _) => Leaf::from(number),
+            (_, Ok(number)) => Leaf::from(number),
+            _ => leaf.clone(),
+        });
+    match &leaf {
+        Leaf::F32(number) if halves == Halves::Exact => Leaf::from(f64::from(*number)),
+        // As it is printed.
+        Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
+        Leaf::Char(c) => Leaf::from(c.to_string()),
+        _ => integer.unwrap_or(leaf),
+    }
+}
+
+pub(crate) fn with_plain_leaves(tree: Tree<Leaf>, formats: [Format; 2]) -> Tree<Leaf> {
+    tree.map(|leaf| plain_leaf(leaf, halves(formats)))
+}
+
+/// CBOR has short floats as they are, and they are read as `f64`.
+fn halves(formats: [Format; 2]) -> Halves {
+    if formats.contains(&Format::Cbor) { Halves::Exact } else { Halves::Short }
+}
+
+/// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are
+/// those of the document.
+pub(crate) fn with_paths(tree: Tree<Leaf>, formats: [Format; 2]) -> Result<Tree<Leaf>> {
+    let unit = Tree::new(TreeDef::unit(), Vec::new())?;
+    let tree = with_plain_leaves(numbers(tree, halves(formats))?, formats);
+    Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
+        (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),
+        (NodeKind::NewtypeStruct, [leaf]) => Ok(Edit::Replace(Tree::leaf(leaf.clone()))),
+        _ => Ok(Edit::Keep),
+    })?)
+}
