@@ -1,5 +1,6 @@
 //! `view`: a page with a collapsible tree.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use treedef::{Change, Tree};
@@ -25,6 +26,10 @@ pub(super) fn view(
     output: Option<&Path>,
     report: Report,
 ) -> Result<bool> {
+    if output.is_none() && std::io::stdout().is_terminal() {
+        let message = "a page is nothing to read in a terminal, pass `--output page.html`";
+        return Err(Failure::new(message));
+    }
     let (name, old, mut traits) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
 use serde::Serialize;
 use treedef::Tree;
@@ -149,4 +150,21 @@ fn what_is_absent_is_none_where_there_is_no_null() {
     save_tensors(&config(), &old, &[]);
     save_tree(&Config { tls: Some(Tls { key: "k".to_owned() }), ..config() }, &new);
     assert_eq!(run(&["diff", &old, &new]).0, "~ .tls: None → {\"key\": \"k\"}\n");
+}
+
+/// A page is bytes for a browser.
+#[test]
+fn no_page_is_written_to_a_terminal() {
+    let folder = Folder::new("page");
+    let path = folder.path("a.json");
+    fs::write(&path, "[1]").unwrap();
+    let view = format!("{} view {path}", env!("CARGO_BIN_EXE_treedef"));
+    // Not everybody has the command that makes a terminal.
+    let Ok(output) = Command::new("script").args(["-qec", &view, "/dev/null"]).output() else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("pass `--output page.html`"), "{said}");
+    assert!(run(&["view", &path]).0.contains("<html"));
 }
