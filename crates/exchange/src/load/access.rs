@@ -464,8 +464,11 @@ impl<'de> Variant<'de> {
             let variant = variants.iter().find(|variant| **variant == text)?;
             return Some(Variant { variant, place: Place::Names(names) });
         }
-        let mut found =
-            variants.iter().filter_map(|variant| Some((*variant, names.child(variant)?)));
+        let found = variants.iter().filter_map(|variant| Some((*variant, names.child(variant)?)));
+        // That of the file, if another value has another one.
+        let (of_file, filled): (Vec<_>, Vec<_>) =
+            found.partition(|(_, inside)| !inside.is_filled());
+        let mut found = if of_file.is_empty() { filled } else { of_file }.into_iter();
         let (variant, inside) = found.next()?;
         // Of several, none is meant.
         found.next().is_none().then_some(Variant { variant, place: Place::Names(inside) })

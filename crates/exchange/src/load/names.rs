@@ -177,6 +177,11 @@ impl<'c> Names<'c> {
         })
     }
 
+    /// Whether the file has nothing of this name.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.views.iter().flat_map(View::all).all(|entry| entry.filled)
+    }
+
     /// Whether the text of this name stands for an empty container.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_some_and(literal::is_empty)

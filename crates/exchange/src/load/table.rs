@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
-use crate::literal::is_empty;
+use crate::literal::{is_empty, string};
 use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
 use crate::load::named::named;
 use crate::load::numbers::Reading;
@@ -57,12 +57,14 @@ impl<'t> Table<'t> {
             None => Vec::new(),
         };
         filling.retain(|entry| !is_of_structure(&entry.original));
-        // What the file has no tensor for is filled.
+        // What the file has no tensor for is filled, unless it is a variant without fields.
         let numbers = filling.iter().filter(|entry| entry.origin == Origin::Value);
         let filled: HashSet<&str> =
             numbers.flat_map(|entry| with_names_above(&entry.name, separator)).collect();
         entries.retain(|entry| {
-            entry.origin != Origin::Structure || !filled.contains(entry.name.as_ref())
+            entry.origin != Origin::Structure
+                || !filled.contains(entry.name.as_ref())
+                || matches!(&entry.content, Content::Text(text) if string(text).is_some())
         });
         let mut replaced = Vec::new();
         if partial {

@@ -173,6 +173,16 @@ fn empty_values_are_filled() {
     let loaded: Model = loader.load(&bare(&other)).unwrap();
     let acts = vec![Act::Leaky(1.0), Act::Both()];
     assert_eq!(loaded, Model { acts, ..other });
+    // Of two variants, that of the file is meant.
+    let clip = |low| Act::Clip { low };
+    let all = [Act::Relu, Act::Leaky(2.0), Act::Both(), clip(Some(3.0)), clip(None)];
+    for (start, file) in all.iter().flat_map(|start| all.iter().map(move |file| (start, file))) {
+        let [start, file] = [start, file].map(|act| map(&[("act", act.clone())]));
+        let loader = Loader::new().fill_from(&start).unwrap();
+        let loaded: BTreeMap<String, Act> = loader.load(&saved(&file)).unwrap();
+        let filled = file["act"] == clip(None) && start["act"] == clip(Some(3.0));
+        assert_eq!(loaded, if filled { start } else { file });
+    }
     // A value that is empty as a whole.
     let loader = Loader::new().fill_from(&Act::Relu).unwrap();
     let tensors = Tensors::default().with_metadata("format", "pt");
