@@ -14,6 +14,8 @@ use crate::treedef::text;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
 pub use crate::treedef::arrays::matrix_shape;
+#[cfg(feature = "diff")]
+pub use crate::treedef::diff::report::alike;
 
 /// The most compounds that a recursive walk may enter.
 pub fn deepest(limits: Limits) -> usize {

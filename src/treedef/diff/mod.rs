@@ -7,7 +7,7 @@ mod align;
 mod shifted;
 mod changes;
 mod patch;
-mod report;
+pub(crate) mod report;
 
 pub use change::{Change, ChangeKind, Diff};
 

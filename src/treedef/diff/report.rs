@@ -61,7 +61,7 @@ fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
 
 /// The places of lines in groups: those of equal lines, if there are at least three, and each other
 /// place alone. They are in the order of their first places.
-pub(crate) fn alike(lines: impl IntoIterator<Item = Option<String>>) -> Vec<Vec<usize>> {
+pub fn alike(lines: impl IntoIterator<Item = Option<String>>) -> Vec<Vec<usize>> {
     let mut known = HashMap::<String, usize>::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, line) in lines.into_iter().enumerate() {

@@ -1,6 +1,5 @@
 //! The changes of documents, and a line for each.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 
 use treedef::{Array, Change, ChangeKind, Diff, Leaf, Pattern, Tolerance, Tree};
@@ -74,46 +73,26 @@ pub(super) fn line<T: Display>(change: &Change<T>) -> String {
     }
 }
 
-/// From how many changes on one line stands for all. Two lines still say where.
-const FOLDED: usize = 3;
-
 /// The lines of changes. The same change at several paths that differ only in indices is one line,
 /// with `[*]` for the indices that differ.
-pub(super) fn folded<T>(changes: &[Change<T>], lines: Vec<String>) -> Vec<String> {
-    let mut alike = HashMap::<String, Vec<usize>>::new();
-    for (at, (change, line)) in changes.iter().zip(&lines).enumerate() {
+pub(super) fn folded<T>(changes: &[Change<T>], lines: &[String]) -> Vec<String> {
+    let general = changes.iter().zip(lines).map(|(change, line)| {
         // What is cut off may differ.
-        if change.places() == 1
-            && !line.contains('…')
-            && let Some((sign, rest)) = parted(line, &change.path)
-        {
-            alike
-                .entry(format!("{sign}{}{rest}", without_indices(&change.path)))
-                .or_default()
-                .push(at);
-        }
-    }
-    let mut lines: Vec<Option<String>> = lines.into_iter().map(Some).collect();
-    for places in alike.into_values().filter(|places| places.len() >= FOLDED) {
-        let alike: Vec<_> = places.iter().filter_map(|at| changes.get(*at)).collect();
-        let pattern = Pattern::of_alike(alike.iter().map(|change| &change.path));
-        let (Some(pattern), Some(change)) = (pattern, alike.first()) else { continue };
-        let path = shown_pattern(&pattern);
-        let mut all = None;
-        for at in &places {
-            let Some(line) = lines.get_mut(*at).and_then(Option::take) else { continue };
-            let parts = parted(&line, &change.path).filter(|_| all.is_none());
-            all =
-                all.or(parts.map(|(sign, rest)| format!("{sign}{path}{rest} (×{})", places.len())));
-        }
-        // The place of the first is free.
-        places
-            .first()
-            .and_then(|at| lines.get_mut(*at))
-            .into_iter()
-            .for_each(|line| *line = all.take());
-    }
-    lines.into_iter().flatten().collect()
+        let is_whole = change.places() == 1 && !line.contains('…');
+        let (sign, rest) = parted(line, &change.path).filter(|_| is_whole)?;
+        Some(format!("{sign}{}{rest}", without_indices(&change.path)))
+    });
+    let one = |places: &[usize]| {
+        let paths = places.iter().filter_map(|at| changes.get(*at)).map(|change| &change.path);
+        let pattern = Pattern::of_alike(paths.clone())?;
+        let (sign, rest) = parted(lines.get(*places.first()?)?, paths.clone().next()?)?;
+        Some(format!("{sign}{}{rest} (×{})", shown_pattern(&pattern), places.len()))
+    };
+    let of_group = |places: Vec<usize>| match one(&places).filter(|_| places.len() > 1) {
+        Some(line) => vec![line],
+        None => places.iter().filter_map(|at| lines.get(*at).cloned()).collect(),
+    };
+    treedef::__private::alike(general).into_iter().flat_map(of_group).collect()
 }
 
 /// What is before and behind the path in the line of a change.

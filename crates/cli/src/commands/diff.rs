@@ -242,7 +242,7 @@ fn diff_values(
         if style.has_null { with_null(&line) } else { line }
     };
     if !json {
-        let of_changes = folded(&changes, changes.iter().map(line).collect());
+        let of_changes = folded(&changes, &changes.iter().map(line).collect::<Vec<_>>());
         lines.extend(of_changes.into_iter().map(|line| (line, None)));
         return report_lines(&lines, json);
     }
@@ -308,8 +308,8 @@ fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Styl
     if json {
         print_json(&changes.iter().map(json_change).collect::<Vec<_>>())?;
     } else {
-        let lines = changes.iter().map(|change| style.of(line(change))).collect();
-        let lines = folded(changes, lines).into_iter().map(|line| paint_change(&line) + "\n");
+        let lines: Vec<String> = changes.iter().map(|change| style.of(line(change))).collect();
+        let lines = folded(changes, &lines).into_iter().map(|line| paint_change(&line) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())
