@@ -31,9 +31,10 @@ pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
         expected: print(expected),
         found: print(found),
     };
-    Error::structure(vec![difference]).with_hint(if expected.none_is_leaf == found.none_is_leaf {
-        "use one `Flattener` for both"
-    } else {
+    let only_none = Options { none_is_leaf: !found.none_is_leaf, ..found } == expected;
+    Error::structure(vec![difference]).with_hint(if only_none {
         "one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both"
+    } else {
+        "use one `Flattener` for both"
     })
 }
