@@ -60,8 +60,9 @@ impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
 ///
 /// The step is the cube root of the precision of the number, times its size or 1, whichever is larger. A
 /// second slope, by half the step, tells whether it was small enough: if both differ, as for a logarithm
-/// near 0, or are not finite, steps become smaller by factors of 8. So the loss is calculated four times
-/// for most numbers, and at most 48 times. A derivative that is finite for no step is NaN.
+/// near 0, or are not finite, steps become smaller by factors of 8, as long as the slopes come nearer to
+/// each other. So the loss is calculated four times for most numbers, and at most 48 times. A derivative
+/// that is finite for no step is NaN. A loss that is itself rounded or noisy has what the first step gives.
 ///
 /// # Errors
 ///
@@ -207,33 +208,41 @@ fn differences<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
 /// The most steps that are tried. The last is 10⁻¹¹ of the first.
 const MOST_STEPS: usize = 12;
 
-/// The derivative by the first step whose half gives the same slope, or nearly so. `slope` is that of a
-/// step, and the size of the loss there.
+/// How far the slopes of a step and of its half may be apart, relative to them.
+const FAR: f64 = 1e-5;
+
+/// The derivative by the first step whose half gives nearly the same slope. `slope` is that of a step, and
+/// the size of the loss there.
+///
+/// An error by curvature becomes 64 times smaller with a step that is 8 times smaller, and one by rounding
+/// or noise larger. So a smaller step is taken only if the slopes come much nearer to each other.
 fn adaptive(
     number: f64,
     precision: f64,
     mut slope: impl FnMut(f64) -> Result<(f64, f64)>,
 ) -> Result<f64> {
-    let tolerance = precision.cbrt();
-    let mut step = tolerance * number.abs().max(1.0);
-    let (mut best, mut least) = (f64::NAN, f64::INFINITY);
+    let mut step = precision.cbrt() * number.abs().max(1.0);
+    let mut best: Option<(f64, f64)> = None;
     for _ in 0..MOST_STEPS {
         let ((whole, size), (half, _)) = (slope(step)?, slope(0.5 * step)?);
         let difference = (whole - half).abs();
-        if difference >= least {
-            break; // it is rounding by now
-        }
-        if difference.is_finite() {
-            // By Richardson, without the term of the square of the step.
-            (best, least) = ((4.0 * half - whole) / 3.0, difference);
-        }
-        let rounding = 16.0 * precision * size / step;
-        if difference <= (tolerance * half.abs()).max(rounding) {
-            break;
+        // Equal losses say nothing where those of a larger step differed.
+        let is_lost = whole == 0.0 && half == 0.0;
+        match best {
+            Some((best, least)) if is_lost || difference > least / 16.0 => return Ok(best),
+            _ if difference.is_finite() => {
+                let rounding = 16.0 * precision * size / step;
+                if difference <= (FAR * half.abs()).max(rounding) {
+                    // By Richardson, without the term of the square of the step.
+                    return Ok((4.0 * half - whole) / 3.0);
+                }
+                best = Some((whole, difference));
+            }
+            _ => {}
         }
         step /= 8.0;
     }
-    Ok(best)
+    Ok(best.map_or(f64::NAN, |(best, _)| best))
 }
 
 fn failed<L>(tree: &Tree<L>, leaf: usize, source: LeafError) -> Error {

@@ -6,9 +6,10 @@ use std::fmt;
 use serde::Serialize;
 use treedef::{NodeRef, Path, TreeDef};
 
-use crate::error::{Error, Result, place};
+use crate::error::{Result, place};
 use crate::leaf::Leaf;
-use crate::state::State;
+use crate::saved::settle;
+use crate::state::{State, origins};
 use crate::transform::{ACCUMULATE, Slots, Transform};
 
 /// What became of a state by [`State::migrate`]. It prints as one line.
@@ -80,9 +81,9 @@ impl<T: Serialize, L: Leaf> State<T, L> {
     /// of the most frequent count are kept. Gradients that were accumulated are kept for all leaves or for
     /// none.
     ///
-    /// For names that have changed, read the state by `Tree::migrate` of treedef first, which follows the
-    /// aliases of the type. A field that is new and has a default has no moments in a state that was read:
-    /// a step is an error, and here it begins afresh.
+    /// A field that is new and has a default has no moments in a state that was read: a step is an error,
+    /// and here it begins afresh. A field that was read by an `alias` keeps them if a leaf has several that
+    /// differ, as those of `adam` do; with one alone it cannot be told from a default.
     ///
     /// # Errors
     ///
@@ -111,14 +112,21 @@ impl<T: Serialize, L: Leaf> State<T, L> {
         let tree = L::tree(model)?;
         let mut state = State::of(optimiser, &tree)?;
         let (treedef, parameters) = tree.into_parts();
-        let old_leaves = self.treedef.as_ref().map_or(0, TreeDef::num_leaves);
-        let is_absent = |leaf: usize| self.absent.iter().any(|range| range.contains(&leaf));
-        let is_present: Vec<bool> = (0..old_leaves).map(|leaf| !is_absent(leaf)).collect();
         let mut origins = match &self.treedef {
-            Some(old) => origins(old, &treedef)?,
-            // No moments: only counts.
-            None => vec![Some(0); parameters.len()],
+            Some(old) => origins(old, &treedef),
+            None => (0..parameters.len()).map(Some).collect(),
         };
+        if !self.slots.has_leaves() {
+            // There are only counts, of the leaves that are left.
+            settle(&mut self.slots, &origins);
+            self.treedef = Some(treedef.clone());
+            origins = (0..parameters.len()).map(Some).collect();
+        }
+        let old_leaves = self.treedef.as_ref().map_or(0, TreeDef::num_leaves);
+        let mut is_present = vec![true; old_leaves];
+        for range in &self.absent {
+            is_present.get_mut(range.clone()).into_iter().flatten().for_each(|leaf| *leaf = false);
+        }
         for origin in &mut origins {
             *origin = origin.filter(|leaf| is_present.get(*leaf) != Some(&false));
         }
@@ -164,20 +172,6 @@ fn highest(treedef: &TreeDef, chosen: &[bool]) -> Vec<Path> {
     let mut found = Vec::new();
     collect(treedef.root(), Path::default(), chosen, &mut found);
     found
-}
-
-/// For each leaf of the new structure the one of the old with its path.
-fn origins(old: &TreeDef, new: &TreeDef) -> Result<Vec<Option<usize>>> {
-    if old == new {
-        return Ok((0..new.num_leaves()).map(Some).collect());
-    }
-    let find = |path: Path| match old.leaf_index(&path) {
-        Ok(leaf) => Ok(Some(leaf)),
-        Err(error) if error.is_not_found() => Ok(None),
-        // Another node than a leaf is there.
-        Err(_) => Ok(None),
-    };
-    new.leaf_paths().map(find).collect::<Result<_, Error>>()
 }
 
 /// A transform that has no others inside it, or remembers something beside these.

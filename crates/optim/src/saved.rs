@@ -1,17 +1,18 @@
 //! The state as a serde value: its moments are values of the type that is trained.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use treedef::{TreeDef, object};
+use treedef::{Limits, TreeDef, object};
 
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
-use crate::state::{State, expect_kept};
+use crate::state::{State, expect_kept, origins};
 use crate::transform::{SELECTING, Slots, ranges};
 
 /// Slots whose leaves are values.
@@ -22,10 +23,13 @@ struct SavedState<T, L: Leaf> {
     count: Count<L>,
     leaves: BTreeMap<String, T>,
     parts: Vec<SavedState<T, L>>,
-    /// The classes of leaves that the transforms inside are about, if it selects some.
+    /// The leaves that the transforms inside are about, if it selects some: where each range begins and ends.
     holds: Vec<Count<L>>,
-    /// The class of each leaf, once in a state that has leaves. See [`marked`].
-    marks: Vec<T>,
+    /// The text of the structure that the leaves had, at the root alone. A field that the type has got since
+    /// is not in it: what serde filled into the moments there is no moment.
+    structure: Option<String>,
+    /// The leaves of that structure that had no moments.
+    absent: Vec<Count<L>>,
 }
 
 /// A count, which is an object among objects: so it gets into files that hold nothing else.
@@ -54,54 +58,35 @@ impl<'de, L: Leaf> Deserialize<'de> for Count<L> {
     }
 }
 
-/// Divides the leaves into classes, by what each transform is about.
-fn divide<L>(slots: &Slots<L>, classes: &mut [usize]) {
-    if let Some(holds) = &slots.holds {
-        let mut is_held = vec![false; classes.len()];
-        for range in holds {
-            is_held.get_mut(range.clone()).into_iter().flatten().for_each(|held| *held = true);
-        }
-        let mut divided = BTreeMap::new();
-        for (class, is_held) in classes.iter_mut().zip(is_held) {
-            let new = divided.len();
-            *class = *divided.entry((*class, is_held)).or_insert(new);
-        }
+fn bounds<L>(ranges: &[Range<usize>]) -> Vec<Count<L>> {
+    let bounds = ranges.iter().flat_map(|range| [range.start, range.end]);
+    bounds.map(|bound| Count(bound as u64, PhantomData)).collect() // never wider
+}
+
+/// The ranges of bounds, which must be in order.
+fn ranges_in<L>(bounds: Vec<Count<L>>) -> Result<Vec<Range<usize>>> {
+    let bounds: Vec<usize> =
+        bounds.iter().map(|bound| usize::try_from(bound.0).unwrap_or(usize::MAX)).collect();
+    let (pairs, rest) = bounds.as_chunks::<2>();
+    if !rest.is_empty() || !bounds.is_sorted() {
+        return Err(Error::Argument("ranges of leaves are not in order".to_owned()));
     }
-    slots.parts.iter().for_each(|part| divide(part, classes));
+    Ok(pairs.iter().map(|[start, end]| *start..*end).collect())
 }
 
-/// The leaves of the first name, of the first transform that has some.
-fn first_leaves<L>(slots: &Slots<L>) -> Option<&[L]> {
-    let first = slots.leaves.iter().min_by(|(name, _), (other, _)| name.cmp(other));
-    first
-        .map(|(_, leaves)| &**leaves)
-        .or_else(|| slots.parts.iter().find_map(|part| first_leaves(part)))
+fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= leaf);
+    ranges.get(next).is_some_and(|range| range.contains(&leaf))
 }
 
-/// A class as a leaf that differs from a moment in its place. Where a type has got a field with a default,
-/// both read the default: so what is read into such a field is known from what was saved.
-fn marked<L: Leaf>(moment: &L, class: usize) -> Result<L> {
-    let numbers = moment.to_numbers().map_err(Error::Function)?;
-    let mark = 2.0 * (class + 1) as f64;
-    let mark = if numbers.first() == Some(&mark) { mark + 1.0 } else { mark };
-    moment.with_numbers(&vec![mark; numbers.len()]).map_err(Error::Function)
-}
-
-/// The class in a mark, if it was saved.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small integer")]
-fn class_in<L: Leaf>(mark: &L, moment: &L) -> Result<Option<usize>> {
-    if let Some(class) = mark.to_count() {
-        return Ok(usize::try_from(class).ok());
+/// Puts leaves in the place of those that they were before.
+pub(crate) fn settle<L>(slots: &mut Slots<L>, origins: &[Option<usize>]) {
+    if let Some(held) = &mut slots.holds {
+        let origins = origins.iter().enumerate();
+        let now = origins.filter(|(_, was)| was.is_some_and(|was| contains(held, was)));
+        *held = ranges(now.map(|(leaf, _)| leaf));
     }
-    let first =
-        |leaf: &L| Ok::<_, Error>(leaf.to_numbers().map_err(Error::Function)?.first().copied());
-    let (Some(mark), Some(moment)) = (first(mark)?, first(moment)?) else { return Ok(Some(0)) };
-    let is_class = mark != moment && mark >= 2.0 && mark.fract() == 0.0;
-    Ok(is_class.then(|| (mark / 2.0) as usize - 1))
-}
-
-fn classes_in<L: Leaf>(marks: &[L], moments: &[L]) -> Result<Vec<Option<usize>>> {
-    marks.iter().zip(moments).map(|(mark, moment)| class_in(mark, moment)).collect()
+    slots.parts.iter_mut().for_each(|part| settle(part, origins));
 }
 
 /// The value of leaves, if it holds them as they are.
@@ -116,77 +101,58 @@ fn value_of<T: Serialize + DeserializeOwned, L: Leaf>(
 
 impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
     fn of(state: &State<T, L>) -> Result<Self> {
-        let (treedef, slots) = (state.treedef.as_ref(), &state.slots);
-        let (Some(treedef), Some(moments)) = (treedef, first_leaves(slots)) else {
-            return SavedState::with_classes(treedef, slots, &[]);
-        };
-        // What was read is written as it was, until the first step.
-        if let Some(marks) = &state.marks {
-            let classes = classes_in(marks, moments)?;
-            let mut saved = SavedState::with_classes(Some(treedef), slots, &classes)?;
-            saved.marks.push(value_of(treedef, marks)?);
-            return Ok(saved);
-        }
-        let mut classes = vec![0; treedef.num_leaves()];
-        divide(slots, &mut classes);
-        let some: Vec<Option<usize>> = classes.iter().copied().map(Some).collect();
-        let mut saved = SavedState::with_classes(Some(treedef), slots, &some)?;
-        // A count is smaller than a tensor, but a type may refuse it.
-        let counts: Option<Vec<L>> =
-            classes.iter().map(|class| L::of_count(u64::try_from(*class).ok()?)).collect();
-        let counts = counts.and_then(|counts| value_of(treedef, &counts).ok());
-        saved.marks.push(match counts {
-            Some(counts) => counts,
-            None => {
-                let marks = moments.iter().zip(&classes).map(|(leaf, class)| marked(leaf, *class));
-                value_of(treedef, &marks.collect::<Result<Vec<L>>>()?)?
-            }
-        });
+        let mut saved = SavedState::of_slots(&state.slots, state.treedef.as_ref())?;
+        saved.structure = state.treedef.as_ref().map(ToString::to_string);
+        saved.absent = bounds(&state.absent);
         Ok(saved)
     }
 
-    fn with_classes(
-        treedef: Option<&TreeDef>,
-        slots: &Slots<L>,
-        classes: &[Option<usize>],
-    ) -> Result<Self> {
+    fn of_slots(slots: &Slots<L>, treedef: Option<&TreeDef>) -> Result<Self> {
         let mut saved = BTreeMap::new();
         for (name, leaves) in &slots.leaves {
             let treedef = treedef.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })?;
             saved.insert(name.to_string(), value_of(treedef, leaves)?);
         }
-        let parts = slots.parts.iter().map(|part| SavedState::with_classes(treedef, part, classes));
-        let held = slots.holds.iter().flatten().cloned().filter_map(|range| classes.get(range));
-        let held: BTreeSet<usize> = held.flatten().copied().flatten().collect();
+        let parts = slots.parts.iter().map(|part| SavedState::of_slots(part, treedef));
         Ok(SavedState {
             transform: slots.transform.to_string(),
             count: Count(slots.count, PhantomData),
             leaves: saved,
             parts: parts.collect::<Result<_>>()?,
-            holds: held.into_iter().map(|class| Count(class as u64, PhantomData)).collect(),
-            marks: Vec::new(),
+            holds: bounds(slots.holds.as_deref().unwrap_or_default()),
+            structure: None,
+            absent: Vec::new(),
         })
     }
 
     fn into_state(mut self) -> Result<State<T, L>> {
-        let marks = self.marks.pop();
-        let mut treedef = None;
-        let slots = self.into_slots(&mut treedef)?;
-        let mut state = State::read(treedef, slots);
-        let (Some(treedef), Some(moments)) = (&state.treedef, first_leaves(&state.slots)) else {
-            return Ok(state);
+        // It may have as many leaves as the model, and nothing is made of it.
+        let limits = Limits::default().max_work(usize::MAX).max_nodes(usize::MAX);
+        let saved = self.structure.take();
+        let saved = saved.map(|text| TreeDef::parse_with(&text, limits)).transpose()?;
+        let absent = ranges_in(std::mem::take(&mut self.absent))?;
+        let mut found = None;
+        let mut slots = self.into_slots(&mut found)?;
+        let Some(treedef) = found else { return Ok(State::read(saved, slots)) };
+        let no_structure = || Error::Argument("a state with leaves has no `structure`".to_owned());
+        let saved = saved.ok_or_else(no_structure)?;
+        let origins = origins(&saved, &treedef);
+        let selects = slots.selects();
+        let is_absent = |(leaf, origin): (usize, &Option<usize>)| {
+            let is_gone = match origin {
+                Some(origin) => contains(&absent, *origin),
+                None => selects || is_default(&slots, leaf),
+            };
+            is_gone.then_some(leaf)
         };
-        let no_marks = || Error::Argument("a state with leaves has no `marks`".to_owned());
-        let (found, marks) = L::tree(&marks.ok_or_else(no_marks)?)?.into_parts();
-        expect_alike(treedef, &found)?;
-        let classes = classes_in(&marks, moments)?;
-        settle(&mut state.slots, &classes);
-        state.absent = ranges((0..classes.len()).filter(|leaf| classes.get(*leaf) == Some(&None)));
-        state.marks = Some(marks);
+        let absent = ranges(origins.iter().enumerate().filter_map(is_absent));
+        settle(&mut slots, &origins);
+        let mut state = State::read(Some(treedef), slots);
+        state.absent = absent;
         Ok(state)
     }
 
-    /// The slots, and the structure of their leaves. What a transform holds are classes, not yet leaves.
+    /// The slots, and the structure of their leaves.
     fn into_slots(self, treedef: &mut Option<TreeDef>) -> Result<Slots<L>> {
         let mut leaves = Vec::new();
         for (name, value) in self.leaves {
@@ -194,10 +160,8 @@ impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
             expect_alike(treedef.get_or_insert_with(|| found.clone()), &found)?;
             leaves.push((Cow::Owned(name), moments));
         }
-        let class = |Count(class, _): Count<L>| usize::try_from(class).unwrap_or(usize::MAX);
-        let holds = SELECTING
-            .contains(&&*self.transform)
-            .then(|| ranges(self.holds.into_iter().map(class).filter(|class| *class < usize::MAX)));
+        let holds = ranges_in(self.holds)?;
+        let holds = SELECTING.contains(&&*self.transform).then_some(holds);
         let parts = self.parts.into_iter().map(|part| part.into_slots(treedef));
         Ok(Slots {
             transform: Cow::Owned(self.transform),
@@ -211,16 +175,18 @@ impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
     }
 }
 
-/// Puts leaves in the place of their classes.
-fn settle<L>(slots: &mut Slots<L>, classes: &[Option<usize>]) {
-    if let Some(held) = &mut slots.holds {
-        let is_held = |leaf: &usize| match classes.get(*leaf) {
-            Some(Some(class)) => held.iter().any(|range| range.contains(class)),
-            _ => false,
-        };
-        *held = ranges((0..classes.len()).filter(is_held));
+/// Whether all moments of a leaf are equal, as they are if serde filled them. Otherwise they were saved under
+/// another name, which is an alias now.
+fn is_default<L: Leaf>(slots: &Slots<L>, leaf: usize) -> bool {
+    fn moments<'s, L>(slots: &'s Slots<L>, leaf: usize, found: &mut Vec<&'s L>) {
+        found.extend(slots.leaves.iter().filter_map(|(_, leaves)| leaves.get(leaf)));
+        slots.parts.iter().for_each(|part| moments(part, leaf, found));
     }
-    slots.parts.iter_mut().for_each(|part| settle(part, classes));
+    let mut found = Vec::new();
+    moments(slots, leaf, &mut found);
+    let numbers = |leaf: &L| leaf.to_numbers().ok();
+    let first = found.first().and_then(|first| numbers(first));
+    found.iter().all(|leaf| numbers(leaf) == first)
 }
 
 fn expect_alike(first: &TreeDef, found: &TreeDef) -> Result<()> {

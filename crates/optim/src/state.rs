@@ -20,10 +20,10 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
 ///
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
-/// the model is. One more `T`, the `marks`, says which leaves were saved, and which part of the optimiser
-/// has which: so a field that is new in the type, and has a default, is not taken for a moment, and moments
-/// are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit. The
-/// first page has an example.
+/// the model is. The text of their structure says which leaves were saved, and ranges which part of the
+/// optimiser has which: so a field that is new in the type, and has a default, is not taken for a moment, and
+/// moments are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit.
+/// The first page has an example.
 ///
 /// A type that refuses some numbers, changes them, as one of angles does that keeps them below 2π, or leaves
 /// out fields whose number is zero, cannot hold all moments: to save them is an error then.
@@ -33,8 +33,6 @@ pub struct State<T, L> {
     pub(crate) slots: Slots<L>,
     /// The leaves that a state which was read has nothing for.
     pub(crate) absent: Vec<Range<usize>>,
-    /// What it was known by, until the first step.
-    pub(crate) marks: Option<Vec<L>>,
     /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
     /// file as it was. Unknown until the first step.
     coarse: Option<Vec<Range<usize>>>,
@@ -50,7 +48,6 @@ impl<T, L: Clone> Clone for State<T, L> {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
             absent: self.absent.clone(),
-            marks: self.marks.clone(),
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
             gradients: Vec::new(),
@@ -86,7 +83,6 @@ impl<T, L: Leaf> State<T, L> {
             treedef,
             slots,
             absent: Vec::new(),
-            marks: None,
             coarse: None,
             parameters,
             gradients,
@@ -139,7 +135,6 @@ impl<T, L: Leaf> State<T, L> {
             .map_err(|source| Error::Structure { what: GRADIENT, source })?;
         expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
         expect_slots(treedef, &self.parameters, &self.slots)?;
-        self.marks = None;
         Ok(())
     }
 
@@ -210,7 +205,6 @@ impl<T, L: Leaf> State<T, L> {
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
-        self.marks = None;
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
         descend(optimiser, treedef, parameters, updates, &mut self.slots)
     }
@@ -304,11 +298,8 @@ pub(crate) fn expect_kept<L: Leaf, T: Serialize>(
     for (leaf, (given, found)) in leaves.iter().zip(&found).enumerate() {
         let mut rounded = given.clone();
         rounded.coarsen();
-        let number = |leaf: &L| {
-            let numbers = leaf.to_numbers().map_err(Error::Function)?;
-            Ok::<f64, Error>(numbers.first().copied().unwrap_or_default())
-        };
-        let (given, rounded, found) = (number(given)?, number(&rounded)?, number(found)?);
+        let [given, rounded, found] =
+            [given, &rounded, found].map(|leaf| leaf.to_number().unwrap_or_default());
         if given.to_bits() != found.to_bits()
             && rounded != found
             && !(given.is_nan() && found.is_nan())
@@ -317,4 +308,12 @@ pub(crate) fn expect_kept<L: Leaf, T: Serialize>(
         }
     }
     Ok(())
+}
+
+/// For each leaf of the new structure the one of the old with its path.
+pub(crate) fn origins(old: &TreeDef, new: &TreeDef) -> Vec<Option<usize>> {
+    if old == new {
+        return (0..new.num_leaves()).map(Some).collect();
+    }
+    new.leaf_paths().map(|path| old.leaf_index(path).ok()).collect()
 }

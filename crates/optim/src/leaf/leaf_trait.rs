@@ -163,6 +163,12 @@ pub trait Leaf: Clone + 'static {
     /// Rounds a leaf as the value does that holds it.
     fn coarsen(&mut self) {}
 
+    /// The number, if the leaf is one.
+    #[doc(hidden)]
+    fn to_number(&self) -> Option<f64> {
+        None
+    }
+
     /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
     fn of_count(_count: u64) -> Option<Self> {
         None

@@ -126,6 +126,10 @@ macro_rules! scalar {
                 }
             }
 
+            fn to_number(&self) -> Option<f64> {
+                Some(f64::from(*self))
+            }
+
             fn is_like(&self, _other: &Self) -> bool {
                 true
             }

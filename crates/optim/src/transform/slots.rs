@@ -125,6 +125,11 @@ impl<L: Leaf> Slots<L> {
         !self.leaves.is_empty() || self.parts.iter().any(Slots::has_leaves)
     }
 
+    /// Whether a transform in it is about some leaves alone.
+    pub(crate) fn selects(&self) -> bool {
+        self.holds.is_some() || self.parts.iter().any(Slots::selects)
+    }
+
     /// The leaves of these names.
     ///
     /// # Errors

@@ -343,3 +343,25 @@ fn a_loss_that_depends_on_nothing_has_a_gradient_of_zeros() {
     let (loss, gradient) = candle::value_and_grad(constant, &model).unwrap();
     assert_eq!((loss, gradient.to_vec1::<f64>().unwrap()), (3.0, vec![0.0, 0.0]));
 }
+
+#[test]
+fn differences_of_a_loss_that_ends_or_is_rounded() {
+    // The loss has no value on one side of the first steps.
+    let ended = |x: f64| if x <= 0.0 { f64::INFINITY } else { -x.ln() };
+    for x in [2e-6, 4e-6, 5e-6, 1e-9] {
+        assert!(error_of::<f64, f64>(ended, x, -1.0 / x) < 1e-9, "{x}");
+    }
+    let line = |x: f64| if x <= 0.0 { f64::INFINITY } else { 1.0 - x };
+    assert!(error_of::<f64, f64>(line, 5e-6, -1.0) < 1e-9);
+    // Rounded losses have few digits, but no derivative is lost.
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..2_000 {
+        let x = 0.1 + 0.9 * random.f64();
+        let rounded = |x: f64| f64::from((100.0 + x) as f32);
+        assert!(error_of::<f64, f64>(rounded, x, 1.0) < 0.7, "{x}");
+        let cancelled = |x: f64| (1e10 + x * x) - 1e10;
+        assert!(error_of::<f64, f64>(cancelled, x, 2.0 * x) < 0.7, "{x}");
+        let noisy = |x: f64| x * x + 1e-8 * (1e12 * x).sin();
+        assert!(error_of::<f64, f64>(noisy, x, 2.0 * x) < 0.02, "{x}");
+    }
+}

@@ -90,7 +90,8 @@ fn a_state_prints_as_its_model() {
           leaves: {},
           parts: [],
           holds: [],
-          marks: [],
+          structure: None,
+          absent: [],
         },
         State {
           transform: *,
@@ -101,11 +102,13 @@ fn a_state_prints_as_its_model() {
           },
           parts: [],
           holds: [],
-          marks: [],
+          structure: None,
+          absent: [],
         },
       ],
       holds: [],
-      marks: [Net { name: *, layers: [Dense { w: [*], b: * }], scale: * }],
+      structure: Some(*),
+      absent: [],
     }
     "#);
     assert_eq!(tree.get("parts[1].count").unwrap().as_u64(), Some(1));
@@ -266,7 +269,7 @@ fn names_that_changed_are_followed_by_their_aliases() {
     adam(0.1).step(old, Old { weights: vec![0.5, 0.25] }, &mut state).unwrap();
     let saved = Tree::of(&state).unwrap();
     let (state, migration) = saved.migrate::<State<New, f64>>().unwrap();
-    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`, `.marks[0].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`, `.marks[0].weights` to `.marks[0].w`"#);
+    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`; changed `"Old { weights: [*, *] }"` to `"New { w: [*, *], b: * }"` at `.structure?`, 0 children to 2 children at `.absent`"#);
     let model = New { w: vec![1.0, 2.0], b: 0.0 };
     // What was filled begins afresh.
     let (mut state, report) = state.migrate(&adam(0.1), &model).unwrap();
@@ -277,21 +280,21 @@ fn names_that_changed_are_followed_by_their_aliases() {
 #[test]
 fn a_state_is_not_taken_from_anything() {
     let read = |text: &str| serde_json::from_str::<State<Vec<f64>, f64>>(text);
-    let text = |count: i64, leaves: &str, marks: &str| {
+    let text = |count: i64, leaves: &str, structure: &str| {
         let (count, none) = (format!(r#""count": {count}"#), r#""parts": [], "holds": []"#);
+        let structure = format!(r#""structure": {structure}, "absent": []"#);
         read(&format!(
-            r#"{{"transform": "adam", {count}, "leaves": {{{leaves}}}, {none}, "marks": [{marks}]}}"#
+            r#"{{"transform": "adam", {count}, "leaves": {{{leaves}}}, {none}, {structure}}}"#
         ))
     };
-    assert_snapshot!(text(-1, "", "").unwrap_err(), @"invalid value: integer `-1`, expected u64 at line 1 column 33");
-    // Moments of two structures, and marks of another or none.
-    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1]"#, "[0, 0]").unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
-    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "[0]").unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
-    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "").unwrap_err(), @"a state with leaves has no `marks`");
-    assert!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "[0, 0]").is_ok());
+    assert_snapshot!(text(-1, "", "null").unwrap_err(), @"invalid value: integer `-1`, expected u64 at line 1 column 33");
+    // Moments of two structures, and of none.
+    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1]"#, r#""[*, *]""#).unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
+    assert_snapshot!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, "null").unwrap_err(), @"a state with leaves has no `structure`");
+    assert!(text(1, r#""mu": [1, 2], "nu": [1, 2]"#, r#""[*, *]""#).is_ok());
     assert_snapshot!(read("{}").unwrap_err(), @"missing field `transform` at line 1 column 2");
     // A state without the moments of its optimiser, or with those of another.
-    let mut state = text(1, "", "").unwrap();
+    let mut state = text(1, "", "null").unwrap();
     assert_snapshot!(adam(0.1).step(vec![1.0], vec![1.0], &mut state).unwrap_err(), @"the state is that of `adam`, the optimiser is `adam` with `mu`, `nu` (see `State::migrate`)");
 }
 
