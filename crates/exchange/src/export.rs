@@ -16,7 +16,7 @@ use crate::glob::renamed;
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
 use crate::shape::{display, num_elements};
-use crate::structure::{MATRICES, write_beside, write_structure};
+use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// The name that safetensors keeps for itself.
@@ -187,6 +187,7 @@ impl Export {
     /// Renames the tensors that match, and the texts that are values: the patterns are those of
     /// [`Loader::rename`], which renames them back. Each is applied to all names before the next is;
     /// a loader has them in the opposite order. It is an error if a pattern matches nothing.
+    /// The metadata `treedef.renames` has the patterns, so that what has no tensor is found, too.
     ///
     /// If a field has one name in all files, let serde rename it: `#[serde(rename = "weight")]`.
     ///
@@ -380,6 +381,7 @@ impl Export {
         if self.structure {
             write_structure(structure(tree)?.as_ref(), &mut metadata)?;
             write_beside(beside, &mut metadata)?;
+            write_renames(&self.renames, &mut metadata)?;
             if !matrices.is_empty() {
                 metadata.push((MATRICES.to_owned(), Json::from(matrices).to_string()));
             }

@@ -29,6 +29,17 @@ pub fn renamed(from: &str, to: &str, separator: &str, name: &str) -> Result<Opti
     Ok(from.rename(&to, name))
 }
 
+/// The name after all rules, each a pattern and what it becomes.
+pub(crate) fn renamed_by<'r>(
+    rules: impl IntoIterator<Item = (&'r String, &'r String)>,
+    separator: &str,
+    name: &str,
+) -> Result<String> {
+    rules.into_iter().try_fold(name.to_owned(), |name, (from, to)| {
+        Ok(renamed(from, to, separator, &name)?.unwrap_or(name))
+    })
+}
+
 impl<'a> Glob<'a> {
     pub(crate) fn new(pattern: &'a str, separator: &'a str) -> Self {
         Glob { separator, parts: parts(pattern, separator) }

@@ -16,6 +16,10 @@ pub const STRUCTURE: &str = "treedef";
 const BESIDE_ARRAYS: &str = "treedef.arrays";
 /// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
 pub(crate) const MATRICES: &str = "treedef.matrices";
+/// The key of the metadata that has the patterns of `Export::rename`: the structure has other names.
+pub(crate) const RENAMES: &str = "treedef.renames";
+/// No more bytes of patterns are matched with each name.
+const MAX_RENAMES: usize = 1 << 16;
 /// As deep as a structure may be that is read without more stack.
 const MAX_DEPTH: usize = 200;
 /// No file has room for a longer text of a structure.
@@ -57,6 +61,38 @@ pub(crate) fn write_beside(
         metadata.push((BESIDE_ARRAYS.to_owned(), text));
     }
     Ok(())
+}
+
+/// Writes how the names of the tensors came from those of the structure.
+pub(crate) fn write_renames(
+    renames: &[(String, String)],
+    metadata: &mut Vec<(String, String)>,
+) -> Result<()> {
+    if !renames.is_empty() {
+        let text = serde_json::to_string(renames).map_err(|error| {
+            ErrorKind::Malformed(format!("the patterns of names have no JSON: {error}"))
+        })?;
+        expect_few_renames(&text)?;
+        metadata.push((RENAMES.to_owned(), text));
+    }
+    Ok(())
+}
+
+pub(crate) fn read_renames(text: Option<&str>) -> Result<Vec<(String, String)>> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    expect_few_renames(text)?;
+    serde_json::from_str(text).map_err(|error| {
+        let what = format!("the metadata `{RENAMES}` is no list of pairs of texts: {error}");
+        ErrorKind::Structure(what).into()
+    })
+}
+
+fn expect_few_renames(text: &str) -> Result<()> {
+    if text.len() <= MAX_RENAMES {
+        return Ok(());
+    }
+    let what = format!("the patterns of names have {} bytes, the limit is 2¹⁶", text.len());
+    Err(ErrorKind::limit("bytes of patterns", what).into())
 }
 
 pub(crate) fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
@@ -162,5 +198,5 @@ pub(crate) fn is_of_file(key: &str) -> bool {
 
 /// Whether metadata of this key is that of the structure, which formats without metadata leave out.
 pub fn is_of_structure(key: &str) -> bool {
-    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)
+    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES | RENAMES)
 }

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::{Glob, parts, renamed};
+use crate::glob::{Glob, parts, renamed, renamed_by};
 use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
 use crate::load::rules::{Rule, Stack};
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
-use crate::structure::{STRUCTURE, ValueTexts, structure_of};
+use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
 
 /// A tensor or a text, and what the rules do to it.
 struct Named<'t> {
@@ -61,16 +61,27 @@ pub(crate) fn named<'t>(
     let mut all = tensors(source)?;
     all.extend(texts(source, structure.as_ref(), rules, separator));
     let structure = structure.filter(|_| !source.is_part());
-    // The names of the structure are those of the file, or those that rules give back to what
-    // `Export::rename` renamed.
+    let renames = read_renames(source.metadata(RENAMES).filter(|_| structure.is_some()))?;
+    let in_file =
+        |name: &str| renamed_by(renames.iter().map(|(from, to)| (from, to)), separator, name);
+    // The names of the structure are those of the file before `Export::rename`. If the file does not
+    // say how it was renamed, they may be those that rules lead to.
     let mut found = HashSet::new();
-    for rule in rules.iter().map(Some).chain([None]) {
-        if let Some(treedef) = &structure {
-            let empties = empties(treedef, &all, stacks, separator)?.into_iter();
+    for (at, rule) in rules.iter().map(Some).chain([None]).enumerate() {
+        if let Some(treedef) = structure.as_ref().filter(|_| at == 0 || renames.is_empty()) {
+            let empties = empties(treedef, &all, stacks, separator, &in_file)?.into_iter();
             all.extend(empties.filter(|it| found.insert(it.original.clone())));
         }
         if let Some(rule) = rule {
             apply(rule, &mut all, separator)?;
+        }
+    }
+    // Where the rules undo it, the names are those of the structure: of what has no tensor, too,
+    // though the rules may not undo its name.
+    let is_undone = |it: &Named<'_>| in_file(&it.name).is_ok_and(|name| name == it.original);
+    if !renames.is_empty() && all.iter().filter(|it| it.origin == Origin::Value).all(is_undone) {
+        for it in all.iter_mut().filter(|it| it.origin == Origin::Structure) {
+            it.name = it.original.clone();
         }
     }
     all.into_iter().map(Named::entry).collect()
@@ -124,16 +135,17 @@ fn texts<'t>(
     texts.into_iter().map(text).collect()
 }
 
-/// What the structure has and no tensor does.
+/// What the structure has and no tensor does, under its names in the file.
 fn empties<'t>(
     structure: &TreeDef,
     all: &[Named<'_>],
     stacks: &[Stack<'_>],
     separator: &str,
+    in_file: &dyn Fn(&str) -> Result<String>,
 ) -> Result<Vec<Named<'t>>> {
     let of_file = all.iter().filter(|it| it.origin != Origin::Structure);
     let names: HashSet<&str> = of_file.map(|it| it.name.as_ref()).collect();
-    let is_there = |name: &str| names.contains(name);
+    let is_there = |name: &str| in_file(name).is_ok_and(|name| names.contains(&*name));
     let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
     let left = most_made(all.len());
     let mut empties = Empties {
@@ -153,9 +165,11 @@ fn empties<'t>(
         return Err(ErrorKind::limit("empty values", what).into());
     }
     let found = empties.found.into_iter().map(|(name, text)| {
-        Named::new(Cow::Owned(name), Held::Text(Cow::Owned(text)), Origin::Structure)
+        let renamed = Cow::Owned(in_file(&name)?);
+        let held = Held::Text(Cow::Owned(text));
+        Ok(Named { name: renamed, ..Named::new(Cow::Owned(name), held, Origin::Structure) })
     });
-    Ok(found.collect())
+    found.collect()
 }
 
 /// Applies a rule to what is of the value. It has to match some of it, unless it is to be ignored.

@@ -1,9 +1,11 @@
 //! What a loader changes on the way: names, axes and the width of floats.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use half::{bf16, f16};
 use insta::assert_snapshot;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_exchange::{Error, Export, Loader};
@@ -164,4 +166,52 @@ fn renamed_tensors_come_back() {
     assert_snapshot!(refused(Export::new().rename("w", "weight")), @"`w` matches no tensor");
     assert_snapshot!(refused(Export::new().rename("*.w", "weight")), @"`*.w` and `weight` do not have the same wildcards in the same order");
     assert_snapshot!(refused(Export::new().rename("a.w", "a.v").rename("a.v", "__metadata__")), @r#"the name `__metadata__` is reserved at `["a"].w`"#);
+}
+
+/// What has no tensor goes with its neighbours, whatever names these had in the meantime.
+#[test]
+fn empty_values_follow_names_that_change_places() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    enum Act {
+        Relu,
+        Gelu,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Layer<A> {
+        w: [f32; 1],
+        act: A,
+    }
+    #[track_caller]
+    fn back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, rules: &[[&str; 2]]) {
+        let tree = Tree::of(value).unwrap();
+        let export = rules.iter().fold(Export::new(), |it, [from, to]| it.rename(from, to));
+        let tensors = export.rest_in_metadata(true).tensors(&tree).unwrap();
+        let mirror = rules.iter().rev();
+        let loader = mirror.fold(Loader::new(), |it, [from, to]| it.rename(to, from));
+        assert_eq!(loader.load::<T>(&tensors).unwrap(), *value);
+    }
+    let swap = [["0.**", "t.**"], ["1.**", "0.**"], ["t.**", "1.**"]];
+    let layers = [Layer { w: [1.0], act: Act::Relu }, Layer { w: [2.0], act: Act::Gelu }];
+    back(&layers, &swap);
+    back(&[Layer { w: [1.0], act: Some(Act::Relu) }, Layer { w: [2.0], act: None }], &swap);
+    // Without the mirror, a file is that of the other order; and a loader may change any.
+    let renames = swap.iter();
+    let export = renames.fold(Export::new(), |it, [from, to]| it.rename(from, to));
+    let tree = Tree::of(&layers).unwrap();
+    let other = [layers[1].clone(), layers[0].clone()];
+    type Layers = [Layer<Act>; 2];
+    assert_eq!(export.tensors(&tree).unwrap().load::<Layers>().unwrap(), other);
+    let loader = swap.iter().fold(Loader::new(), |it, [from, to]| it.rename(from, to));
+    let tensors = Export::new().tensors(&tree).unwrap();
+    assert_eq!(loader.load::<Layers>(&tensors).unwrap(), other);
+
+    type Tensors = BTreeMap<String, Vec<f32>>;
+    let pair = |a: &str, b: &str| Tensors::from([(a.into(), vec![1.0]), (b.into(), vec![])]);
+    let heads = ["q", "k", "v"].map(|key| (key.to_owned(), pair("w", "e")));
+    let heads = BTreeMap::from(heads);
+    back(&heads, &[["q.**", "t.**"], ["v.**", "q.**"], ["k.**", "v.**"], ["t.**", "k.**"]]);
+    back(&[pair("b", "e")], &[["**.b", "**.e"]]);
+    let mut named = pair("name", "w");
+    named.insert("v".to_owned(), vec![2.0]);
+    back(&[named], &[["**.v", "**.weight"], ["**.name", "**.w"]]);
 }
