@@ -12,7 +12,7 @@ use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::renamed;
+use crate::glob::{renamed, renamed_by};
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
 use crate::shape::{display, num_elements};
@@ -314,7 +314,7 @@ impl Export {
     /// - When the elements of a stacked sequence differ, or a pattern names what is below
     ///   elements, but stacks none, or names nothing at all.
     /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of
-    ///   the other.
+    ///   the other, or when the loader would not give back a name.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         match L::without_arrays(tree)? {
             Some(tree) => Ok(self.tensors_of(&tree)?.into_owned()),
@@ -399,15 +399,24 @@ impl Export {
         stacks: &[Stack],
     ) -> Result<(String, Name)> {
         let mut place = printer.name(path, stacks);
-        let mut name = match &self.function {
+        let before = match &self.function {
             Some(function) => function(&place.key),
             None => place.parts.join(&self.separator),
         };
+        let mut name = before.clone();
         for (rule, (from, to)) in self.renames.iter().enumerate() {
             if let Some(new) = renamed(from, to, &self.separator, &name)? {
                 name = new;
                 place.renamed_by.push(rule);
             }
+        }
+        let mirror = self.renames.iter().rev().map(|(from, to)| (to, from));
+        let back = renamed_by(mirror, &self.separator, &name)?;
+        if back != before {
+            let what = format!(
+                "the rules rename `{before}` to `{name}`, and their mirror renames that to `{back}`"
+            );
+            return Err(Error::from(ErrorKind::Rule(what)).at_path(path.clone()));
         }
         if name == METADATA {
             Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone()))

@@ -215,3 +215,15 @@ fn empty_values_follow_names_that_change_places() {
     named.insert("v".to_owned(), vec![2.0]);
     back(&[named], &[["**.v", "**.weight"], ["**.name", "**.w"]]);
 }
+
+/// A name that the loader would take for a renamed one is told when it is written.
+#[test]
+fn renames_that_are_not_undone_are_refused() {
+    let value =
+        BTreeMap::from([("a", BTreeMap::from([("w", 1.0)])), ("b", [("weight", 2.0)].into())]);
+    let tree = Tree::of(&value).unwrap();
+    let refused = |export: Export| export.tensors(&tree).unwrap_err().to_string();
+    assert_snapshot!(refused(Export::new().rename("**.w", "**.weight")), @r#"the rules rename `b.weight` to `b.weight`, and their mirror renames that to `b.w` at `["b"]["weight"]`"#);
+    assert_snapshot!(refused(Export::new().rename("a.**", "b.**")), @r#"the rules rename `b.weight` to `b.weight`, and their mirror renames that to `a.weight` at `["b"]["weight"]`"#);
+    assert!(Export::new().rename("a.w", "a.weight").tensors(&tree).is_ok());
+}
