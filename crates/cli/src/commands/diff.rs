@@ -230,7 +230,10 @@ fn diff_values(
     let diff = old.diff(&close);
     if patch {
         print_json(&diff)?;
-        return Ok(diff.is_empty());
+        for (line, _) in &lines {
+            anstream::eprintln!("treedef: not in the patch: {line}");
+        }
+        return Ok(diff.is_empty() && lines.is_empty());
     }
     let changes = without_renames(&diff, |path| old.subtree(path).ok());
     if lines.is_empty() && !has_arrays(old) && !has_arrays(&close) {

@@ -168,3 +168,19 @@ fn no_page_is_written_to_a_terminal() {
     assert!(said.contains("pass `--output page.html`"), "{said}");
     assert!(run(&["view", &path]).0.contains("<html"));
 }
+
+/// A patch has no place for metadata and ties: what it does not carry is told, and is a difference.
+#[test]
+fn what_a_patch_does_not_carry_is_told() {
+    let folder = Folder::new("uncarried");
+    let [old, new] = ["old.safetensors", "new.safetensors"].map(|name| folder.path(name));
+    save_tensors(&config(), &old, &[("license", "MIT"), ("head", "w")]);
+    save_tensors(&config(), &new, &[("license", "GPL")]);
+    let diff = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
+    assert_eq!(
+        String::from_utf8(diff.stderr).unwrap(),
+        "treedef: not in the patch: - metadata \"head\": \"w\"\n\
+         treedef: not in the patch: ~ metadata \"license\": \"MIT\" → \"GPL\"\n"
+    );
+    assert_eq!((diff.status.code(), &*diff.stdout), (Some(1), &b"{\n  \"changes\": []\n}\n"[..]));
+}
