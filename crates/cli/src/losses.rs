@@ -7,10 +7,11 @@ use std::hash::Hasher;
 use std::io;
 
 use serde::Serialize;
-use treedef::{Leaf, NodeKind, NodeRef, Tree};
+use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::paint::counted;
-use crate::paths::{shown, text_of};
+use crate::paths::shown;
+use crate::tensors::key_text;
 
 /// What was lost, and where it is known how often, and where first.
 #[derive(Serialize)]
@@ -229,22 +230,38 @@ impl Sides<'_> {
             return;
         }
         // The children of maps are in the order of their keys, those of structs in that of fields.
-        let mut others: BTreeMap<String, NodeRef<'_>> = BTreeMap::new();
+        let mut others = BTreeMap::new();
         if is_named(after) {
-            let keys = (0..children).filter_map(|at| Some(text_of(&after.key(at)?)));
-            others = keys.zip(after.children()).collect();
+            let keys = (0..children).filter_map(|at| after.key(at));
+            let texts = keys.map(|key| (key_text(&key), key));
+            let with_node = |((text, key), node)| (text, (key, node));
+            others = texts.zip(after.children()).map(with_node).collect();
         }
         for (at, (child, same)) in before.children().zip(after.children()).enumerate() {
             let Some(key) = before.key(at) else { continue };
-            let other =
-                if is_named(after) { others.get(&text_of(&key)).copied() } else { Some(same) };
-            path.push(key);
-            match other {
-                Some(other) => self.compare(child, other, path),
-                None => {
-                    let lost = Lost::Value("a key".to_owned(), "another key".to_owned());
-                    self.lost(lost, path);
+            let (mut other, mut became) = (Some(same), None);
+            if is_named(after) {
+                let mut text = key_text(&key);
+                let mut found = others.get(&text);
+                if found.is_none() {
+                    text.1 = true;
+                    found = others.get(&text);
+                    became = Some(if found.is_some() { "a text" } else { "another key" });
                 }
+                if let (Key::Entry(old), Some((Key::Entry(new), _)), true) =
+                    (&key, found, self.typed && became.is_none())
+                {
+                    let [old, new] = [old, new].map(|key| Leaf::from(key.clone()).kind());
+                    self.types.extend((old != new).then(|| old.to_string()));
+                }
+                other = found.map(|(_, node)| *node);
+            }
+            path.push(key);
+            if let Some(new) = became {
+                self.lost(Lost::Value("a key".to_owned(), new.to_owned()), path);
+            }
+            if let Some(other) = other {
+                self.compare(child, other, path);
             }
             path.pop();
         }

@@ -6,7 +6,9 @@ use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{
+    Array, Dtype, Edit, Flattener, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef,
+};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{
     __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind, Export, Tensor,
@@ -18,6 +20,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
 use crate::paint::{bare_numbers, counted};
+use crate::paths::text_of;
 
 /// What numpy calls an array that was saved without a name.
 const NO_NAME: &str = "arr_0";
@@ -304,6 +307,15 @@ pub(crate) fn numeral(leaf: &Leaf) -> String {
         Leaf::F32(number) => format!("{number:?}"),
         Leaf::F64(number) => format!("{number:?}"),
         leaf => leaf.as_i128().map_or_else(|| leaf.to_string(), |number| number.to_string()),
+    }
+}
+
+/// The text of a key, and whether it is one without being printed.
+pub(crate) fn key_text(key: &Key) -> (String, bool) {
+    let Key::Entry(value) = key else { return (text_of(key), true) };
+    match Leaf::from(value.clone()) {
+        Leaf::Char(char) => (char.to_string(), true),
+        leaf => leaf.as_str().map_or_else(|| (numeral(&leaf), false), |it| (it.to_owned(), true)),
     }
 }
 

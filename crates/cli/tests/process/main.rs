@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod lines;
+mod losses;
 mod shell;
 mod tensors;
 mod typed;

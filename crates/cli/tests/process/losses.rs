@@ -1,0 +1,38 @@
+//! What another format does not hold is told, wherever it is.
+
+use std::fs;
+
+use crate::{Folder, treedef};
+
+/// Converts bytes to another format, and returns what was told.
+#[track_caller]
+fn told(name: &str, bytes: &[u8], to: &str) -> String {
+    let folder = Folder::new(&format!("losses_{name}_{to}"));
+    let (file, made) = (folder.path(name), folder.path(&format!("made.{to}")));
+    fs::write(&file, bytes).unwrap();
+    let output = treedef(&["convert", &file, "-o", &made]).output().unwrap();
+    String::from_utf8(output.stderr).unwrap().replace(&format!("treedef: {file}: "), "")
+}
+
+#[test]
+fn losses_below_a_key_that_is_no_text_are_told() {
+    // {1: {"x": NaN, "y": h'00', "big": 2(h'400000000000000000')}}
+    let bytes = b"\xa1\x01\xa3\x61x\xf9\x7e\0\x61y\x41\0\x63big\xc2\x49\x40\0\0\0\0\0\0\0\0";
+    assert_eq!(
+        told("a.cbor", bytes, "json"),
+        "changed in json: a key became a text, 1 time, first at [1u64]
+\
+         changed in json: bytes became a sequence, 1 time, first at [1u64].y
+\
+         changed in json: f64 became null, 1 time, first at [1u64].x
+\
+         changed in json: u128 became f64 of another value, 1 time, first at [1u64].big
+"
+    );
+    // Another width of a key is no other key: [{200u8: 1}, {-1i8: "x"}].
+    let bytes = b"\x92\x81\xcc\xc8\x01\x81\xff\xa1x";
+    assert_eq!(told("a.msgpack", bytes, "cbor"), "");
+    assert_eq!(told("a.msgpack", bytes, "yaml"), "");
+    // The key is one of two that look alike.
+    assert_eq!(told("b.yaml", b"{1: a, \"1\": b}", "cbor"), "");
+}
