@@ -12,26 +12,53 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
 use crate::paths::{readable, text_of};
+use crate::tensors::key_text;
 
 /// The first map that has a key twice: its path, and the key.
 pub(crate) fn first<L>(tree: &Tree<L>) -> Option<(Path, String)> {
     let mut path = Path::root();
-    let key = first_below(tree.treedef().root(), &mut path)?;
+    // Equal keys are neighbours.
+    let twins = |keys: &[Value]| keys.iter().zip(keys.iter().skip(1)).position(|(a, b)| a == b);
+    let twice = |keys: &[Value]| Some(text_of(&Key::Entry(keys.get(twins(keys)?)?.clone())));
+    let key = first_below(tree.treedef().root(), &mut path, &twice)?;
     Some((path, key))
 }
 
-/// The recursion is as deep as the limits of the tree allow.
-fn first_below(node: NodeRef<'_>, path: &mut Path) -> Option<String> {
-    // Equal keys are neighbours.
-    let twins = node.entry_keys().iter().zip(node.entry_keys().iter().skip(1));
-    if let Some((key, _)) = twins.into_iter().find(|(a, b)| a == b) {
-        return Some(text_of(&Key::Entry(key.clone())));
+/// Checks that no two keys of a map become one text.
+pub(crate) fn expect_distinct_texts<L>(tree: &Tree<L>) -> Result<()> {
+    let alike = |keys: &[Value]| {
+        let key = |key: &Value| Key::Entry(key.clone());
+        let mut texts = HashMap::new();
+        let keys = Some(keys).filter(|keys| keys.iter().any(|key| key.as_str().is_none()))?;
+        keys.iter().find_map(|new| {
+            let old = texts.insert(key_text(&key(new)).0, new).filter(|old| *old != new)?;
+            Some(format!("the keys `{old}` and `{new}`"))
+        })
+    };
+    let mut path = Path::root();
+    match first_below(tree.treedef().root(), &mut path, &alike) {
+        None => Ok(()),
+        Some(keys) => {
+            let place = readable(&path);
+            Err(Failure::new(format!("{keys} are one text there, both at `{place}`")))
+        }
+    }
+}
+
+/// What is found first in the keys of maps. The recursion is as deep as the limits of the tree allow.
+fn first_below(
+    node: NodeRef<'_>,
+    path: &mut Path,
+    find: &dyn Fn(&[Value]) -> Option<String>,
+) -> Option<String> {
+    if let Some(found) = find(node.entry_keys()) {
+        return Some(found);
     }
     let mut position = 0;
     for (child, count) in node.runs() {
         if child.num_children() > 0 {
             path.push(node.key(position)?);
-            let found = first_below(child, path);
+            let found = first_below(child, path, find);
             if found.is_some() {
                 return found;
             }

@@ -6,6 +6,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
+use crate::duplicates::expect_distinct_texts;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::readable;
@@ -23,6 +24,9 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Failure::new(format!("{} cannot hold it: {first}", format.name()))
     };
     let mut bytes = Vec::new();
+    if matches!(format, Format::Json | Format::Jsonl | Format::Toml) {
+        expect_distinct_texts(tree).map_err(|failure| refused(&failure.message()))?;
+    }
     match format {
         Format::Json => {
             serde_json::to_writer_pretty(&mut bytes, tree).map_err(|error| refused(&error))?;

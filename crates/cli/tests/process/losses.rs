@@ -36,3 +36,15 @@ fn losses_below_a_key_that_is_no_text_are_told() {
     // The key is one of two that look alike.
     assert_eq!(told("b.yaml", b"{1: a, \"1\": b}", "cbor"), "");
 }
+
+#[test]
+fn keys_that_become_one_text_are_refused() {
+    for to in ["json", "toml"] {
+        let message = "the keys `1u64` and `\"1\"` are one text there, both at `.a[0]`\n";
+        assert_eq!(
+            told("a.yaml", b"a: [{1: a, \"1\": b}]", to),
+            format!("{to} cannot hold it: {message}")
+        );
+    }
+    assert_eq!(told("b.yaml", b"{1: a, \"1\": b}", "yaml"), "");
+}
