@@ -13,6 +13,7 @@ use crate::comments::has_comments;
 use crate::compression::{Zstd, is_zstd};
 use crate::dates::Dates;
 use crate::duplicates::resolved;
+use crate::extensions::has_extensions;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json_lines::{LineOptions, Lines};
@@ -43,6 +44,8 @@ pub(crate) struct Rest {
     pub(crate) has_comments: bool,
     /// Whether there are tags of YAML.
     pub(crate) has_tags: bool,
+    /// Whether there are extensions of MessagePack.
+    pub(crate) has_extensions: bool,
     /// Whether the tree is a sequence of several documents of a YAML file.
     pub(crate) is_many: bool,
     pub(crate) dates: Dates,
@@ -210,8 +213,17 @@ impl Input {
                     let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
                     let has_tags = yaml::has_tags(yaml, limits);
                     let is_many = yaml::num_documents(yaml) > 1;
-                    let rest =
-                        Rest { has_comments, has_tags, is_many, dates, tags, ..Rest::default() };
+                    let has_extensions = format == Format::Msgpack && has_extensions(bytes);
+                    let beside = BesideTree::default();
+                    let rest = Rest {
+                        has_comments,
+                        has_tags,
+                        has_extensions,
+                        is_many,
+                        dates,
+                        tags,
+                        beside,
+                    };
                     Ok((tree, rest))
                 }
                 _ => Err(Failure::new(NO_VALUES)),

@@ -19,6 +19,7 @@ mod progress;
 mod dates;
 mod tags;
 mod duplicates;
+mod extensions;
 mod json_lines;
 mod output;
 mod yaml;

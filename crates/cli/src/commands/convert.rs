@@ -140,6 +140,9 @@ fn write_rest(
     if rest.has_tags {
         written.lost.insert(0, Loss::of("tags such as `!Ref`"));
     }
+    if rest.has_extensions {
+        written.lost.insert(0, Loss::of("extensions of MessagePack, which are lists there"));
+    }
     if rest.has_comments {
         written.lost.insert(0, Loss::of("comments"));
     }

@@ -48,3 +48,15 @@ fn keys_that_become_one_text_are_refused() {
     }
     assert_eq!(told("b.yaml", b"{1: a, \"1\": b}", "yaml"), "");
 }
+
+#[test]
+fn extensions_of_messagepack_are_told() {
+    // {"a": 1.5, "b": [b"\xd6", "\x01\x02"], "t": the first second of 1970}, and null instead
+    let head = b"\x83\xa1a\xcb\x3f\xf8\0\0\0\0\0\0\xa1b\x92\xc4\x01\xd6\xd9\x02\x01\x02\xa1t";
+    let expected = "not kept in msgpack: extensions of MessagePack, which are lists there\n";
+    assert_eq!(
+        told("a.msgpack", &[&head[..], b"\xd6\xff\0\0\0\x01"].concat(), "msgpack"),
+        expected
+    );
+    assert_eq!(told("a.msgpack", &[&head[..], b"\xc0"].concat(), "msgpack"), "");
+}
