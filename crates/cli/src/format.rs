@@ -63,6 +63,11 @@ impl Format {
         self == Format::Tree || self.is_of_tensors()
     }
 
+    /// Whether each program chooses the widths of numbers, so that they mean nothing.
+    pub(crate) fn has_free_widths(self) -> bool {
+        matches!(self, Format::Cbor | Format::Msgpack)
+    }
+
     /// Whether there is a null in it.
     pub(crate) fn has_null(self) -> bool {
         use Format::{Cbor, Json, Jsonl, Msgpack, Yaml};

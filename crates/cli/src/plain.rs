@@ -141,9 +141,27 @@ pub(crate) fn with_plain_leaves(tree: Tree<Leaf>, formats: [Format; 2]) -> Tree<
     tree.map(|leaf| plain_leaf(leaf, halves(formats)))
 }
 
-/// CBOR has short floats as they are, and they are read as `f64`.
+/// The new tree with the old number wherever the two differ in their widths alone.
+pub(crate) fn with_widths_of(
+    old: &Tree<Leaf>,
+    new: Tree<Leaf>,
+    formats: [Format; 2],
+) -> Tree<Leaf> {
+    let plain = |leaf: &Leaf| plain_leaf(leaf.clone(), halves(formats));
+    new.map_with_path(|path, leaf| match old.get(path) {
+        Ok(old) if old != &leaf && plain(old) == plain(&leaf) => old.clone(),
+        _ => leaf,
+    })
+}
+
+/// CBOR has short floats as they are, and they are read as `f64`. Of two MessagePack files, both have
+/// floats as they are.
 fn halves(formats: [Format; 2]) -> Halves {
-    if formats.contains(&Format::Cbor) { Halves::Exact } else { Halves::Short }
+    if formats.contains(&Format::Cbor) || formats == [Format::Msgpack; 2] {
+        Halves::Exact
+    } else {
+        Halves::Short
+    }
 }
 
 /// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are

@@ -16,7 +16,7 @@ use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
-use crate::plain::{lowered, with_paths, with_plain_leaves};
+use crate::plain::{lowered, with_paths, with_plain_leaves, with_widths_of};
 use crate::progress::Progress;
 use crate::stored::Stored;
 use crate::tensors::{TensorLeaf, has_arrays, kinds};
@@ -64,13 +64,20 @@ pub(super) fn diff(
     let (old, new) = (read(old)?, read(new)?);
     match (old, new) {
         (Document::Tree(old), Document::Tree(new)) => {
-            let (old, new) = match (same_format, patch) {
+            let has_widths = !formats[0].has_free_widths();
+            // A patch has the widths of the old document.
+            let is_exact = same_format && (patch || has_widths);
+            let (old, new) = match (is_exact, patch) {
+                (true, true) if !has_widths => {
+                    let new = with_widths_of(&old, new, formats);
+                    (old, new)
+                }
                 (true, _) => (old, new),
                 (false, true) => (with_paths(old, formats)?, with_paths(new, formats)?),
                 (false, false) => (in_form(old)?, in_form(new)?),
             };
             let plain = |tree: Tree<Leaf>| {
-                if same_format { tree } else { with_plain_leaves(tree, formats) }
+                if is_exact { tree } else { with_plain_leaves(tree, formats) }
             };
             if structure {
                 let exact = (kinds(old.clone())?, kinds(new.clone())?);

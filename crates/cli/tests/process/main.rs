@@ -381,3 +381,27 @@ fn a_patch_leads_from_the_old_document_to_the_new() {
 fn printed(args: &[&str]) -> String {
     String::from_utf8(treedef(args).output().unwrap().stdout).unwrap()
 }
+
+/// The widths of numbers in MessagePack are a matter of the program that wrote it.
+#[test]
+fn widths_of_messagepack_are_no_difference() {
+    let folder = Folder::new("widths");
+    let [old, new, patch, made] =
+        ["old.msgpack", "new.msgpack", "p.json", "made.msgpack"].map(|name| folder.path(name));
+    // {"a": [5, 1.5], 200: "x"}
+    std::fs::write(&old, b"\x82\xa1a\x92\x05\xca\x3f\xc0\0\0\xcc\xc8\xa1x").unwrap();
+    let wide = b"\x82\xa1a\x92\xd2\0\0\0\x05\xcb\x3f\xf8\0\0\0\0\0\0\xcd\0\xc8\xa1x";
+    std::fs::write(&new, wide).unwrap();
+    for args in [&["diff"][..], &["diff", "--structure"]] {
+        let diff = treedef(&[args, &[&old, &new]].concat()).output().unwrap();
+        assert_eq!((diff.status.code(), diff.stdout), (Some(0), vec![]), "{args:?}");
+    }
+    // [5, 1.5] and [5i32, 2.5]
+    std::fs::write(&old, b"\x92\x05\xca\x3f\xc0\0\0").unwrap();
+    std::fs::write(&new, b"\x92\xd2\0\0\0\x05\xcb\x40\x04\0\0\0\0\0\0").unwrap();
+    let text = printed(&["diff", "--patch", &old, &new]);
+    assert_eq!(text.matches("path").count(), 1, "{text}");
+    std::fs::write(&patch, text).unwrap();
+    assert!(treedef(&["apply", &old, &patch, "-o", &made]).status().unwrap().success());
+    assert_eq!(printed(&["diff", &made, &new]), "");
+}
