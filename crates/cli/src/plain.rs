@@ -120,20 +120,25 @@ impl Serialize for LoweredKey {
     }
 }
 
+/// An integer as the kind that formats have which know only one.
+pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
+    let number = leaf.as_i128();
+    let number = number.map(|number| (u64::try_from(number), i64::try_from(number)));
+    match number {
+        Some((Ok(number), _)) => Leaf::from(number),
+        Some((_, Ok(number))) => Leaf::from(number),
+        _ => leaf,
+    }
+}
+
 /// A leaf for the comparison of formats, which have other kinds of integers.
 fn plain_leaf(leaf: Leaf, halves: Halves) -> Leaf {
-    let integer =
-        leaf.as_i128().map(|number| match (u64::try_from(number), i64::try_from(number)) {
-            (Ok(number), _) => Leaf::from(number),
-            (_, Ok(number)) => Leaf::from(number),
-            _ => leaf.clone(),
-        });
     match &leaf {
         Leaf::F32(number) if halves == Halves::Exact => Leaf::from(f64::from(*number)),
         // As it is printed.
         Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
         Leaf::Char(c) => Leaf::from(c.to_string()),
-        _ => integer.unwrap_or(leaf),
+        _ => with_free_width(leaf),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
-use crate::plain::{lowered, with_paths, with_plain_leaves, with_widths_of};
+use crate::plain::{lowered, with_free_width, with_paths, with_plain_leaves, with_widths_of};
 use crate::progress::Progress;
 use crate::stored::Stored;
 use crate::tensors::{TensorLeaf, has_arrays, kinds};
@@ -340,7 +340,12 @@ pub(super) fn apply(
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
     let (tree, mut rest) = input.tree_and_rest()?;
     rest.tags.drop_changed(diff.changes());
-    let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
+    // A patch that was made with another format has no widths of integers.
+    let patched = match tree.patch(&diff) {
+        Err(_) if !format.is_typed() => tree.map(with_free_width).patch(&diff),
+        patched => patched,
+    };
+    let patched = patched.map_err(|error| Failure::from(error).in_file(&name))?;
     write_as((&patched, &rest), (&name, format), to, reading.limits, told)
 }
 

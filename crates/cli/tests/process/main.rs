@@ -405,3 +405,25 @@ fn widths_of_messagepack_are_no_difference() {
     assert!(treedef(&["apply", &old, &patch, "-o", &made]).status().unwrap().success());
     assert_eq!(printed(&["diff", &made, &new]), "");
 }
+
+#[test]
+fn a_patch_between_formats_applies() {
+    let folder = Folder::new("between");
+    let [json, patch] = ["new.json", "p.json"].map(|name| folder.path(name));
+    std::fs::write(&json, r#"{"a": [2, -1, 2.5], "c": 3}"#).unwrap();
+    // {"a": [1, -1, 1.5], "b": 5}
+    let old: [(_, &[u8]); 4] = [
+        ("toml", b"a = [1, -1, 1.5]\nb = 5\n"),
+        ("yaml", b"a: [1, -1, 1.5]\nb: 5\n"),
+        ("ron", b"{\"a\": (1, -1, 1.5), \"b\": 5}"),
+        ("msgpack", b"\x82\xa1a\x93\x01\xff\xcb\x3f\xf8\0\0\0\0\0\0\xa1b\x05"),
+    ];
+    for (format, bytes) in old {
+        let [old, made] = ["old", "made"].map(|name| folder.path(&format!("{name}.{format}")));
+        std::fs::write(&old, bytes).unwrap();
+        std::fs::write(&patch, printed(&["diff", "--patch", &old, &json])).unwrap();
+        let apply = treedef(&["apply", &old, &patch, "-o", &made]).output().unwrap();
+        assert_eq!(String::from_utf8(apply.stderr).unwrap(), "", "{format}");
+        assert_eq!(printed(&["diff", &made, &json]), "", "{format}");
+    }
+}
