@@ -88,7 +88,8 @@ pub(super) fn folded<T>(changes: &[Change<T>], lines: &[String]) -> Vec<String> 
         let (sign, rest) = parted(lines.get(*places.first()?)?, paths.clone().next()?)?;
         Some(format!("{sign}{}{rest} (×{})", shown_pattern(&pattern), places.len()))
     };
-    let of_group = |places: Vec<usize>| match one(&places).filter(|_| places.len() > 1) {
+    let of_group = |places: Vec<usize>| match Some(&*places).filter(|it| it.len() > 1).and_then(one)
+    {
         Some(line) => vec![line],
         None => places.iter().filter_map(|at| lines.get(*at).cloned()).collect(),
     };

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod lines;
 mod losses;
+mod metadata;
 mod shell;
 mod tensors;
 mod typed;
