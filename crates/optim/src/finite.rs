@@ -26,6 +26,7 @@ use treedef::{Path, Tree};
 use crate::error::{Error, LeafError, Result, place};
 use crate::leaf::Leaf;
 use crate::state::{GRADIENT, expect_alike, expect_kept};
+use crate::transform::contains;
 
 /// What a loss returns here: a number, or a result with one.
 pub trait Loss {
@@ -166,7 +167,7 @@ fn differences<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
     let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
     let fail = |source| failed(tree, leaf, source);
     let numbers = original.to_numbers().map_err(fail)?;
-    let is_rounded = coarse.iter().any(|range| range.contains(&leaf));
+    let is_rounded = contains(coarse, leaf);
     // The leaf with other numbers, as the model holds them.
     let rounded = |numbers: &[f64]| {
         let mut new = original.with_numbers(numbers).map_err(fail)?;

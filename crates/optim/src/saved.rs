@@ -13,7 +13,7 @@ use treedef::{Limits, TreeDef, object};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::state::{State, expect_kept, origins};
-use crate::transform::{SELECTING, Slots, ranges};
+use crate::transform::{SELECTING, Slots, contains, ranges};
 
 /// Slots whose leaves are values.
 #[derive(Serialize, Deserialize)]
@@ -72,11 +72,6 @@ fn ranges_in<L>(bounds: Vec<Count<L>>) -> Result<Vec<Range<usize>>> {
         return Err(Error::Argument("ranges of leaves are not in order".to_owned()));
     }
     Ok(pairs.iter().map(|[start, end]| *start..*end).collect())
-}
-
-fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
-    let next = ranges.partition_point(|range| range.end <= leaf);
-    ranges.get(next).is_some_and(|range| range.contains(&leaf))
 }
 
 /// Puts leaves in the place of those that they were before.

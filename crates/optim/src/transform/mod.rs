@@ -73,6 +73,6 @@ pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, w
 pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
 #[cfg(feature = "candle")]
 pub(crate) use selection::mask;
-pub(crate) use selection::{SELECTING, Selection, ranges};
+pub(crate) use selection::{SELECTING, Selection, contains, ranges};
 pub use slots::Slots;
 pub use step::{Step, Transform};

@@ -122,3 +122,9 @@ pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     }
     ranges
 }
+
+/// Whether a leaf is in ranges that are in order.
+pub(crate) fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= leaf);
+    ranges.get(next).is_some_and(|range| range.contains(&leaf))
+}

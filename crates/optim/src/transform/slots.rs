@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::slice;
 
-use super::{Number, Place, Rule, Selection, Step};
+use super::{Number, Place, Rule, Selection, Step, contains};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::number::Update;
@@ -104,12 +104,10 @@ impl<L: Leaf> Slots<L> {
             return Ok(());
         };
         if self.parts.iter().any(Slots::has_leaves) {
-            let has =
-                |ranges: &[Range<usize>], leaf| ranges.iter().any(|range| range.contains(&leaf));
             // An array without numbers belongs to nobody.
             let is_empty = |leaf: &L| leaf.to_numbers().is_ok_and(|numbers| numbers.is_empty());
             for (leaf, parameter) in step.parameters.iter().enumerate() {
-                let [before, now] = [holds, ranges].map(|ranges| has(ranges, leaf));
+                let [before, now] = [holds, ranges].map(|ranges| contains(ranges, leaf));
                 if before != now && !is_empty(parameter) {
                     let path = step.place.treedef.leaf_path(leaf)?;
                     return Err(Error::Selection { part: part(), path, is_new: now });
