@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
@@ -14,6 +14,7 @@ use crate::path::Path;
 use crate::treedef::arrays::{ArrayRule, Collector};
 use crate::treedef::difference::structure_differences;
 use crate::treedef::limits::PrintCost;
+use crate::treedef::pairs::differ;
 
 use super::rules::{Keep, Objects, Rule, Rules};
 use super::serializer::Writer;
@@ -628,13 +629,7 @@ impl Flattener {
         if differences.is_empty() {
             return Ok(());
         }
-        let statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
-        let error = Error::structure(differences);
-        Err(if statics {
-            error.with_hint("statics are part of the structure; see `ignore_statics`")
-        } else {
-            error
-        })
+        Err(differ(differences, "statics are part of the structure; see `ignore_statics`"))
     }
 
     /// Lets [`flatten_like`](Self::flatten_like) accept a static with another value, such as a step

@@ -99,14 +99,11 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 
 #[cold]
 fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
-    let said = match to_f64(leaf) {
-        Some(_) => format!("{leaf} does not fit into {kind}"),
-        None => format!("expected a number, found `{}`", brief(leaf)),
-    };
-    let error = treedef.error_at_leaf(index, Error::argument(said));
+    let at_leaf = |said: String| treedef.error_at_leaf(index, Error::argument(said));
     match to_f64(leaf) {
-        Some(_) => error,
-        None => error.with_hint("make it static with `Flattener::leaves_where`"),
+        Some(_) => at_leaf(format!("{leaf} does not fit into {kind}")),
+        None => at_leaf(format!("expected a number, found `{}`", brief(leaf)))
+            .with_hint("make it static with `Flattener::leaves_where`"),
     }
 }
 

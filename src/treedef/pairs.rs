@@ -1,6 +1,6 @@
 //! Visits two structures in parallel, where one is a prefix of the other.
 
-use crate::error::{DifferenceKind, Error, Result};
+use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::model::{NodeKind, Options, TreeDef};
 use crate::treedef::difference::{prefix_differences, structure_differences};
 use crate::treedef::node_ref::{NodeRef, Overlap};
@@ -78,10 +78,18 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     if differences.is_empty() {
         return Ok(());
     }
+    Err(differ(
+        differences,
+        "statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`",
+    ))
+}
+
+/// The error of two structures that differ. The hint holds if only statics do.
+#[cold]
+pub(crate) fn differ(differences: Vec<Difference>, hint_of_statics: &'static str) -> Error {
     let are_statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
     let error = Error::structure(differences);
-    let hint = "statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`";
-    Err(if are_statics { error.with_hint(hint) } else { error })
+    if are_statics { error.with_hint(hint_of_statics) } else { error }
 }
 
 /// As [`expect_equal`]. Returns the first with the options of the second, if it has none itself.

@@ -10,6 +10,7 @@ use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
 use crate::model::{Leaf, LeafKind, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::Edit;
+use crate::treedef::node_ref::NodeRef;
 use crate::unflatten::unflatten;
 
 use super::following::{Rebuild, what_became};
@@ -98,10 +99,17 @@ fn without_statics(tree: Tree<Leaf>, flattener: &Flattener) -> Tree<Leaf> {
     if !has_statics(&tree.treedef) {
         return tree;
     }
-    let edited = tree.clone().edit(|_, node, _| match node.static_value() {
-        Some(value) => Ok(Edit::Replace(flattener.tree(value)?)),
-        None => Ok(Edit::Keep),
-    });
+    opened(tree, |node, _| node.static_value().map(|value| flattener.tree(value)).transpose())
+}
+
+/// The tree with what is inside some of its nodes in their places.
+fn opened(
+    tree: Tree<Leaf>,
+    inside: impl Fn(NodeRef<'_>, &[Leaf]) -> Result<Option<Tree<Leaf>>>,
+) -> Tree<Leaf> {
+    let edited = tree
+        .clone()
+        .edit(|_, node, leaves| Ok(inside(node, leaves)?.map_or(Edit::Keep, Edit::Replace)));
     edited.unwrap_or(tree) // there are more leaves than the limits allow
 }
 
@@ -113,10 +121,8 @@ fn without_other_opaques(tree: Tree<Leaf>, value: &Tree<Leaf>) -> Tree<Leaf> {
         return tree;
     }
     let whole: HashSet<&Leaf> = value.leaves.iter().filter(is_opaque).collect();
-    let edited = tree.clone().edit(|_, node, leaves| {
+    opened(tree, |node, leaves| {
         let leaf = leaves.first().filter(|leaf| node.is_leaf() && !whole.contains(leaf));
-        let inside = leaf.and_then(Leaf::opaque).map(Value::to_tree);
-        Ok(inside.map_or(Edit::Keep, Edit::Replace))
-    });
-    edited.unwrap_or(tree) // there are more leaves than the limits allow
+        Ok(leaf.and_then(Leaf::opaque).map(Value::to_tree))
+    })
 }
