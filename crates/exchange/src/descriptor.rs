@@ -38,7 +38,7 @@ const DTYPES: [(&str, Dtype); 14] = [
 ];
 
 /// The type of the elements of a tensor that may only be copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ElementType {
     Dtype(Dtype),
     /// One of [`OPAQUE`]: its bytes are copied and compared, and never converted.
@@ -64,7 +64,7 @@ impl ElementType {
         }
     }
 
-    fn bits(self) -> u64 {
+    pub(crate) fn bits(self) -> u64 {
         match self {
             ElementType::Dtype(dtype) => 8 * u64::try_from(dtype.size()).unwrap_or(u64::MAX / 8), // at most 16
             ElementType::Opaque((.., bits)) => *bits,

@@ -32,7 +32,7 @@ pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
-pub use formats::{flax, gguf, jax, npy, npz, orbax, python, safetensors, torch};
+pub use formats::{flax, gguf, jax, npy, npz, orbax, python, pytorch, safetensors, torch};
 pub use load::Loader;
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;

@@ -76,6 +76,17 @@ type Observer = Arc<dyn Fn(u64) + Send + Sync>;
 enum Place<'a> {
     Memory(&'a [u8]),
     File(Arc<OpenFile>, u64),
+    /// Not one after the other.
+    Other(Arc<dyn ReadAt + 'a>),
+}
+
+/// Bytes that are gathered from several places.
+pub(crate) trait ReadAt: Send + Sync {
+    /// Reads bytes, which are there, from `offset` on.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// The file, if it is in one.
+    fn path(&self) -> Option<&Path>;
 }
 
 impl<'a> Stored<'a> {
@@ -92,6 +103,14 @@ impl<'a> Stored<'a> {
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
         Stored { descriptor, size, place: Place::Memory(bytes), observer: None }
+    }
+
+    pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
+        Stored { descriptor, size, place: Place::Other(bytes), observer: None }
+    }
+
+    pub(crate) fn rename(&mut self, name: String) {
+        self.descriptor = self.descriptor.renamed(name);
     }
 
     /// Its name, type and shape.
@@ -114,6 +133,7 @@ impl<'a> Stored<'a> {
         match &self.place {
             Place::Memory(_) => None,
             Place::File(file, _) => Some(file.path()),
+            Place::Other(bytes) => bytes.path(),
         }
     }
 
@@ -121,7 +141,7 @@ impl<'a> Stored<'a> {
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match &self.place {
             Place::Memory(bytes) => Some(bytes),
-            Place::File(..) => None,
+            Place::File(..) | Place::Other(_) => None,
         }
     }
 
@@ -159,19 +179,18 @@ impl<'a> Stored<'a> {
                 buffer.copy_from_slice(part.ok_or_else(outside)?); // as long as the buffer
             }
             // The whole is inside of the file, so no sum overflows.
-            Place::File(file, start) => {
-                file.read_exact_at(buffer, start.saturating_add(offset))?;
-                if let Some(observer) = &self.observer {
-                    observer(length);
-                }
-            }
+            Place::File(file, start) => file.read_exact_at(buffer, start.saturating_add(offset))?,
+            Place::Other(bytes) => bytes.read_exact_at(buffer, offset)?,
+        }
+        if let (Place::File(..) | Place::Other(_), Some(observer)) = (&self.place, &self.observer) {
+            observer(length);
         }
         Ok(())
     }
 
     /// Gives all bytes to a function, piece by piece.
     pub(crate) fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        if let Place::Memory(bytes) = self.place {
+        if let Place::Memory(bytes) = &self.place {
             return each(bytes);
         }
         let most = usize::try_from(self.size).map_or(PIECE, |size| size.min(PIECE));

@@ -9,3 +9,4 @@ pub mod npy;
 pub mod npz;
 pub mod flax;
 pub mod gguf;
+pub mod pytorch;

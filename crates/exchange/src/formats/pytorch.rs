@@ -1,0 +1,266 @@
+//! The files of `torch.save`: `.pt`, `.pth`, `.bin`, `.ckpt`. They are pickles, which are programs that
+//! make objects of Python, with the numbers of the tensors beside them.
+//!
+//! **Nothing in a file is run.** A small machine follows the instructions of pickles, and describes what
+//! they would make. It knows the constructors that PyTorch uses for tensors, parameters and the arrays
+//! of numpy. An object of any other class is a struct with the name of the class and its fields.
+//!
+//! Tensors are read when they are asked for: a file is listed from its pickle alone.
+//!
+//! ```
+//! use treedef_exchange::{pytorch, safetensors};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("pytorch_model.bin");
+//! # let pickle = b"\x80\x02}(X\x05\0\0\0epochK\x07X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n\
+//! #     ((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x02tQK\0K\x02\x85K\x01\x85\x89}tRu.";
+//! # let start = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+//! # let numbers = b"\x02\0\0\0\0\0\0\0\0\0\0\x3f\0\0\xc0\x3f";
+//! # std::fs::write(&path, [&start[..], pickle, b"](X\x01\0\0\x000e.", numbers].concat())?;
+//! #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+//! struct Model { w: [f32; 2] }
+//!
+//! let file = pytorch::open(&path)?; // {"epoch": 7, "w": tensor([0.5, 1.5])}
+//! assert_eq!(file.load::<Model>()?, Model { w: [0.5, 1.5] });
+//! assert_eq!(file.tree()?.to_string(), r#"{"epoch": 7i64, "w": [0.5f32, 1.5f32]}"#);
+//!
+//! let output = folder.path().join("model.safetensors");
+//! safetensors::save(&file.source()?, &output)?; // reads and writes piece by piece
+//! assert_eq!(safetensors::open(&output)?.load::<Model>()?, Model { w: [0.5, 1.5] });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod object;
+mod types;
+mod input;
+mod literal;
+mod machine;
+mod constructors;
+mod container;
+mod strided;
+mod place;
+mod tree;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, Key, Leaf, NodeKind, Tree};
+
+use crate::error::{Error, ErrorKind, Fault, Result};
+use crate::file::{self, OpenFile};
+use crate::formats::pytorch::constructors::View;
+use crate::formats::pytorch::container::Bytes;
+use crate::formats::pytorch::place::Places;
+use crate::formats::pytorch::tree::{Found, Slot};
+use crate::names::push_parts;
+use crate::source::{Source, Stored};
+
+/// The fields of a module under which it keeps its tensors and its parts. Their names are no part of
+/// the names in a `state_dict`.
+const OF_MODULES: [&str; 3] = ["_modules", "_parameters", "_buffers"];
+/// So many times its bytes may the tensors of a file have, which may be expanded; and some more.
+const MOST_EXPANDED: u64 = 64;
+const MORE_EXPANDED: u64 = 1 << 30;
+
+/// A file of `torch.save` whose pickle was read: [`open`] makes one.
+#[derive(Debug)]
+pub struct Pytorch<'a> {
+    tree: Tree<Slot>,
+    tensors: Vec<(View, Stored<'a>)>,
+    faults: Vec<Fault>,
+    unknown: BTreeSet<String>,
+    is_torchscript: bool,
+    size: u64,
+}
+
+/// A leaf of a file of PyTorch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Entry<'a> {
+    /// A tensor, or an array of numpy.
+    Tensor(Stored<'a>),
+    /// A number, a text, bytes.
+    Value(Leaf),
+}
+
+/// Opens a file, and reads its pickle.
+///
+/// # Errors
+///
+/// Returns an error when the file is none of PyTorch, or is damaged: the error says at which byte of
+/// the pickle. A tensor that cannot be read is no error here, but one of the
+/// [faults](Pytorch::faults).
+///
+/// ```
+/// use treedef_exchange::pytorch;
+///
+/// let error = pytorch::open("no such file.pt").unwrap_err();
+/// assert!(error.is_not_found());
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Pytorch<'static>> {
+    let path = path.as_ref();
+    let file = OpenFile::open(path, true).map_err(|error| file::in_file(path, error))?;
+    read(&Bytes::File(Arc::new(file)), &path.display().to_string())
+}
+
+/// Reads the bytes of a file. The tensors borrow them.
+///
+/// # Errors
+///
+/// As [`open`].
+///
+/// ```
+/// use treedef_exchange::pytorch;
+///
+/// let error = pytorch::from_bytes(b"GGUF").unwrap_err();
+/// let expected = "no file of PyTorch: neither a zip file nor a pickle at byte 0";
+/// assert_eq!(error.to_string(), expected);
+/// ```
+pub fn from_bytes(bytes: &[u8]) -> Result<Pytorch<'_>> {
+    read(&Bytes::Memory(bytes), "the file")
+}
+
+fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
+    let container = container::read(bytes)?;
+    let (graph, storages) = (&container.graph, &container.storages);
+    let places = Places { bytes, graph, storages, pickled: HashMap::new() };
+    let Found { tree, mut tensors, faults, unknown } = tree::found(container.root, places)?;
+    let faults = faults.into_iter().map(|(path, why)| Fault::new(name, Some(&joined(&path)), why));
+    let faults = faults.collect();
+    for (path, slot) in tree.treedef().leaf_paths().zip(tree.leaves()) {
+        if let Slot::Tensor(at) = slot
+            && let Some((_, stored)) = tensors.get_mut(*at)
+        {
+            stored.rename(joined(&path));
+        }
+    }
+    let (is_torchscript, size) = (container.is_torchscript, bytes.len());
+    Ok(Pytorch { tree, tensors, faults, unknown, is_torchscript, size })
+}
+
+/// The name of a tensor: the keys on its path, as a `state_dict` joins them.
+fn joined(path: &treedef::Path) -> String {
+    let mut parts = Vec::new();
+    for key in path.keys() {
+        let is_of_module = |name: &str| OF_MODULES.contains(&name);
+        if !matches!(key, Key::Field(name) if is_of_module(name)) {
+            push_parts(NodeKind::Struct, key, &mut parts);
+        }
+    }
+    parts.join(".")
+}
+
+impl<'a> Pytorch<'a> {
+    /// The whole tree: what `torch.load` would return. Lists and sets are sequences, dicts are maps, and
+    /// an object of another class is a struct whose name is that of the class: `<argparse.Namespace>`.
+    /// Attributes of dicts, such as the `_metadata` of a `state_dict`, are no part of it.
+    pub fn entries(&self) -> Tree<Entry<'a>> {
+        self.tree.clone().map(|slot| match slot {
+            Slot::Value(leaf) => Entry::Value(leaf),
+            Slot::Tensor(at) => match self.tensors.get(at) {
+                Some((_, stored)) => Entry::Tensor(stored.clone()),
+                None => Entry::Value(Leaf::None), // each is there
+            },
+        })
+    }
+
+    /// The tensors by their names: the keys on their paths, joined by dots. Tied tensors, which are the
+    /// same part of a storage, are stored once: the others are aliases.
+    ///
+    /// # Errors
+    ///
+    /// Returns the [faults](Self::faults), if there are any; or an error when two tensors have one name,
+    /// or expanded tensors are many times larger than the file.
+    pub fn source(&self) -> Result<Source<'a>> {
+        self.expect_readable()?;
+        self.expect_names()?;
+        // The alphabet decides which name of several is that of the tensor, as in `safetensors.torch`.
+        let mut first: HashMap<&View, &str> = HashMap::new();
+        for (view, stored) in self.tensors.iter().filter(|(_, stored)| stored.num_bytes() > 0) {
+            let name = first.entry(view).or_insert(stored.name());
+            *name = (*name).min(stored.name());
+        }
+        let (mut tensors, mut metadata) =
+            (Vec::new(), vec![("format".to_owned(), "pt".to_owned())]);
+        for (view, stored) in &self.tensors {
+            match first.get(view) {
+                Some(name) if *name != stored.name() => {
+                    metadata.push((stored.name().to_owned(), (*name).to_owned()));
+                }
+                _ => tensors.push(stored.clone()),
+            }
+        }
+        Ok(Source::new(tensors, metadata))
+    }
+
+    /// Checks that all tensors can be read, and are not much larger than the file.
+    fn expect_readable(&self) -> Result<()> {
+        if !self.faults.is_empty() {
+            return Err(ErrorKind::Faults(self.faults.clone()).into());
+        }
+        let all = self.tensors.iter().map(|(_, stored)| stored.num_bytes());
+        let most = self.size.saturating_mul(MOST_EXPANDED).max(MORE_EXPANDED);
+        if all.fold(0, u64::saturating_add) <= most {
+            return Ok(());
+        }
+        let what = format!("the tensors have more than {most} bytes, and the file {}", self.size);
+        Err(ErrorKind::limit("bytes of tensors", what).into())
+    }
+
+    /// Checks that no two tensors have one name.
+    fn expect_names(&self) -> Result<()> {
+        let mut paths = HashMap::new();
+        for (path, slot) in self.tree.treedef().leaf_paths().zip(self.tree.leaves()) {
+            let Slot::Tensor(_) = slot else { continue };
+            let name = joined(&path);
+            if let Some(first) = paths.insert(name.clone(), path.clone()) {
+                return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the whole tree. Tensors are leaves that are arrays.
+    ///
+    /// # Errors
+    ///
+    /// As [`source`](Self::source), but for names, and [`Stored::read`].
+    pub fn tree(&self) -> Result<Tree<Leaf>> {
+        self.expect_readable()?;
+        let flattener = Flattener::new().arrays(true);
+        let whole = self.entries().try_map(|entry| match entry {
+            Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
+            Entry::Tensor(stored) => Ok::<_, Error>(flattener.tree(&stored.read()?)?),
+        })?;
+        Ok(whole.compose()?)
+    }
+
+    /// Reads a value by the names of its tensors. A [`Loader`](crate::Loader) has rules for other names.
+    ///
+    /// # Errors
+    ///
+    /// As [`source`](Self::source) and [`Loader::load`](crate::Loader::load).
+    pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
+        self.source()?.load()
+    }
+
+    /// The tensors that cannot be read, with the reasons. In the tree there is a text in their places.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The classes and functions that the file names beside those of tensors, such as
+    /// `torch.nn.modules.linear.Linear`, or `posix.system` in a file that attacks who loads it. PyTorch
+    /// calls them, unless it is told to load only weights; nothing here does.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.unknown.iter().map(String::as_str)
+    }
+
+    /// Whether it is a program of TorchScript, of which only the tensors and attributes are read.
+    pub fn is_torchscript(&self) -> bool {
+        self.is_torchscript
+    }
+}

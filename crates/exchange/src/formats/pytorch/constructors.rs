@@ -1,0 +1,379 @@
+//! What the classes and functions would make that PyTorch names in its files.
+
+use std::sync::Arc;
+
+use crate::descriptor::ElementType;
+use crate::formats::pytorch::object::{Call, Graph, Id, Object};
+use crate::formats::pytorch::types;
+
+/// What a call would make.
+#[derive(Debug)]
+pub(super) enum Made {
+    /// Another object, such as the tensor of a parameter.
+    Same(Id),
+    Text(String),
+    Bytes(Vec<u8>),
+    Seq(Vec<Id>),
+    Tuple(Vec<Id>),
+    Map(Vec<(Id, Id)>),
+    /// A struct of this name.
+    Struct(String, Vec<(&'static str, Id)>),
+    Tensor(View),
+    /// A number of numpy.
+    Scalar(View),
+}
+
+/// A tensor: a part of a storage.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct View {
+    pub(super) data: Data,
+    pub(super) element: ElementType,
+    /// In elements, as the strides.
+    pub(super) offset: u64,
+    pub(super) shape: Vec<u64>,
+    pub(super) strides: Vec<u64>,
+}
+
+/// Where the numbers of a tensor are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Data {
+    /// In the storage of this key, beside the pickle.
+    Stored(Arc<str>),
+    /// In the pickle itself, as the bytes of this object. The numbers may be big endian.
+    Pickled { object: Id, big_endian: bool },
+}
+
+/// A storage: the key, the type of its numbers, how many there are, and where a view of it begins.
+#[derive(Debug)]
+pub(super) struct Storage<'g> {
+    pub(super) key: &'g str,
+    pub(super) element: ElementType,
+    pub(super) count: u64,
+    start: u64,
+}
+
+/// The storage that a persistent object is: `('storage', class, key, location, count, view)`.
+pub(super) fn storage(graph: &Graph, id: Id) -> Option<Storage<'_>> {
+    let Object::Persistent(id) = graph.get(id) else { return None };
+    let ids = graph.elements(*id)?;
+    let [kind, class, key, _location, count, rest @ ..] = ids else { return None };
+    if graph.text(*kind) != Some("storage") {
+        return None;
+    }
+    let element = types::of_storage(graph.global(*class).or_else(|| graph.text(*class))?)?;
+    let view = rest.first().and_then(|view| graph.elements(*view));
+    let start = match view {
+        Some([_key, start, _count]) => graph.size(*start)?,
+        _ => 0,
+    };
+    Some(Storage { key: graph.text(*key)?, element, count: graph.size(*count)?, start })
+}
+
+/// The whole of a storage.
+pub(super) fn whole(storage: &Storage<'_>) -> View {
+    View {
+        data: Data::Stored(storage.key.into()),
+        element: storage.element,
+        offset: storage.start,
+        shape: vec![storage.count],
+        strides: vec![1],
+    }
+}
+
+/// What a call would make. `None` if the callee is not known, or is called as it never is.
+pub(super) fn made(graph: &Graph, call: &Call) -> Option<Made> {
+    let name = graph.global(call.callee)?;
+    let ids = graph.arguments(call);
+    match name.split_once('.')?.0 {
+        "torch" => of_torch(graph, name, ids),
+        "numpy" => of_numpy(graph, name, (ids, call)),
+        _ => of_python(graph, name, (ids, call)),
+    }
+}
+
+/// Whether this is a class or a function of the table, so that it is no news that a file names it.
+pub(super) fn is_known(name: &str) -> bool {
+    TORCH.contains(&name)
+        || NUMPY.contains(&name)
+        || PYTHON.contains(&name)
+        || types::of_torch(name).is_some()
+        || types::of_storage(name).is_some()
+}
+
+const TORCH: [&str; 22] = [
+    "torch._utils._rebuild_tensor",
+    "torch._utils._rebuild_tensor_v2",
+    "torch._utils._rebuild_tensor_v3",
+    "torch._utils._rebuild_parameter",
+    "torch._utils._rebuild_parameter_with_state",
+    "torch._utils._rebuild_device_tensor_from_cpu_tensor",
+    "torch._utils._rebuild_meta_tensor_no_storage",
+    "torch._utils._rebuild_sparse_tensor",
+    "torch._utils._rebuild_nested_tensor",
+    "torch._utils._rebuild_qtensor",
+    "torch._utils._rebuild_sparse_csr_tensor",
+    "torch._tensor._rebuild_from_type_v2",
+    "torch.nn.parameter.Parameter",
+    "torch.nn.parameter.Buffer",
+    "torch.nn.parameter.UninitializedParameter",
+    "torch.Tensor",
+    "torch.Size",
+    "torch.device",
+    "torch.serialization._get_layout",
+    "torch.per_tensor_affine",
+    "torch.per_channel_affine",
+    "torch.storage._load_from_bytes",
+];
+
+const NUMPY: [&str; 9] = [
+    "numpy.core.multiarray._reconstruct",
+    "numpy._core.multiarray._reconstruct",
+    "numpy.core.multiarray.scalar",
+    "numpy._core.multiarray.scalar",
+    "numpy.core.numeric._frombuffer",
+    "numpy._core.numeric._frombuffer",
+    "numpy.ndarray",
+    "numpy.dtype",
+    "numpy.bool_",
+];
+
+const PYTHON: [&str; 17] = [
+    "collections.OrderedDict",
+    "collections.defaultdict",
+    "collections.Counter",
+    "collections.deque",
+    "_codecs.encode",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.complex",
+    "builtins.bytearray",
+    "builtins.dict",
+    "builtins.list",
+    "builtins.int",
+    "builtins.float",
+    "builtins.object",
+    "copyreg._reconstructor",
+    "__builtin__.set",
+    "__builtin__.complex",
+];
+
+fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
+    match (name, ids) {
+        ("torch._utils._rebuild_tensor", [data, offset, shape, strides]) => {
+            strided(graph, [*data, *offset, *shape, *strides], None)
+        }
+        (
+            "torch._utils._rebuild_tensor_v2",
+            [data, offset, shape, strides, _gradient, _hooks, rest @ ..],
+        ) => {
+            is_plain(graph, rest.first())?;
+            strided(graph, [*data, *offset, *shape, *strides], None)
+        }
+        (
+            "torch._utils._rebuild_tensor_v3",
+            [data, offset, shape, strides, _gradient, _hooks, dtype, rest @ ..],
+        ) => {
+            is_plain(graph, rest.first())?;
+            let element = types::of_torch(graph.global(*dtype)?)?;
+            strided(graph, [*data, *offset, *shape, *strides], Some(element))
+        }
+        (
+            "torch._utils._rebuild_parameter"
+            | "torch._utils._rebuild_parameter_with_state"
+            | "torch._utils._rebuild_device_tensor_from_cpu_tensor"
+            | "torch.nn.parameter.Parameter"
+            | "torch.nn.parameter.Buffer",
+            [data, ..],
+        ) => Some(Made::Same(*data)),
+        ("torch.Size", [sizes]) => Some(Made::Tuple(graph.elements(*sizes)?.to_vec())),
+        ("torch.device", ids) => {
+            let mut text = graph.text(*ids.first()?)?.to_owned();
+            if let Some(number) = ids.get(1).and_then(|id| graph.integer(*id)) {
+                text = format!("{text}:{number}");
+            }
+            Some(Made::Text(text))
+        }
+        ("torch.serialization._get_layout", [layout]) => {
+            Some(Made::Text(graph.text(*layout)?.to_owned()))
+        }
+        (
+            "torch._utils._rebuild_sparse_tensor" | "torch._utils._rebuild_sparse_csr_tensor",
+            [layout, data],
+        ) => sparse(graph, *layout, graph.elements(*data)?),
+        _ => None,
+    }
+}
+
+/// The tensors that a sparse one is made of, in a struct with the name of its layout.
+fn sparse(graph: &Graph, layout: Id, data: &[Id]) -> Option<Made> {
+    let layout = graph.call(layout).and_then(|call| graph.text(*graph.arguments(call).first()?))?;
+    let names: &[&'static str] = match layout {
+        "torch.sparse_coo" => &["indices", "values", "size", "is_coalesced"],
+        "torch.sparse_csr" | "torch.sparse_bsr" => {
+            &["crow_indices", "col_indices", "values", "size"]
+        }
+        "torch.sparse_csc" | "torch.sparse_bsc" => {
+            &["ccol_indices", "row_indices", "values", "size"]
+        }
+        _ => return None,
+    };
+    let fields = names.iter().copied().zip(data.iter().copied()).collect();
+    (data.len() <= names.len()).then(|| Made::Struct(format!("<{layout}>"), fields))
+}
+
+/// Whether numbers are stored as they are: torch has tensors that are negated or conjugated when they
+/// are read.
+fn is_plain(graph: &Graph, metadata: Option<&Id>) -> Option<()> {
+    let Some(Object::Dict(entries)) = metadata.map(|id| graph.get(*id)) else { return Some(()) };
+    let is_set = |(_, value): &(Id, Id)| matches!(graph.get(*value), Object::Bool(true));
+    (!entries.iter().any(is_set)).then_some(())
+}
+
+fn strided(
+    graph: &Graph,
+    [data, offset, shape, strides]: [Id; 4],
+    element: Option<ElementType>,
+) -> Option<Made> {
+    let storage = storage(graph, data)?;
+    let (shape, strides) = (graph.sizes(shape)?, graph.sizes(strides)?);
+    if shape.len() != strides.len() {
+        return None;
+    }
+    let offset = graph.size(offset)?.checked_add(storage.start)?;
+    let element = element.unwrap_or(storage.element);
+    let data = Data::Stored(storage.key.into());
+    Some(Made::Tensor(View { data, element, offset, shape, strides }))
+}
+
+fn of_numpy(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Made> {
+    let (_, function) = name.rsplit_once('.')?;
+    match (function, ids) {
+        ("_reconstruct", _) => {
+            let [_version, shape, dtype, fortran, data] = graph.elements(call.state?)? else {
+                return None;
+            };
+            let fortran = matches!(graph.get(*fortran), Object::Bool(true));
+            Some(Made::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
+        }
+        ("_frombuffer", [data, dtype, shape, order]) => {
+            let fortran = graph.text(*order) == Some("F");
+            Some(Made::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
+        }
+        ("scalar", [dtype, data]) => {
+            let (element, big_endian) = numpy_dtype(graph, *dtype)?;
+            let data = Data::Pickled { object: *data, big_endian };
+            let (shape, strides) = (Vec::new(), Vec::new());
+            Some(Made::Scalar(View { data, element, offset: 0, shape, strides }))
+        }
+        _ => None,
+    }
+}
+
+fn array(graph: &Graph, [data, dtype, shape]: [Id; 3], fortran: bool) -> Option<View> {
+    let (element, big_endian) = numpy_dtype(graph, dtype)?;
+    let shape = graph.sizes(shape)?;
+    let mut strides = vec![1_u64; shape.len()];
+    let mut all = 1_u64;
+    let set = |(stride, size): (&mut u64, &u64)| {
+        *stride = all;
+        all = all.saturating_mul(*size);
+    };
+    if fortran {
+        strides.iter_mut().zip(&shape).for_each(set);
+    } else {
+        strides.iter_mut().zip(&shape).rev().for_each(set);
+    }
+    Some(View {
+        data: Data::Pickled { object: data, big_endian },
+        element,
+        offset: 0,
+        shape,
+        strides,
+    })
+}
+
+/// `dtype('f4', False, True)` with the state `(3, '<', …)`, which has the order of bytes.
+fn numpy_dtype(graph: &Graph, id: Id) -> Option<(ElementType, bool)> {
+    let call = graph.call(id).filter(|call| graph.global(call.callee) == Some("numpy.dtype"))?;
+    let code = graph.text(*graph.arguments(call).first()?)?;
+    let order = call.state.and_then(|state| graph.text(*graph.elements(state)?.get(1)?));
+    Some((ElementType::Dtype(types::of_numpy(code)?), order == Some(">")))
+}
+
+/// The bytes that an object is. Protocol 2 writes them as a text in Latin-1.
+pub(super) fn bytes(graph: &Graph, id: Id) -> Option<Vec<u8>> {
+    match graph.get(id) {
+        Object::Bytes(bytes) => Some(bytes.to_vec()),
+        Object::Text(text) => latin1(text),
+        Object::Call(call) => {
+            let name = graph.global(call.callee)?;
+            is_of_bytes(name).then(|| bytes_of(graph, call))?
+        }
+        _ => None,
+    }
+}
+
+fn is_of_bytes(name: &str) -> bool {
+    matches!(name, "_codecs.encode" | "builtins.bytearray" | "__builtin__.bytearray")
+}
+
+/// `encode('…', 'latin1')`, `bytearray(b'…')`.
+fn bytes_of(graph: &Graph, call: &Call) -> Option<Vec<u8>> {
+    match graph.arguments(call) {
+        [] => Some(Vec::new()),
+        [first, rest @ ..] => match (graph.get(*first), rest) {
+            (Object::Text(text), [coding]) => {
+                let coding = graph.text(*coding)?;
+                latin1(text).filter(|_| matches!(coding, "latin1" | "latin-1"))
+            }
+            (Object::Bytes(bytes), []) => Some(bytes.to_vec()),
+            _ => None,
+        },
+    }
+}
+
+fn latin1(text: &str) -> Option<Vec<u8>> {
+    text.chars().map(|char| u8::try_from(u32::from(char)).ok()).collect()
+}
+
+fn of_python(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Made> {
+    let name = name.replacen("__builtin__.", "builtins.", 1);
+    let elements = |id: &Id| match graph.get(*id) {
+        Object::Set(ids) => Some(ids.clone()),
+        _ => graph.elements(*id).map(<[Id]>::to_vec),
+    };
+    match (name.as_str(), ids) {
+        ("collections.OrderedDict" | "builtins.dict", ids) => {
+            let mut entries = match ids.first() {
+                Some(id) => pairs(graph, *id)?,
+                None => Vec::new(),
+            };
+            entries.extend(&call.entries);
+            Some(Made::Map(entries))
+        }
+        ("collections.defaultdict", _) => Some(Made::Map(call.entries.clone())),
+        ("collections.Counter", [counts]) => Some(Made::Map(pairs(graph, *counts)?)),
+        ("collections.deque" | "builtins.list" | "builtins.set" | "builtins.frozenset", ids) => {
+            let mut items = ids.first().map_or(Some(Vec::new()), elements)?;
+            items.extend(&call.items);
+            Some(Made::Seq(items))
+        }
+        ("builtins.complex", [re, im]) => {
+            Some(Made::Struct("Complex".to_owned(), vec![("re", *re), ("im", *im)]))
+        }
+        (name, _) if is_of_bytes(name) => bytes_of(graph, call).map(Made::Bytes),
+        _ => None,
+    }
+}
+
+/// The entries of a dict, or of a list of pairs.
+fn pairs(graph: &Graph, id: Id) -> Option<Vec<(Id, Id)>> {
+    if let Object::Dict(entries) = graph.get(id) {
+        return Some(entries.clone());
+    }
+    let pair = |id: &Id| match graph.elements(*id)? {
+        [key, value] => Some((*key, *value)),
+        _ => None,
+    };
+    graph.elements(id)?.iter().map(pair).collect()
+}

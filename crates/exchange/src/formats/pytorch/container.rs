@@ -1,0 +1,292 @@
+//! The two forms of PyTorch's files: a zip file, and the older one, of pickles with storages behind them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::error::{Error, ErrorKind, Result, malformed, quoted};
+use crate::file::OpenFile;
+use crate::formats::pytorch::constructors::storage;
+use crate::formats::pytorch::input::{Input, MAX_BYTES};
+use crate::formats::pytorch::machine;
+use crate::formats::pytorch::object::{Graph, Id, Object};
+use crate::formats::pytorch::types;
+
+const PICKLE: &str = "data.pkl";
+/// What the old form begins with: a pickle of this number, one of the version, one of the sizes of C's
+/// types.
+const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
+const VERSION: i128 = 1001;
+/// Where a tar file says that it is one.
+const TAR: (u64, &[u8]) = (257, b"ustar");
+
+/// The bytes of a file.
+#[derive(Clone)]
+pub(super) enum Bytes<'a> {
+    Memory(&'a [u8]),
+    File(Arc<OpenFile>),
+}
+
+impl Bytes<'_> {
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Bytes::Memory(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Bytes::File(file) => file.len(),
+        }
+    }
+
+    pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Bytes::File(file) => file.read_exact_at(buffer, offset),
+            Bytes::Memory(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let part = bytes.get(start..start.saturating_add(buffer.len()));
+                buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// A reader from a position on.
+    fn reader(&self, at: u64) -> BufReader<Reader<'_>> {
+        BufReader::with_capacity(1 << 13, Reader { bytes: self, at })
+    }
+}
+
+struct Reader<'b> {
+    bytes: &'b Bytes<'b>,
+    at: u64,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.bytes.len().saturating_sub(self.at);
+        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let part = buffer.get_mut(..length).unwrap_or_default(); // not longer than it
+        self.bytes.read_exact_at(part, self.at)?;
+        self.at = self.at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        Ok(length)
+    }
+}
+
+impl Seek for Reader<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.bytes.len().checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+/// What a file has: its objects, and where its storages are.
+pub(super) struct Container {
+    pub(super) graph: Graph,
+    pub(super) root: Id,
+    pub(super) storages: Storages,
+    pub(super) is_torchscript: bool,
+}
+
+/// Where storages are, by their keys; or why one cannot be read.
+#[derive(Default)]
+pub(super) struct Storages {
+    pub(super) places: HashMap<String, Result<Span, String>>,
+    pub(super) big_endian: bool,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) start: u64,
+    pub(super) length: u64,
+}
+
+pub(super) fn read(bytes: &Bytes<'_>) -> Result<Container> {
+    let mut start = [0; 4];
+    let length = bytes.len().min(4);
+    let known = usize::try_from(length).ok().and_then(|length| start.get_mut(..length));
+    bytes.read_exact_at(known.unwrap_or_default(), 0)?;
+    match start {
+        [b'P', b'K', 3 | 5, 4 | 6] => zipped(bytes),
+        [0x80, 0..=5, ..] => old(bytes),
+        _ if is_tar(bytes) => {
+            let what = "the tar file of PyTorch 0.1, which is not read (load it with PyTorch, and save it again)";
+            Err(ErrorKind::Unsupported(what.to_owned()).into())
+        }
+        _ => Err(malformed(0, "no file of PyTorch: neither a zip file nor a pickle")),
+    }
+}
+
+fn is_tar(bytes: &Bytes<'_>) -> bool {
+    let mut found = [0; 5];
+    bytes.read_exact_at(&mut found, TAR.0).is_ok() && found == TAR.1
+}
+
+fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
+    let mut archive = ZipArchive::new(bytes.reader(0)).map_err(zip_error)?;
+    let names: Vec<String> = archive.file_names().filter_map(|it| Some(it.ok()?.into())).collect();
+    // The files are in one folder, whose name is that of the first file.
+    let folder = names.iter().filter_map(|name| {
+        let folder = name.strip_suffix(PICKLE)?;
+        (folder.matches('/').count() <= 1 && (folder.is_empty() || folder.ends_with('/')))
+            .then_some(folder)
+    });
+    let folder = folder.min_by_key(|folder| folder.len()).ok_or_else(|| {
+        let what = "a zip file without `data.pkl`, which is none of PyTorch";
+        Error::from(ErrorKind::Malformed(what.to_owned()))
+    })?;
+    let is_torchscript = names.iter().any(|name| *name == format!("{folder}constants.pkl"));
+    let big_endian = is_big_endian(&mut archive, folder)?;
+    let (graph, root) = unzipped_pickle(&mut archive, &format!("{folder}{PICKLE}"))
+        .map_err(|error| error.about(PICKLE))?;
+    let mut places = HashMap::new();
+    for key in keys(&graph).into_keys() {
+        let place = place(&mut archive, &format!("{folder}data/{key}"));
+        places.insert(key, place.map_err(|error| error.to_string()));
+    }
+    let storages = Storages { places, big_endian };
+    Ok(Container { graph, root, storages, is_torchscript })
+}
+
+fn unzipped_pickle<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<(Graph, Id)> {
+    let entry = archive.by_name(name).map_err(zip_error)?;
+    // PyTorch leaves checksums out if it is told to.
+    let has_checksum = entry.crc32() != 0;
+    let mut reader = BufReader::new(entry.take(MAX_BYTES));
+    let read = machine::read(&mut Input::new(&mut reader, 0))?;
+    if has_checksum {
+        let rest = io::copy(&mut reader, &mut io::sink());
+        rest.map_err(|error| Error::from(ErrorKind::Malformed(error.to_string())))?;
+    }
+    Ok(read)
+}
+
+fn is_big_endian<R: Read + Seek>(archive: &mut ZipArchive<R>, folder: &str) -> Result<bool> {
+    let name = format!("{folder}byteorder");
+    if archive.index_for_name(&name).is_none() {
+        return Ok(false);
+    }
+    let mut text = Vec::new();
+    archive.by_name(&name).map_err(zip_error)?.take(16).read_to_end(&mut text)?;
+    match text.trim_ascii() {
+        b"little" => Ok(false),
+        b"big" => Ok(true),
+        other => {
+            let other = quoted(&String::from_utf8_lossy(other));
+            let what = format!("the byte order {other}, expected `little` or `big`");
+            Err(Error::from(ErrorKind::Malformed(what)).about("byteorder"))
+        }
+    }
+}
+
+/// Where a file in the zip file is.
+fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Span> {
+    let missing = || malformed_at(name, "there is no such file in the zip file");
+    let index = archive.index_for_name(name).ok_or_else(missing)?;
+    let entry = archive.by_index_raw(index).map_err(zip_error)?;
+    if entry.compression() != CompressionMethod::Stored || entry.encrypted() {
+        let what = format!(
+            "{name}: it is compressed, which PyTorch never does (unpack the zip file, and pack it without)"
+        );
+        return Err(ErrorKind::Unsupported(what).into());
+    }
+    let start = entry.data_start().ok_or_else(missing)?;
+    Ok(Span { start, length: entry.size() })
+}
+
+fn malformed_at(name: &str, what: &str) -> Error {
+    ErrorKind::Malformed(format!("{name}: {what}")).into()
+}
+
+fn zip_error(error: zip::result::ZipError) -> Error {
+    ErrorKind::Malformed(format!("as a zip file: {error}")).into()
+}
+
+/// The keys of the storages that a pickle names, with the bytes of an element.
+fn keys(graph: &Graph) -> BTreeMap<String, u64> {
+    let ids = 0..Id::try_from(graph.len()).unwrap_or(Id::MAX);
+    let storages = ids.filter_map(|id| storage(graph, id));
+    storages.map(|storage| (storage.key.to_owned(), types::size_of(storage.element))).collect()
+}
+
+fn old(bytes: &Bytes<'_>) -> Result<Container> {
+    let mut input = Input::new(bytes.reader(0), 0);
+    let magic = machine::read(&mut input)?;
+    if magic.0.integer(magic.1) != Some(MAGIC) {
+        let what =
+            "a pickle that `torch.save` did not write: it does not begin with PyTorch's number";
+        return Err(malformed(0, what));
+    }
+    let at = input.at();
+    let version = machine::read(&mut input)?;
+    if version.0.integer(version.1) != Some(VERSION) {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        return Err(malformed(
+            at,
+            format!("another version than {VERSION} of PyTorch's old files"),
+        ));
+    }
+    let system = machine::read(&mut input)?;
+    let big_endian = is_of_big_endian(&system);
+    let (graph, root) = machine::read(&mut input)?;
+    let sizes = keys(&graph);
+    let at = input.at();
+    let (list, keys) = machine::read(&mut input)?;
+    let keys: Option<Vec<&str>> =
+        list.elements(keys).and_then(|ids| ids.iter().map(|id| list.text(*id)).collect());
+    let keys = keys.ok_or_else(|| {
+        malformed(usize::try_from(at).unwrap_or(usize::MAX), "no list of the keys of storages")
+    })?;
+    let places = behind(bytes, (input.at(), big_endian), &keys, &sizes);
+    let storages = Storages { places, big_endian };
+    Ok(Container { graph, root, storages, is_torchscript: false })
+}
+
+fn is_of_big_endian((graph, root): &(Graph, Id)) -> bool {
+    let Object::Dict(entries) = graph.get(*root) else { return false };
+    let mut order = entries.iter().filter(|(key, _)| graph.text(*key) == Some("little_endian"));
+    order.next().is_some_and(|(_, value)| matches!(graph.get(*value), Object::Bool(false)))
+}
+
+/// Where the storages are behind the pickles: each has the number of its elements before it.
+fn behind(
+    bytes: &Bytes<'_>,
+    (mut at, big_endian): (u64, bool),
+    keys: &[&str],
+    sizes: &BTreeMap<String, u64>,
+) -> HashMap<String, Result<Span, String>> {
+    let (mut places, mut failed) = (HashMap::new(), None::<String>);
+    for key in keys {
+        let next = |at: u64| {
+            let mut count = [0; 8];
+            let cut = |_| format!("the file ends before the storage {} at byte {at}", quoted(key));
+            bytes.read_exact_at(&mut count, at).map_err(cut)?;
+            let count =
+                if big_endian { u64::from_be_bytes(count) } else { u64::from_le_bytes(count) };
+            let size = sizes.get(*key);
+            let size = size.ok_or_else(|| format!("nothing says the type of {}", quoted(key)))?;
+            let start = at.saturating_add(8);
+            let length = count.checked_mul(*size);
+            let length =
+                length.filter(|it| start.checked_add(*it).is_some_and(|end| end <= bytes.len()));
+            let length = length.ok_or_else(|| {
+                format!("the file ends inside of the storage {} at byte {at}", quoted(key))
+            })?;
+            Ok(Span { start, length })
+        };
+        let span = match &failed {
+            Some(why) => Err(why.clone()),
+            None => next(at),
+        };
+        match &span {
+            Ok(span) => at = span.start.saturating_add(span.length),
+            Err(why) => failed = Some(why.clone()), // where the next one begins is not known
+        }
+        places.insert((*key).to_owned(), span);
+    }
+    places
+}

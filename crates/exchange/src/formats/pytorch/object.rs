@@ -1,0 +1,129 @@
+//! What a pickle describes: objects that refer to each other, of which none was made.
+
+/// The number of an object.
+pub(super) type Id = u32;
+
+/// An object of Python.
+#[derive(Debug)]
+pub(super) enum Object {
+    None,
+    Bool(bool),
+    Int(i128),
+    /// An integer of more than 128 bits in two's complement, lowest byte first.
+    Large(Box<[u8]>),
+    Float(f64),
+    Text(Box<str>),
+    Bytes(Box<[u8]>),
+    List(Vec<Id>),
+    Tuple(Box<[Id]>),
+    Dict(Vec<(Id, Id)>),
+    Set(Vec<Id>),
+    /// A class or a function: `torch.FloatStorage`.
+    Global(Box<str>),
+    Call(Box<Call>),
+    /// What is stored beside the pickle.
+    Persistent(Id),
+}
+
+/// What a class or a function would be called with, and what would be done with the result.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) callee: Id,
+    /// A tuple, unless the pickle is odd.
+    pub(super) arguments: Id,
+    /// The arguments by name.
+    pub(super) named: Option<Id>,
+    pub(super) state: Option<Id>,
+    /// What is appended.
+    pub(super) items: Vec<Id>,
+    /// What is put under keys.
+    pub(super) entries: Vec<(Id, Id)>,
+}
+
+/// The objects of a pickle.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    objects: Vec<Object>,
+}
+
+impl Graph {
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn add(&mut self, object: Object) -> Id {
+        // There are fewer objects than the machine allows.
+        let id = Id::try_from(self.objects.len()).unwrap_or(Id::MAX);
+        self.objects.push(object);
+        id
+    }
+
+    pub(super) fn get(&self, id: Id) -> &Object {
+        let at = usize::try_from(id).ok();
+        at.and_then(|at| self.objects.get(at)).unwrap_or(&Object::None) // each is there
+    }
+
+    pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Object> {
+        self.objects.get_mut(usize::try_from(id).ok()?)
+    }
+
+    pub(super) fn call(&self, id: Id) -> Option<&Call> {
+        match self.get(id) {
+            Object::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, id: Id) -> Option<&str> {
+        match self.get(id) {
+            Object::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn global(&self, id: Id) -> Option<&str> {
+        match self.get(id) {
+            Object::Global(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list or a tuple; of a `torch.Size`, those of its tuple.
+    pub(super) fn elements(&self, id: Id) -> Option<&[Id]> {
+        match self.get(id) {
+            Object::List(ids) => Some(ids),
+            Object::Tuple(ids) => Some(ids),
+            Object::Call(call) if self.global(call.callee) == Some("torch.Size") => {
+                match self.get(*self.arguments(call).first()?) {
+                    Object::List(ids) => Some(ids),
+                    Object::Tuple(ids) => Some(ids),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn arguments(&self, call: &Call) -> &[Id] {
+        match self.get(call.arguments) {
+            Object::Tuple(ids) => ids,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn integer(&self, id: Id) -> Option<i128> {
+        match self.get(id) {
+            Object::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A number of elements or bytes.
+    pub(super) fn size(&self, id: Id) -> Option<u64> {
+        u64::try_from(self.integer(id)?).ok()
+    }
+
+    pub(super) fn sizes(&self, id: Id) -> Option<Vec<u64>> {
+        self.elements(id)?.iter().map(|id| self.size(*id)).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! Where the numbers of a tensor are.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::descriptor::Descriptor;
+use crate::error::quoted;
+use crate::formats::pytorch::constructors::{self, Data, View};
+use crate::formats::pytorch::container::{Bytes, Span, Storages};
+use crate::formats::pytorch::object::{Graph, Id};
+use crate::formats::pytorch::strided::{Base, Strided};
+use crate::formats::pytorch::types;
+use crate::shape::MAX_DIMS;
+use crate::source::{ReadAt, Stored};
+
+/// Finds the numbers of tensors.
+pub(super) struct Places<'p, 'a> {
+    pub(super) bytes: &'p Bytes<'a>,
+    pub(super) graph: &'p Graph,
+    pub(super) storages: &'p Storages,
+    /// The bytes of the arrays of numpy, which several tensors may share.
+    pub(super) pickled: HashMap<Id, Arc<[u8]>>,
+}
+
+impl<'a> Places<'_, 'a> {
+    /// The tensor of a view, or why it cannot be read.
+    pub(super) fn stored(&mut self, view: &View) -> Result<Stored<'a>, String> {
+        let shape: Result<Vec<usize>, _> =
+            view.shape.iter().map(|it| usize::try_from(*it)).collect();
+        let shape = shape.ok().filter(|shape| shape.len() <= MAX_DIMS);
+        let shape = shape.ok_or("a shape that no tensor has")?;
+        let descriptor = Descriptor::of(String::new(), view.element, shape);
+        let size = types::size_of(view.element);
+        let total = descriptor.num_bytes().ok_or("a shape that no tensor has")?;
+        let (base, big_endian) = self.base(&view.data)?;
+        let (start, end) = extent(view, size).ok_or("strides that no tensor has")?;
+        if end > base.len() {
+            let length = base.len();
+            return Err(format!("its last byte is {end}, and its storage has {length} bytes"));
+        }
+        let swapped = if big_endian { types::part_of(view.element) } else { 1 };
+        if swapped == 1
+            && is_contiguous(view)
+            && let Base::File(bytes, span) = &base
+        {
+            let start = span.start.saturating_add(start);
+            return Ok(match bytes {
+                Bytes::File(file) => Stored::in_file(descriptor, total, file, start),
+                Bytes::Memory(bytes) => {
+                    let part = usize::try_from(start).ok().zip(usize::try_from(total).ok());
+                    let part =
+                        part.and_then(|(start, total)| bytes.get(start..start.checked_add(total)?));
+                    Stored::in_memory(descriptor, part.unwrap_or_default()) // inside of the storage
+                }
+            });
+        }
+        let strides = view.strides.iter().map(|stride| stride.saturating_mul(size)).collect();
+        let swapped = usize::try_from(swapped).unwrap_or(1); // at most 8
+        let shape = view.shape.clone();
+        let strided = Strided { base, offset: start, shape, strides, size, swapped };
+        Ok(Stored::read_by(descriptor, total, Arc::new(strided)))
+    }
+
+    fn base(&mut self, data: &Data) -> Result<(Base<'a>, bool), String> {
+        match data {
+            Data::Stored(key) => {
+                let missing = || format!("there is no storage {}", quoted(key));
+                let span = self.storages.places.get(&**key).ok_or_else(missing)?;
+                let span: Span = *span.as_ref().map_err(Clone::clone)?;
+                Ok((Base::File(self.bytes.clone(), span), self.storages.big_endian))
+            }
+            Data::Pickled { object, big_endian } => {
+                if let Some(bytes) = self.pickled.get(object) {
+                    return Ok((Base::Pickled(bytes.clone()), *big_endian));
+                }
+                let bytes = constructors::bytes(self.graph, *object);
+                let bytes: Arc<[u8]> = bytes.ok_or("an array without bytes")?.into();
+                self.pickled.insert(*object, bytes.clone());
+                Ok((Base::Pickled(bytes), *big_endian))
+            }
+        }
+    }
+}
+
+/// The first byte of a tensor in its storage, and where the last one ends.
+fn extent(view: &View, size: u64) -> Option<(u64, u64)> {
+    let start = view.offset.checked_mul(size)?;
+    if view.shape.contains(&0) {
+        return Some((start, 0));
+    }
+    let steps = view.shape.iter().zip(&view.strides);
+    let mut steps = steps.map(|(dim, stride)| (dim - 1).checked_mul(*stride));
+    let last = steps.try_fold(0_u64, |sum, step| sum.checked_add(step?))?;
+    Some((start, last.checked_add(1)?.checked_mul(size)?.checked_add(start)?))
+}
+
+/// Whether the elements are one after the other.
+fn is_contiguous(view: &View) -> bool {
+    let mut expected = 1_u64;
+    view.shape.contains(&0)
+        || view.shape.iter().zip(&view.strides).rev().all(|(dim, stride)| {
+            let is_next = *dim == 1 || *stride == expected;
+            expected = expected.saturating_mul(*dim);
+            is_next
+        })
+}
+
+impl ReadAt for Strided<'_> {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        Strided::read_exact_at(self, buffer, offset)
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match &self.base {
+            Base::File(Bytes::File(file), _) => Some(file.path()),
+            _ => None,
+        }
+    }
+}
