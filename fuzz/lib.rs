@@ -11,5 +11,7 @@ pub mod tensors; // the same
 pub mod shards; // the same
 #[path = "targets/gguf.rs"]
 pub mod gguf; // the same
+#[path = "targets/pytorch.rs"]
+pub mod pytorch; // the same
 
 pub use targets::*;
