@@ -9,8 +9,8 @@ use crate::format::Format;
 /// Shows, counts, compares and checks the structures of documents.
 ///
 /// Formats are known by their extensions: json, jsonl, toml, yaml, cbor, msgpack, ron, tree,
-/// treedef, safetensors, npz, npy, gguf; each also with .gz or .zst. A checkpoint in shards is a
-/// folder or its index, one of orbax a folder. A file `-` is standard input.
+/// treedef, safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst; .bin and .ckpt if
+/// PyTorch wrote them. A checkpoint in shards is a folder or its index, one of orbax a folder. A file `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
@@ -346,6 +346,9 @@ pub(crate) struct Shards {
     /// Write tied tensors once for each of their names
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) separate: bool,
+    /// Put what is no tensor in a file of PyTorch into the metadata of safetensors, as JSON
+    #[arg(long, help_heading = "Checkpoints")]
+    pub(crate) keep_values: bool,
 }
 
 /// How far numbers may be apart: not below 0, and no NaN.

@@ -1,10 +1,12 @@
-//! Tensors that stay in their files: folders of safetensors, GGUF, orbax.
+//! Tensors that stay in their files: folders of safetensors, GGUF, files of PyTorch, orbax.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
+use treedef_exchange::pytorch::{self, Entry, Pytorch};
 use treedef_exchange::{__INDEX, ErrorKind, Source, Tensors, gguf, orbax, safetensors};
 
 use crate::args::Limits;
@@ -29,8 +31,25 @@ const SHORT: usize = 200;
 pub(crate) enum Checkpoint {
     Safetensors(Source<'static>),
     Gguf(gguf::Gguf),
+    Pytorch(Box<Opened>),
     /// The arrays are not read.
     Orbax(Tree<TensorLeaf>),
+}
+
+/// A file of PyTorch, and its leaves.
+pub(crate) struct Opened {
+    pub(crate) file: Pytorch<'static>,
+    entries: Tree<Entry<'static>>,
+}
+
+impl Opened {
+    fn num_bytes(&self) -> u64 {
+        let size = |entry: &Entry<'_>| match entry {
+            Entry::Tensor(stored) => stored.num_bytes(),
+            _ => 0,
+        };
+        self.entries.leaves().iter().map(size).fold(0, u64::saturating_add)
+    }
 }
 
 /// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
@@ -51,6 +70,17 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
     if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
         let gguf = gguf::open(path).map_err(|error| of_file(error.into()))?;
         return Ok(Some((Format::Gguf, Checkpoint::Gguf(gguf))));
+    }
+    let is_pytorch = [".pt", ".pth"].iter().any(|end| name.ends_with(end))
+        || [".bin", ".ckpt"].iter().any(|end| name.ends_with(end)) && begins_as_pytorch(path)?;
+    if is(Format::Pytorch, is_pytorch) && path.is_file() {
+        let file = pytorch::open(path).map_err(|error| of_file(error.into()))?;
+        warn_of(&file, &path.display().to_string());
+        let entries = file.entries();
+        return Ok(Some((
+            Format::Pytorch,
+            Checkpoint::Pytorch(Box::new(Opened { file, entries })),
+        )));
     }
     if is(Format::Orbax, name == ORBAX.to_lowercase()) && path.is_file() {
         return Ok(Some((Format::Orbax, arrays(path)?)));
@@ -83,6 +113,49 @@ pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
             let message = format!("steps of several names, pass one: {}", listed(&steps));
             Err(Failure::at(path.display(), message))
         }
+    }
+}
+
+/// Whether a file with an ending that says little begins as `torch.save` writes it.
+fn begins_as_pytorch(path: &Path) -> Result<bool> {
+    let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
+    let mut start = Vec::new();
+    let file = fs::File::open(path).map_err(|error| of_file(error.into()))?;
+    file.take(9).read_to_end(&mut start).map_err(|error| of_file(error.into()))?;
+    let what = match start.as_slice() {
+        [b'P', b'K', 3, 4, ..] | [0x80, 0..=5, ..] => return Ok(true),
+        [b'G', b'G', b'U', b'F', ..] => "GGUF, pass `--format gguf`",
+        [0x89, b'H', b'D', b'F', ..] => "HDF5, which is not read",
+        [.., 0, 0, b'{'] if start.len() == 9 => "safetensors, pass `--format safetensors`",
+        _ => return Ok(false),
+    };
+    Err(of_file(Failure::new(format!("no file of PyTorch: it begins as {what}"))))
+}
+
+/// The most names of classes that a warning has.
+const NAMED: usize = 4;
+
+/// Says what PyTorch would call if it loaded the file, and what cannot be read of it.
+fn warn_of(file: &Pytorch<'_>, name: &str) {
+    let names: Vec<String> = file.unknown().map(|name| format!("`{name}`")).collect();
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if !names.is_empty() {
+        let what = "which PyTorch may call when it loads the file; here nothing was called";
+        anstream::eprintln!(
+            "treedef: {}",
+            Failure::at(name, format!("names {shown}{more}, {what}"))
+        );
+    }
+    if file.is_torchscript() {
+        let what = "a program of TorchScript: its tensors and attributes are read, its code is not";
+        anstream::eprintln!("treedef: {}", Failure::at(name, what));
+    }
+    for fault in file.faults().iter().take(PRINTED) {
+        anstream::eprintln!("treedef: {}", Failure::new(fault));
     }
 }
 
@@ -156,9 +229,18 @@ fn arrays(file: &Path) -> Result<Checkpoint> {
     let leaf = |leaf: orbax::LeafMetadata| {
         let shape = leaf.write_shape.unwrap_or_default();
         let shape = shape.into_iter().map(|dim| u64::try_from(dim).unwrap_or(u64::MAX)).collect();
-        TensorLeaf { dtype: leaf.value_type, shape, size: 0 }
+        TensorLeaf { dtype: leaf.value_type, shape, size: 0, value: None }
     };
     Ok(Checkpoint::Orbax(metadata.tree.map(leaf)))
+}
+
+/// Checks that so many bytes may be in memory.
+pub(crate) fn expect_room(bytes: u64, limits: Limits) -> Result<()> {
+    if bytes <= u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX) {
+        return Ok(());
+    }
+    let hint = "; `show` and `diff --structure` read only the headers";
+    Err(Failure::new(more_than(limits.max_bytes()) + hint))
 }
 
 impl Checkpoint {
@@ -175,9 +257,19 @@ impl Checkpoint {
                 .map(|tensor| {
                     let (dtype, shape) = (tensor.type_name.clone(), tensor.shape.clone());
                     let size = tensor.num_bytes;
-                    (tensor.name.clone(), TensorLeaf { dtype, shape, size })
+                    (tensor.name.clone(), TensorLeaf { dtype, shape, size, value: None })
                 })
                 .collect(),
+            Checkpoint::Pytorch(opened) => {
+                let mut numbers = 0..;
+                return Ok(opened.entries.as_ref().map_with_path(|path, entry| {
+                    let name = match entry {
+                        Entry::Tensor(stored) => stored.name().to_owned(),
+                        _ => path.to_joined_string("."),
+                    };
+                    (TensorLeaf::of_entry(entry), name, numbers.next().unwrap_or(usize::MAX))
+                }));
+            }
             Checkpoint::Orbax(tree) => {
                 let mut numbers = 0..;
                 return Ok(tree.clone().map_with_path(|path, leaf| {
@@ -192,9 +284,15 @@ impl Checkpoint {
 
     /// The other names of tied tensors, each with the name of the tensor that is stored.
     pub(crate) fn aliases(&self) -> BTreeMap<String, String> {
-        let Checkpoint::Safetensors(source) = self else { return BTreeMap::new() };
         let owned = |(alias, stored): (&str, &str)| (alias.to_owned(), stored.to_owned());
-        source.aliases().map(owned).collect()
+        match self {
+            Checkpoint::Safetensors(source) => source.aliases().map(owned).collect(),
+            Checkpoint::Pytorch(opened) => match opened.file.source() {
+                Ok(source) => source.aliases().map(owned).collect(),
+                Err(_) => BTreeMap::new(), // told where the tensors are read
+            },
+            Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => BTreeMap::new(),
+        }
     }
 
     /// The types and shapes.
@@ -207,20 +305,24 @@ impl Checkpoint {
         match self {
             Checkpoint::Safetensors(_) => tensors::tree(&self.read(limits)?, limits).map(Some),
             Checkpoint::Gguf(gguf) => Ok(Some(gguf.metadata().clone())),
+            Checkpoint::Pytorch(opened) => {
+                expect_room(opened.num_bytes(), limits)?;
+                Ok(Some(opened.file.tree()?))
+            }
             Checkpoint::Orbax(_) => Ok(None),
         }
     }
 
-    /// All tensors of safetensors.
+    /// All tensors of safetensors or PyTorch.
     pub(crate) fn read(&self, limits: Limits) -> Result<Tensors<'static>> {
-        let Checkpoint::Safetensors(source) = self else {
-            return Err(Failure::new("its tensors are not converted"));
+        let source = match self {
+            Checkpoint::Safetensors(source) => source,
+            Checkpoint::Pytorch(opened) => &opened.file.source()?,
+            Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => {
+                return Err(Failure::new("its tensors are not converted"));
+            }
         };
-        let most = u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX);
-        if source.num_bytes() > most {
-            let hint = "; `show` and `diff --structure` read only the headers";
-            return Err(Failure::new(more_than(limits.max_bytes()) + hint));
-        }
+        expect_room(source.num_bytes(), limits)?;
         Ok(source.read()?)
     }
 
@@ -254,7 +356,8 @@ impl Checkpoint {
                 }
                 Ok(all)
             }
-            Checkpoint::Orbax(_) => Ok(BTreeMap::new()),
+            // It is in the tree.
+            Checkpoint::Pytorch(_) | Checkpoint::Orbax(_) => Ok(BTreeMap::new()),
         }
     }
 
@@ -270,6 +373,10 @@ impl Checkpoint {
                 let tensor = gguf.tensors().get(number).ok_or_else(missing)?;
                 Ok(gguf.read_at(tensor, offset, buffer)?)
             }
+            Checkpoint::Pytorch(opened) => match opened.entries.leaves().get(number) {
+                Some(Entry::Tensor(stored)) => Ok(stored.read_at(offset, buffer)?),
+                _ => Err(missing()),
+            },
             Checkpoint::Orbax(_) => Err(Failure::new(
                 "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none",
             )),

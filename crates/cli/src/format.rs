@@ -36,6 +36,8 @@ pub enum Format {
     Npy,
     /// models of llama.cpp: the metadata, and the names, types and shapes of tensors
     Gguf,
+    /// PyTorch's files: .pt, .pth, .bin, .ckpt; nothing in them is run
+    Pytorch,
     /// checkpoints of orbax: the structure and the shapes
     Orbax,
 }
@@ -48,8 +50,8 @@ impl Format {
 
     /// Whether a file holds tensors.
     pub(crate) fn is_of_tensors(self) -> bool {
-        use Format::{Gguf, Npy, Npz, Orbax, Safetensors};
-        matches!(self, Safetensors | Npz | Npy | Gguf | Orbax)
+        use Format::{Gguf, Npy, Npz, Orbax, Pytorch, Safetensors};
+        matches!(self, Safetensors | Npz | Npy | Gguf | Pytorch | Orbax)
     }
 
     /// Whether a file is text, which may begin with a byte order mark.
@@ -102,6 +104,7 @@ impl Format {
             "npz" => Format::Npz,
             "npy" => Format::Npy,
             "gguf" => Format::Gguf,
+            "pt" | "pth" => Format::Pytorch,
             _ => {
                 let message = format!(
                     "the format is not clear from the name, pass `{option}`, e.g. `{option} json`"

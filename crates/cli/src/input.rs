@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path;
 
 use treedef::{Leaf, Tree, TreeSeed};
+use treedef_exchange::pytorch::{self, Pytorch};
 use treedef_exchange::{Descriptor, Tensors, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
@@ -139,6 +140,10 @@ impl Input {
                 let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
                 shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
             }
+            Format::Pytorch => self.with_pytorch(|file, _| {
+                let entries = file.entries();
+                Ok(Document::Tensors(entries.as_ref().map(TensorLeaf::of_entry)))
+            }),
             Format::Npz | Format::Npy => self.with_bytes(|bytes, format, limits| {
                 tensors::shapes(&tensors::read(bytes, format, limits)?).map(Document::Tensors)
             }),
@@ -183,6 +188,9 @@ impl Input {
     pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
         if self.format == Format::Jsonl {
             return Ok((self.joined(|leaf| leaf)?, Rest::default()));
+        }
+        if self.format == Format::Pytorch {
+            return Ok((self.tree()?, Rest::default())); // all of it is in the tree
         }
         if self.format.is_of_tensors() {
             return self.with_tensors(|tensors, limits| {
@@ -243,6 +251,17 @@ impl Input {
         };
         let made = checkpoint.read(self.limits).and_then(|tensors| make(&tensors, self.limits));
         made.map_err(|failure| failure.in_file(&self.name))
+    }
+
+    /// Makes something of a file of PyTorch.
+    pub(crate) fn with_pytorch<T>(
+        self,
+        make: impl FnOnce(&Pytorch<'_>, Limits) -> Result<T>,
+    ) -> Result<T> {
+        let Some(Checkpoint::Pytorch(opened)) = &self.checkpoint else {
+            return self.with_bytes(|bytes, _, limits| make(&pytorch::from_bytes(bytes)?, limits));
+        };
+        make(&opened.file, self.limits).map_err(|failure| failure.in_file(&self.name))
     }
 
     /// Reads a document that has values.

@@ -213,7 +213,7 @@ impl Reader<'_> {
             self.at += 1;
             self.eat(",");
         }
-        Ok(TensorLeaf { dtype: dtype.to_owned(), shape, size: 0 })
+        Ok(TensorLeaf { dtype: dtype.to_owned(), shape, size: 0, value: None })
     }
 
     /// `(a, b; 3)`, of which only the parts can be folded.

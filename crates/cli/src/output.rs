@@ -70,7 +70,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Format::Tree => bytes = tree.to_bytes()?,
         Format::Treedef => bytes = tree.treedef().to_bytes()?,
         Format::Safetensors | Format::Npz | Format::Npy => bytes = tensors::write(tree, format)?,
-        Format::Gguf | Format::Orbax => {
+        Format::Gguf | Format::Pytorch | Format::Orbax => {
             return Err(Failure::new(format!("{} is only read", format.name())));
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
-use treedef_exchange::gguf;
+use treedef_exchange::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::dates::Dates;
@@ -97,6 +97,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Tree => Tree::from_bytes_as(bytes, limits.of_trees())?,
         Format::Treedef => return structure(bytes),
         Format::Gguf => gguf::read(bytes, None)?.metadata().clone(),
+        Format::Pytorch => pytorch::from_bytes(bytes)?.tree()?,
         Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
         Format::Safetensors | Format::Npz | Format::Npy => {
             tensors::tree(&tensors::read(bytes, format, limits)?, limits)?

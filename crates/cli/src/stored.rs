@@ -13,6 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::Input;
 use crate::names::Names;
+use crate::paint::counted;
 use crate::progress::Progress;
 use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
 
@@ -66,6 +67,9 @@ impl Stored {
     /// The same tensors, where tied ones are at each of their names.
     pub(crate) fn with_aliases(self) -> Result<Self> {
         let Source::Checkpoint(checkpoint) = &self.source else { return Ok(self) };
+        if let Checkpoint::Pytorch(_) = checkpoint {
+            return Ok(self); // all names are in its tree
+        }
         let aliases = checkpoint.aliases();
         if aliases.is_empty() {
             return Ok(self);
@@ -76,6 +80,20 @@ impl Stored {
             Some((name.clone(), Slot { name, ..stored.get(&of)?.clone() }))
         });
         let tree = Names::of(slots().chain(tied)).into_tree()?;
+        Ok(self.with_tree(tree))
+    }
+
+    /// The same tensors by the parts of their names, as other formats have them, without what is no
+    /// tensor.
+    pub(crate) fn by_names(self) -> Result<Self> {
+        let slots = self.tree.leaves().iter().filter(|slot| slot.leaf.value.is_none());
+        if let left @ 1.. = self.tree.leaves().len() - slots.clone().count() {
+            let values = counted(u64::try_from(left).unwrap_or(u64::MAX), "value", "values");
+            let message =
+                format!("{values} beside the tensors, which the other file has no place for");
+            anstream::eprintln!("treedef: {}", Failure::at(&self.name, message));
+        }
+        let tree = Names::of(slots.map(|slot| (slot.name.clone(), slot.clone()))).into_tree()?;
         Ok(self.with_tree(tree))
     }
 
@@ -162,6 +180,9 @@ impl Stored {
     }
 
     fn read_tensor(&self, slot: &Slot) -> Result<Tree<Leaf>> {
+        if let Some(value) = &slot.leaf.value {
+            return Ok(Tree::leaf(value.clone()));
+        }
         let read;
         let tensor = match &self.source {
             Source::Memory(tensors) => tensors.get(&slot.name),

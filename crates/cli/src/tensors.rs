@@ -10,9 +10,10 @@ use treedef::{
     Array, Dtype, Edit, Flattener, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef,
 };
 use treedef_exchange::npy::Reading;
+use treedef_exchange::pytorch::Entry;
 use treedef_exchange::{
     __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind, Export, Tensor,
-    Tensors, npy, npz, safetensors,
+    Tensors, npy, npz, pytorch, safetensors,
 };
 
 use crate::args::Limits;
@@ -27,13 +28,15 @@ const NO_NAME: &str = "arr_0";
 /// The most paths that an error lists.
 const LISTED: usize = 10;
 
-/// The type and the shape of a tensor: `bf16[4096, 4096]`.
+/// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value that stands beside tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorLeaf {
     pub(crate) dtype: String,
     pub(crate) shape: Vec<u64>,
     /// The number of bytes.
     pub(crate) size: u64,
+    /// What is no tensor. The type is its kind then.
+    pub(crate) value: Option<Leaf>,
 }
 
 impl TensorLeaf {
@@ -41,18 +44,37 @@ impl TensorLeaf {
         let number = |number: &usize| u64::try_from(*number).unwrap_or(u64::MAX);
         let (shape, size) = (tensor.shape().iter().map(number).collect(), tensor.num_bytes());
         let dtype = tensor.type_name().to_owned();
-        TensorLeaf { dtype, shape, size: size.unwrap_or_default() }
+        TensorLeaf { dtype, shape, size: size.unwrap_or_default(), value: None }
     }
 
-    /// The number of elements.
+    pub(crate) fn of_value(value: Leaf) -> Self {
+        let dtype = value.kind().to_string();
+        TensorLeaf { dtype, shape: Vec::new(), size: 0, value: Some(value) }
+    }
+
+    pub(crate) fn of_entry(entry: &Entry<'_>) -> Self {
+        match entry {
+            Entry::Tensor(stored) => TensorLeaf::of(stored.descriptor()),
+            Entry::Value(value) => TensorLeaf::of_value(value.clone()),
+            _ => TensorLeaf::of_value(Leaf::None),
+        }
+    }
+
+    /// The number of elements of a tensor.
     pub(crate) fn count(&self) -> u64 {
+        if self.value.is_some() {
+            return 0;
+        }
         self.shape.iter().fold(1, |product, size| product.saturating_mul(*size))
     }
 }
 
 impl fmt::Display for TensorLeaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&__display_shape(&self.dtype, &self.shape))
+        match self.value {
+            Some(_) => f.write_str(&self.dtype),
+            None => f.write_str(&__display_shape(&self.dtype, &self.shape)),
+        }
     }
 }
 
@@ -68,6 +90,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, limits: Limits) -> Result<Tenso
     let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
     Ok(match format {
         Format::Npz => npz::from_bytes_with(bytes, &reading)?,
+        Format::Pytorch => pytorch::from_bytes(bytes)?.source()?.read()?,
         Format::Npy => Tensors::new([(String::new(), npy::from_bytes_with(bytes, &reading)?)])?,
         _ => safetensors::from_bytes(bytes)?,
     })
@@ -84,7 +107,8 @@ pub(crate) fn leaves(tensors: &Tensors<'_>) -> impl Iterator<Item = (String, Ten
     tensors.iter().map(move |(name, tensor)| {
         let shape = tensor.shape().iter().map(|size| number(*size)).collect();
         let size = number(tensor.bytes().len());
-        (name.to_owned(), TensorLeaf { dtype: tensor.dtype().to_string(), shape, size })
+        let dtype = tensor.dtype().to_string();
+        (name.to_owned(), TensorLeaf { dtype, shape, size, value: None })
     })
 }
 
@@ -402,10 +426,15 @@ pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     to_bytes(&tensors, format)
 }
 
-/// Writes tensors as they are, and says what the format does not hold of them.
-pub(crate) fn rewrite(tensors: &Tensors<'_>, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
+/// Writes tensors as they are, and says what the format does not hold of them, also of the metadata that
+/// the file had.
+pub(crate) fn rewrite(
+    tensors: &Tensors<'_>,
+    format: Format,
+    has_metadata: bool,
+) -> Result<(Vec<u8>, Vec<String>)> {
     let mut lost = Vec::new();
-    if format != Format::Safetensors {
+    if has_metadata && format != Format::Safetensors {
         lost.extend(lost_metadata(tensors.metadata_keys()));
     }
     for (name, _) in tensors.iter() {
@@ -433,7 +462,8 @@ fn to_bytes(tensors: &Tensors<'_>, format: Format) -> Result<Vec<u8>> {
             };
             npy::to_bytes(tensor)
         }
-        _ => safetensors::to_bytes(tensors),
+        Format::Safetensors => safetensors::to_bytes(tensors),
+        format => return Err(Failure::new(format!("{} is only read", format.name()))),
     };
     written.map_err(|error| refused(&error, format))
 }

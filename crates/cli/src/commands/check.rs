@@ -157,7 +157,10 @@ fn forms(document: Document) -> Result<Tree<Form>> {
             let any = vec![Form::Any; treedef.num_leaves()];
             Tree::new(treedef, any)?
         }
-        Document::Tensors(tree) => tree.map(Form::Tensor),
+        Document::Tensors(tree) => tree.map(|leaf| match &leaf.value {
+            Some(value) => Form::Kind(value.kind()),
+            None => Form::Tensor(leaf),
+        }),
     })
 }
 

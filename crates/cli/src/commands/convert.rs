@@ -7,6 +7,7 @@ use serde::Serialize;
 use treedef::{Leaf, NodeKind, Tree};
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
+use crate::checkpoint::expect_room;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input, Rest};
@@ -16,8 +17,8 @@ use crate::parse::{Document, read_within};
 use crate::tensors::{self, Halves, has_arrays};
 use crate::yaml;
 
-use super::print::{report_json, write_to, write_with};
-use super::shards::{Conversion, copy};
+use super::print::{report_json, tell_loss, write_to, write_with};
+use super::shards::{Conversion, copy, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -35,16 +36,26 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         return copy_lines(input, to, format, report);
     }
     let written = match (from.is_of_tensors(), format) {
+        (true, to) if from == Format::Pytorch && to.is_of_tensors() => {
+            input.with_pytorch(|file, limits| {
+                let source = file.source()?;
+                expect_room(source.num_bytes(), limits)?;
+                let (bytes, lost) = tensors::rewrite(&source.separate().read()?, to, false)?;
+                let lost = lost.into_iter().map(Loss::of).chain(values_of(file, to)).collect();
+                Ok(Written { bytes, format, lost })
+            })?
+        }
         (true, to) if to.is_of_tensors() => input.with_tensors(|tensors, _| {
-            let (bytes, lost) = tensors::rewrite(tensors, to)?;
+            let (bytes, lost) = tensors::rewrite(tensors, to, true)?;
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
+        (true, to) if from == Format::Pytorch => {
+            let (tree, limits) = (input.tree()?, file.reading.limits);
+            write(&plain(tree, to)?, from, to, limits, BTreeSet::new())?
+        }
         (true, to) => input.with_tensors(|tensors, limits| {
             let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
-            // JSON and the like have no half floats, and their numbers are worth more than their
-            // bits.
-            let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
-            let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
+            let tree = plain(tree, to)?;
             // Other types are found by reading the output.
             let halves = tensors::types(tensors).into_iter().filter(|_| to.is_text());
             let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
@@ -60,6 +71,13 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         }
     };
     written.put(&name, to, report)
+}
+
+/// The numbers of arrays as leaves, unless the format has arrays. JSON and the like have no half floats,
+/// and their numbers are worth more than their bits.
+fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
+    let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
+    if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
 }
 
 /// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.
@@ -229,9 +247,8 @@ fn tell(
             to.output.is_some(),
         );
     }
-    let yellow = anstyle::AnsiColor::Yellow.on_default();
     for loss in lost {
-        anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
+        tell_loss(name, loss, format);
     }
     Ok(true)
 }

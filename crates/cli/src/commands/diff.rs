@@ -55,6 +55,12 @@ pub(super) fn diff(
             diff_tensors(&old, &new, tolerance, json)
         };
     }
+    // Files of PyTorch have a tree of their own, the others one of the names.
+    let has_names = [old.format, new.format].map(|format| format != Format::Pytorch);
+    if of_tensors == [true; 2] && has_names[0] != has_names[1] {
+        let (old, new, _) = opened(old, new)?;
+        return diff_outlines(&old, &new, json);
+    }
     // Names, types and shapes of tensors are known without their numbers, kinds without values.
     let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
     let is_outline = of_tensors == [true; 2] || structure && are_lines;
@@ -105,7 +111,10 @@ pub(super) fn diff(
 
 /// Opens two files of tensors, and shows how much of them is read.
 fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
-    let (old, new) = (Stored::open(old)?, Stored::open(new)?);
+    let (mut old, mut new) = (Stored::open(old)?, Stored::open(new)?);
+    if old.format != new.format && [old.format, new.format].contains(&Format::Pytorch) {
+        (old, new) = (old.by_names()?, new.by_names()?);
+    }
     let progress = Progress::new(old.num_bytes());
     Ok((old.with_progress(&progress), new, progress))
 }
@@ -132,13 +141,18 @@ pub(super) fn diff_renamed(
         return suggest(&old, &new, json);
     }
     if structure {
-        let texts = |stored: &Stored| stored.tree.as_ref().map(|slot| slot.leaf.to_string());
-        let style = Style { is_typed: true, has_null: false };
-        return report(&changes(&texts(&old), &texts(&new)), json, style);
+        return diff_outlines(&old, &new, json);
     }
     let same = diff_tensors(&old, &new, tolerance, json);
     progress.end();
     same
+}
+
+/// Compares the names, types and shapes of tensors.
+fn diff_outlines(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
+    let texts = |stored: &Stored| stored.tree.as_ref().map(|slot| slot.leaf.to_string());
+    let style = Style { is_typed: true, has_null: false };
+    report(&changes(&texts(old), &texts(new)), json, style)
 }
 
 /// Prints that two documents are equal.

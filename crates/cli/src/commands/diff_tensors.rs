@@ -30,7 +30,10 @@ impl PartialEq for Item<'_> {
 
 impl fmt::Display for Item<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.slot.leaf.fmt(f)
+        match &self.slot.leaf.value {
+            Some(value) => value.fmt(f),
+            None => self.slot.leaf.fmt(f),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::compression::compressed;
 use crate::failure::Result;
 use crate::file;
+use crate::format::Format;
 use crate::json::visible;
+use crate::losses::Loss;
 
 /// Prints a text with colours, which are left out if the output is not a terminal.
 pub(super) fn print(text: &str) -> Result<bool> {
@@ -16,6 +18,12 @@ pub(super) fn print(text: &str) -> Result<bool> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(true)
+}
+
+/// Says what a format did not keep.
+pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
+    let yellow = anstyle::AnsiColor::Yellow.on_default();
+    anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
 }
 
 pub(super) fn write_bytes(bytes: &[u8]) -> Result<bool> {

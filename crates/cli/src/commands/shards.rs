@@ -2,16 +2,18 @@
 
 use std::io::Write;
 
-use treedef_exchange::{Source, safetensors};
+use treedef_exchange::pytorch::Pytorch;
+use treedef_exchange::{Error, Source, safetensors};
 
 use crate::args::{Output, Report, Shards};
 use crate::checkpoint::Checkpoint;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::Input;
+use crate::losses::Loss;
 use crate::progress::Progress;
 
-use super::print::report_json;
+use super::print::{report_json, tell_loss};
 
 /// What is to be converted: tensors that are copied, or a document.
 pub(super) enum Conversion {
@@ -19,7 +21,7 @@ pub(super) enum Conversion {
     Document(Box<Input>),
 }
 
-/// Copies tensors where both sides are safetensors and one of them is a checkpoint in shards.
+/// Copies tensors into safetensors from a checkpoint of safetensors or a file of PyTorch.
 pub(super) fn copy(
     input: Input,
     to: &Output,
@@ -29,23 +31,39 @@ pub(super) fn copy(
 ) -> Result<Conversion> {
     let Input { name, .. } = &input;
     let name = name.clone();
-    let is_asked = shards.shards.is_some() || shards.separate;
+    let is_asked = shards.shards.is_some() || shards.separate || shards.keep_values;
+    let mut lost = Vec::new();
     let source = match input.checkpoint {
-        Some(Checkpoint::Safetensors(source)) => source,
+        Some(Checkpoint::Pytorch(opened)) if format == Format::Safetensors => {
+            let of_file = |error: Error| Failure::from(error).in_file(&name);
+            if shards.keep_values {
+                opened.file.source_with_values().map_err(of_file)?
+            } else {
+                lost.extend(values_of(&opened.file, format));
+                opened.file.source().map_err(of_file)?
+            }
+        }
+        Some(checkpoint @ Checkpoint::Pytorch(_)) => {
+            if is_asked {
+                return Err(Failure::new(ONLY_SAFETENSORS));
+            }
+            let checkpoint = Some(checkpoint);
+            return Ok(Conversion::Document(Box::new(Input { checkpoint, ..input })));
+        }
         Some(_) => {
             let message =
                 "its tensors are not converted; `show` lists them, and `summary` prints metadata";
             return Err(Failure::at(name, message));
         }
         None if is_asked => {
-            let message = "`--shards` and `--separate` are for safetensors that are not compressed";
+            let message = "`--shards`, `--separate` and `--keep-values` are for tensors that are not compressed";
             return Err(Failure::at(name, message));
         }
         None => return Ok(Conversion::Document(Box::new(Input { checkpoint: None, ..input }))),
     };
     if format != Format::Safetensors {
         if is_asked {
-            return Err(Failure::new("`--shards` and `--separate` write safetensors"));
+            return Err(Failure::new(ONLY_SAFETENSORS));
         }
         let checkpoint = Some(Checkpoint::Safetensors(source));
         return Ok(Conversion::Document(Box::new(Input { checkpoint, ..input })));
@@ -62,11 +80,35 @@ pub(super) fn copy(
     if report.json {
         let output = to.output.as_ref().map(|path| path.display().to_string());
         let told = serde_json::json!({
-            "file": name, "format": format.name(), "output": output, "bytes": bytes, "lost": [],
+            "file": name, "format": format.name(), "output": output, "bytes": bytes, "lost": lost,
         });
         return report_json(&told, to.output.is_some()).map(Conversion::Copied);
     }
+    for loss in &lost {
+        tell_loss(&name, loss, format);
+    }
     Ok(Conversion::Copied(true))
+}
+
+const ONLY_SAFETENSORS: &str = "`--shards`, `--separate` and `--keep-values` write safetensors";
+/// The most names of values that are told.
+const LISTED: usize = 5;
+
+/// What of a file of PyTorch is no tensor.
+pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
+    let names: Vec<String> =
+        file.values().map(|(path, _)| format!("`{}`", path.to_joined_string("."))).collect();
+    let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let hint = match to {
+        Format::Safetensors => " (`--keep-values` puts it into the metadata)",
+        _ => "",
+    };
+    let what = format!("what is no tensor, {shown}{more}{hint}");
+    (!names.is_empty()).then(|| Loss::of(what))
 }
 
 fn written(source: &Source<'_>, to: &Output, shards: Shards) -> Result<()> {

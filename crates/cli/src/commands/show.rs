@@ -43,6 +43,14 @@ struct Shown {
 struct Totals {
     parameters: u64,
     bytes: u64,
+    /// How many leaves are no tensors.
+    #[serde(skip_serializing_if = "is_zero")]
+    values: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 pub(super) fn show(
@@ -74,18 +82,19 @@ pub(super) fn show(
     }
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let counts = match totals {
-        // orbax does not say of which type the arrays are.
-        Some(Totals { parameters, bytes: 0 }) if parameters > 0 => format!(
-            "{}, {}",
-            counted(number(leaves), "tensor", "tensors"),
-            counted(parameters, "parameter", "parameters"),
-        ),
-        Some(Totals { parameters, bytes }) => format!(
-            "{}, {}, {}",
-            counted(number(leaves), "tensor", "tensors"),
-            counted(parameters, "parameter", "parameters"),
-            human(bytes),
-        ),
+        Some(Totals { parameters, bytes, values }) => {
+            let tensors = leaves.saturating_sub(values);
+            let mut counts = counted(number(tensors), "tensor", "tensors");
+            counts += &format!(", {}", counted(parameters, "parameter", "parameters"));
+            // orbax does not say of which type the arrays are.
+            if bytes > 0 || parameters == 0 {
+                counts += &format!(", {}", human(bytes));
+            }
+            if values > 0 {
+                counts += &format!(", {}", counted(number(values), "other leaf", "other leaves"));
+            }
+            counts
+        }
         None => format!(
             "{}, {}",
             counted(number(nodes), "node", "nodes"),
@@ -147,7 +156,9 @@ fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> Text {
     let treedef = tree.treedef().clone();
     let sum =
         |of: fn(&TensorLeaf) -> u64| tree.leaves().iter().map(of).fold(0, u64::saturating_add);
-    let totals = Totals { parameters: sum(TensorLeaf::count), bytes: sum(|tensor| tensor.size) };
+    let values = tree.leaves().iter().filter(|leaf| leaf.value.is_some()).count();
+    let (parameters, bytes) = (sum(TensorLeaf::count), sum(|tensor| tensor.size));
+    let totals = Totals { parameters, bytes, values };
     let text = match depth {
         Some(depth) => format!("{:#width$}", cut(tree, depth)?),
         None => format!("{tree:#width$}"),

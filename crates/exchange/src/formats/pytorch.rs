@@ -57,6 +57,7 @@ use crate::formats::pytorch::place::Places;
 use crate::formats::pytorch::tree::{Found, Slot};
 use crate::names::push_parts;
 use crate::source::{Source, Stored};
+use crate::structure::is_of_file;
 
 /// The fields of a module under which it keeps its tensors and its parts. Their names are no part of
 /// the names in a `state_dict`.
@@ -153,6 +154,30 @@ fn joined(path: &treedef::Path) -> String {
     parts.join(".")
 }
 
+/// A value as JSON, with the names that Python has for floats that are no numbers. What is no value of
+/// JSON is a text as the library prints it.
+fn json_of(leaf: &Leaf) -> String {
+    let float = match leaf {
+        Leaf::F32(float) => Some(f64::from(*float)),
+        Leaf::F64(float) => Some(*float),
+        _ => None,
+    };
+    match float {
+        Some(float) if float.is_nan() => "NaN".to_owned(),
+        Some(float) if float.is_infinite() && float > 0.0 => "Infinity".to_owned(),
+        Some(float) if float.is_infinite() => "-Infinity".to_owned(),
+        Some(float) => format!("{float:?}"),
+        None => match (leaf.as_i128(), leaf.as_bool()) {
+            (Some(integer), _) => integer.to_string(),
+            (_, Some(bool)) => bool.to_string(),
+            _ => {
+                let text = leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned);
+                serde_json::Value::from(text).to_string()
+            }
+        },
+    }
+}
+
 impl<'a> Pytorch<'a> {
     /// The whole tree: what `torch.load` would return. Lists and sets are sequences, dicts are maps, and
     /// an object of another class is a struct whose name is that of the class: `<argparse.Namespace>`.
@@ -194,6 +219,38 @@ impl<'a> Pytorch<'a> {
             }
         }
         Ok(Source::new(tensors, metadata))
+    }
+
+    /// As [`source`](Self::source). The metadata also has what is no tensor, each value under its name
+    /// as JSON, unless a tensor has the name.
+    ///
+    /// # Errors
+    ///
+    /// As [`source`](Self::source), and when two values have one name.
+    pub fn source_with_values(&self) -> Result<Source<'a>> {
+        let source = self.source()?;
+        let tensors = source.iter().cloned().collect();
+        let mut texts = source.texts().to_vec();
+        let mut seen = HashMap::new();
+        for (path, leaf) in self.values() {
+            let name = joined(&path);
+            if let Some(first) = seen.insert(name.clone(), path.clone()) {
+                return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+            }
+            if !is_of_file(&name) && source.get(&name).is_none() {
+                texts.push((name, json_of(leaf)));
+            }
+        }
+        Ok(Source::new(tensors, texts))
+    }
+
+    /// What is no tensor: numbers, texts and bytes with their paths.
+    pub fn values(&self) -> impl Iterator<Item = (treedef::Path, &Leaf)> {
+        let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
+        slots.filter_map(|(path, slot)| match slot {
+            Slot::Value(leaf) => Some((path, leaf)),
+            Slot::Tensor(_) => None,
+        })
     }
 
     /// Checks that all tensors can be read, and are not much larger than the file.
