@@ -215,7 +215,7 @@ fn members_that_are_no_arrays_are_refused() {
     let array = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n", &[7]);
     let stored = |members: &[(&str, &[u8])]| zip_file(members, CompressionMethod::Stored);
     for (file, expected) in [
-        (vec![], "as a zip file: no list of its files at the end, so it is cut off or no npz"),
+        (vec![], "as a zip file: no list of its files at the end, so it is cut off or no zip file"),
         (b"PK".to_vec(), "as a zip file: no list of its files at the end"),
         (stored(&[("a", &array)]), "the member \"a\" is not a `.npy` file"),
         (stored(&[("a/", b"")]), "the member \"a/\" is not a `.npy` file"),

@@ -113,7 +113,7 @@ pub(super) fn diff(
 fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
     let (mut old, mut new) = (Stored::open(old)?, Stored::open(new)?);
     if old.format != new.format && [old.format, new.format].contains(&Format::Pytorch) {
-        (old, new) = (old.by_names()?, new.by_names()?);
+        (old, new) = (old.with_aliases()?.by_names()?, new.with_aliases()?.by_names()?);
     }
     let progress = Progress::new(old.num_bytes());
     Ok((old.with_progress(&progress), new, progress))

@@ -8,6 +8,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::OpenFile;
+use crate::formats::npz::zip_error;
 use crate::formats::pytorch::constructors::storage;
 use crate::formats::pytorch::input::{Input, MAX_BYTES};
 use crate::formats::pytorch::machine;
@@ -200,10 +201,6 @@ fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Span
 
 fn malformed_at(name: &str, what: &str) -> Error {
     ErrorKind::Malformed(format!("{name}: {what}")).into()
-}
-
-fn zip_error(error: zip::result::ZipError) -> Error {
-    ErrorKind::Malformed(format!("as a zip file: {error}")).into()
 }
 
 /// The keys of the storages that a pickle names, with the bytes of an element.
