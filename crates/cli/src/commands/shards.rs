@@ -43,6 +43,7 @@ pub(super) fn copy(
                 opened.file.source().map_err(of_file)?
             }
         }
+        Some(Checkpoint::Safetensors(source)) => source,
         Some(checkpoint @ Checkpoint::Pytorch(_)) => {
             if is_asked {
                 return Err(Failure::new(ONLY_SAFETENSORS));
