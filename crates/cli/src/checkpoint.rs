@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
-use treedef_exchange::{__INDEX, ErrorKind, Source, Tensors, gguf, orbax, safetensors};
+use treedef_exchange::{__INDEX, Error, ErrorKind, Source, Tensors, gguf, orbax, safetensors};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
@@ -67,6 +67,10 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
     if is(Format::Safetensors, name.ends_with(".safetensors")) && path.is_file() {
         return Ok(Some((Format::Safetensors, shards(path)?)));
     }
+    if is(Format::Pytorch, name.ends_with(pytorch::INDEX)) && name.ends_with(".json") {
+        let source = pytorch::open_shards(path).map_err(|error| faults_of(path, &error))?;
+        return Ok(Some((Format::Safetensors, Checkpoint::Safetensors(source))));
+    }
     if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
         let gguf = gguf::open(path).map_err(|error| of_file(error.into()))?;
         return Ok(Some((Format::Gguf, Checkpoint::Gguf(gguf))));
@@ -74,13 +78,7 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
     let is_pytorch = [".pt", ".pth"].iter().any(|end| name.ends_with(end))
         || [".bin", ".ckpt"].iter().any(|end| name.ends_with(end)) && begins_as_pytorch(path)?;
     if is(Format::Pytorch, is_pytorch) && path.is_file() {
-        let file = pytorch::open(path).map_err(|error| of_file(error.into()))?;
-        warn_of(&file, &path.display().to_string());
-        let entries = file.entries();
-        return Ok(Some((
-            Format::Pytorch,
-            Checkpoint::Pytorch(Box::new(Opened { file, entries })),
-        )));
+        return of_pytorch(path).map(Some);
     }
     if is(Format::Orbax, name == ORBAX.to_lowercase()) && path.is_file() {
         return Ok(Some((Format::Orbax, arrays(path)?)));
@@ -130,6 +128,35 @@ fn begins_as_pytorch(path: &Path) -> Result<bool> {
         _ => return Ok(false),
     };
     Err(of_file(Failure::new(format!("no file of PyTorch: it begins as {what}"))))
+}
+
+fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
+    let name = path.display().to_string();
+    let file = pytorch::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
+    warn_of(&file, &name);
+    let entries = file.entries();
+    Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(Opened { file, entries }))))
+}
+
+/// A folder with a model of PyTorch and none of safetensors: the only file of it, or the index.
+fn model_of_pytorch(folder: &Path) -> Option<Result<(Format, Checkpoint)>> {
+    let paths = inside(folder);
+    let with = |is: fn(&str) -> bool| -> Vec<&PathBuf> {
+        let name =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        paths.iter().filter(|path| is(&name(path))).collect()
+    };
+    if !with(|name| name.ends_with(".safetensors") || name.ends_with(__INDEX)).is_empty() {
+        return None;
+    }
+    match (&*with(|name| name.ends_with(pytorch::INDEX)), &*with(pytorch::is_of_model)) {
+        ([], []) => None,
+        ([], [file]) => Some(of_pytorch(file)),
+        _ => {
+            let source = pytorch::open_shards(folder).map_err(|error| faults_of(folder, &error));
+            Some(source.map(|source| (Format::Safetensors, Checkpoint::Safetensors(source))))
+        }
+    }
 }
 
 /// The most names of classes that a warning has.
@@ -190,7 +217,11 @@ fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoin
     let found = of_orbax(folder);
     match (format, found.as_slice()) {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
-        (None | Some(Format::Safetensors), []) => Ok((Format::Safetensors, shards(folder)?)),
+        (None | Some(Format::Safetensors | Format::Pytorch), []) => {
+            let model = Some(folder).filter(|_| format != Some(Format::Safetensors));
+            let model = model.and_then(model_of_pytorch);
+            model.unwrap_or_else(|| Ok((Format::Safetensors, shards(folder)?)))
+        }
         (None | Some(Format::Orbax), [_, ..]) => {
             let message = format!("several checkpoints of orbax, pass one: {}", listed(&found));
             Err(Failure::at(folder.display(), message))
@@ -204,7 +235,13 @@ fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoin
 }
 
 fn shards(path: &Path) -> Result<Checkpoint> {
-    let source = safetensors::open(path).map_err(|error| match error.kind() {
+    let source = safetensors::open(path).map_err(|error| faults_of(path, &error))?;
+    Ok(Checkpoint::Safetensors(source))
+}
+
+/// Prints all that is wrong with the files of a checkpoint.
+fn faults_of(path: &Path, error: &Error) -> Failure {
+    match error.kind() {
         // Each has a line of its own.
         ErrorKind::Faults(faults) if faults.len() > 1 => {
             for fault in faults.iter().take(PRINTED) {
@@ -213,9 +250,8 @@ fn shards(path: &Path) -> Result<Checkpoint> {
             let message = format!("{} faults, nothing was read", faults.len());
             Failure::at(path.display(), message)
         }
-        _ => error.into(),
-    })?;
-    Ok(Checkpoint::Safetensors(source))
+        _ => error.clone().into(),
+    }
 }
 
 fn arrays(file: &Path) -> Result<Checkpoint> {

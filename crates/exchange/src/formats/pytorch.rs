@@ -55,10 +55,13 @@ use crate::formats::pytorch::constructors::View;
 use crate::formats::pytorch::container::Bytes;
 use crate::formats::pytorch::place::Places;
 use crate::formats::pytorch::tree::{Found, Slot};
+use crate::formats::safetensors::open::{Files, Opening};
 use crate::names::push_parts;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_file;
 
+#[doc(hidden)]
+pub const INDEX: &str = ".bin.index.json";
 /// The fields of a module under which it keeps its tensors and its parts. Their names are no part of
 /// the names in a `state_dict`.
 const OF_MODULES: [&str; 3] = ["_modules", "_parameters", "_buffers"];
@@ -102,9 +105,48 @@ pub enum Entry<'a> {
 /// assert!(error.is_not_found());
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Pytorch<'static>> {
-    let path = path.as_ref();
-    let file = OpenFile::open(path, true).map_err(|error| file::in_file(path, error))?;
+    open_file(path.as_ref(), true)
+}
+
+fn open_file(path: &Path, hold: bool) -> Result<Pytorch<'static>> {
+    let file = OpenFile::open(path, hold).map_err(|error| file::in_file(path, error))?;
     read(&Bytes::File(Arc::new(file)), &path.display().to_string())
+}
+
+const FILES: Files = Files {
+    what: "*pytorch_model*.bin",
+    index: INDEX,
+    is_file: is_of_model,
+    add: |shards, path| shards.add_source(path, |hold| open_file(path, hold)?.source()),
+};
+
+/// Whether a file has such a name as transformers and diffusers give to the files of a model.
+#[doc(hidden)]
+pub fn is_of_model(name: &str) -> bool {
+    name.contains("pytorch_model") && name.ends_with(".bin")
+}
+
+/// Opens the tensors of a model in shards: a folder, or its index `pytorch_model.bin.index.json`, which
+/// says which file has which tensor. What is wrong is told as by [`safetensors::open`]; other `.bin` files
+/// in the folder, such as `training_args.bin`, are passed over.
+///
+/// # Errors
+///
+/// As [`safetensors::open`], [`open`](open()) and [`Pytorch::source`].
+///
+/// ```
+/// use treedef_exchange::pytorch;
+///
+/// let folder = tempfile::tempdir()?;
+/// let error = pytorch::open_shards(folder.path()).unwrap_err();
+/// assert!(error.to_string().ends_with("there is no file `*pytorch_model*.bin` in it"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// [`safetensors::open`]: crate::safetensors::open
+pub fn open_shards(path: impl AsRef<Path>) -> Result<Source<'static>> {
+    // The total size that transformers writes may count tied tensors twice.
+    Opening::new().check_total_size(false).open_as(path.as_ref(), &FILES)
 }
 
 /// Reads the bytes of a file. The tensors borrow them.

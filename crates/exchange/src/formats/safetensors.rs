@@ -17,7 +17,7 @@
 
 mod header;
 pub(crate) mod index;
-mod open;
+pub(crate) mod open;
 mod writer;
 mod sharded;
 

@@ -92,6 +92,40 @@ fn a_checkpoint_becomes_a_typed_value_with_what_is_no_tensor() {
 }
 
 #[test]
+fn a_folder_of_shards_is_one_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    let files = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"];
+    write(files[0], &vector("state_dict.pt"));
+    write(files[1], &vector("shared.pt"));
+    write("training_args.bin", b"no file of a model");
+    let names = ["0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias"];
+    let names = names.map(|name| (name, files[0])).into_iter();
+    let names = names.chain(["emb", "head", "nested.again"].map(|name| (name, files[1])));
+    let index: Vec<String> = names.map(|(name, file)| format!("{name:?}: {file:?}")).collect();
+    let index = format!(r#"{{"weight_map": {{{}}}}}"#, index.join(", "));
+    write("pytorch_model.bin.index.json", index.as_bytes());
+    let source = pytorch::open_shards(folder.path()).unwrap();
+    assert_eq!((source.iter().len(), source.aliases().count()), (7, 2));
+    let sharded = folder.path().join("new");
+    safetensors::save_sharded(&source, &sharded, 100).unwrap();
+    assert_eq!(safetensors::open(&sharded).unwrap().iter().len(), 7);
+
+    write(files[1], &vector("parameter.pt"));
+    write("pytorch_model.bin", &vector("parameter.pt"));
+    let error = pytorch::open_shards(folder.path()).unwrap_err().to_string();
+    let error = error.replace(&folder.path().display().to_string(), "folder");
+    assert_snapshot!(error, @r#"
+    5 faults
+    folder/pytorch_model-00002-of-00002.bin: "": the index does not name it
+    folder/pytorch_model-00002-of-00002.bin: "emb": the index has it, and the file does not
+    folder/pytorch_model-00002-of-00002.bin: "head": the index has it, and the file does not
+    folder/pytorch_model-00002-of-00002.bin: "nested.again": the index has it, and the file does not
+    folder/pytorch_model.bin: the index does not name this file (open the index itself to leave it out)
+    "#);
+}
+
+#[test]
 fn a_file_that_attacks_is_listed() {
     let bytes = vector("evil.pt");
     let file = pytorch::from_bytes(&bytes).unwrap();

@@ -125,7 +125,7 @@ fn is_inside(file: &str) -> bool {
 
 /// The number and the count of a shard by its name: `model-00001-of-00003.safetensors`.
 pub(crate) fn shard_number(name: &str) -> Option<(u64, u64)> {
-    let (before, count) = name.strip_suffix(EXTENSION)?.rsplit_once("-of-")?;
+    let (before, count) = name.rsplit_once('.')?.0.rsplit_once("-of-")?;
     let (_, number) = before.rsplit_once('-')?;
     Some((number.parse().ok()?, count.parse().ok()?))
 }
@@ -136,5 +136,6 @@ pub(crate) fn shard_number(name: &str) -> Option<(u64, u64)> {
 pub(crate) fn is_of_save(name: &str) -> bool {
     let rest = name.strip_prefix("model-").and_then(|rest| rest.split_once('-'));
     let is_hex = |text: &str| text.len() == 8 && text.bytes().all(|it| it.is_ascii_hexdigit());
-    rest.is_some_and(|(tag, _)| is_hex(tag)) && shard_number(name).is_some()
+    let is_shard = name.ends_with(EXTENSION) && shard_number(name).is_some();
+    is_shard && rest.is_some_and(|(tag, _)| is_hex(tag))
 }

@@ -185,6 +185,24 @@ pub fn open_indexed_slices<'a>(
     shards.into_source()
 }
 
+/// How the files of a format are found in a folder, and opened.
+pub(crate) struct Files {
+    /// What an error calls them: `*.safetensors`.
+    pub(crate) what: &'static str,
+    /// How the name of an index ends.
+    pub(crate) index: &'static str,
+    pub(crate) is_file: fn(&str) -> bool,
+    /// Opens a file. Returns the names of its tensors if they could be read.
+    pub(crate) add: fn(&mut Shards<'static>, &Path) -> Option<Vec<String>>,
+}
+
+const SAFETENSORS: Files = Files {
+    what: "*.safetensors",
+    index: INDEX,
+    is_file: |name| name.ends_with(EXTENSION),
+    add: Shards::add_path,
+};
+
 impl Opening {
     /// Links may not lead out of the folder, and the total size is compared.
     pub fn new() -> Self {
@@ -210,21 +228,29 @@ impl Opening {
     ///
     /// As [`open`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Source<'static>> {
-        let path = path.as_ref();
-        if named(path, fs::metadata(path))?.is_dir() {
-            return self.open_folder(path);
-        }
-        let is_index = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json"));
-        if is_index { self.open_index(path, None) } else { open_files([path]) }
+        self.open_as(path.as_ref(), &SAFETENSORS)
     }
 
-    fn open_folder(self, folder: &Path) -> Result<Source<'static>> {
+    /// Opens files of another format.
+    pub(crate) fn open_as(self, path: &Path, of: &Files) -> Result<Source<'static>> {
+        if named(path, fs::metadata(path))?.is_dir() {
+            return self.open_folder(path, of);
+        }
+        if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
+            return self.open_index(path, None, of);
+        }
+        let mut shards = Shards::default();
+        (of.add)(&mut shards, path);
+        shards.into_source()
+    }
+
+    fn open_folder(self, folder: &Path, of: &Files) -> Result<Source<'static>> {
         let (mut indexes, mut files) = (BTreeSet::new(), BTreeSet::new());
         for entry in named(folder, fs::read_dir(folder))? {
             let name = named(folder, entry)?.file_name().to_string_lossy().into_owned();
-            if name.ends_with(INDEX) {
+            if name.ends_with(of.index) {
                 indexes.insert(name);
-            } else if name.ends_with(EXTENSION) && !name.starts_with('.') {
+            } else if (of.is_file)(&name) && !name.starts_with('.') {
                 files.insert(name);
             }
         }
@@ -242,7 +268,7 @@ impl Opening {
         let mut several = files.iter().filter(|name| !is_of_save(name));
         let mut all = indexes.iter();
         match (all.next(), all.next(), several.next(), several.next()) {
-            (Some(index), None, ..) => self.open_index(&folder.join(index), Some(&files)),
+            (Some(index), None, ..) => self.open_index(&folder.join(index), Some(&files), of),
             (Some(_), Some(_), ..) => {
                 fault(format!("several indexes, {}: open one of them", list(&indexes)))
             }
@@ -256,7 +282,7 @@ impl Opening {
                     let path = folder.join(file);
                     match self.leads_out(folder, &path) {
                         Some(what) => shards.fault(&path.display().to_string(), None, what),
-                        None => drop(shards.add_path(&path)),
+                        None => drop((of.add)(&mut shards, &path)),
                     }
                     shards.into_source()
                 }
@@ -265,13 +291,18 @@ impl Opening {
                 "several files and no index, {}: which belong together? Open these with `open_files`",
                 list(&files)
             )),
-            (None, _, None, _) => fault(format!("there is no file `*{EXTENSION}` in it")),
+            (None, _, None, _) => fault(format!("there is no file `{}` in it", of.what)),
         }
     }
 
     /// Opens the files that an index names. `beside` are the files in its folder, if none may be left
     /// out.
-    fn open_index(self, path: &Path, beside: Option<&BTreeSet<String>>) -> Result<Source<'static>> {
+    fn open_index(
+        self,
+        path: &Path,
+        beside: Option<&BTreeSet<String>>,
+        of: &Files,
+    ) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
         let limit = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
@@ -295,7 +326,7 @@ impl Opening {
                     shards.fault(&path.display().to_string(), None, what);
                     None
                 }
-                None => shards.add_path(&path),
+                None => (of.add)(shards, &path),
             }
         });
         for stray in beside.into_iter().flatten().filter(|_| index.is_read) {
@@ -348,7 +379,7 @@ enum Data<'a> {
 
 /// The files that were opened, and what is wrong with them.
 #[derive(Default)]
-struct Shards<'a> {
+pub(crate) struct Shards<'a> {
     tensors: Vec<Stored<'a>>,
     /// The file of each tensor.
     files: HashMap<String, Arc<str>>,
@@ -436,6 +467,56 @@ impl<'a> Shards<'a> {
         }
     }
 
+    /// Adds a file of another format, and opens it unless it is not there. `open` is told whether it may
+    /// stay open.
+    pub(crate) fn add_source(
+        &mut self,
+        path: &Path,
+        open: impl FnOnce(bool) -> Result<Source<'a>>,
+    ) -> Option<Vec<String>> {
+        let name = path.display().to_string();
+        self.held = self.held.saturating_add(1);
+        let source = match open(self.held <= HELD) {
+            Ok(source) => source,
+            Err(error) => {
+                match error.kind() {
+                    ErrorKind::Faults(faults) => self.faults.extend(faults.iter().cloned()),
+                    _ if error.is_not_found() => self.fault(&name, None, "there is no such file"),
+                    _ => self.fault(&name, None, error.to_string()),
+                }
+                return None;
+            }
+        };
+        let names = source.iter().map(Stored::name).chain(source.aliases().map(|(name, _)| name));
+        let names = names.map(str::to_owned).collect();
+        let file: Arc<str> = name.into();
+        for stored in source.iter() {
+            self.put(&file, stored.clone());
+        }
+        self.put_metadata(source.texts().to_vec());
+        Some(names)
+    }
+
+    /// Adds a tensor, unless it is in another file.
+    fn put(&mut self, file: &Arc<str>, stored: Stored<'a>) {
+        let tensor = stored.name();
+        if let Some(other) = self.files.get(tensor) {
+            let what = format!("it is also in {}", quoted(other));
+            self.faults.push(Fault::new(file, Some(tensor), what));
+            return;
+        }
+        self.files.insert(tensor.to_owned(), file.clone());
+        self.tensors.push(stored);
+    }
+
+    fn put_metadata(&mut self, metadata: Vec<(String, String)>) {
+        for (key, text) in metadata {
+            if self.keys.insert(key.clone()) {
+                self.metadata.push((key, text));
+            }
+        }
+    }
+
     fn add(&mut self, name: &str, data: &Data<'a>) -> Option<Vec<String>> {
         let (header, start, size) = match data.header() {
             Ok(header) => header,
@@ -454,20 +535,9 @@ impl<'a> Shards<'a> {
         });
         let file: Arc<str> = name.into();
         for placed in placed {
-            let tensor = placed.descriptor.name();
-            if let Some(other) = self.files.get(tensor) {
-                let what = format!("it is also in {}", quoted(other));
-                self.faults.push(Fault::new(name, Some(tensor), what));
-                continue;
-            }
-            self.files.insert(tensor.to_owned(), file.clone());
-            self.tensors.push(data.stored(placed, start));
+            self.put(&file, data.stored(placed, start));
         }
-        for (key, text) in header.metadata {
-            if self.keys.insert(key.clone()) {
-                self.metadata.push((key, text));
-            }
-        }
+        self.put_metadata(header.metadata);
         Some(names)
     }
 }
