@@ -164,7 +164,8 @@ const NAMED: usize = 4;
 
 /// Says what PyTorch would call if it loaded the file, and what cannot be read of it.
 fn warn_of(file: &Pytorch<'_>, name: &str) {
-    let names: Vec<String> = file.unknown().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> =
+        file.unknown().map(|name| format!("`{}`", name.escape_debug())).collect();
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),

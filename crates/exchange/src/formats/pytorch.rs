@@ -170,7 +170,7 @@ fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
     let container = container::read(bytes)?;
     let (graph, storages) = (&container.graph, &container.storages);
     let places = Places { bytes, graph, storages, pickled: HashMap::new() };
-    let Found { tree, mut tensors, faults, unknown } = tree::found(container.root, places)?;
+    let Found { tree, mut tensors, faults } = tree::found(container.root, places)?;
     let faults = faults.into_iter().map(|(path, why)| Fault::new(name, Some(&joined(&path)), why));
     let faults = faults.collect();
     for (path, slot) in tree.treedef().leaf_paths().zip(tree.leaves()) {
@@ -181,6 +181,7 @@ fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
         }
     }
     let (is_torchscript, size) = (container.is_torchscript, bytes.len());
+    let unknown = container.unknown;
     Ok(Pytorch { tree, tensors, faults, unknown, is_torchscript, size })
 }
 

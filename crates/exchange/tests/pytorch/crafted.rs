@@ -59,7 +59,7 @@ fn all_protocols_are_read() {
     assert_snapshot!(pickled(b"(dp0\nS'k'\np1\n(I1\nI2\ntp2\nsg1\ng2\ns."), @r#"{"k": (1i64, 2i64)}"#);
     // Protocol 1 and 2.
     assert_snapshot!(pickled(b"(K\x01M\0\x02J\xff\xff\xff\xffU\x02abT\x01\0\0\0cG?\xf8\0\0\0\0\0\0\x88\x89\x8a\0\x8a\x01\xfft."), @r#"(1i64, 512i64, -1i64, "ab", "c", 1.5, true, false, 0i64, -1i64)"#);
-    assert_snapshot!(pickled(b"\x80\x02\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\x87."), @r#"(170141183460469231731687303715884105728u128, "0x100000000000000000000000000000000", "-0x100000000000000000000000000000000")"#);
+    assert_snapshot!(pickled(b"\x80\x02\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\x87."), @r#"(170141183460469231731687303715884105728u128, "340282366920938463463374607431768211456", "-340282366920938463463374607431768211456")"#);
     // Protocol 4 and 5.
     assert_snapshot!(pickled(b"\x80\x04\x95\0\0\0\0\0\0\0\0\x8f\x94(\x8c\x01aC\x02\x01\x02\x8d\x01\0\0\0\0\0\0\0bB\x01\0\0\0x\x90."), @r#"["a", b"\x01\x02", "b", b"x"]"#);
     assert_snapshot!(pickled(b"\x80\x05\x96\x02\0\0\0\0\0\0\0\x01\x02\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R(K\x01\x91\x87."), @r#"(b"\x01\x02", `<os.system>`("ls",), [1i64])"#);
@@ -94,6 +94,22 @@ fn what_python_and_numpy_make_is_known() {
     assert_snapshot!(pickled(b"ccollections\nCounter\n}X\x01\0\0\0bK\x01s\x85R."), @r#"{"b": 1i64}"#);
     assert_snapshot!(pickled(b"cbuiltins\ncomplex\nG?\xf0\0\0\0\0\0\0G\xbf\xf0\0\0\0\0\0\0\x86R."), @"Complex { re: 1.0, im: -1.0 }");
     assert_snapshot!(pickled(b"(ctorch\nSize\n(K\x02K\x03t\x85Rc_codecs\nencode\nX\x03\0\0\0a\xc3\xbfX\x06\0\0\0latin1\x86Rt."), @r#"((2i64, 3i64), b"a\xff")"#);
+    // Bytes as protocol 2 writes them, and a tensor of another class.
+    assert_snapshot!(
+        pickled(b"(c__builtin__\nbytes\n)Rc__builtin__\nbytearray\nc_codecs\nencode\nX\x02\0\0\0\xc3\xbfX\x06\0\0\0latin1\x86R\x85Rt."),
+        @r#"(b"", b"\xff")"#
+    );
+    let subclass = tensor(b"K\0K\x00\x85K\x01\x85");
+    let arguments = subclass.strip_prefix(b"ctorch._utils\n_rebuild_tensor_v2\n").unwrap();
+    let arguments = arguments.strip_suffix(b"R.").unwrap();
+    let subclass = [
+        b"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\ncm\nT\n",
+        arguments,
+        b"}tR.",
+    ]
+    .concat();
+    let subclass = [START, &subclass, b"]X\x01\0\0\x000a.", &4_u64.to_le_bytes(), FLOATS].concat();
+    assert_snapshot!(read(&subclass), @": f32[0]");
     // A big endian number, and an array by columns.
     let dtype = b"cnumpy\ndtype\nX\x02\0\0\0i2\x89\x88\x87R(K\x03X\x01\0\0\0>NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb";
     let scalar =
@@ -109,6 +125,31 @@ fn what_python_and_numpy_make_is_known() {
     let file = pytorch::from_bytes(&array).unwrap();
     assert_snapshot!(listed(&file), @": i16[2, 2]");
     assert_snapshot!(file.tree().unwrap(), @"[[1i16, 3i16], [2i16, 4i16]]");
+}
+
+#[test]
+fn what_is_called_is_told_wherever_it_is_hidden() {
+    let evil = b"cos\nsystem\nX\x02\0\0\0ls\x85R";
+    let hidden = |pickle: &[u8]| {
+        let file = old(pickle);
+        let file = pytorch::from_bytes(&file).unwrap();
+        assert_eq!(file.unknown().collect::<Vec<_>>(), ["os.system"], "{}", listed(&file));
+        listed(&file)
+    };
+    // It is taken from the stack again, an attribute of a dict, a hook of a tensor, in the pickle of the
+    // version.
+    assert_snapshot!(hidden(&[evil.as_slice(), b"0N."].concat()), @"None");
+    let attribute =
+        [b"ccollections\nOrderedDict\n)R}X\x01\0\0\0a".as_slice(), evil, b"sb."].concat();
+    assert_snapshot!(hidden(&attribute), @"{}");
+    let tensor = tensor(b"K\0K\0\x85K\x01\x85");
+    let hooks = [tensor.strip_suffix(b"}tR.").unwrap(), evil, b"tR."].concat();
+    hidden(&hooks);
+    let version = [b"\x80\x02".as_slice(), evil, b"0M\xe9\x03.\x80\x02}.N.]."].concat();
+    let start = START.split_at(START.len() - 10).0;
+    let file = [start, &version].concat();
+    let file = pytorch::from_bytes(&file).unwrap();
+    assert_eq!(file.unknown().collect::<Vec<_>>(), ["os.system"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the classes and functions would make that PyTorch names in its files.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::descriptor::ElementType;
@@ -95,12 +96,21 @@ pub(super) fn made(graph: &Graph, call: &Call) -> Option<Made> {
 pub(super) fn is_known(name: &str) -> bool {
     TORCH.contains(&name)
         || NUMPY.contains(&name)
-        || PYTHON.contains(&name)
-        || types::of_torch(name).is_some()
+        || PYTHON.contains(&&*of_python_3(name))
+        || types::is_dtype(name)
         || types::of_storage(name).is_some()
 }
 
-const TORCH: [&str; 22] = [
+/// The name of a module in Python 3: protocol 2 has those of Python 2.
+fn of_python_3(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix("__builtin__.") {
+        Some("long") => Cow::Borrowed("builtins.int"),
+        Some(name) => Cow::Owned(format!("builtins.{name}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+const TORCH: [&str; 21] = [
     "torch._utils._rebuild_tensor",
     "torch._utils._rebuild_tensor_v2",
     "torch._utils._rebuild_tensor_v3",
@@ -122,7 +132,6 @@ const TORCH: [&str; 22] = [
     "torch.serialization._get_layout",
     "torch.per_tensor_affine",
     "torch.per_channel_affine",
-    "torch.storage._load_from_bytes",
 ];
 
 const NUMPY: [&str; 9] = [
@@ -137,7 +146,7 @@ const NUMPY: [&str; 9] = [
     "numpy.bool_",
 ];
 
-const PYTHON: [&str; 17] = [
+const PYTHON: [&str; 16] = [
     "collections.OrderedDict",
     "collections.defaultdict",
     "collections.Counter",
@@ -147,14 +156,13 @@ const PYTHON: [&str; 17] = [
     "builtins.frozenset",
     "builtins.complex",
     "builtins.bytearray",
+    "builtins.bytes",
     "builtins.dict",
     "builtins.list",
     "builtins.int",
     "builtins.float",
     "builtins.object",
     "copyreg._reconstructor",
-    "__builtin__.set",
-    "__builtin__.complex",
 ];
 
 fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
@@ -185,6 +193,13 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
             | "torch.nn.parameter.Buffer",
             [data, ..],
         ) => Some(Made::Same(*data)),
+        // A tensor of another class, or one with attributes, which are no part of the tree.
+        ("torch._tensor._rebuild_from_type_v2", [function, _class, arguments, ..]) => {
+            match graph.global(*function)? {
+                "torch._tensor._rebuild_from_type_v2" => None,
+                function => of_torch(graph, function, graph.elements(*arguments)?),
+            }
+        }
         ("torch.Size", [sizes]) => Some(Made::Tuple(graph.elements(*sizes)?.to_vec())),
         ("torch.device", ids) => {
             let mut text = graph.text(*ids.first()?)?.to_owned();
@@ -314,10 +329,10 @@ pub(super) fn bytes(graph: &Graph, id: Id) -> Option<Vec<u8>> {
 }
 
 fn is_of_bytes(name: &str) -> bool {
-    matches!(name, "_codecs.encode" | "builtins.bytearray" | "__builtin__.bytearray")
+    matches!(&*of_python_3(name), "_codecs.encode" | "builtins.bytearray" | "builtins.bytes")
 }
 
-/// `encode('…', 'latin1')`, `bytearray(b'…')`.
+/// `encode('…', 'latin1')`, `bytearray(b'…')`, where these bytes may be encoded.
 fn bytes_of(graph: &Graph, call: &Call) -> Option<Vec<u8>> {
     match graph.arguments(call) {
         [] => Some(Vec::new()),
@@ -327,6 +342,9 @@ fn bytes_of(graph: &Graph, call: &Call) -> Option<Vec<u8>> {
                 latin1(text).filter(|_| matches!(coding, "latin1" | "latin-1"))
             }
             (Object::Bytes(bytes), []) => Some(bytes.to_vec()),
+            (Object::Call(inner), []) if graph.global(inner.callee) == Some("_codecs.encode") => {
+                latin1(graph.text(*graph.arguments(inner).first()?)?)
+            }
             _ => None,
         },
     }
@@ -337,12 +355,12 @@ fn latin1(text: &str) -> Option<Vec<u8>> {
 }
 
 fn of_python(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Made> {
-    let name = name.replacen("__builtin__.", "builtins.", 1);
+    let name = of_python_3(name);
     let elements = |id: &Id| match graph.get(*id) {
         Object::Set(ids) => Some(ids.clone()),
         _ => graph.elements(*id).map(<[Id]>::to_vec),
     };
-    match (name.as_str(), ids) {
+    match (&*name, ids) {
         ("collections.OrderedDict" | "builtins.dict", ids) => {
             let mut entries = match ids.first() {
                 Some(id) => pairs(graph, *id)?,

@@ -1,6 +1,6 @@
 //! The two forms of PyTorch's files: a zip file, and the older one, of pickles with storages behind them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::OpenFile;
 use crate::formats::npz::zip_error;
-use crate::formats::pytorch::constructors::storage;
+use crate::formats::pytorch::constructors::{is_known, storage};
 use crate::formats::pytorch::input::{Input, MAX_BYTES};
 use crate::formats::pytorch::machine;
 use crate::formats::pytorch::object::{Graph, Id, Object};
@@ -90,6 +90,14 @@ pub(super) struct Container {
     pub(super) root: Id,
     pub(super) storages: Storages,
     pub(super) is_torchscript: bool,
+    /// The classes and functions that are not those of tensors.
+    pub(super) unknown: BTreeSet<String>,
+}
+
+/// What PyTorch would call in these pickles, be it that nothing refers to the result.
+fn unknown(graphs: &[&Graph]) -> BTreeSet<String> {
+    let names = graphs.iter().flat_map(|graph| graph.globals());
+    names.filter(|name| !is_known(name)).map(str::to_owned).collect()
 }
 
 /// Where storages are, by their keys; or why one cannot be read.
@@ -150,7 +158,8 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
         places.insert(key, place.map_err(|error| error.to_string()));
     }
     let storages = Storages { places, big_endian };
-    Ok(Container { graph, root, storages, is_torchscript })
+    let unknown = unknown(&[&graph]);
+    Ok(Container { graph, root, storages, is_torchscript, unknown })
 }
 
 fn unzipped_pickle<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<(Graph, Id)> {
@@ -240,7 +249,8 @@ fn old(bytes: &Bytes<'_>) -> Result<Container> {
     })?;
     let places = behind(bytes, (input.at(), big_endian), &keys, &sizes);
     let storages = Storages { places, big_endian };
-    Ok(Container { graph, root, storages, is_torchscript: false })
+    let unknown = unknown(&[&magic.0, &version.0, &system.0, &graph, &list]);
+    Ok(Container { graph, root, storages, is_torchscript: false, unknown })
 }
 
 fn is_of_big_endian((graph, root): &(Graph, Id)) -> bool {

@@ -51,6 +51,14 @@ impl Graph {
         self.objects.len()
     }
 
+    /// The names of all classes and functions, also of those that nothing refers to any more.
+    pub(super) fn globals(&self) -> impl Iterator<Item = &str> {
+        self.objects.iter().filter_map(|object| match object {
+            Object::Global(name) => Some(&**name),
+            _ => None,
+        })
+    }
+
     pub(super) fn add(&mut self, object: Object) -> Id {
         // There are fewer objects than the machine allows.
         let id = Id::try_from(self.objects.len()).unwrap_or(Id::MAX);

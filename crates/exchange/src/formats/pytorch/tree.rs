@@ -1,6 +1,6 @@
 //! The objects of a pickle as a tree.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::ser::{Error as _, Serialize, SerializeTuple, Serializer};
 use treedef::{Dtype, Key, Leaf, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
@@ -34,8 +34,6 @@ pub(super) struct Found<'a> {
     pub(super) tensors: Vec<(View, Stored<'a>)>,
     /// The tensors that cannot be read, with the reasons.
     pub(super) faults: Vec<(Path, String)>,
-    /// The classes and functions that PyTorch would call, and this module does not know.
-    pub(super) unknown: BTreeSet<String>,
 }
 
 pub(super) fn found<'a>(root: Id, places: Places<'_, 'a>) -> Result<Found<'a>> {
@@ -45,7 +43,6 @@ pub(super) fn found<'a>(root: Id, places: Places<'_, 'a>) -> Result<Found<'a>> {
         places,
         tensors: Vec::new(),
         faults: Vec::new(),
-        unknown: BTreeSet::new(),
         path: Vec::new(),
         open: Vec::new(),
         left,
@@ -53,8 +50,8 @@ pub(super) fn found<'a>(root: Id, places: Places<'_, 'a>) -> Result<Found<'a>> {
     };
     let part = walk.part(root)?;
     let tree = Tree::new(part.treedef, part.slots)?;
-    let Walk { tensors, faults, unknown, .. } = walk;
-    Ok(Found { tree, tensors, faults, unknown })
+    let Walk { tensors, faults, .. } = walk;
+    Ok(Found { tree, tensors, faults })
 }
 
 /// A subtree.
@@ -74,7 +71,6 @@ struct Walk<'p, 'a> {
     places: Places<'p, 'a>,
     tensors: Vec<(View, Stored<'a>)>,
     faults: Vec<(Path, String)>,
-    unknown: BTreeSet<String>,
     path: Vec<Key>,
     /// The objects around the one that is walked.
     open: Vec<Id>,
@@ -123,10 +119,7 @@ impl<'p> Walk<'p, '_> {
             Object::List(ids) | Object::Set(ids) => self.children(NodeKind::Seq, "", ids)?,
             Object::Tuple(ids) => self.children(NodeKind::Tuple, "", ids)?,
             Object::Dict(entries) => self.map(entries)?,
-            Object::Global(name) => {
-                self.note(name);
-                self.text(name.len(), || name_of(name).into())?
-            }
+            Object::Global(name) => self.text(name.len(), || name_of(name).into())?,
             Object::Persistent(inside) => match constructors::storage(graph, id) {
                 Some(storage) => self.tensor(constructors::whole(&storage))?,
                 None => self.persistent(*inside)?,
@@ -261,12 +254,6 @@ impl<'p> Walk<'p, '_> {
         Ok(Part { treedef: TreeDef::named_struct(name, fields)?, slots })
     }
 
-    fn note(&mut self, name: &str) {
-        if !constructors::is_known(name) {
-            self.unknown.insert(name.to_owned());
-        }
-    }
-
     /// An object of a class that is not known: a struct with the name of the class, and the fields that
     /// it would have. One without fields has the arguments of the call.
     fn opaque(&mut self, call: &'p Call) -> Result<Part> {
@@ -276,9 +263,6 @@ impl<'p> Walk<'p, '_> {
             Some(name) => name_of(name),
             None => "<called>".to_owned(),
         };
-        if let Some(global) = graph.global(class) {
-            self.note(global);
-        }
         let state = call.state.and_then(|state| attributes(graph, state));
         let is_plain = arguments.is_empty() && call.items.is_empty() && call.entries.is_empty();
         match (state, call.state) {
@@ -380,7 +364,10 @@ fn integer(number: i128) -> Leaf {
     i64::try_from(number).map_or_else(|_| Leaf::from(number), Leaf::from)
 }
 
-/// An integer of more than 128 bits with a sign: its hexadecimal digits.
+/// The most bytes of an integer whose decimal digits are found.
+const DECIMAL: usize = 1 << 10;
+
+/// An integer of more than 128 bits with a sign: its digits, which are hexadecimal if there are many.
 fn large(bytes: &[u8]) -> Leaf {
     let (low, high) = bytes.split_at_checked(16).unwrap_or((bytes, &[]));
     if let ([0], Ok(low)) = (high, low.try_into()) {
@@ -397,9 +384,27 @@ fn large(bytes: &[u8]) -> Leaf {
             sum
         })
         .collect();
-    let digits: String = magnitude.iter().rev().map(|byte| format!("{byte:02x}")).collect();
     let sign = if is_negative { "-" } else { "" };
+    if magnitude.len() <= DECIMAL {
+        return Leaf::from(format!("{sign}{}", decimal(magnitude)));
+    }
+    let digits: String = magnitude.iter().rev().map(|byte| format!("{byte:02x}")).collect();
     Leaf::from(format!("{sign}0x{}", digits.trim_start_matches('0')))
+}
+
+/// The digits of a number, lowest byte first.
+fn decimal(mut number: Vec<u8>) -> String {
+    let mut digits = Vec::new();
+    while number.iter().any(|byte| *byte > 0) {
+        let mut rest = 0_u16;
+        for byte in number.iter_mut().rev() {
+            let dividend = rest * 256 + u16::from(*byte); // below 2560
+            *byte = u8::try_from(dividend / 10).unwrap_or(u8::MAX); // at most 255
+            rest = dividend % 10;
+        }
+        digits.push(char::from(b'0' + u8::try_from(rest).unwrap_or(0))); // a digit
+    }
+    digits.iter().rev().collect()
 }
 
 /// A number of numpy as a leaf.

@@ -42,6 +42,16 @@ pub(super) fn of_torch(name: &str) -> Option<ElementType> {
     ElementType::of_safetensors(element)
 }
 
+/// Whether a name of torch is that of a type or a layout: nothing is called by it.
+pub(super) fn is_dtype(name: &str) -> bool {
+    const KINDS: [&str; 11] = [
+        "float", "bfloat", "complex", "int", "uint", "bool", "qint", "quint", "bits", "sparse",
+        "strided",
+    ];
+    let name = name.strip_prefix("torch.").filter(|name| !name.contains('.'));
+    name.is_some_and(|name| KINDS.iter().any(|kind| name.starts_with(kind)))
+}
+
 /// The type of the numbers in storages of this class: `torch.FloatStorage`.
 pub(super) fn of_storage(class: &str) -> Option<ElementType> {
     let name = ["torch.cuda.", "torch.storage.", "torch."]
