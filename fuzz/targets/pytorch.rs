@@ -5,8 +5,7 @@ use treedef_exchange::pytorch::{self, Pytorch};
 use treedef_exchange::{Error, safetensors};
 
 /// The pickles that an old file begins with.
-const START: &[u8] =
-    b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+const START: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
 /// The keys of the storages, and a storage `0` of four numbers.
 const END: &[u8] = b"](X\x01\0\0\x000e.\x04\0\0\0\0\0\0\0\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f";
 /// Larger tensors, which are expanded ones, are not read.

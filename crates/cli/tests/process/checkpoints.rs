@@ -62,6 +62,39 @@ fn hundreds_of_gigabytes_are_listed_in_little_memory() {
     assert!(told.contains("`show` and `diff --structure` read only the headers"), "{told}");
 }
 
+/// A file of PyTorch in its old form, with one tensor of so many floats that take no room on the disk.
+#[cfg(target_os = "linux")]
+fn pytorch_file(folder: &Folder, name: &str, floats: u32) -> String {
+    let start = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.".to_vec();
+    let storage = b"\x80\x02}X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n\
+        ((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpu";
+    let count = [b"\x8a\x05".as_slice(), &floats.to_le_bytes(), b"\0"].concat();
+    let shape = [b"tQK\0".as_slice(), &count, b"\x85K\x01\x85\x89}tRs."].concat();
+    let keys = [b"](X\x01\0\0\x000e.".as_slice(), &u64::from(floats).to_le_bytes()].concat();
+    let bytes = [start, storage.to_vec(), count, shape, keys].concat();
+    let path = folder.path(name);
+    fs::write(&path, &bytes).unwrap();
+    let size = bytes.len() as u64 + 4 * u64::from(floats);
+    fs::File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
+    path
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_of_pytorch_are_listed_and_copied_in_little_memory() {
+    let folder = Folder::new("pytorch");
+    let large = pytorch_file(&folder, "large.pt", 1_250_000_000);
+    let (code, shown, told) = crate::in_little_memory(&["show", &large]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    assert!(shown.contains("1 tensor, 1,250,000,000 parameters, 5.0 GB"), "{shown}");
+    let path = pytorch_file(&folder, "pytorch_model.bin", 100_000_000);
+    let to = folder.path("model.safetensors");
+    let (code, _, told) = crate::in_little_memory(&["convert", &path, "-o", &to]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    let (code, shown, _) = crate::in_little_memory(&["diff", &path, &to]);
+    assert_eq!((code, shown.as_str()), (Some(0), ""));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn shards_are_divided_anew_in_little_memory() {

@@ -70,6 +70,25 @@ fn a_file_becomes_safetensors_and_a_typed_value() {
 }
 
 #[test]
+fn a_type_that_does_not_fit_is_a_report() {
+    let bytes = vector("state_dict.pt");
+    let file = pytorch::from_bytes(&bytes).unwrap();
+    let error = file.load::<Vec<(Vec<f32>, [f32; 3])>>().unwrap_err();
+    assert_snapshot!(error, @r"
+    the tensors do not fit the type
+    missing `0`: f32[2, _]
+    missing `1`: f32[2, _]
+    missing `2`: f32[2, _]
+    unused `0.bias`: f32[4]
+    unused `0.weight`: f32[4, 3]
+    unused `1.bias`: f32[4]
+    unused `1.weight`: f32[4]
+    unused `2.bias`: f32[2]
+    unused `2.weight`: f32[2, 4]
+    ");
+}
+
+#[test]
 fn a_checkpoint_becomes_a_typed_value_with_what_is_no_tensor() {
     #[derive(Debug, Deserialize)]
     struct Arguments {
