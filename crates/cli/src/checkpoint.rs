@@ -42,16 +42,6 @@ pub(crate) struct Opened {
     entries: Tree<Entry<'static>>,
 }
 
-impl Opened {
-    fn num_bytes(&self) -> u64 {
-        let size = |entry: &Entry<'_>| match entry {
-            Entry::Tensor(stored) => stored.num_bytes(),
-            _ => 0,
-        };
-        self.entries.leaves().iter().map(size).fold(0, u64::saturating_add)
-    }
-}
-
 /// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
 /// that is not compressed. `None` if it is none of them, or another format was asked for.
 pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format, Checkpoint)>> {
@@ -343,7 +333,7 @@ impl Checkpoint {
             Checkpoint::Safetensors(_) => tensors::tree(&self.read(limits)?, limits).map(Some),
             Checkpoint::Gguf(gguf) => Ok(Some(gguf.metadata().clone())),
             Checkpoint::Pytorch(opened) => {
-                expect_room(opened.num_bytes(), limits)?;
+                expect_room(opened.file.num_bytes(), limits)?;
                 Ok(Some(opened.file.tree()?))
             }
             Checkpoint::Orbax(_) => Ok(None),

@@ -18,7 +18,7 @@ use crate::tensors::{self, Halves, has_arrays};
 use crate::yaml;
 
 use super::print::{report_json, tell_loss, write_to, write_with};
-use super::shards::{Conversion, copy, values_of};
+use super::shards::{Conversion, copy, types_of, unread_of, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -49,16 +49,17 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             let (bytes, lost) = tensors::rewrite(tensors, to, true)?;
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
-        (true, to) if from == Format::Pytorch => {
-            let (tree, limits) = (input.tree()?, file.reading.limits);
-            write(&plain(tree, to)?, from, to, limits, BTreeSet::new())?
-        }
+        (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
+            expect_room(file.num_bytes(), limits)?;
+            let halves = halves(to, types_of(file));
+            let mut written = write(&plain(file.tree()?, to)?, from, to, limits, halves)?;
+            written.lost.extend(unread_of(file));
+            Ok(written)
+        })?,
         (true, to) => input.with_tensors(|tensors, limits| {
             let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
             let tree = plain(tree, to)?;
-            // Other types are found by reading the output.
-            let halves = tensors::types(tensors).into_iter().filter(|_| to.is_text());
-            let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
+            let halves = halves(to, tensors::types(tensors));
             let mut written = write(&tree, from, to, limits, halves)?;
             let lost = beside.put_into(&mut written.bytes, to)?;
             written.lost.splice(0..0, lost.into_iter().map(Loss::of));
@@ -78,6 +79,12 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
 fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
     if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
+}
+
+/// The types of half floats, which a text does not keep. Other types are found by reading the output.
+fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
+    let types = types.into_iter().filter(|_| to.is_text());
+    types.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect()
 }
 
 /// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.

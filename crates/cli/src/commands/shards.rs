@@ -1,8 +1,9 @@
 //! `convert` of checkpoints: copied tensor by tensor, in little memory, however large they are.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
-use treedef_exchange::pytorch::Pytorch;
+use treedef_exchange::pytorch::{Entry, Pytorch};
 use treedef_exchange::{Error, Source, safetensors};
 
 use crate::args::{Output, Report, Shards};
@@ -95,20 +96,46 @@ const ONLY_SAFETENSORS: &str = "`--shards`, `--separate` and `--keep-values` wri
 /// The most names of values that are told.
 const LISTED: usize = 5;
 
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The types of the elements.
+pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
+    let entries = file.entries();
+    let types = entries.leaves().iter().filter_map(|entry| match entry {
+        Entry::Tensor(stored) => Some(stored.descriptor().type_name().to_owned()),
+        _ => None,
+    });
+    types.collect()
+}
+
+/// The tensors of a file of PyTorch whose types have no numbers here.
+pub(super) fn unread_of(file: &Pytorch<'_>) -> Option<Loss> {
+    let entries = file.entries();
+    let unread = |entry: &Entry<'_>| match entry {
+        Entry::Tensor(stored) if stored.descriptor().dtype().is_none() => {
+            Some(format!("`{}`", stored.name()))
+        }
+        _ => None,
+    };
+    let names: Vec<String> = entries.leaves().iter().filter_map(unread).collect();
+    (!names.is_empty()).then(|| Loss::of(format!("the numbers of {}", listed(&names))))
+}
+
 /// What of a file of PyTorch is no tensor.
 pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
     let names: Vec<String> =
         file.values().map(|(path, _)| format!("`{}`", path.to_joined_string("."))).collect();
-    let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-    let more = match names.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let hint = match to {
         Format::Safetensors => " (`--keep-values` puts it into the metadata)",
         _ => "",
     };
-    let what = format!("what is no tensor, {shown}{more}{hint}");
+    let what = format!("what is no tensor, {}{hint}", listed(&names));
     (!names.is_empty()).then(|| Loss::of(what))
 }
 

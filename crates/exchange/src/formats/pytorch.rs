@@ -287,6 +287,12 @@ impl<'a> Pytorch<'a> {
         Ok(Source::new(tensors, texts))
     }
 
+    /// The number of bytes of all tensors, also of those that are tied.
+    pub fn num_bytes(&self) -> u64 {
+        let all = self.tensors.iter().map(|(_, stored)| stored.num_bytes());
+        all.fold(0, u64::saturating_add)
+    }
+
     /// What is no tensor: numbers, texts and bytes with their paths.
     pub fn values(&self) -> impl Iterator<Item = (treedef::Path, &Leaf)> {
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
@@ -301,9 +307,8 @@ impl<'a> Pytorch<'a> {
         if !self.faults.is_empty() {
             return Err(ErrorKind::Faults(self.faults.clone()).into());
         }
-        let all = self.tensors.iter().map(|(_, stored)| stored.num_bytes());
         let most = self.size.saturating_mul(MOST_EXPANDED).max(MORE_EXPANDED);
-        if all.fold(0, u64::saturating_add) <= most {
+        if self.num_bytes() <= most {
             return Ok(());
         }
         let what = format!("the tensors have more than {most} bytes, and the file {}", self.size);
@@ -323,7 +328,8 @@ impl<'a> Pytorch<'a> {
         Ok(())
     }
 
-    /// Reads the whole tree. Tensors are leaves that are arrays.
+    /// Reads the whole tree. Tensors are leaves that are arrays; one whose type [`Dtype`](crate::Dtype) does
+    /// not have is a text that says so.
     ///
     /// # Errors
     ///
@@ -333,6 +339,10 @@ impl<'a> Pytorch<'a> {
         let flattener = Flattener::new().arrays(true);
         let whole = self.entries().try_map(|entry| match entry {
             Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
+            Entry::Tensor(stored) if stored.descriptor().dtype().is_none() => {
+                let what = format!("<{}, of which no number is read>", stored.descriptor());
+                Ok(Tree::leaf(what.into()))
+            }
             Entry::Tensor(stored) => Ok::<_, Error>(flattener.tree(&stored.read()?)?),
         })?;
         Ok(whole.compose()?)
