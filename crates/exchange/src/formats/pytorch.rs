@@ -244,7 +244,7 @@ impl<'a> Pytorch<'a> {
     /// or expanded tensors are many times larger than the file.
     pub fn source(&self) -> Result<Source<'a>> {
         self.expect_readable()?;
-        self.expect_names()?;
+        self.expect_names(|slot| matches!(slot, Slot::Tensor(_)))?;
         // The alphabet decides which name of several is that of the tensor, as in `safetensors.torch`.
         let mut first: HashMap<&View, &str> = HashMap::new();
         for (view, stored) in self.tensors.iter().filter(|(_, stored)| stored.num_bytes() > 0) {
@@ -255,7 +255,8 @@ impl<'a> Pytorch<'a> {
             (Vec::new(), vec![("format".to_owned(), "pt".to_owned())]);
         for (view, stored) in &self.tensors {
             match first.get(view) {
-                Some(name) if *name != stored.name() => {
+                // What belongs to the file is no alias.
+                Some(name) if *name != stored.name() && !is_of_file(stored.name()) => {
                     metadata.push((stored.name().to_owned(), (*name).to_owned()));
                 }
                 _ => tensors.push(stored.clone()),
@@ -265,26 +266,30 @@ impl<'a> Pytorch<'a> {
     }
 
     /// As [`source`](Self::source). The metadata also has what is no tensor, each value under its name
-    /// as JSON, unless a tensor has the name.
+    /// as JSON.
     ///
     /// # Errors
     ///
-    /// As [`source`](Self::source), and when two values have one name.
+    /// As [`source`](Self::source), and when a value has the name of another leaf, or one that belongs to
+    /// the file, such as `format`; or when its text is the name of a tensor.
     pub fn source_with_values(&self) -> Result<Source<'a>> {
         let source = self.source()?;
-        let tensors = source.iter().cloned().collect();
+        self.expect_names(|_| true)?;
         let mut texts = source.texts().to_vec();
-        let mut seen = HashMap::new();
         for (path, leaf) in self.values() {
             let name = joined(&path);
-            if let Some(first) = seen.insert(name.clone(), path.clone()) {
-                return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+            if is_of_file(&name) {
+                return Err(Error::from(ErrorKind::Reserved(name)).at_path(path));
             }
-            if !is_of_file(&name) && source.get(&name).is_none() {
-                texts.push((name, json_of(leaf)));
+            let text = json_of(leaf);
+            if source.get(&text).is_some() {
+                let what =
+                    format!("the value {text} is the name of a tensor, of which it would be a tie");
+                return Err(Error::from(ErrorKind::Unsupported(what)).at_path(path));
             }
+            texts.push((name, text));
         }
-        Ok(Source::new(tensors, texts))
+        Ok(Source::new(source.iter().cloned().collect(), texts))
     }
 
     /// The number of bytes of all tensors, also of those that are tied.
@@ -315,11 +320,11 @@ impl<'a> Pytorch<'a> {
         Err(ErrorKind::limit("bytes of tensors", what).into())
     }
 
-    /// Checks that no two tensors have one name.
-    fn expect_names(&self) -> Result<()> {
+    /// Checks that no two leaves of some kind have one name.
+    fn expect_names(&self, of: impl Fn(&Slot) -> bool) -> Result<()> {
         let mut paths = HashMap::new();
-        for (path, slot) in self.tree.treedef().leaf_paths().zip(self.tree.leaves()) {
-            let Slot::Tensor(_) = slot else { continue };
+        let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
+        for (path, _) in slots.filter(|(_, slot)| of(slot)) {
             let name = joined(&path);
             if let Some(first) = paths.insert(name.clone(), path.clone()) {
                 return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));

@@ -307,6 +307,36 @@ fn two_tensors_of_one_name_are_an_error_of_the_source_alone() {
 }
 
 #[test]
+fn a_tie_whose_name_belongs_to_the_file_is_a_copy() {
+    let tensor = tensor(b"K\0K\x04\x85K\x01\x85");
+    let tensor = tensor.strip_suffix(b".").unwrap();
+    let pickle = [b"}(X\x01\0\0\0a", tensor, b"X\x06\0\0\0format", tensor, b"u."].concat();
+    let file = [START, &pickle, b"]X\x01\0\0\x000a.", &4_u64.to_le_bytes(), FLOATS].concat();
+    let source = pytorch::from_bytes(&file).unwrap().source().unwrap();
+    let names: Vec<&str> = source.iter().map(|stored| stored.name()).collect();
+    assert_eq!((names, source.aliases().count()), (vec!["a", "format"], 0));
+}
+
+#[test]
+fn values_go_into_the_metadata_or_are_an_error() {
+    let values = |pickle: &[u8]| {
+        let file = old(pickle);
+        let source = pytorch::from_bytes(&file).unwrap().source_with_values();
+        source.map(|source| {
+            let text = |key: &str| format!("{key}: {}", source.metadata(key).unwrap_or_default());
+            source.metadata_keys().map(text).collect::<Vec<_>>().join(", ")
+        })
+    };
+    let all = b"(K\x01G\x7f\xf0\0\0\0\0\0\0G?\xf8\0\0\0\0\0\0X\x03\0\0\0a\"b\x88C\x01bt.";
+    assert_snapshot!(values(all).unwrap(), @r#"format: pt, 0: 1, 1: Infinity, 2: 1.5, 3: "a\"b", 4: true, 5: "b\"b\"""#);
+    let tensor = tensor(b"K\0K\0\x85K\x01\x85");
+    let tie = [b"(".as_slice(), tensor.strip_suffix(b".").unwrap(), b"K\0t."].concat();
+    assert_snapshot!(values(&[&tie[..], b"](X\x01\0\0\x000e.\0\0\0\0\0\0\0\0"].concat()).unwrap_err(), @"the value 0 is the name of a tensor, of which it would be a tie at `.1`");
+    assert_snapshot!(values(b"}X\x06\0\0\0formatK\x01s.").unwrap_err(), @r#"the name `format` is reserved at `["format"]`"#);
+    assert_snapshot!(values(b"}(K\x01K\x02X\x01\0\0\x001K\x03u.").unwrap_err(), @r#"the name `1` is also that of `[1i64]` at `["1"]`"#);
+}
+
+#[test]
 fn zip_files_are_what_they_say() {
     use CompressionMethod::{Deflated, Stored};
     let pickle = tensor(b"K\0K\x02K\x02\x86K\x01K\x02\x86");
