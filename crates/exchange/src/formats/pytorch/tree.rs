@@ -1,5 +1,6 @@
 //! The objects of a pickle as a tree.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::ser::{Error as _, Serialize, SerializeTuple, Serializer};
@@ -17,8 +18,10 @@ const MAX_DEPTH: usize = 120;
 /// An object may be in several places: so many times the objects there are, and some more.
 const PLACES: usize = 64;
 const MORE_PLACES: usize = 1 << 16;
-/// The most bytes of texts that are in several places.
-const MAX_TEXT: usize = 1 << 30;
+/// The most bytes of texts, of which one may be in several places.
+const MAX_TEXT: usize = 1 << 29;
+/// The most parts of a key, which may be tuples in tuples.
+const MAX_KEY: usize = 64;
 
 /// A place in the tree that has no children.
 #[derive(Clone, Debug)]
@@ -233,12 +236,12 @@ impl<'p> Walk<'p, '_> {
         })
     }
 
-    fn key(&self, id: Id) -> Result<Value> {
-        let key = HashableKey { graph: self.graph, id, depth: 0 };
-        Value::of(&key).map_err(|_| {
-            let what = "a key of a dict that is no text, number or tuple of them";
-            Error::from(ErrorKind::Key(what.to_owned())).at_path(self.here())
-        })
+    fn key(&mut self, id: Id) -> Result<Value> {
+        let (parts, text) = (Cell::new(MAX_KEY), Cell::new(self.text));
+        let room = Room { parts: &parts, text: &text };
+        let key = Value::of(&HashableKey { graph: self.graph, id, room });
+        self.text = text.get();
+        key.map_err(|_| self.beyond("parts of a key", "a key of a dict that is too large"))
     }
 
     fn fields(&mut self, name: &str, fields: Vec<(String, Id)>) -> Result<Part> {
@@ -431,51 +434,66 @@ fn number(element: ElementType, bytes: &[u8]) -> Option<Leaf> {
     })
 }
 
-/// A key of a dict: a scalar, or a tuple of keys.
+/// How many parts and how much text a key may have yet.
+#[derive(Clone, Copy)]
+struct Room<'r> {
+    parts: &'r Cell<usize>,
+    text: &'r Cell<usize>,
+}
+
+impl Room<'_> {
+    fn take(self, text: usize) -> Option<()> {
+        self.parts.set(self.parts.get().checked_sub(1)?);
+        self.text.set(self.text.get().checked_sub(text)?);
+        Some(())
+    }
+}
+
+/// A key of a dict: a scalar, or a tuple of keys. An object of another kind is told apart by its number.
 struct HashableKey<'g> {
     graph: &'g Graph,
     id: Id,
-    depth: usize,
+    room: Room<'g>,
 }
 
 impl Serialize for HashableKey<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let HashableKey { graph, id, depth } = *self;
-        if depth > MAX_DEPTH {
-            return Err(S::Error::custom("nested too deep"));
-        }
-        let tuple = match graph.get(id) {
-            Object::None => return serializer.serialize_none(),
-            Object::Text(text) => return serializer.serialize_str(text),
-            Object::Bytes(bytes) => return serializer.serialize_bytes(bytes),
-            Object::Bool(value) => return serializer.serialize_bool(*value),
-            Object::Float(number) => return serializer.serialize_f64(*number),
-            Object::Global(name) => return serializer.serialize_str(&name_of(name)),
-            Object::Int(number) => {
-                return match i64::try_from(*number) {
-                    Ok(number) => serializer.serialize_i64(number),
-                    Err(_) => serializer.serialize_i128(*number),
-                };
-            }
-            Object::Tuple(ids) => ids,
-            Object::Call(call) => match constructors::made(graph, call) {
-                Some(Made::Text(text)) => return serializer.serialize_str(&text),
-                Some(Made::Bytes(bytes)) => return serializer.serialize_bytes(&bytes),
-                Some(Made::Same(id)) => {
-                    return HashableKey { graph, id, depth: depth + 1 }.serialize(serializer);
+        let HashableKey { graph, id, room } = *self;
+        let length = match graph.get(id) {
+            Object::Text(text) | Object::Global(text) => text.len(),
+            Object::Bytes(bytes) | Object::Large(bytes) => bytes.len(),
+            _ => 0,
+        };
+        room.take(length).ok_or_else(|| S::Error::custom("too large"))?;
+        match graph.get(id) {
+            Object::None => serializer.serialize_none(),
+            Object::Text(text) => serializer.serialize_str(text),
+            Object::Bytes(bytes) => serializer.serialize_bytes(bytes),
+            Object::Bool(value) => serializer.serialize_bool(*value),
+            Object::Float(number) => serializer.serialize_f64(*number),
+            Object::Global(name) => serializer.serialize_str(&name_of(name)),
+            Object::Int(number) => match i64::try_from(*number) {
+                Ok(number) => serializer.serialize_i64(number),
+                Err(_) => serializer.serialize_i128(*number),
+            },
+            Object::Large(bytes) => large(bytes).serialize(serializer),
+            Object::Tuple(ids) => {
+                let mut tuple = serializer.serialize_tuple(ids.len())?;
+                for id in ids {
+                    tuple.serialize_element(&HashableKey { graph, id: *id, room })?;
                 }
-                // Objects are told apart by their numbers.
+                tuple.end()
+            }
+            Object::Call(call) => match constructors::made(graph, call) {
+                Some(Made::Text(text)) => serializer.serialize_str(&text),
+                Some(Made::Bytes(bytes)) => serializer.serialize_bytes(&bytes),
+                Some(Made::Same(id)) => HashableKey { graph, id, room }.serialize(serializer),
                 _ => {
                     let name = graph.global(class_of(graph, call).0).unwrap_or("object");
-                    return serializer.serialize_str(&format!("<{name} {id}>"));
+                    serializer.serialize_str(&format!("<{name} {id}>"))
                 }
             },
-            _ => return Err(S::Error::custom("no key")),
-        };
-        let mut seq = serializer.serialize_tuple(tuple.len())?;
-        for id in tuple {
-            seq.serialize_element(&HashableKey { graph, id: *id, depth: depth + 1 })?;
+            _ => serializer.serialize_str(&format!("<object {id}>")),
         }
-        seq.end()
     }
 }
