@@ -5,19 +5,7 @@ use std::fmt;
 use treedef::Dtype;
 
 use crate::shape::display;
-
-/// The types of safetensors that [`Dtype`] does not have: their names, here and there, and the bits
-/// of an element.
-const OPAQUE: [(&str, &str, u64); 8] = [
-    ("F4", "f4", 4),
-    ("F6_E2M3", "f6_e2m3", 6),
-    ("F6_E3M2", "f6_e3m2", 6),
-    ("F8_E5M2", "f8_e5m2", 8),
-    ("F8_E4M3", "f8_e4m3", 8),
-    ("F8_E8M0", "f8_e8m0", 8),
-    ("F8_E4M3FNUZ", "f8_e4m3fnuz", 8),
-    ("F8_E5M2FNUZ", "f8_e5m2fnuz", 8),
-];
+use crate::small_float::{SMALL_FLOATS, SmallFloat};
 
 /// The types that both sides have, by their names in safetensors.
 const DTYPES: [(&str, Dtype); 14] = [
@@ -37,21 +25,21 @@ const DTYPES: [(&str, Dtype); 14] = [
     ("C64", Dtype::C64),
 ];
 
-/// The type of the elements of a tensor that may only be copied.
+/// The type of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ElementType {
     Dtype(Dtype),
-    /// One of [`OPAQUE`]: its bytes are copied and compared, and never converted.
-    Opaque(&'static (&'static str, &'static str, u64)),
+    /// Floats of at most 8 bits, whose bytes are copied, and whose numbers are read as `f32`.
+    Small(&'static SmallFloat),
 }
 
 impl ElementType {
     /// The type of this name in a file of safetensors.
     pub(crate) fn of_safetensors(name: &str) -> Option<Self> {
         let dtype = DTYPES.iter().find(|(of_file, _)| *of_file == name);
-        let opaque =
-            || OPAQUE.iter().find(|(of_file, ..)| *of_file == name).map(ElementType::Opaque);
-        dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(opaque)
+        let small = || SMALL_FLOATS.iter().find(|float| float.names.0 == name);
+        let small = || small().map(ElementType::Small);
+        dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(small)
     }
 
     /// Its name in a file of safetensors, which has no complex numbers of 128 bits.
@@ -60,21 +48,21 @@ impl ElementType {
             ElementType::Dtype(dtype) => {
                 DTYPES.iter().find(|(_, of_file)| *of_file == dtype).map(|(name, _)| *name)
             }
-            ElementType::Opaque((name, ..)) => Some(name),
+            ElementType::Small(float) => Some(float.names.0),
         }
     }
 
     pub(crate) fn bits(self) -> u64 {
         match self {
             ElementType::Dtype(dtype) => 8 * u64::try_from(dtype.size()).unwrap_or(u64::MAX / 8), // at most 16
-            ElementType::Opaque((.., bits)) => *bits,
+            ElementType::Small(float) => float.bits.into(),
         }
     }
 
     fn name(self) -> &'static str {
         match self {
             ElementType::Dtype(dtype) => dtype.name(),
-            ElementType::Opaque((_, name, _)) => name,
+            ElementType::Small(float) => float.names.1,
         }
     }
 }
@@ -82,7 +70,7 @@ impl ElementType {
 /// The name of a tensor, the type of its elements, and its shape.
 ///
 /// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are
-/// listed, compared and copied, and never become numbers.
+/// copied as they are, and their numbers are read [as `f32`](crate::Stored::widened).
 ///
 /// ```
 /// use treedef_exchange::{Descriptor, Dtype};
@@ -123,11 +111,11 @@ impl Descriptor {
         self.element
     }
 
-    /// The type of the elements, if their numbers can be read.
+    /// The type of the elements, if it is one of [`Dtype`].
     pub fn dtype(&self) -> Option<Dtype> {
         match self.element {
             ElementType::Dtype(dtype) => Some(dtype),
-            ElementType::Opaque(_) => None,
+            ElementType::Small(_) => None,
         }
     }
 

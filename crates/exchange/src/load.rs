@@ -253,7 +253,7 @@ impl Loader {
     /// memory has one mebibyte of a tensor, or the whole of one that is transposed. A tied tensor
     /// is read under each of its names that the type asks for. The value is also serialized if
     /// serde keeps some of it in a buffer, as below `#[serde(flatten)]`, because only the value
-    /// then shows which type it has.
+    /// then shows which type it has. Floats of at most 8 bits are read as `f32`.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl Loader {
         &self,
         tensors: impl Into<Source<'s>>,
     ) -> Result<T> {
-        let (value, report) = self.read(&tensors.into(), false)?;
+        let (value, report) = self.read(&tensors.into().widened(), false)?;
         match value {
             Some(value) if report.is_exact() => Ok(value),
             _ => Err(ErrorKind::Load(Box::new(report)).into()),
@@ -281,7 +281,7 @@ impl Loader {
         &self,
         tensors: impl Into<Source<'s>>,
     ) -> Result<(T, LoadReport)> {
-        match self.read(&tensors.into(), true)? {
+        match self.read(&tensors.into().widened(), true)? {
             (Some(value), report) if report.missing.is_empty() && report.renamed.is_empty() => {
                 Ok((value, report))
             }

@@ -236,7 +236,7 @@ impl<'a> Stored<'a> {
         let dtype = self.descriptor.dtype().ok_or_else(|| {
             let name = quoted(self.name());
             ErrorKind::Unsupported(format!(
-                "{name} is {}, of which no number is read",
+                "{name} is {}, whose numbers are read as f32, see `Stored::widened`",
                 self.descriptor
             ))
         })?;
@@ -310,6 +310,11 @@ impl<'a> Source<'a> {
 
     pub(crate) fn texts(&self) -> &[(String, String)] {
         &self.metadata
+    }
+
+    /// The same names, each with another tensor.
+    pub(crate) fn map(&self, make: impl Fn(&Stored<'a>) -> Stored<'a>) -> Self {
+        Source { tensors: self.tensors.iter().map(make).collect(), ..self.clone() }
     }
 
     /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.

@@ -18,7 +18,7 @@ use crate::tensors::{self, Halves, has_arrays};
 use crate::yaml;
 
 use super::print::{report_json, tell_loss, write_to, write_with};
-use super::shards::{Conversion, copy, types_of, unread_of, values_of};
+use super::shards::{Conversion, copy, types_of, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -52,9 +52,7 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
             expect_room(file.num_bytes(), limits)?;
             let halves = halves(to, types_of(file));
-            let mut written = write(&plain(file.tree()?, to)?, from, to, limits, halves)?;
-            written.lost.extend(unread_of(file));
-            Ok(written)
+            write(&plain(file.tree()?, to)?, from, to, limits, halves)
         })?,
         (true, to) => input.with_tensors(|tensors, limits| {
             let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
@@ -81,10 +79,12 @@ fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
 }
 
-/// The types of half floats, which a text does not keep. Other types are found by reading the output.
+/// The types of half floats, which a text does not keep, and of small ones, which only files of tensors
+/// have. Other types are found by reading the output.
 fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
-    let types = types.into_iter().filter(|_| to.is_text());
-    types.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect()
+    let is_half = |dtype: &str| matches!(dtype, "f16" | "bf16");
+    let is_small = |dtype: &str| ["f4", "f6_", "f8_"].iter().any(|start| dtype.starts_with(start));
+    types.into_iter().filter(|dtype| is_half(dtype) && to.is_text() || is_small(dtype)).collect()
 }
 
 /// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.

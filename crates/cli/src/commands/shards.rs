@@ -114,19 +114,6 @@ pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
     types.collect()
 }
 
-/// The tensors of a file of PyTorch whose types have no numbers here.
-pub(super) fn unread_of(file: &Pytorch<'_>) -> Option<Loss> {
-    let entries = file.entries();
-    let unread = |entry: &Entry<'_>| match entry {
-        Entry::Tensor(stored) if stored.descriptor().dtype().is_none() => {
-            Some(format!("`{}`", stored.name()))
-        }
-        _ => None,
-    };
-    let names: Vec<String> = entries.leaves().iter().filter_map(unread).collect();
-    (!names.is_empty()).then(|| Loss::of(format!("the numbers of {}", listed(&names))))
-}
-
 /// What of a file of PyTorch is no tensor.
 pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
     let names: Vec<String> =

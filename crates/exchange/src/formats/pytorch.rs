@@ -333,8 +333,7 @@ impl<'a> Pytorch<'a> {
         Ok(())
     }
 
-    /// Reads the whole tree. Tensors are leaves that are arrays; one whose type [`Dtype`](crate::Dtype) does
-    /// not have is a text that says so.
+    /// Reads the whole tree. Tensors are leaves that are arrays, of `f32` for floats of at most 8 bits.
     ///
     /// # Errors
     ///
@@ -344,11 +343,7 @@ impl<'a> Pytorch<'a> {
         let flattener = Flattener::new().arrays(true);
         let whole = self.entries().try_map(|entry| match entry {
             Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
-            Entry::Tensor(stored) if stored.descriptor().dtype().is_none() => {
-                let what = format!("<{}, of which no number is read>", stored.descriptor());
-                Ok(Tree::leaf(what.into()))
-            }
-            Entry::Tensor(stored) => Ok::<_, Error>(flattener.tree(&stored.read()?)?),
+            Entry::Tensor(stored) => Ok::<_, Error>(flattener.tree(&stored.widened().read()?)?),
         })?;
         Ok(whole.compose()?)
     }

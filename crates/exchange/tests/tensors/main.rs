@@ -14,6 +14,7 @@ mod loading;
 mod matrices;
 mod rules;
 mod safetensors;
+mod small_floats;
 mod stacks;
 mod unread;
 

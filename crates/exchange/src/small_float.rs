@@ -1,0 +1,87 @@
+//! Floats of at most 8 bits, each of which an `f32` holds.
+
+/// What the codes with the largest exponent, or that of the negative zero, are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Special {
+    /// Numbers as all others.
+    None,
+    /// Infinities and NaN, as in wider floats.
+    Ieee,
+    /// NaN where all bits but the sign are set.
+    AllOnes,
+    /// NaN in place of the negative zero.
+    NegativeZero,
+    /// There are only exponents, and no sign: the powers of two, and NaN where all bits are set.
+    Powers,
+}
+
+/// A type of floats whose codes have a sign, an exponent and a mantissa.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SmallFloat {
+    /// The name in files of safetensors, and the name here.
+    pub(crate) names: (&'static str, &'static str),
+    pub(crate) bits: u8,
+    mantissa_bits: u8,
+    bias: u8,
+    special: Special,
+}
+
+const fn small(
+    names: (&'static str, &'static str),
+    [bits, mantissa_bits, bias]: [u8; 3],
+    special: Special,
+) -> SmallFloat {
+    SmallFloat { names, bits, mantissa_bits, bias, special }
+}
+
+/// All that safetensors has.
+pub(crate) const SMALL_FLOATS: [SmallFloat; 8] = [
+    small(("F4", "f4"), [4, 1, 1], Special::None),
+    small(("F6_E2M3", "f6_e2m3"), [6, 3, 1], Special::None),
+    small(("F6_E3M2", "f6_e3m2"), [6, 2, 3], Special::None),
+    small(("F8_E5M2", "f8_e5m2"), [8, 2, 15], Special::Ieee),
+    small(("F8_E4M3", "f8_e4m3"), [8, 3, 7], Special::AllOnes),
+    small(("F8_E8M0", "f8_e8m0"), [8, 0, 127], Special::Powers),
+    small(("F8_E4M3FNUZ", "f8_e4m3fnuz"), [8, 3, 8], Special::NegativeZero),
+    small(("F8_E5M2FNUZ", "f8_e5m2fnuz"), [8, 2, 16], Special::NegativeZero),
+];
+
+impl SmallFloat {
+    /// The numbers of all codes.
+    pub(crate) fn table(&self) -> Vec<f32> {
+        (0..=u8::MAX >> (8 - self.bits)).map(|code| self.number(code)).collect()
+    }
+
+    fn number(&self, code: u8) -> f32 {
+        let (ones, sign) = (u8::MAX >> (8 - self.bits), 1 << (self.bits - 1));
+        let size = code & (ones >> 1);
+        let mantissa = size & ((1 << self.mantissa_bits) - 1);
+        let exponent = size >> self.mantissa_bits;
+        let largest = (ones >> 1) >> self.mantissa_bits;
+        match self.special {
+            // Below the smallest exponent of an `f32` is the upper half of its mantissa.
+            Special::Powers if code == 0 => return f32::from_bits(1 << 22),
+            Special::Powers if code == ones => return f32::NAN,
+            Special::Powers => return f32::from_bits(u32::from(code) << 23),
+            Special::Ieee if exponent == largest && mantissa > 0 => return f32::NAN,
+            Special::Ieee if exponent == largest && code & sign == 0 => return f32::INFINITY,
+            Special::Ieee if exponent == largest => return f32::NEG_INFINITY,
+            Special::AllOnes if size == ones >> 1 => return f32::NAN,
+            Special::NegativeZero if code == sign => return f32::NAN,
+            _ => {}
+        }
+        let whole = if exponent > 0 { mantissa | 1 << self.mantissa_bits } else { mantissa };
+        // An exponent of an `f32`, whose bias is 127, that is far from its ends.
+        let scale = 127 + exponent.max(1) - self.bias - self.mantissa_bits;
+        let number = f32::from(whole) * f32::from_bits(u32::from(scale) << 23);
+        if code & sign == 0 { number } else { -number }
+    }
+
+    /// The code that begins at a bit. The lowest bits of a byte come first: of two floats in a byte, the
+    /// first is the lower half.
+    pub(crate) fn code(&self, bytes: &[u8], bit: usize) -> usize {
+        let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+        let both = u16::from_le_bytes([byte(bit / 8), byte(bit / 8 + 1)]);
+        usize::from(both >> (bit % 8)) & usize::from(u8::MAX >> (8 - self.bits))
+    }
+}
