@@ -34,7 +34,7 @@ pub enum Document {
     Signature(Tree<LeafKind>),
     /// A structure.
     Structure(TreeDef),
-    /// The names and shapes of tensors.
+    /// The names and shapes of tensors, and the values beside them.
     Tensors(Tree<TensorLeaf>),
 }
 
