@@ -1,5 +1,6 @@
 //! Arrays in files of numpy and flax, one JSON object a line, for `python/check_arrays.py`: `-- write COUNT SEED` makes
-//! files of random arrays, `-- read` says what is in those of its input.
+//! files of random arrays, `-- read` says what is in those of its input, and `-- values` also of elements that are no
+//! numbers.
 
 #[path = "../tests/arrays/mod.rs"]
 #[allow(dead_code, reason = "the tests need the rest")]
@@ -18,8 +19,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", count, seed] => write(count.parse()?, seed.parse()?),
-        ["read"] => read(),
-        _ => Err("write COUNT SEED, or read".into()),
+        ["read"] => read(|format, file| {
+            let tensors = arrays::read(format, file)?;
+            Ok(json!({ "tensors": arrays::described(&tensors) }))
+        }),
+        ["values"] => read(|format, file| {
+            Ok(json!({ "values": arrays::values(&arrays::source(format, file)?) }))
+        }),
+        _ => Err("write COUNT SEED, read, or values".into()),
     }
 }
 
@@ -43,17 +50,15 @@ fn write(count: usize, seed: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn read() -> Result<(), Box<dyn Error>> {
+fn read(say: impl Fn(&str, &[u8]) -> treedef_exchange::Result<Json>) -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(stdout());
     for line in stdin().lock().lines() {
         let case: Json = serde_json::from_str(&line?)?;
         let (Some(format), Some(file)) = (case["format"].as_str(), case["file"].as_str()) else {
             return Err("no format and file".into());
         };
-        let said = match arrays::read(format, &BASE64.decode(file)?) {
-            Ok(tensors) => json!({ "tensors": arrays::described(&tensors) }),
-            Err(error) => json!({ "error": error.to_string() }),
-        };
+        let said = say(format, &BASE64.decode(file)?);
+        let said = said.unwrap_or_else(|error| json!({ "error": error.to_string() }));
         writeln!(out, "{said}")?;
     }
     Ok(())

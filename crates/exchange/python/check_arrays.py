@@ -51,6 +51,64 @@ def described(tensors):
     return rows
 
 
+def plain(dtype):
+    """A type whose elements are in the order of this machine."""
+    return dtype.newbyteorder("<")
+
+
+STEPS = {"Y": "P{}Y", "M": "P{}M", "W": "P{}W", "D": "P{}D", "h": "PT{}H", "m": "PT{}M"}
+DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9, "ps": 12, "fs": 15, "as": 18}
+
+
+def span(value):
+    """A span of time as ISO 8601 has it."""
+    if np.isnat(value):
+        return "NaT"
+    unit, count = np.datetime_data(value.dtype)
+    count *= int(value.view("i8"))
+    if unit == "generic":
+        return str(count)
+    size, sign = abs(count), "-" if count < 0 else ""
+    if unit in STEPS:
+        return sign + STEPS[unit].format(size)
+    whole, part = divmod(size, 10 ** DIGITS[unit])
+    return f"{sign}PT{whole}" + (f".{part:0{DIGITS[unit]}}" if DIGITS[unit] else "") + "S"
+
+
+def text(data):
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return list(data)
+
+
+def nested_values(array, make):
+    if array.size == 0:
+        return []
+    return make(array[()]) if array.ndim == 0 else [nested_values(array[index, ...], make) for index in range(len(array))]
+
+
+def valued(name, array):
+    """The rows of an array of any elements: its name, type and shape, and numbers, texts, or nothing."""
+    array = np.asarray(array)
+    dtype, shape = array.dtype, list(array.shape)
+    if dtype.hasobject:
+        return [[name, "object", shape, None]]
+    if dtype.names == ():
+        return [[name, "record", shape, None]]
+    if dtype.names is not None:
+        parts = [valued(f"{name}.{field}" if name else field, array[field]) for field in dtype.names]
+        return [row for part in parts for row in part]
+    if plain(dtype) in NAMES:
+        return described({name: array}) if dtype.kind != "V" else [[name, "bf16", shape, encode(array.tobytes("C"))]]
+    makers = {"U": ("str", str), "S": ("bytes", text), "M": (dtype.name, str), "m": (dtype.name, span)}
+    if dtype.kind in makers and dtype.itemsize:
+        kind, make = makers[dtype.kind]
+        return [[name, kind, shape, nested_values(array.astype(plain(dtype)), make)]]
+    kind = {"V": "void", "U": "str", "S": "bytes"}.get(dtype.kind, dtype.name)
+    return [[name, kind, shape, None]]
+
+
 def npy(array, version=None):
     file = io.BytesIO()
     with warnings.catch_warnings():
@@ -115,16 +173,33 @@ def record():
         put(name, "npy", npy(array), {"": array})
     for version in [(2, 0), (3, 0)]:
         put(f"version {version[0]}", "npy", npy(cube.astype("i4"), version), {"": cube.astype("i4")})
-    for name, array, error in [
-        ("objects", np.array([{}], dtype=object), "are objects"),
-        ("records", np.zeros(2, dtype=[("x", "f4"), ("é", "i4")]), "records"),
-        ("strings", np.array(["a", "bc"]), "is not read"),
-        ("bytes", np.array([b"a"]), "is not read"),
-        ("dates", np.array(["2020-01-01"], dtype="M8[D]"), "is not read"),
-        ("long doubles", np.zeros(1, dtype=np.longdouble), "is not read"),
-        ("float8", np.zeros(1, dtype=ml_dtypes.float8_e4m3fn), "is not read"),
-    ]:
-        put(name, "npy", npy(array), error=error)
+    several = {
+        "objects": np.array([{}, 1], dtype=object),
+        "objects in records": np.array([(1, [2])], dtype=[("x", "f4"), ("o", "O")]),
+        "records": np.array([(1, 2), (3, 4)], dtype=[("x", "f4"), ("é", ">i4")]),
+        "strings": np.array([["a", "bc"], ["é日𝄞", ""]]),
+        "big strings": np.asfortranarray(np.array([["a", "bc", "d"], ["é日𝄞", "", "q"]], dtype=">U3")),
+        "a string": np.array("abc"),
+        "no strings": np.zeros((0, 3), dtype="U2"),
+        "no texts": np.array(["", ""]),
+        "bytes": np.array([b"a", "é".encode(), b"\xff\x00\x01"]),
+        "dates": np.array(["2020-02-29", "NaT", "1900-03-01", "12345-01-01", "-0001-12-31"], dtype=">M8[D]"),
+        "a date": np.array("2020-01-01T01:02:03.000000004", dtype="M8[ns]"),
+        "spans": np.array([-250, 61_000, "NaT"], dtype=">m8[ms]"),
+        "a record": np.array((1.5, "a"), dtype=[("x", "f8"), ("s", "U1")]),
+        "no records": np.zeros(0, dtype=[("x", "f8"), ("s", "U1")]),
+        "no fields": np.zeros(3, dtype=[]),
+        "nested records": np.asfortranarray(np.arange(6).reshape(2, 3)).astype(
+            np.dtype({"names": ["r", "v"], "formats": [[("a", ">u2"), ("d", "M8[s]")], (">c8", (2, 1))], "offsets": [4, 24], "itemsize": 64})
+        ),
+        "long doubles": np.zeros(1, dtype=np.longdouble),
+        "float8": np.zeros(1, dtype=ml_dtypes.float8_e4m3fn),
+    }
+    for name, array in several.items():
+        rows.append({"name": name, "format": "npy", "file": encode(npy(array)), "values": valued("", array)})
+    beside = several | {"w": np.ones((2, 2), "f4")}
+    values = [row for name, array in beside.items() for row in valued(name, array)]
+    rows.append({"name": "others beside numbers", "format": "npz", "file": encode(npz(beside)), "values": values})
 
     put("npz", "npz", npz(numbers), numbers)
     put("compressed npz", "npz", npz(numbers, np.savez_compressed), numbers)
@@ -158,6 +233,77 @@ def random_tensors(rng):
         array = np.frombuffer(data, dtype).reshape(shape)
         tensors["/".join(["params", *path, f"t{index}"])] = array
     return tensors
+
+
+UNITS = [*STEPS, *DIGITS, "25s", "2W", "7h"]
+
+
+def random_dtype(rng, depth=0):
+    """A type of elements that are no plain numbers, or of those in records."""
+    kind = rng.randrange(8 if depth < 3 else 5)
+    order = rng.choice("<>")
+    if kind == 0:
+        return np.dtype(f"{order}U{rng.randrange(1, 4)}")
+    if kind == 1:
+        return np.dtype(f"S{rng.randrange(1, 4)}")
+    if kind in (2, 3):
+        return np.dtype(f"{order}{'Mm'[kind == 3]}8[{rng.choice(UNITS)}]")
+    if kind == 4 and depth:
+        return np.dtype(rng.choice([dtype for name, dtype in DTYPES.items() if name != "bf16"])).newbyteorder(order)
+    if kind == 4:
+        return np.dtype(f"V{rng.choice([1, 3, 4])}")
+    fields = [(f"f{index}", random_dtype(rng, depth + 1), (rng.randrange(3),) * rng.randrange(2)) for index in range(rng.randrange(1, 4))]
+    return np.dtype(fields, align=rng.randrange(2) == 1)
+
+
+def fill(rng, array):
+    """Random elements in place."""
+    if array.dtype.names is not None:
+        for field in array.dtype.names:
+            fill(rng, array[field])
+        return
+    for index in np.ndindex(array.shape):
+        kind, size = array.dtype.kind, array.dtype.itemsize
+        if kind == "U":
+            array[index] = "".join(rng.choice("aé日𝄞 \"\n\0") for _ in range(rng.randrange(size // 4 + 1)))
+        elif kind == "S":
+            array[index] = bytes(rng.choice(b"a\xc3\xa9\xff\0") for _ in range(rng.randrange(size + 1)))
+        elif kind in "Mm":
+            number = rng.choice([rng.randrange(-(10**5), 10**5), rng.randrange(-(2**40), 2**40), 0, -(2**63)])
+            array[index] = np.array(number).view(plain(array.dtype))[()]
+        elif kind == "V":
+            array[index] = rng.randbytes(size)
+        else:
+            array[index] = rng.randrange(2)
+
+
+def random_values(rng):
+    values = {}
+    for index in range(rng.randrange(1, 4)):
+        shape = tuple(rng.randrange(4) for _ in range(rng.randrange(4)))
+        array = np.zeros(shape, random_dtype(rng), order=rng.choice("CF"))
+        fill(rng, array)
+        values[f"t{index}"] = array
+    return values
+
+
+def check_values(count, seed, command):
+    """Texts, dates and records that numpy writes, read by Rust."""
+    rng = random.Random(seed)
+    cases = []
+    for _ in range(count):
+        values = random_values(rng)
+        save = rng.choice([np.savez, np.savez_compressed])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cases.append(("npz", npz(values, save), [row for name, array in values.items() for row in valued(name, array)]))
+        cases.append(("npy", npy(values["t0"]), valued("", values["t0"])))
+    lines = "".join(json.dumps({"format": format, "file": encode(file)}) + "\n" for format, file, _ in cases)
+    output = subprocess.run([*command, "values"], input=lines, capture_output=True, text=True, check=True).stdout
+    for (format, _, expected), line in zip(cases, output.rstrip("\n").split("\n"), strict=True):
+        said = json.loads(line)
+        assert said.get("values") == expected, (format, said, expected)
+    return len(cases)
 
 
 def check_read(count, seed, command):
@@ -225,6 +371,7 @@ def main():
         return record()
     count, seed, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     written, read = check_written(count, seed, command), check_read(count, seed, command)
+    read += check_values(count, seed, command)
     print(f"{written} sets of arrays are the same in numpy {np.__version__} and flax, and {read} files of theirs here")
 
 

@@ -1,9 +1,11 @@
 //! What a tensor is without its numbers: its name, the type of its elements, and its shape.
 
 use std::fmt;
+use std::sync::Arc;
 
 use treedef::Dtype;
 
+use crate::numpy_type::{Kind, NumpyType};
 use crate::shape::display;
 use crate::small_float::{SMALL_FLOATS, SmallFloat};
 
@@ -25,7 +27,7 @@ const DTYPES: [(&str, Dtype); 14] = [
     ("C64", Dtype::C64),
 ];
 
-/// The type of the elements of a tensor.
+/// The type of the numbers of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ElementType {
     Dtype(Dtype),
@@ -67,10 +69,27 @@ impl ElementType {
     }
 }
 
+/// The type of the elements of a tensor, which may be no numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    Known(ElementType),
+    Numpy(Arc<NumpyType>),
+}
+
+impl Elements {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Elements::Known(element) => element.name(),
+            Elements::Numpy(numpy) => &numpy.name,
+        }
+    }
+}
+
 /// The name of a tensor, the type of its elements, and its shape.
 ///
 /// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are
-/// copied as they are, and their numbers are read [as `f32`](crate::Stored::widened).
+/// copied as they are, and their numbers are read [as `f32`](crate::Stored::widened). The elements of an
+/// array of numpy may be no numbers, such as texts and dates.
 ///
 /// ```
 /// use treedef_exchange::{Descriptor, Dtype};
@@ -82,7 +101,7 @@ impl ElementType {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     name: String,
-    element: ElementType,
+    elements: Elements,
     shape: Vec<usize>,
 }
 
@@ -93,7 +112,11 @@ impl Descriptor {
     }
 
     pub(crate) fn of(name: String, element: ElementType, shape: Vec<usize>) -> Self {
-        Descriptor { name, element, shape }
+        Descriptor::with(name, Elements::Known(element), shape)
+    }
+
+    pub(crate) fn with(name: String, elements: Elements, shape: Vec<usize>) -> Self {
+        Descriptor { name, elements, shape }
     }
 
     /// The name.
@@ -107,22 +130,42 @@ impl Descriptor {
         Descriptor { name: name.into(), ..self.clone() }
     }
 
-    pub(crate) fn element(&self) -> ElementType {
-        self.element
+    /// The type of the elements, if they are numbers.
+    pub(crate) fn element(&self) -> Option<ElementType> {
+        match &self.elements {
+            Elements::Known(element) => Some(*element),
+            Elements::Numpy(_) => None,
+        }
+    }
+
+    /// The type of the elements, if they are none.
+    pub(crate) fn numpy(&self) -> Option<&NumpyType> {
+        match &self.elements {
+            Elements::Known(_) => None,
+            Elements::Numpy(numpy) => Some(numpy),
+        }
     }
 
     /// The type of the elements, if it is one of [`Dtype`].
     pub fn dtype(&self) -> Option<Dtype> {
-        match self.element {
-            ElementType::Dtype(dtype) => Some(dtype),
-            ElementType::Small(_) => None,
+        match self.elements {
+            Elements::Known(ElementType::Dtype(dtype)) => Some(dtype),
+            _ => None,
         }
     }
 
-    /// The name of the type: that of the [`Dtype`], or that of the file in small letters:
-    /// `f8_e4m3`.
-    pub fn type_name(&self) -> &'static str {
-        self.element.name()
+    /// The name of the type: that of the [`Dtype`], or that of the file in small letters, such as
+    /// `f8_e4m3`, or numpy's, such as `str` or `datetime64[ns]`.
+    pub fn type_name(&self) -> &str {
+        self.elements.name()
+    }
+
+    /// Why the elements are not read, if so: they may be objects of Python, which are pickled.
+    pub fn unread(&self) -> Option<&str> {
+        match &self.numpy()?.kind {
+            Kind::Unread(why) => Some(why),
+            _ => None,
+        }
     }
 
     /// The number of elements in each dimension, outermost first. It is empty for a scalar.
@@ -137,14 +180,23 @@ impl Descriptor {
             return Some(0);
         }
         let size = |product: u64, dim: &usize| product.checked_mul(u64::try_from(*dim).ok()?);
-        let bits = self.shape.iter().try_fold(self.element.bits(), size)?;
+        let bits = self.shape.iter().try_fold(self.bits(), size)?;
         (bits % 8 == 0).then_some(bits / 8)
+    }
+
+    fn bits(&self) -> u64 {
+        match &self.elements {
+            Elements::Known(element) => element.bits(),
+            Elements::Numpy(numpy) => {
+                u64::try_from(numpy.size).unwrap_or(u64::MAX).saturating_mul(8)
+            }
+        }
     }
 }
 
 /// `f32[3, 4]`
 impl fmt::Display for Descriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&display(self.element.name(), &self.shape))
+        f.pad(&display(self.elements.name(), &self.shape))
     }
 }

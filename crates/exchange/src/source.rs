@@ -1,6 +1,6 @@
 //! Named tensors whose bytes are read when they are asked for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -89,6 +89,20 @@ pub(crate) trait ReadAt: Send + Sync {
     fn path(&self) -> Option<&Path>;
 }
 
+/// Bytes in memory that the tensor has for itself.
+impl ReadAt for Vec<u8> {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let part = usize::try_from(offset).ok().and_then(|start| self.get(start..));
+        let part = part.and_then(|part| part.get(..buffer.len()));
+        buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?); // as long as the buffer
+        Ok(())
+    }
+
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+}
+
 impl<'a> Stored<'a> {
     pub(crate) fn in_file(
         descriptor: Descriptor,
@@ -103,6 +117,11 @@ impl<'a> Stored<'a> {
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
         Stored { descriptor, size, place: Place::Memory(bytes), observer: None }
+    }
+
+    pub(crate) fn owned(descriptor: Descriptor, bytes: Vec<u8>) -> Self {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Stored::read_by(descriptor, size, Arc::new(bytes))
     }
 
     pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
@@ -234,11 +253,14 @@ impl<'a> Stored<'a> {
     /// As [`read_bytes`](Self::read_bytes), and when [`Dtype`](crate::Dtype) does not have its type.
     pub fn read(&self) -> Result<Tensor<'a>> {
         let dtype = self.descriptor.dtype().ok_or_else(|| {
-            let name = quoted(self.name());
-            ErrorKind::Unsupported(format!(
-                "{name} is {}, whose numbers are read as f32, see `Stored::widened`",
-                self.descriptor
-            ))
+            let (name, descriptor) = (quoted(self.name()), &self.descriptor);
+            ErrorKind::Unsupported(match (descriptor.unread(), descriptor.element()) {
+                (Some(why), _) => format!("{name} is {descriptor}: {why}"),
+                (None, Some(_)) => format!(
+                    "{name} is {descriptor}, whose numbers are read as f32, see `Stored::widened`"
+                ),
+                (None, None) => format!("{name} is {descriptor}, no numbers, see `Stored::tree`"),
+            })
         })?;
         Tensor::new(dtype, self.descriptor.shape().to_vec(), self.read_bytes()?)
     }
@@ -270,6 +292,18 @@ impl<'a> Source<'a> {
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
         Source { tensors, positions, aliases, metadata, is_part: false }
+    }
+
+    /// Puts tensors together whose names may not be distinct.
+    pub(crate) fn of_distinct(tensors: Vec<Stored<'a>>) -> Result<Self> {
+        let mut seen = HashSet::new();
+        match tensors.iter().find(|stored| !seen.insert(stored.name())) {
+            Some(stored) => {
+                let what = format!("two tensors have the name {}", quoted(stored.name()));
+                Err(ErrorKind::Malformed(what).into())
+            }
+            None => Ok(Source::new(tensors, Vec::new())),
+        }
     }
 
     /// The tensors that are stored, in the order of their files.

@@ -74,11 +74,6 @@ impl<'a> Tensor<'a> {
         bytemuck::try_cast_slice(&self.bytes).ok().filter(|_| fits)
     }
 
-    /// The bytes, copied if they are borrowed.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes.into_owned()
-    }
-
     /// The tensor with bytes of its own.
     pub fn into_owned(self) -> Tensor<'static> {
         Tensor { bytes: Cow::Owned(self.bytes.into_owned()), ..self }

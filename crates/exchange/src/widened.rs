@@ -72,7 +72,7 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn widened(&self) -> Self {
         let descriptor = self.descriptor();
-        let ElementType::Small(float) = descriptor.element() else { return self.clone() };
+        let Some(ElementType::Small(float)) = descriptor.element() else { return self.clone() };
         let (name, shape) = (self.name().to_owned(), descriptor.shape().to_vec());
         let wide = Descriptor::new(name, Dtype::F32, shape);
         // More than there is memory for, so that it is not read.

@@ -14,6 +14,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod reading;
+mod descr;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
@@ -21,70 +24,23 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::descriptor::Descriptor;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
+use crate::formats::npy::descr::{Item, ItemKind, joined, read_shape};
 use crate::formats::python::Parser;
 use crate::pytree::PyKey;
-use crate::shape::MAX_DIMS;
-use crate::tensor::{Dtype, Tensor, Tensors};
+use crate::shape::{MAX_DIMS, display, num_elements};
+use crate::source::{Source, Stored};
+use crate::tensor::Tensor;
+
+pub use reading::Reading;
+pub(crate) use reading::TYPES;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The digits to which the first dimension can grow without a new header: numpy leaves room.
 const GROWTH_DIGITS: usize = 21;
-
-/// What numpy calls the types: in the header of a file, and by name.
-pub(crate) const TYPES: [(Dtype, &str, &str); 15] = [
-    (Dtype::Bool, "b1", "bool"),
-    (Dtype::U8, "u1", "uint8"),
-    (Dtype::I8, "i1", "int8"),
-    (Dtype::U16, "u2", "uint16"),
-    (Dtype::I16, "i2", "int16"),
-    (Dtype::U32, "u4", "uint32"),
-    (Dtype::I32, "i4", "int32"),
-    (Dtype::U64, "u8", "uint64"),
-    (Dtype::I64, "i8", "int64"),
-    (Dtype::F16, "f2", "float16"),
-    (Dtype::Bf16, "V2", "bfloat16"), // two bytes of any kind, named by `ml_dtypes`
-    (Dtype::F32, "f4", "float32"),
-    (Dtype::F64, "f8", "float64"),
-    (Dtype::C64, "c8", "complex64"),
-    (Dtype::C128, "c16", "complex128"),
-];
-
-/// How `.npy` and `.npz` files are read.
-#[derive(Clone, Debug)]
-pub struct Reading {
-    bf16: bool,
-    pub(crate) max_bytes: usize,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Reading { bf16: false, max_bytes: 1 << 30 }
-    }
-}
-
-impl Reading {
-    /// `V2` is refused, and an `.npz` file has at most 2³⁰ bytes of compressed members.
-    pub fn new() -> Self {
-        Reading::default()
-    }
-
-    /// Reads elements of the type `V2`, two bytes of any kind, as [`Dtype::Bf16`].
-    ///
-    /// numpy has no such type of its own. Arrays of `ml_dtypes.bfloat16`, which JAX uses, become
-    /// `V2` when numpy writes them, and when [`to_bytes`] does.
-    pub fn bf16(self, bf16: bool) -> Self {
-        Reading { bf16, ..self }
-    }
-
-    /// Sets how many bytes the compressed members of an `.npz` file may have when they are unpacked,
-    /// all together. Members that are not compressed are only borrowed, and do not count.
-    pub fn max_bytes(self, max_bytes: usize) -> Self {
-        Reading { max_bytes, ..self }
-    }
-}
 
 /// The file that numpy writes for the array, byte for byte.
 ///
@@ -125,13 +81,49 @@ pub fn save(tensor: &Tensor<'_>, path: impl AsRef<Path>) -> Result<()> {
     })
 }
 
-/// Reads a value from the bytes of a file: a number, or vectors and arrays of its shape.
+/// Reads a value from the bytes of a file: a number, a text, vectors and arrays of its shape, or a struct
+/// with the fields of records.
 ///
 /// # Errors
 ///
-/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
+/// As [`source`] and [`Loader::load`](crate::Loader::load).
+///
+/// ```
+/// use treedef_exchange::npy;
+///
+/// let header = "{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }";
+/// let start = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..]].concat();
+/// let file = [&start, header.as_bytes(), b"a\0\0\0\0\0\0\0b\0\0\0c\0\0\0"].concat();
+/// assert_eq!(npy::load::<Vec<String>>(&file)?, ["a", "bc"]); // `numpy.array(["a", "bc"])`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
-    Tensors::new([(String::new(), from_bytes(file)?)])?.load()
+    source(file)?.load()
+}
+
+/// The array of a file of numpy, whatever its elements are, as a tensor without a name. Of records, each
+/// field is a tensor, whose name is that of the field.
+///
+/// Objects of Python, which are pickled and could run anything, are not read, nor are floats of more
+/// than 64 bits: [`Descriptor::unread`] says so. [`Stored::tree`] reads texts and dates.
+///
+/// # Errors
+///
+/// Returns an error when the file is not of the format, with the byte, or has more or fewer elements
+/// than its shape.
+pub fn source(file: &[u8]) -> Result<Source<'_>> {
+    source_with(file, &Reading::new())
+}
+
+/// As [`source`], with a choice of what is read.
+///
+/// # Errors
+///
+/// As [`source`].
+pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+    let mut tensors = Vec::new();
+    Array::read(Cow::Borrowed(file), reading)?.put("", &mut tensors)?;
+    Source::of_distinct(tensors)
 }
 
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format.
@@ -142,9 +134,8 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// Returns an error when the file is not of the format, with the byte, or has more or fewer
-/// elements than its shape; when its elements are not numbers of a [`Dtype`]: strings, records,
-/// Python's objects (which are pickled and could run anything), or `V2` (see [`Reading::bf16`]).
+/// As [`source`], and when the elements are not numbers of a [`Dtype`]: texts, records, Python's
+/// objects, or `V2` (see [`Reading::bf16`]).
 pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
     from_bytes_with(file, &Reading::new())
 }
@@ -167,7 +158,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensor<'a>> {
-    read(Cow::Borrowed(file), reading)
+    Array::read(Cow::Borrowed(file), reading)?.tensor()
 }
 
 /// What stands before the elements.
@@ -197,36 +188,116 @@ pub(crate) fn header(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
     Ok([MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat())
 }
 
-pub(crate) fn read<'a>(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Tensor<'a>> {
-    let (start, end) = header_range(&file)?;
-    // It is ASCII, apart from names of fields, which are refused in any encoding.
-    let text = String::from_utf8_lossy(file.get(start..end).unwrap_or_default());
-    let header =
-        Header::read(&without_longs(&text), reading).map_err(|error| match error.offset() {
-            Some(at) => error.at_byte(start + at),
-            None => error,
-        })?;
-    let elements = match file {
-        Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).unwrap_or_default()),
-        Cow::Owned(mut file) => {
-            file.drain(..end);
-            Cow::Owned(file)
+/// An array of any elements, in our order.
+pub(crate) struct Array<'a> {
+    item: Item,
+    shape: Vec<usize>,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Array<'a> {
+    pub(crate) fn read(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Self> {
+        let (start, end) = header_range(&file)?;
+        let Header { item, fortran, shape } =
+            Header::read(file.get(..end).unwrap_or_default(), start, reading)?;
+        let bytes = match file {
+            Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).unwrap_or_default()),
+            Cow::Owned(mut file) => {
+                file.drain(..end);
+                Cow::Owned(file)
+            }
+        };
+        if let ItemKind::Pickled = item.kind {
+            let item = Item::unread("object", 0, descr::pickled());
+            return Ok(Array { item, shape, bytes });
         }
-    };
-    let Header { dtype, big_endian, fortran, shape } = header;
-    let mut tensor = Tensor::new(dtype, shape.clone(), elements)?;
-    if fortran && shape.iter().filter(|dim| **dim != 1).count() > 1 {
-        tensor = Tensor::new(dtype, shape, row_major(&tensor))?;
+        // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
+        let count = if shape.contains(&0) { Some(0) } else { num_elements(&shape) };
+        if count.and_then(|count| count.checked_mul(item.size)) != Some(bytes.len()) {
+            let (shape, found) = (display(item.name(), &shape), bytes.len());
+            return Err(ErrorKind::Malformed(format!("{found} bytes cannot be {shape}")).into());
+        }
+        let is_other = fortran && shape.iter().filter(|dim| **dim != 1).count() > 1;
+        let bytes = if is_other { row_major(&bytes, &shape, item.size).into() } else { bytes };
+        Ok(Array { item, shape, bytes })
     }
-    if big_endian && dtype.size() > 1 {
-        let part =
-            if matches!(dtype, Dtype::C64 | Dtype::C128) { dtype.size() / 2 } else { dtype.size() };
-        let shape = tensor.shape().to_vec();
-        let mut bytes = tensor.into_bytes();
-        bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
-        tensor = Tensor::new(dtype, shape, bytes)?;
+
+    /// The tensor, if the elements are numbers.
+    pub(crate) fn tensor(self) -> Result<Tensor<'a>> {
+        let (item, shape, bytes) = (self.item, self.shape, self.bytes);
+        let what = match item.kind {
+            ItemKind::One { elements, reversed } => {
+                let descriptor = Descriptor::with(String::new(), elements, shape);
+                match (descriptor.dtype(), descriptor.unread()) {
+                    (Some(dtype), _) => {
+                        let bytes = in_order(bytes, reversed);
+                        return Tensor::new(dtype, descriptor.shape().to_vec(), bytes);
+                    }
+                    (None, Some(why)) => why.to_owned(),
+                    (None, None) => format!("{descriptor} is no tensor of numbers{SEE}"),
+                }
+            }
+            _ => format!("the elements are records{SEE}"),
+        };
+        Err(ErrorKind::Unsupported(what).into())
     }
-    Ok(tensor)
+
+    /// Adds the array, or an array for each field of records.
+    pub(crate) fn put(self, name: &str, to: &mut Vec<Stored<'a>>) -> Result<()> {
+        let Array { item, shape, bytes } = self;
+        let fields = match item.kind {
+            ItemKind::One { elements, reversed } => {
+                let descriptor = Descriptor::with(name.to_owned(), elements, shape);
+                to.push(match in_order(bytes, reversed) {
+                    Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
+                    Cow::Owned(bytes) => Stored::owned(descriptor, bytes),
+                });
+                return Ok(());
+            }
+            ItemKind::Record(fields) => fields,
+            ItemKind::Pickled => Vec::new(), // never here
+        };
+        if fields.is_empty() {
+            let item = Item::unread("record", item.size, "records without fields".to_owned());
+            return Array { item, shape, bytes }.put(name, to);
+        }
+        for field in fields {
+            let end = field.at.saturating_add(field.size()); // inside of the record
+            let mut of_field = Vec::new();
+            // Fields without bytes may be many.
+            if end > field.at {
+                for record in bytes.chunks_exact(item.size) {
+                    of_field.extend_from_slice(record.get(field.at..end).unwrap_or_default());
+                }
+            }
+            let shape = joined(&shape, &field.dims)?;
+            let name = match name {
+                "" => field.name,
+                name => format!("{name}.{}", field.name),
+            };
+            Array { item: field.item, shape, bytes: of_field.into() }.put(&name, to)?;
+        }
+        Ok(())
+    }
+}
+
+/// A member of an npz file that is no array.
+pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
+    let elements = descr::unread("file", bytes.len(), "it is no `.npy` file".to_owned());
+    Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
+}
+
+/// What else reads the elements.
+const SEE: &str = ": `npy::source` and `npz::source` read texts, dates and records";
+
+/// The bytes, of which so many each are in the other order.
+fn in_order(bytes: Cow<'_, [u8]>, reversed: usize) -> Cow<'_, [u8]> {
+    if reversed < 2 {
+        return bytes;
+    }
+    let mut bytes = bytes.into_owned();
+    bytes.chunks_exact_mut(reversed).for_each(<[u8]>::reverse);
+    bytes.into()
 }
 
 /// Where the text of the header starts and ends.
@@ -266,15 +337,34 @@ fn without_longs(text: &str) -> String {
 }
 
 struct Header {
-    dtype: Dtype,
-    big_endian: bool,
+    item: Item,
     fortran: bool,
     shape: Vec<usize>,
 }
 
 impl Header {
+    /// Reads the header that begins at a byte of the file and ends with these bytes.
+    fn read(file: &[u8], start: usize, reading: &Reading) -> Result<Self> {
+        let bytes = file.get(start..).unwrap_or_default();
+        // Names of fields are in Latin-1 up to version 2.
+        let is_old = file.get(MAGIC.len()).is_some_and(|major| *major < 3);
+        let text = match (is_old, str::from_utf8(bytes)) {
+            (true, _) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+            (false, Ok(text)) => text.to_owned(),
+            (false, Err(error)) => {
+                return Err(malformed(start + error.valid_up_to(), "the header is not UTF-8"));
+            }
+        };
+        let old = || Header::parse(&without_longs(&text), reading).ok().filter(|_| is_old);
+        let read = Header::parse(&text, reading).or_else(|error| old().ok_or(error));
+        read.map_err(|error| match error.offset() {
+            Some(at) => error.at_byte(start + at),
+            None => error,
+        })
+    }
+
     /// Reads the literal of a dict with exactly the keys `descr`, `fortran_order` and `shape`.
-    fn read(text: &str, reading: &Reading) -> Result<Self> {
+    fn parse(text: &str, reading: &Reading) -> Result<Self> {
         let mut parser = Parser::new(text);
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         let mut comma = parser.eat("{");
@@ -291,7 +381,7 @@ impl Header {
             }
             let known = match &key {
                 PyKey::Str(key) if key == "descr" => {
-                    descr.replace(read_descr(&mut parser, reading)?).is_none()
+                    descr.replace(Item::read(&mut parser, reading, 0)?).is_none()
                 }
                 PyKey::Str(key) if key == "fortran_order" => match parser.key(0)? {
                     PyKey::Bool(value) => fortran.replace(value).is_none(),
@@ -312,80 +402,15 @@ impl Header {
         parser.end()?;
         let missing =
             |key| Error::from(ErrorKind::Malformed(format!("the header has no key '{key}'")));
-        let (dtype, big_endian) = descr.ok_or_else(|| missing("descr"))?;
+        let item = descr.ok_or_else(|| missing("descr"))?;
         let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
         let shape = shape.ok_or_else(|| missing("shape"))?;
-        Ok(Header { dtype, big_endian, fortran, shape })
+        Ok(Header { item, fortran, shape })
     }
 }
 
-/// The type of the elements, and whether they are big endian.
-fn read_descr(parser: &mut Parser<'_>, reading: &Reading) -> Result<(Dtype, bool)> {
-    if parser.eat("[") {
-        let what = "the elements are records: save an array for each field";
-        return Err(ErrorKind::Unsupported(what.to_owned()).into());
-    }
-    let descr = match parser.key(0)? {
-        PyKey::Str(descr) => descr,
-        other => {
-            return Err(ErrorKind::Malformed(format!(
-                "{} is not a type of elements",
-                quoted(&other.to_string())
-            ))
-            .into());
-        }
-    };
-    let shown = quoted(&descr);
-    let code = descr.trim_start_matches(['<', '>', '|', '=']);
-    let big_endian = match descr.strip_suffix(code).unwrap_or_default() {
-        "<" => Some(false),
-        ">" => Some(true),
-        "" | "=" | "|" => Some(cfg!(target_endian = "big")),
-        _ => None,
-    };
-    let code = if code == "?" { "b1" } else { code };
-    let found = TYPES.iter().find(|(_, other, _)| *other == code).map(|(dtype, ..)| *dtype);
-    match (big_endian, found) {
-        (Some(false), Some(Dtype::Bf16)) if reading.bf16 => Ok((Dtype::Bf16, false)),
-        (_, Some(Dtype::Bf16)) => Err(ErrorKind::Unsupported(format!(
-            "{shown} is two bytes of any kind: if they are bfloat16, see `npy::Reading::bf16`"
-        ))
-        .into()),
-        (Some(big_endian), Some(dtype)) => Ok((dtype, big_endian)),
-        _ if code.starts_with('O') => Err(ErrorKind::Unsupported(format!(
-            "{shown} are objects, which are pickled: save numbers, as by `array.astype(float)`"
-        ))
-        .into()),
-        _ => Err(ErrorKind::Unsupported(format!(
-            "{shown} is not read, only bool, integers, floats up to `f8` and complex numbers"
-        ))
-        .into()),
-    }
-}
-
-fn read_shape(key: PyKey) -> Result<Vec<usize>> {
-    let wrong = |what: String| Error::from(ErrorKind::Malformed(what));
-    let PyKey::Tuple(dims) = &key else {
-        return Err(wrong(format!("the shape {} is not a tuple", quoted(&key.to_string()))));
-    };
-    if dims.len() > MAX_DIMS {
-        return Err(wrong(format!("{} dimensions; numpy has at most {MAX_DIMS}", dims.len())));
-    }
-    let dim = |dim: &PyKey| match dim {
-        PyKey::Int(dim) => usize::try_from(*dim).ok(),
-        _ => None,
-    };
-    dims.iter()
-        .map(|size| {
-            dim(size).ok_or_else(|| {
-                wrong(format!("{} is not the size of a dimension", quoted(&size.to_string())))
-            })
-        })
-        .collect()
-}
-
-/// The elements of an array in Fortran's order, in ours.
-fn row_major(tensor: &Tensor<'_>) -> Vec<u8> {
+/// The elements of an array in Fortran's order, in ours. Each has so many bytes.
+fn row_major(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
     fn gather(from: &[u8], at: usize, dims: &[(usize, usize)], size: usize, to: &mut Vec<u8>) {
         match dims.split_first() {
             None => to.extend_from_slice(from.get(at..at + size).unwrap_or_default()),
@@ -394,18 +419,17 @@ fn row_major(tensor: &Tensor<'_>) -> Vec<u8> {
             }
         }
     }
-    if tensor.is_empty() {
+    if bytes.is_empty() {
         return Vec::new();
     }
     // The first index changes fastest. Nothing overflows: the last product is the number of bytes.
-    let size = tensor.dtype().size();
     let mut stride = size;
     let mut dims = Vec::new();
-    for dim in tensor.shape().iter().filter(|dim| **dim != 1) {
+    for dim in shape.iter().filter(|dim| **dim != 1) {
         dims.push((*dim, stride));
         stride *= dim;
     }
-    let mut bytes = Vec::with_capacity(tensor.bytes().len());
-    gather(tensor.bytes(), 0, &dims, size, &mut bytes);
-    bytes
+    let mut all = Vec::with_capacity(bytes.len());
+    gather(bytes, 0, &dims, size, &mut all);
+    all
 }

@@ -24,9 +24,13 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
-use crate::formats::npy::{self, Reading};
+use crate::formats::npy::{self, Array, Reading};
+use crate::source::Source;
 use crate::structure::is_of_structure;
 use crate::tensor::{Tensor, Tensors};
+
+/// How the name of an array ends.
+const NPY: &str = ".npy";
 
 /// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order.
 ///
@@ -105,25 +109,63 @@ fn write_member(
     Ok(())
 }
 
-/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. A
-/// [`Loader`](crate::Loader) has rules for other names.
+/// Reads a value from the bytes of a file by the names of its arrays, whoever wrote it: numbers, texts,
+/// dates as texts, and records as structs of arrays. A [`Loader`](crate::Loader) has rules for other
+/// names.
 ///
 /// # Errors
 ///
-/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
+/// As [`source`] and [`Loader::load`](crate::Loader::load).
 pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
-    from_bytes(file)?.load()
+    source(file)?.load()
 }
 
-/// The tensors of a file of numpy, compressed or not, in the order of the file.
+/// The arrays of a file of numpy, compressed or not, in the order of the file, whatever their elements
+/// are: see [`npy::source`]. The fields of records `r` are `r.x`, `r.y`. What is no array is listed as
+/// an array of bytes that is not read.
 ///
 /// What is not compressed is borrowed, as by [`npy::from_bytes`]. All checksums are checked.
 ///
 /// # Errors
 ///
-/// Returns an error when the file is damaged, has a member that is not a `.npy` file or two of one
-/// name; when the compressed members have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also
-/// [`npy::from_bytes`].
+/// Returns an error when the file is damaged, or two arrays have one name; when the compressed members
+/// have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also [`npy::source`].
+///
+/// ```
+/// use treedef_exchange::{Dtype, Tensor, Tensors, npz};
+///
+/// let step = Tensor::new(Dtype::I64, vec![], vec![7, 0, 0, 0, 0, 0, 0, 0])?;
+/// let file = npz::to_bytes(&Tensors::new([("step".to_owned(), step)])?)?;
+/// let source = npz::source(&file)?;
+/// assert_eq!(source.get("step").unwrap().descriptor().to_string(), "i64[]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn source(file: &[u8]) -> Result<Source<'_>> {
+    source_with(file, &Reading::new())
+}
+
+/// As [`source`], with a choice of what is read.
+///
+/// # Errors
+///
+/// As [`source`].
+pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+    let mut tensors = Vec::new();
+    members(file, reading, |name, member| {
+        let Some(stem) = name.strip_suffix(NPY) else {
+            tensors.push(npy::other_file(name, member));
+            return Ok(());
+        };
+        Array::read(member, reading)?.put(stem, &mut tensors)
+    })?;
+    Source::of_distinct(tensors)
+}
+
+/// The tensors of a file of numpy, in the order of the file, if all arrays are numbers.
+///
+/// # Errors
+///
+/// As [`source`] and [`npy::from_bytes`].
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     from_bytes_with(file, &Reading::new())
 }
@@ -145,21 +187,33 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensors<'a>> {
+    let mut tensors = Vec::new();
+    members(file, reading, |name, member| {
+        let Some(stem) = name.strip_suffix(NPY) else {
+            let what = format!("the member {} is not a `.npy` file", quoted(name));
+            return Err(ErrorKind::Malformed(what).into());
+        };
+        tensors.push((stem.to_owned(), Array::read(member, reading)?.tensor()?));
+        Ok(())
+    })?;
+    Tensors::new(tensors)
+}
+
+/// Calls a function with the name and the bytes of each member.
+fn members<'a>(
+    file: &'a [u8],
+    reading: &Reading,
+    mut each: impl FnMut(&str, Cow<'a, [u8]>) -> Result<()>,
+) -> Result<()> {
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(zip_error)?;
     // Names stand once, members do not overlap, and headers agree with the directory.
     archive.validate_header_consistency().map_err(zip_error)?;
     let mut left = reading.max_bytes;
-    let mut tensors = Vec::new();
     for index in 0..archive.len() {
         let (name, member) = member(&mut archive, index, file, &mut left)?;
-        let Some(stem) = name.strip_suffix(".npy") else {
-            let what = format!("the member {} is not a `.npy` file", quoted(&name));
-            return Err(ErrorKind::Malformed(what).into());
-        };
-        let tensor = npy::read(member, reading).map_err(|error| error.about(&quoted(&name)))?;
-        tensors.push((stem.to_owned(), tensor));
+        each(&name, member).map_err(|error| error.about(&quoted(&name)))?;
     }
-    Tensors::new(tensors)
+    Ok(())
 }
 
 /// The name and the bytes of a member, whose checksum is right. `left` is what may be unpacked yet.

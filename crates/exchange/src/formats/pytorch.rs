@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Flattener, Key, Leaf, NodeKind, Tree};
+use treedef::{Key, Leaf, NodeKind, Tree};
 
 use crate::error::{Error, ErrorKind, Fault, Result};
 use crate::file::{self, OpenFile};
@@ -340,10 +340,9 @@ impl<'a> Pytorch<'a> {
     /// As [`source`](Self::source), but for names, and [`Stored::read`].
     pub fn tree(&self) -> Result<Tree<Leaf>> {
         self.expect_readable()?;
-        let flattener = Flattener::new().arrays(true);
         let whole = self.entries().try_map(|entry| match entry {
             Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
-            Entry::Tensor(stored) => Ok::<_, Error>(flattener.tree(&stored.widened().read()?)?),
+            Entry::Tensor(stored) => stored.tree(),
         })?;
         Ok(whole.compose()?)
     }

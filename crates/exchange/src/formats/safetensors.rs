@@ -34,7 +34,7 @@ use crate::export::Export;
 use crate::file;
 use crate::formats::safetensors::header::{Header, MAX_HEADER, Misplaced, PREFIX, Placed};
 use crate::source::{Source, Stored};
-use crate::tensor::{Tensor, Tensors};
+use crate::tensor::Tensors;
 
 pub use open::{Opening, open, open_files, open_indexed_slices, open_slices};
 pub use sharded::save_sharded;
@@ -44,10 +44,30 @@ pub use writer::Writer;
 ///
 /// # Errors
 ///
-/// Returns an error when the header is not JSON of the format, a name occurs twice, the data has a
-/// hole, an overlap or a rest, a shape does not fit, or a tensor has a type that
-/// [`Dtype`](crate::Dtype) does not have.
+/// As [`source`], and when a tensor has a type that [`Dtype`](crate::Dtype) does not have.
 pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
+    source(bytes)?.read()
+}
+
+/// Lists the tensors in the bytes of a file, which each of them borrows, whatever their types are. They
+/// are in the order of their data.
+///
+/// # Errors
+///
+/// Returns an error when the header is not JSON of the format, a name occurs twice, the data has a
+/// hole, an overlap or a rest, or a shape does not fit.
+///
+/// ```
+/// use treedef_exchange::safetensors;
+///
+/// let header = r#"{"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
+/// let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0xd3]].concat();
+/// let source = safetensors::source(&file)?;
+/// assert_eq!(source.get("w").unwrap().descriptor().to_string(), "f4[2]");
+/// assert_eq!(source.get("w").unwrap().tree()?.to_string(), "[1.5f32, -3.0f32]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn source(bytes: &[u8]) -> Result<Source<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
     let length = header::length(*prefix).ok_or_else(too_long)?;
@@ -68,17 +88,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
         let start = usize::try_from(start).unwrap_or(usize::MAX); // it is in memory
         return Err(malformed(PREFIX.saturating_add(length).saturating_add(start), what));
     }
-    let tensors = placed.into_iter().map(|Placed { descriptor, start, end }| {
-        let name = descriptor.name();
-        let dtype = descriptor.dtype().ok_or_else(|| {
-            let dtype = descriptor.element().in_safetensors().unwrap_or_default();
-            malformed(PREFIX, format!("the dtype {dtype} is not supported at the tensor `{name}`"))
-        })?;
+    let stored = placed.into_iter().map(|Placed { descriptor, start, end }| {
         let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
         let part = part.and_then(|(start, end)| data.get(start..end)).unwrap_or_default(); // checked
-        Ok((name.to_owned(), Tensor::new(dtype, descriptor.shape().to_vec(), part)?))
+        Stored::in_memory(descriptor, part)
     });
-    Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata: header.metadata })
+    Ok(Source::new(stored.collect(), header.metadata))
 }
 
 /// Reads the header of a file and no tensor, from a pipe for example: what the tensors are, in the
@@ -159,7 +174,7 @@ pub fn to_tree(bytes: &[u8]) -> Result<Tree<Leaf>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    from_bytes(bytes)?.load()
+    source(bytes)?.load()
 }
 
 /// The bytes of a file with these tensors, in their order.

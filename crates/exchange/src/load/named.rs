@@ -7,13 +7,18 @@ use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::glob::{Glob, parts, renamed, renamed_by};
+use crate::literal::NO_ELEMENTS;
 use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
 use crate::load::rules::{Rule, Stack};
+use crate::numpy_type::NumpyType;
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
+
+/// The most texts of an array, each of which has a name here.
+const MOST_TEXTS: usize = 1 << 18;
 
 /// A tensor or a text, and what the rules do to it.
 struct Named<'t> {
@@ -38,15 +43,67 @@ impl<'t> Named<'t> {
         Named { name, original, held, origin, tie, transposed, column_major }
     }
 
-    fn entry(self) -> Result<Entry<'t>> {
+    /// Adds the entry, or one for each text of an array.
+    fn put(self, separator: &str, to: &mut Vec<Entry<'t>>) -> Result<()> {
         let content = match self.held {
-            Held::Tensor(stored) => {
-                let new = if self.column_major { Array::by_columns } else { Array::new };
-                Content::Array(new(Numbers::new(stored)?, self.transposed))
-            }
+            Held::Tensor(stored) => match stored.descriptor().numpy() {
+                Some(numpy) if stored.descriptor().unread().is_none() => {
+                    return self.put_texts(stored, numpy, separator, to);
+                }
+                _ => {
+                    let new = if self.column_major { Array::by_columns } else { Array::new };
+                    Content::Array(new(Numbers::new(stored)?, self.transposed))
+                }
+            },
             Held::Text(text) => Content::Text(text),
         };
-        Ok(Entry::new(self.name, self.original, content, self.origin, self.tie))
+        to.push(Entry::new(self.name, self.original, content, self.origin, self.tie));
+        Ok(())
+    }
+
+    /// Adds the texts of an array of numpy, under the names that sequences of texts have.
+    fn put_texts(
+        &self,
+        stored: &Stored<'_>,
+        numpy: &NumpyType,
+        separator: &str,
+        to: &mut Vec<Entry<'t>>,
+    ) -> Result<()> {
+        let shape = stored.descriptor().shape();
+        if self.transposed || self.column_major {
+            let what = format!("`{}`, {}, has no numbers", self.name, stored.descriptor());
+            return Err(ErrorKind::Rule(what).into());
+        }
+        let texts = stored.elements(numpy)?;
+        if texts.len() > MOST_TEXTS {
+            let what = format!(
+                "`{}` is {}, of which {MOST_TEXTS} are read into types (`Loader::ignore` leaves it out, `Stored::tree` reads it)",
+                self.name,
+                stored.descriptor()
+            );
+            return Err(ErrorKind::limit("texts", what).into());
+        }
+        let mut put = |name: String, original: String, text: String| {
+            let content = Content::Text(Cow::Owned(text));
+            to.push(Entry::new(name.into(), original.into(), content, self.origin, self.tie));
+        };
+        if texts.is_empty() {
+            put(self.name.to_string(), self.original.to_string(), NO_ELEMENTS.to_owned());
+        }
+        for (mut at, text) in texts.iter().enumerate() {
+            let mut indices = Vec::with_capacity(shape.len());
+            for dim in shape.iter().rev() {
+                indices.push(at.checked_rem(*dim).unwrap_or(0).to_string());
+                at = at.checked_div(*dim).unwrap_or(0);
+            }
+            indices.reverse();
+            let named = |name: &str| {
+                let parts = [name].into_iter().filter(|name| !name.is_empty());
+                parts.chain(indices.iter().map(String::as_str)).collect::<Vec<_>>().join(separator)
+            };
+            put(named(&self.name), named(&self.original), text.to_string());
+        }
+        Ok(())
     }
 }
 
@@ -84,7 +141,9 @@ pub(crate) fn named<'t>(
             it.name = it.original.clone();
         }
     }
-    all.into_iter().map(Named::entry).collect()
+    let mut entries = Vec::with_capacity(all.len());
+    all.into_iter().try_for_each(|it| it.put(separator, &mut entries))?;
+    Ok(entries)
 }
 
 fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {

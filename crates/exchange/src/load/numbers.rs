@@ -101,7 +101,7 @@ impl<'t> Numbers<'t> {
         };
         let dtype = descriptor
             .dtype()
-            .ok_or_else(|| ErrorKind::Unsupported(refused("whose type has no numbers")))?;
+            .ok_or_else(|| ErrorKind::Unsupported(refused("which has no numbers")))?;
         let size = usize::try_from(stored.num_bytes())
             .map_err(|_| ErrorKind::limit("bytes of memory", refused("more than memory has")))?;
         let bytes = stored.as_bytes();

@@ -93,10 +93,12 @@ pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) 
         if name == METADATA {
             return Err(ErrorKind::Reserved(name.to_owned()).into());
         }
-        let dtype = descriptor.element().in_safetensors().ok_or_else(|| {
-            let what = format!("safetensors has no {}, which `{name}` has", descriptor.type_name());
-            Error::from(ErrorKind::Malformed(what))
-        })?;
+        let dtype =
+            descriptor.element().and_then(ElementType::in_safetensors).ok_or_else(|| {
+                let what =
+                    format!("safetensors has no {}, which `{name}` has", descriptor.type_name());
+                Error::from(ErrorKind::Malformed(what))
+            })?;
         let begin = end;
         let size = descriptor.num_bytes().and_then(|size| end.checked_add(size));
         end = size.ok_or_else(|| {
