@@ -14,6 +14,7 @@ use crate::comments::has_comments;
 use crate::compression::{Zstd, is_zstd};
 use crate::dates::Dates;
 use crate::duplicates::resolved;
+use crate::exact;
 use crate::extensions::has_extensions;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -126,7 +127,7 @@ impl Input {
             return Ok(Document::Tensors(shapes));
         }
         match self.format {
-            Format::Jsonl => self.joined(|leaf| leaf.kind()).map(Document::Signature),
+            Format::Jsonl => self.joined(|leaf| exact::kind(&leaf)).map(Document::Signature),
             Format::Safetensors => {
                 let header = safetensors::read_header(&mut self.reader).map_err(Failure::from);
                 let tensors = header.and_then(|tensors| {

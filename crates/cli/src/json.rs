@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeSeed;
+use treedef::{Leaf, Tree, TreeSeed};
+
 use crate::failure::Failure;
 use crate::paint::{counted, grouped};
 
@@ -10,6 +13,14 @@ pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::
     let mut json = serde_json::Deserializer::from_slice(bytes);
     json.disable_recursion_limit();
     json
+}
+
+/// Reads a document with nothing behind it.
+pub(crate) fn json_tree(bytes: &[u8], seed: TreeSeed) -> serde_json::Result<Tree<Leaf>> {
+    let mut json = json_of(bytes);
+    let tree = seed.deserialize(&mut json)?;
+    json.end()?;
+    Ok(tree)
 }
 
 /// JSON whose texts have `\\u202e` for characters that a terminal would not show, but obey.

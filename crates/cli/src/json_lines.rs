@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use serde::de::DeserializeSeed;
 use treedef::{Leaf, NodeHead, NodeKind, Tree, TreeDefBuilder, TreeSeed};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::duplicates::{self, resolved};
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::json::{BAD, Bad, TWICE, json_failure, json_of};
+use crate::json::{BAD, Bad, TWICE, json_failure, json_tree};
 use crate::tensors::more_than;
 
 /// Reads lines into one buffer.
@@ -74,9 +74,8 @@ impl<'a> Lines<'a> {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let mut json = json_of(line);
-            let read = TreeSeed::new(limits.of_trees()).deserialize(&mut json);
-            let error = match read.and_then(|tree| json.end().map(|()| tree)) {
+            let seed = TreeSeed::new(limits.of_trees());
+            let error = match exact::of_json(line, |line| json_tree(line, seed)) {
                 Ok(tree) => {
                     let resolved = resolved(tree, line, Format::Json, duplicate_keys);
                     if skip_bad

@@ -8,6 +8,7 @@ mod format;
 mod file;
 mod compression;
 mod args;
+mod exact;
 mod paint;
 mod names;
 mod tensors;

@@ -10,8 +10,9 @@ use treedef_structures::Structures;
 
 use crate::args::{DuplicateKeys, Reading};
 use crate::duplicates::{self, last_ones};
+use crate::exact;
 use crate::failure::{Failure, Result};
-use crate::json::{Bad, json_of};
+use crate::json::{Bad, json_of, json_tree};
 
 /// About the bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
@@ -165,16 +166,18 @@ pub(crate) fn count_line(
     folds_keys: bool,
 ) -> Result<Option<String>, Uncounted> {
     structures.set_next_index(index);
-    if reading.duplicate_keys != DuplicateKeys::Last && !folds_keys {
+    // Long integers are found in the tree alone, and so are numbers that are out of the range of `f64`.
+    if reading.duplicate_keys != DuplicateKeys::Last && !folds_keys && !exact::has_long_digits(line)
+    {
         match structures.seed().deserialize(Whole(&mut json_of(line))) {
             Ok(_) => return Ok(None),
-            Err(error) if !error.is_data() => return Err(Uncounted::Unread(error)),
             // Why it is refused is known to the tree.
             Err(_) => structures.set_next_index(index),
         }
     }
     let seed = TreeSeed::new(reading.limits.of_trees());
-    let mut tree = seed.deserialize(Whole(&mut json_of(line))).map_err(Uncounted::Unread)?;
+    let tree = exact::of_json(line, |line| json_tree(line, seed)).map_err(Uncounted::Unread)?;
+    let mut tree = exact::all_rounded(tree);
     let mut twice = None;
     if reading.duplicate_keys == DuplicateKeys::Last {
         tree = last_ones(tree).map_err(Uncounted::Refused)?;

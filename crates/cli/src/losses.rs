@@ -9,6 +9,7 @@ use std::io;
 use serde::Serialize;
 use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
 
+use crate::exact;
 use crate::paint::counted;
 use crate::paths::shown;
 use crate::tensors::key_text;
@@ -161,6 +162,10 @@ impl Sides<'_> {
         match (is_same(old, new), kind == other) {
             (true, _) if !self.typed => {}
             (true, _) => drop(self.types.insert(kind.to_string())),
+            (false, _) if exact::text_of(old).is_some() => {
+                let became = format!("{other} of another value");
+                self.lost(Lost::Value("number of more digits".to_owned(), became), path);
+            }
             (false, true) => {
                 self.lost(Lost::Value(kind.to_string(), "another value".to_owned()), path);
             }

@@ -7,6 +7,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
 use crate::duplicates::expect_distinct_texts;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::readable;
@@ -24,6 +25,12 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Failure::new(format!("{} cannot hold it: {first}", format.name()))
     };
     let mut bytes = Vec::new();
+    let rounded = match format {
+        Format::Json | Format::Jsonl | Format::Tree => None,
+        Format::Msgpack => Some(tree.clone().map(exact::within_64_bits)),
+        _ => exact::has_texts(tree).then(|| exact::all_rounded(tree.clone())),
+    };
+    let tree = rounded.as_ref().unwrap_or(tree);
     if matches!(format, Format::Json | Format::Jsonl | Format::Toml) {
         expect_distinct_texts(tree).map_err(|failure| refused(&failure.message()))?;
     }

@@ -3,6 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use treedef::__private::without_open_escape;
 
+use crate::exact;
+
 /// The columns of the terminal, or 100 if the output is none.
 pub(crate) fn width() -> usize {
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -64,7 +66,7 @@ pub(crate) fn bare_numbers(text: &str) -> String {
     const KINDS: [&str; 10] =
         ["u64", "i64", "f32", "u8", "i8", "u16", "i16", "u32", "u128", "i128"];
     let mut bare = String::with_capacity(text.len());
-    tokens(text, |token, _| {
+    tokens(&exact::printed(text), |token, _| {
         let kind = KINDS.iter().find_map(|kind| token.strip_suffix(kind));
         let is_number = |text: &&str| {
             text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())

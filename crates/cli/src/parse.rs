@@ -9,6 +9,7 @@ use treedef_exchange::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::dates::Dates;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
@@ -56,7 +57,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         return Err(Failure::new(format!("empty, expected {}", format.name())));
     }
     Ok(Document::Tree(match format {
-        Format::Json => {
+        Format::Json => exact::of_json(bytes, |bytes| {
             let mut json = json_of(bytes);
             let tree = seed.deserialize(&mut json).map_err(json_failure)?;
             json.end().map_err(|error| {
@@ -65,8 +66,8 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 let hint = if is_line { " (for JSON lines pass `--format jsonl`)" } else { "" };
                 failure.with_message(format!("expected the end of the document{hint}"))
             })?;
-            tree
-        }
+            Ok::<_, Failure>(tree)
+        })?,
         Format::Jsonl => {
             let duplicate_keys = DuplicateKeys::Warn;
             let options = LineOptions { skip_bad: false, duplicate_keys, limits };
@@ -157,7 +158,8 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
 /// A document in CBOR without its tags, and where they are.
 pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
     let mut rest = bytes;
-    let tree = tagged_tree(&mut rest, seed).map_err(cbor_failure)?;
+    let tree = tagged_tree(&mut rest, seed);
+    let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
     expect_end(rest, bytes)?;
     Ok(Tags::taken_from(tree)?)
 }
@@ -182,7 +184,7 @@ fn tagged_tree(
     Ok(tree)
 }
 
-fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
+fn cbor_failure(error: ciborium::de::Error<io::Error>, near: usize) -> Failure {
     use ciborium::de::Error;
     Failure::new(match error {
         Error::Io(_) => "cut off: the document ends too early".to_owned(),
@@ -191,7 +193,7 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
             "not CBOR: the end of a list where there is none".to_owned()
         }
         Error::Semantic(Some(at), message) => format!("{message} at byte {at}"),
-        Error::Semantic(None, message) => message,
+        Error::Semantic(None, message) => format!("{message} near byte {near}"),
         Error::RecursionLimitExceeded => "nested too deep".to_owned(),
     })
 }

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::args::Limits;
+use crate::exact;
 use crate::failure::Result;
 use crate::format::Format;
 use crate::paths::text_of;
@@ -122,12 +123,11 @@ impl Serialize for LoweredKey {
 
 /// An integer as the kind that formats have which know only one.
 pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
-    let number = leaf.as_i128();
-    let number = number.map(|number| (u64::try_from(number), i64::try_from(number)));
-    match number {
-        Some((Ok(number), _)) => Leaf::from(number),
-        Some((_, Ok(number))) => Leaf::from(number),
-        _ => leaf,
+    let Some(number) = leaf.as_i128() else { return leaf };
+    match (u64::try_from(number), i64::try_from(number)) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) => number.into(),
+        _ => number.into(),
     }
 }
 
@@ -138,6 +138,7 @@ fn plain_leaf(leaf: Leaf, halves: Halves) -> Leaf {
         // As it is printed.
         Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
         Leaf::Char(c) => Leaf::from(c.to_string()),
+        Leaf::Opaque(_) => exact::by_value(leaf),
         _ => with_free_width(leaf),
     }
 }

@@ -6,6 +6,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use treedef::{Key, Leaf, Path as TreePath, Tree};
 
+use crate::exact;
 use crate::failure::{Failure, Result};
 
 /// A schema, ready to check documents.
@@ -29,7 +30,7 @@ impl Schema {
         document: &Tree<Leaf>,
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
-        let document = serde_json::to_value(document)?;
+        let document = serde_json::to_value(document.clone().map(exact::within_64_bits))?;
         let errors = self.0.iter_errors(&document).take(most);
         Ok(errors
             .map(|error| (path_of(error.instance_path.as_str(), &document), error.to_string()))

@@ -17,6 +17,7 @@ use treedef_exchange::{
 };
 
 use crate::args::Limits;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
@@ -255,7 +256,7 @@ pub(crate) fn has_arrays<L: DocumentLeaf>(tree: &Tree<L>) -> bool {
 /// The kinds of the leaves, also of those in arrays.
 pub(crate) fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
     let tree = if has_arrays(&tree) { tree.without_arrays()? } else { tree };
-    Ok(tree.map(|leaf| leaf.kind()))
+    Ok(tree.map(|leaf| exact::kind(&leaf)))
 }
 
 /// The tree with each number of an array as a leaf.

@@ -7,6 +7,7 @@ use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
 use crate::duplicates::HINT;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output::write;
@@ -146,9 +147,11 @@ fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
 
 /// Reads one document.
 fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
-    let options = options(limits, strict, false);
-    let tree = serde_saphyr::with_deserializer_from_str_with_options(part.text, options, |yaml| {
-        seed.deserialize(yaml)
+    let tree = exact::of_yaml(part.text, |text| {
+        let options = options(limits, strict, false);
+        serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+            seed.deserialize(yaml)
+        })
     });
     tree.map_err(|error| failure(&error, part.lines, limits))
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use treedef::{Array, Change, ChangeKind, Diff, Leaf, Pattern, Tolerance, Tree};
 
+use crate::exact;
 use crate::failure::Result;
 use crate::far::Far;
 use crate::paint::bare_numbers;
@@ -64,6 +65,9 @@ pub(super) fn snapped(
 /// One line for a change, with a readable path.
 pub(super) fn line<T: Display>(change: &Change<T>) -> String {
     let text = change.to_string();
+    if exact::is_printed(&text) {
+        return line_of_numbers(change);
+    }
     let path = change.path.to_string();
     match text.get(2..).and_then(|rest| rest.strip_prefix(&path)) {
         Some(rest) if !path.is_empty() => {
@@ -72,6 +76,29 @@ pub(super) fn line<T: Display>(change: &Change<T>) -> String {
         _ => text,
     }
 }
+
+/// The line of a change with numbers that are kept as texts.
+fn line_of_numbers<T: Display>(change: &Change<T>) -> String {
+    let path = readable(&change.path);
+    let brief = |part: &T| {
+        let text = exact::printed(&part.to_string());
+        match text.char_indices().nth(BRIEF) {
+            Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+            None => text,
+        }
+    };
+    match &change.kind {
+        ChangeKind::Replaced { old, new, .. } => {
+            format!("~ {path}: {} → {}", brief(old), brief(new))
+        }
+        ChangeKind::Removed(old) => format!("- {path}: {}", brief(old)),
+        ChangeKind::Added { new, .. } => format!("+ {path}: {}", brief(new)),
+        _ => change.to_string(),
+    }
+}
+
+/// The most characters of a value in a line.
+const BRIEF: usize = 60;
 
 /// The lines of changes. The same change at several paths that differ only in indices is one line,
 /// with `[*]` for the indices that differ.

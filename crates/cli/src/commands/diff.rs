@@ -1,5 +1,6 @@
 //! `diff` and `apply`.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::path::Path;
@@ -9,6 +10,7 @@ use treedef::{Change, ChangeKind, Diff, Leaf, LeafKind, Tolerance, Tree, TreeDef
 use treedef_exchange::{__is_of_structure, __leaf_names};
 
 use crate::args::{Output, Reading, Renaming, Report};
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
@@ -16,7 +18,7 @@ use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
-use crate::plain::{lowered, with_free_width, with_paths, with_plain_leaves, with_widths_of};
+use crate::plain::{lowered, with_paths, with_plain_leaves, with_widths_of};
 use crate::progress::Progress;
 use crate::stored::Stored;
 use crate::tensors::{TensorLeaf, has_arrays, kinds};
@@ -247,6 +249,17 @@ fn diff_values(
     style: Style,
     mut lines: Vec<Line>,
 ) -> Result<bool> {
+    let of_one_value = |tree: Tree<Leaf>| {
+        let is_exact = tolerance == Tolerance::new();
+        tree.map(if is_exact { exact::by_value } else { exact::rounded })
+    };
+    let has_texts = [old, &new].into_iter().any(exact::has_texts);
+    let (old, new) = match has_texts {
+        true if patch => (Cow::Borrowed(old), exact::as_in(old, new)),
+        true => (Cow::Owned(of_one_value(old.clone())), of_one_value(new)),
+        false => (Cow::Borrowed(old), new),
+    };
+    let old = &*old;
     let close = snapped(old, new, tolerance)?;
     let diff = old.diff(&close);
     if patch {
@@ -354,9 +367,9 @@ pub(super) fn apply(
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
     let (tree, mut rest) = input.tree_and_rest()?;
     rest.tags.drop_changed(diff.changes());
-    // A patch that was made with another format has no widths of integers.
+    // A patch that was made with another format has no widths of integers, and one form of nothing.
     let patched = match tree.patch(&diff) {
-        Err(_) if !format.is_typed() => tree.map(with_free_width).patch(&diff),
+        Err(_) if !format.is_typed() => with_paths(tree, [format, Format::Json])?.patch(&diff),
         patched => patched,
     };
     let patched = patched.map_err(|error| Failure::from(error).in_file(&name))?;

@@ -11,6 +11,7 @@ use treedef_structures::{Structure, StructureCount, Structures};
 use crate::args::{DuplicateKeys, Folds, Shapes};
 use crate::documents::{Documents, Place};
 use crate::duplicates;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
@@ -398,7 +399,7 @@ fn documents(input: Input, args: &Shapes) -> Result<Documents> {
 
 /// The document with its numbers, or the elements of the sequence at a path in it.
 fn elements(tree: Tree<Leaf>, path: Option<&str>) -> Result<Vec<Tree<Leaf>>> {
-    let tree = numbers(tree, Halves::Exact)?;
+    let tree = exact::all_rounded(numbers(tree, Halves::Exact)?);
     let Some(path) = path else { return Ok(vec![tree]) };
     let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
     let root = sequence.treedef().root();

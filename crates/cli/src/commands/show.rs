@@ -10,6 +10,7 @@ use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
 use crate::args::{OneFile, Reading};
 use crate::checkpoint::Checkpoint;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
@@ -187,7 +188,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     let (name, format) = (input.name.clone(), input.format);
     // The kinds of numbers mean something in a tree that was saved.
     let bare = |text: String| {
-        let text = if format == Format::Tree { text } else { bare_numbers(&text) };
+        let text = if format == Format::Tree { exact::printed(&text) } else { bare_numbers(&text) };
         if format.has_null() { with_null(&text) } else { text }
     };
     let mut documents = input.documents()?;

@@ -25,8 +25,6 @@ fn losses_below_a_key_that_is_no_text_are_told() {
          changed in json: bytes became a sequence, 1 time, first at [1u64].y
 \
          changed in json: f64 became null, 1 time, first at [1u64].x
-\
-         changed in json: u128 became f64 of another value, 1 time, first at [1u64].big
 "
     );
     // Another width of a key is no other key: [{200u8: 1}, {-1i8: "x"}].

@@ -4,6 +4,7 @@ mod checkpoints;
 mod lines;
 mod losses;
 mod metadata;
+mod numbers;
 mod shell;
 mod tensors;
 mod typed;

@@ -1,0 +1,380 @@
+//! Numbers that a float of 64 bits does not give back.
+//!
+//! The readers of JSON and YAML make an `f64` of every number beyond 64 bits. So a document that has
+//! one is read a second time, with texts in the place of such numbers. Documents without them, which
+//! are nearly all, are only looked through.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use treedef::{Leaf, LeafKind, Tree, Value};
+
+/// The most digits that tell one `f64` from another. What has more is no number that a float was
+/// written as.
+const MOST_DIGITS: usize = 17;
+
+/// The text of a number. serde_json writes what has this name as it stands, and the trees know it.
+#[derive(Serialize)]
+#[serde(rename = "$serde_json::private::RawValue")]
+struct Text<'t> {
+    #[serde(rename = "$serde_json::private::RawValue")]
+    text: &'t str,
+}
+
+/// How such a number is printed by the library, around its text.
+const PRINTED: [&str; 2] =
+    ["`$serde_json::private::RawValue` { `$serde_json::private::RawValue`: \"", "\" }"];
+
+/// A decimal number: its digits without outer zeros, and the power of ten of the first one.
+#[derive(PartialEq)]
+struct Decimal {
+    is_negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// `None` if the text is no number, or has an exponent without end.
+    fn of(text: &str) -> Option<Self> {
+        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let is_negative = number.starts_with('-');
+        let number = number.strip_prefix(['-', '+']).unwrap_or(number);
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let all = [whole, part].concat();
+        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = all.trim_start_matches('0');
+        let zeros = i64::try_from(all.len() - digits.len()).ok()?; // a part of it
+        let whole = i64::try_from(whole.len()).ok()?;
+        let exponent = exponent.parse::<i64>().ok()?.checked_add(whole)?.checked_sub(zeros + 1)?;
+        let digits = digits.trim_end_matches('0').to_owned();
+        let exponent = if digits.is_empty() { 0 } else { exponent };
+        Some(Decimal { is_negative, digits, exponent })
+    }
+
+    /// Whether a float has the same digits, if it is written with as many.
+    fn is(&self, float: f64) -> bool {
+        let Some(more) = self.digits.len().checked_sub(1) else { return float == 0.0 };
+        self.digits.len() <= MOST_DIGITS
+            && Decimal::of(&format!("{float:.more$e}")).as_ref() == Some(self)
+    }
+
+    /// One text for all that are the same number.
+    fn text(&self) -> String {
+        let (first, rest) = self.digits.split_at_checked(1).unwrap_or(("0", ""));
+        let sign = if self.is_negative { "-" } else { "" };
+        let point = if rest.is_empty() { "" } else { "." };
+        format!("{sign}{first}{point}{rest}e{}", self.exponent)
+    }
+}
+
+/// The number of a text, if no reader makes it of 64 bits.
+fn long(text: &str) -> Option<Leaf> {
+    // All with so few digits come back.
+    if text.len() <= 15 && !text.contains(['e', 'E']) {
+        return None;
+    }
+    if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
+        return None;
+    }
+    if let Ok(number) = text.parse::<i128>() {
+        return Some(number.into());
+    }
+    if let Ok(number) = text.parse::<u128>() {
+        return Some(number.into());
+    }
+    let float = text.parse::<f64>().ok()?;
+    // An exponent without end is one that no float has.
+    if Decimal::of(text).is_some_and(|decimal| decimal.is(float)) {
+        return None;
+    }
+    Value::of(&Text { text }).ok().map(Leaf::from)
+}
+
+/// The text of a number that is kept as it stood.
+pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
+    let Leaf::Opaque(value) = leaf else { return None };
+    let is_text = value.root().name() == Some("$serde_json::private::RawValue");
+    value.leaves().first().filter(|_| is_text)?.as_str().map(str::to_owned)
+}
+
+/// The leaf with one text for all that are the same number.
+pub(crate) fn by_value(leaf: Leaf) -> Leaf {
+    let decimal = text_of(&leaf).and_then(|text| Decimal::of(&text));
+    let one = decimal.and_then(|decimal| Value::of(&Text { text: &decimal.text() }).ok());
+    one.map_or(leaf, Leaf::from)
+}
+
+/// The new tree with the old text wherever it is of the same number.
+pub(crate) fn as_in(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
+    new.map_with_path(|path, leaf| match old.get(path) {
+        Ok(old) if text_of(&leaf).is_some() && by_value(old.clone()) == by_value(leaf.clone()) => {
+            old.clone()
+        }
+        _ => leaf,
+    })
+}
+
+/// The leaf as a float, if it is kept as a text.
+pub(crate) fn rounded(leaf: Leaf) -> Leaf {
+    let float = text_of(&leaf).and_then(|text| text.parse::<f64>().ok());
+    float.map_or(leaf, Leaf::from)
+}
+
+/// The leaf as a number of 64 bits, for formats without longer ones.
+pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
+    let is_wide = |number: i128| u64::try_from(number).is_err() && i64::try_from(number).is_err();
+    match &leaf {
+        Leaf::I128(number) if is_wide(number.get()) => number.get().to_string(),
+        Leaf::U128(number) if i128::try_from(number.get()).map_or(true, is_wide) => {
+            number.get().to_string()
+        }
+        _ => return rounded(leaf),
+    }
+    .parse::<f64>()
+    .map_or(leaf, Leaf::from)
+}
+
+/// The kind of a leaf: a number that is kept as a text is another float.
+pub(crate) fn kind(leaf: &Leaf) -> LeafKind {
+    if text_of(leaf).is_some() { LeafKind::F64 } else { leaf.kind() }
+}
+
+/// Whether a tree has numbers that are kept as texts.
+pub(crate) fn has_texts(tree: &Tree<Leaf>) -> bool {
+    tree.leaves().iter().any(|leaf| text_of(leaf).is_some())
+}
+
+/// The tree with floats for numbers that are kept as texts.
+pub(crate) fn all_rounded(tree: Tree<Leaf>) -> Tree<Leaf> {
+    if has_texts(&tree) { tree.map(rounded) } else { tree }
+}
+
+/// Whether the library printed such a number, which it may have cut off.
+pub(crate) fn is_printed(text: &str) -> bool {
+    text.contains("`$serde_json::private::Ra")
+}
+
+/// What the library printed, with such numbers as they stood.
+pub(crate) fn printed(text: &str) -> String {
+    let [before, after] = PRINTED;
+    let mut parts = text.split(before);
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (number, rest) = part.split_once(after).unwrap_or((part, ""));
+        all += number;
+        all += rest;
+    }
+    all
+}
+
+/// Whether a text has 19 digits one after another, without a look at most of its bytes.
+pub(crate) fn has_long_digits(bytes: &[u8]) -> bool {
+    const STEP: usize = 16;
+    let is_digit = |at: &usize| bytes.get(*at).is_some_and(u8::is_ascii_digit);
+    (STEP - 1..bytes.len()).step_by(STEP).filter(is_digit).any(|at| {
+        let before = (0..at).rev().take_while(is_digit).take(19).count();
+        let behind = (at..bytes.len()).take_while(is_digit).take(19).count();
+        before + behind >= 19
+    })
+}
+
+/// Reads JSON, with numbers as they stand.
+pub(crate) fn of_json<E>(
+    bytes: &[u8],
+    read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    let numbers = json_numbers(bytes);
+    if numbers.is_empty() {
+        return read(bytes);
+    }
+    // Errors have the places of the document, and none is for a number out of range.
+    let mut tame = bytes.to_vec();
+    for number in &numbers {
+        let digits = tame.get_mut(number.clone()).unwrap_or_default();
+        let sign = usize::from(digits.first() == Some(&b'-'));
+        let digits = digits.get_mut(sign..).unwrap_or_default();
+        digits.fill(b'0');
+        digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
+    }
+    let tree = read(&tame)?;
+    let texts = inserted(bytes, &numbers, ["\"", "\""]);
+    Ok(joined(tree, read(&texts), ""))
+}
+
+/// Reads YAML, with numbers as they stand.
+pub(crate) fn of_yaml<E>(
+    text: &str,
+    read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    let tree = read(text)?;
+    let mut numbers = Vec::new();
+    let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '{' | '}');
+    let mut start = 0;
+    for part in text.split_inclusive(is_between) {
+        let word = part.trim_end_matches(is_between);
+        // What is behind `?` is a key.
+        let is_key = text.get(..start).is_some_and(|before| before.ends_with("? "));
+        if !is_key && long(word).is_some() {
+            numbers.push(start..start + word.len());
+        }
+        start += part.len();
+    }
+    if numbers.is_empty() {
+        return Ok(tree);
+    }
+    let texts = inserted(text.as_bytes(), &numbers, [WORD, ""]);
+    let texts = std::str::from_utf8(&texts).ok().and_then(|texts| read(texts).ok());
+    Ok(joined(tree, texts.ok_or(()), WORD))
+}
+
+/// What makes a word of a number.
+const WORD: &str = "x";
+
+/// The bytes with something before and behind each of these ranges.
+fn inserted(bytes: &[u8], ranges: &[Range<usize>], [before, behind]: [&str; 2]) -> Vec<u8> {
+    let (mut all, mut at) = (Vec::with_capacity(bytes.len() + 2 * ranges.len()), 0);
+    for Range { start, end } in ranges {
+        all.extend_from_slice(bytes.get(at..*start).unwrap_or_default());
+        all.extend_from_slice(before.as_bytes());
+        all.extend_from_slice(bytes.get(*start..*end).unwrap_or_default());
+        all.extend_from_slice(behind.as_bytes());
+        at = *end;
+    }
+    all.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    all
+}
+
+/// The tree with the long numbers that are texts in the other.
+fn joined<E>(tree: Tree<Leaf>, texts: Result<Tree<Leaf>, E>, prefix: &str) -> Tree<Leaf> {
+    let Some(texts) = texts.ok().filter(|texts| texts.treedef() == tree.treedef()) else {
+        return tree;
+    };
+    let mut texts = texts.into_parts().1.into_iter();
+    tree.map(|leaf| match (&leaf, texts.next()) {
+        (Leaf::F64(_), Some(Leaf::Str(text))) => {
+            text.strip_prefix(prefix).and_then(long).unwrap_or(leaf)
+        }
+        _ => leaf,
+    })
+}
+
+/// Where there are long numbers in JSON, outside of texts.
+fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += match byte {
+            b'"' => text_len(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_of_number =
+                    |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                let length = rest.iter().take_while(is_of_number).count();
+                let number = rest.get(..length).and_then(|number| std::str::from_utf8(number).ok());
+                if number.is_some_and(|number| is_json(number) && long(number).is_some()) {
+                    numbers.push(at..at + length);
+                }
+                length
+            }
+            _ => 1,
+        };
+    }
+    numbers
+}
+
+/// The length of the text that begins with a quote.
+fn text_len(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        match bytes.get(at - 1) {
+            Some(b'\\') => at += 1,
+            _ => return at,
+        }
+    }
+    bytes.len()
+}
+
+/// Whether JSON has a number like this.
+fn is_json(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let has_zero = whole.len() > 1 && whole.starts_with('0');
+    digits(whole) && !has_zero && digits(part) && digits(exponent)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Tree<Leaf> {
+        of_json(text.as_bytes(), |bytes| serde_json::from_slice(bytes)).unwrap()
+    }
+
+    #[test]
+    fn a_number_is_kept_where_no_float_gives_it_back() {
+        for (text, kind) in [
+            ("18446744073709551615", LeafKind::U64),
+            ("18446744073709551616", LeafKind::I128),
+            ("-9223372036854775808", LeafKind::I64),
+            ("-9223372036854775809", LeafKind::I128),
+            ("340282366920938463463374607431768211455", LeafKind::U128),
+            ("340282366920938463463374607431768211456", LeafKind::Opaque),
+            ("0.1", LeafKind::F64),
+            ("1.00", LeafKind::F64),
+            ("0.10000000000000001", LeafKind::F64),
+            ("0.1000000000000000055511151231257827", LeafKind::Opaque),
+            ("0.12345678901234567890123", LeafKind::Opaque),
+            ("1e23", LeafKind::F64),
+            ("1e400", LeafKind::Opaque),
+            ("-1e400", LeafKind::Opaque),
+            ("1e-400", LeafKind::Opaque),
+            ("0e-400", LeafKind::F64),
+            ("5e-324", LeafKind::F64),
+            ("1e99999999999999999999", LeafKind::Opaque),
+        ] {
+            let tree = json(&format!("[\"a\\\"1e400\",{text}, 7]"));
+            assert_eq!(tree.leaves()[1].kind(), kind, "{text}");
+            assert_eq!(tree.leaves()[0], Leaf::from("a\"1e400"), "{text}");
+            let back = serde_json::to_string(&tree).unwrap();
+            if kind != LeafKind::F64 {
+                assert_eq!(back, format!("[\"a\\\"1e400\",{text},7]"));
+            }
+            assert_eq!(json(&back), tree, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_of_one_number_are_one_by_value() {
+        let one = |text: &str| by_value(json(text).leaves()[0].clone());
+        assert_eq!(one("12.345678901234567890123"), one("1234567890.1234567890123000e-8"));
+        assert_ne!(one("12.345678901234567890123"), one("12.345678901234567890124"));
+        assert_eq!(one("1e400"), one("10E+399"));
+    }
+
+    #[test]
+    fn errors_have_their_places() {
+        let error = |text: &str| {
+            of_json(text.as_bytes(), |bytes| serde_json::from_slice::<Tree<Leaf>>(bytes))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(error("[1e400, x]"), "expected value at line 1 column 9");
+        assert_eq!(error("{1e400: 1}"), "key must be a string at line 1 column 2");
+        assert_eq!(error("[01234567890123456789012]"), "invalid number at line 1 column 3");
+    }
+
+    #[test]
+    fn long_digits_are_found_wherever_they_are() {
+        for at in 0..40 {
+            let text = |digits: usize| ["a".repeat(at), "7".repeat(digits), "b".repeat(9)].concat();
+            assert!(has_long_digits(text(19).as_bytes()), "{at}");
+            assert!(!has_long_digits(text(18).as_bytes()), "{at}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Numbers that 64 bits do not hold are the same behind each subcommand.
+
+use std::fs;
+
+use crate::{Folder, treedef};
+
+/// What the command prints, and what it tells.
+#[track_caller]
+fn run(arguments: &[&str]) -> (String, String) {
+    let output = treedef(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+const LONG: &str = r#"{"a":18446744073709551616,"b":-9223372036854775809,"c":340282366920938463463374607431768211455}"#;
+
+#[test]
+fn integers_of_128_bits_come_back_from_each_format_that_has_them() {
+    let folder = Folder::new("numbers_integers");
+    let file = folder.path("a.json");
+    fs::write(&file, LONG).unwrap();
+    for to in ["json", "yaml", "toml", "cbor", "ron", "tree"] {
+        let made = folder.path(&format!("made.{to}"));
+        assert_eq!(run(&["convert", &file, "-o", &made]).1, "", "{to}");
+        assert_eq!(run(&["diff", &file, &made]), Default::default(), "{to}");
+        let back = run(&["convert", &made, "--to", "json"]).0;
+        assert_eq!(back.replace([' ', '\n'], ""), LONG, "{to}");
+    }
+    let (_, told) = run(&["convert", &file, "-o", &folder.path("made.msgpack")]);
+    assert!(told.contains("i128 became f64 of another value, 2 times, first at .a"), "{told}");
+}
+
+#[test]
+fn other_numbers_keep_their_digits_and_are_compared_by_value() {
+    let folder = Folder::new("numbers_digits");
+    let [old, new, lines] = ["old.json", "new.json", "both.jsonl"].map(|name| folder.path(name));
+    let text = r#"{"a":0.12345678901234567890123,"b":1e400,"c":[1e-400,1.00]}"#;
+    let other = r#"{"a":0.123456789012345678901230,"b":10E+399,"c":[2e-400,1.0]}"#;
+    fs::write(&old, text).unwrap();
+    fs::write(&new, other).unwrap();
+    fs::write(&lines, format!("{text}\n{other}\n")).unwrap();
+    assert_eq!(run(&["diff", &old, &new]).0, "~ .c[0]: 1e-400 → 2e-400\n");
+    assert_eq!(run(&["diff", &old, &new, "--rtol", "1e-9"]).0, "");
+    // What is written has the digits that were read, except for those of floats.
+    let kept = |text: &str| text.replace("1.00", "1.0") + "\n";
+    let copied = run(&["convert", &lines, "--to", "jsonl"]);
+    assert_eq!(copied, (kept(text) + &kept(other), String::new()));
+    assert!(run(&["summary", &old]).0.contains("0.12345678901234567890123"));
+    assert!(run(&["select", "b", &old]).0.contains("1e400"));
+    assert!(run(&["shapes", &lines]).0.starts_with("2 documents, 1 structure\n"));
+    assert!(run(&["show", &old]).0.contains("\"b\": f64"));
+    // A patch names what differs, and is applied to the digits that stand there.
+    let patch = folder.path("patch.json");
+    fs::write(&patch, run(&["diff", &old, &new, "--patch"]).0).unwrap();
+    let patched = run(&["apply", &old, &patch]).0.replace([' ', '\n'], "");
+    assert_eq!(patched, text.replace("1e-400,1.00", "2e-400,1.0"));
+    let yaml = folder.path("old.yaml");
+    fs::write(&yaml, text.replace(['"'], " ")).unwrap();
+    assert_eq!(run(&["diff", &old, &yaml]).0, "");
+    let (_, told) = run(&["convert", &old, "--to", "toml"]);
+    let loss = "changed in toml: number of more digits became f64 of another value, 3 times";
+    assert!(told.contains(loss), "{told}");
+}
+
+#[test]
+fn a_patch_of_null_is_applied_to_the_cbor_that_it_is_from() {
+    let folder = Folder::new("numbers_null");
+    let [old, new, cbor, patch] =
+        ["old.json", "new.json", "old.cbor", "patch.json"].map(|name| folder.path(name));
+    fs::write(&old, r#"{"a":null,"b":18446744073709551616}"#).unwrap();
+    fs::write(&new, r#"{"a":5,"b":18446744073709551616}"#).unwrap();
+    run(&["convert", &old, "-o", &cbor]);
+    fs::write(&patch, run(&["diff", &cbor, &new, "--patch"]).0).unwrap();
+    let (_, told) = run(&["apply", &cbor, &patch, "-o", &cbor]);
+    assert_eq!(told, "");
+    assert_eq!(run(&["diff", &cbor, &new]), Default::default());
+}
