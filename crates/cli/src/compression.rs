@@ -1,9 +1,11 @@
-//! Files that are compressed: zstd is read frame by frame, and what is written follows the name.
+//! Files that are compressed: gzip is read member by member, zstd frame by frame, and what is written
+//! follows the name.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::path::Path;
 
 use flate2::Compression;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -73,6 +75,48 @@ impl<R: BufRead> Read for Zstd<R> {
             self.begin()?;
         }
         Ok(0)
+    }
+}
+
+/// Reads all members of a file of gzip. Zeros behind the last fill it up, as tapes need them.
+pub(crate) struct Gzip<R> {
+    /// `None` at the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Gzip<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Gzip { member: Some(GzDecoder::new(source)) }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = self.member.as_mut().filter(|_| !out.is_empty()) {
+            let read = member.read(out)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            let Some(mut source) = self.member.take().map(GzDecoder::into_inner) else { break };
+            if source.fill_buf()?.starts_with(&[0x1f]) {
+                self.member = Some(GzDecoder::new(source));
+            } else if !is_filled_up(&mut source)? {
+                return Err(damaged("behind a member of gzip are bytes that are none"));
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Whether the rest has only zeros.
+fn is_filled_up(source: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let rest = source.fill_buf()?;
+        let length = rest.len();
+        if length == 0 || rest.iter().any(|byte| *byte != 0) {
+            return Ok(length == 0);
+        }
+        source.consume(length);
     }
 }
 

@@ -11,7 +11,7 @@ use treedef_exchange::{Descriptor, Tensors, gguf, safetensors};
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
 use crate::comments::has_comments;
-use crate::compression::{Zstd, is_zstd};
+use crate::compression::{Gzip, Zstd, is_zstd};
 use crate::dates::Dates;
 use crate::duplicates::resolved;
 use crate::exact;
@@ -98,7 +98,7 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     raw.by_ref().take(4).read_to_end(&mut start).map_err(of_file)?;
     let whole = Cursor::new(start.clone()).chain(raw);
     let (mut reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
-        Some([0x1f, 0x8b, ..]) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), None),
+        Some([0x1f, 0x8b, ..]) => (Box::new(Gzip::new(whole)), None),
         Some(start) if is_zstd(start) => {
             let not_zstd =
                 |_| Failure::at(&name, "damaged: it begins as a file of zstd, and is none");

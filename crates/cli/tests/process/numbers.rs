@@ -75,3 +75,27 @@ fn a_patch_of_null_is_applied_to_the_cbor_that_it_is_from() {
     assert_eq!(told, "");
     assert_eq!(run(&["diff", &cbor, &new]), Default::default());
 }
+
+#[test]
+fn what_is_behind_a_member_of_gzip_is_named() {
+    use std::io::Write;
+
+    let folder = Folder::new("numbers_gzip");
+    let file = folder.path("a.json.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"[1,\n").unwrap();
+    let first = gzip.finish().unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"2]").unwrap();
+    let second = gzip.finish().unwrap();
+    let show = |behind: &[u8]| {
+        fs::write(&file, [&first, &second, behind].concat()).unwrap();
+        run(&["summary", &file])
+    };
+    assert_eq!(show(b""), ("[1, 2]\n".to_owned(), String::new()));
+    assert_eq!(show(&[0; 600]), show(b""));
+    for behind in [&b"more"[..], b"\0\0more"] {
+        let message = "damaged: behind a member of gzip are bytes that are none";
+        assert_eq!(show(behind).1, format!("treedef: {file}: {message}\n"));
+    }
+}
