@@ -14,6 +14,7 @@ use crate::comments::has_comments;
 use crate::compression::{Gzip, Zstd, is_zstd};
 use crate::dates::Dates;
 use crate::duplicates::resolved;
+use crate::encodings::{Decoded, Encoding};
 use crate::exact;
 use crate::extensions::has_extensions;
 use crate::failure::{Failure, Result};
@@ -108,11 +109,17 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     };
     if format.is_text() {
         let mut start = Vec::new();
-        let most = u64::try_from(MARK.len()).unwrap_or_default();
-        reader.by_ref().take(most).read_to_end(&mut start).map_err(of_file)?;
-        if start != MARK {
-            reader = Box::new(Cursor::new(start).chain(reader));
-        }
+        reader.by_ref().take(4).read_to_end(&mut start).map_err(of_file)?;
+        let encoding = Encoding::of(&start);
+        let mark = match encoding {
+            Some(encoding) => encoding.mark(),
+            None => MARK.len() * usize::from(start.starts_with(MARK)),
+        };
+        let rest = Cursor::new(start.split_off(mark)).chain(reader);
+        reader = match encoding {
+            Some(encoding) => Box::new(Decoded::new(rest, encoding)),
+            None => Box::new(rest),
+        };
     }
     let checkpoint = None;
     Ok(Input { name, format, reader, size, checkpoint, skip_bad, duplicate_keys, limits })

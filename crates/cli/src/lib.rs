@@ -7,6 +7,7 @@ mod failure;
 mod format;
 mod file;
 mod compression;
+mod encodings;
 mod args;
 mod exact;
 mod paint;

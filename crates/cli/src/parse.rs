@@ -1,7 +1,7 @@
 //! Documents from bytes.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, Read};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
@@ -9,6 +9,7 @@ use treedef_exchange::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::dates::Dates;
+use crate::encodings::{Decoded, Encoding};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -47,6 +48,11 @@ pub enum Document {
 /// Returns an error with line and column where the format knows them.
 pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
     let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
+    if let Some(encoding) = Encoding::of(bytes).filter(|_| format.is_text()) {
+        let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).unwrap_or_default());
+        Decoded::new(rest, encoding).read_to_end(&mut text)?;
+        return read_within(&text, format, Limits::default());
+    }
     read_within(bytes, format, Limits::default())
 }
 

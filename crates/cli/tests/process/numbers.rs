@@ -99,3 +99,21 @@ fn what_is_behind_a_member_of_gzip_is_named() {
         assert_eq!(show(behind).1, format!("treedef: {file}: {message}\n"));
     }
 }
+
+#[test]
+fn texts_of_windows_are_read() {
+    let folder = Folder::new("numbers_utf16");
+    for (name, text) in [
+        ("a.json", "{\"a\": \"ü\"}"),
+        ("a.jsonl", "{\"a\": \"ü\"}\r\n"),
+        ("a.yaml", "a: ü\r\n"),
+        ("a.toml", "a = \"ü\"\r\n"),
+    ] {
+        let file = folder.path(name);
+        let units = format!("\u{feff}{text}").encode_utf16().collect::<Vec<_>>();
+        fs::write(&file, units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>())
+            .unwrap();
+        let shown = run(&["select", "**.a", &file]);
+        assert!(shown.0.contains("\"ü\"") && shown.1.is_empty(), "{name}: {shown:?}");
+    }
+}
