@@ -1,9 +1,11 @@
 //! YAML, of which a file may have several documents.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, Options};
-use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
+use treedef::{Edit, Key, Leaf, NodeKind, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
 use crate::duplicates::HINT;
@@ -12,6 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output::write;
 use crate::paint::counted;
+use crate::paths::readable;
 
 /// A document of a file.
 struct Part<'t> {
@@ -21,8 +24,8 @@ struct Part<'t> {
 }
 
 /// The documents of a file. A line that begins with `---` or `...` ends a document wherever it
-/// stands, also in a text: so YAML forbids it in a text. Documents that have nothing in them, as
-/// templates leave them, are passed over; if all are so, the file has one.
+/// stands, also in a text: so YAML forbids it in a text. What is behind `---` is a document also if
+/// it is nothing, which is null. A file without any has one, too.
 fn documents(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut lines, mut at) = (0, 0);
@@ -30,7 +33,8 @@ fn documents(text: &str) -> Vec<Part<'_>> {
     let (mut start, mut has_content, mut in_header) = (0, false, true);
     for line in text.split_inclusive('\n') {
         let is_start = is_marker(line, "---");
-        if is_marker(line, "...") || is_start && !in_header {
+        let is_end = is_marker(line, "...");
+        if is_end || is_start && !in_header {
             open.text = text.get(start..at).unwrap_or_default();
             if has_content {
                 parts.push(open);
@@ -45,10 +49,9 @@ fn documents(text: &str) -> Vec<Part<'_>> {
         let content = line.strip_prefix("---").filter(|_| is_start).unwrap_or(line).trim();
         let is_directive = in_header && !is_start && line.starts_with('%');
         let is_blank = content.is_empty() || content.starts_with('#') || is_directive;
-        if is_start || !is_blank {
-            in_header = false;
+        if !is_end && (is_start || !is_blank) {
+            (in_header, has_content) = (false, true);
         }
-        has_content |= !is_blank && !is_marker(line, "...");
         (lines, at) = (lines + 1, at + line.len());
     }
     open.text = text.get(start..).unwrap_or_default();
@@ -67,6 +70,13 @@ fn is_marker(line: &str, marker: &str) -> bool {
 /// `strict`, no map may have a key twice.
 pub(crate) fn trees(text: &str, limits: Limits, strict: bool) -> Result<Vec<Tree<Leaf>>> {
     let (mut all, mut nodes) = (Vec::new(), 0_usize);
+    for (line, number) in text.lines().zip(1..).filter(|(line, _)| is_marker(line, "...")) {
+        let rest = line.trim_start_matches("...").trim();
+        if !rest.is_empty() && !rest.starts_with('#') {
+            let message = "behind `...`, which ends a document: put `---` before it";
+            return Err(Failure::at(number, format!("`{rest}` {message}")));
+        }
+    }
     for part in documents(text) {
         let tree = part_tree(&part, TreeSeed::new(limits.of_trees()), limits, strict)?;
         nodes = nodes.saturating_add(tree.treedef().num_nodes());
@@ -137,6 +147,8 @@ fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
             max_total_scalar_bytes: limits.max_bytes(),
         },
         duplicate_keys: if strict { error } else { pass },
+        // They become bytes afterwards.
+        ignore_binary_tag_for_string: true,
         strict_booleans: true,
         leading_zero_numbers_as_strings: true,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
@@ -147,13 +159,68 @@ fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
 
 /// Reads one document.
 fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
-    let tree = exact::of_yaml(part.text, |text| {
+    let read = |text: &str| {
         let options = options(limits, strict, false);
         serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
             seed.deserialize(yaml)
         })
-    });
-    tree.map_err(|error| failure(&error, part.lines, limits))
+    };
+    let tree = exact::of_yaml(part.text, |text| with_times(text, read));
+    let tree = tree.map_err(|error| failure(&error, part.lines, limits))?;
+    if part.text.contains(BINARY) {
+        let nulls = with_times(&part.text.replace(BINARY, "!!null"), read);
+        return with_bytes(tree, &nulls.map_err(|error| failure(&error, part.lines, limits))?);
+    }
+    Ok(tree)
+}
+
+const BINARY: &str = "!!binary";
+const TIME: &str = "!!timestamp";
+/// As long as the tag of times.
+const TEXT: &str = "!!str      ";
+
+/// Reads a document with texts for its times, whose tag the reader refuses.
+fn with_times(
+    text: &str,
+    read: impl Fn(&str) -> Result<Tree<Leaf>, Error>,
+) -> Result<Tree<Leaf>, Error> {
+    let first = read(text);
+    if first.is_ok() || !text.contains(TIME) || text.contains(TEXT) {
+        return first;
+    }
+    let Ok(tree) = read(&text.replace(TIME, TEXT)) else { return first };
+    // What looks like the tag may be in a text.
+    let is_text = |text: &str| text.contains(TEXT);
+    let in_keys = tree
+        .treedef()
+        .nodes()
+        .any(|(_, node)| node.entry_keys().iter().filter_map(|key| key.as_str()).any(is_text));
+    let in_leaves = tree.leaves().iter().filter_map(Leaf::as_str).any(is_text);
+    if in_keys || in_leaves { first } else { Ok(tree) }
+}
+
+/// The tree with bytes for the texts of base64 that are null in the other.
+fn with_bytes(tree: Tree<Leaf>, nulls: &Tree<Leaf>) -> Result<Tree<Leaf>> {
+    let mut not_base64 = None;
+    let tree = tree.edit(|path, node, leaves| {
+        let is_null = |path: &Path| {
+            nulls.treedef().node(path).is_ok_and(|node| node.kind() == NodeKind::Unit)
+        };
+        let text = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_str);
+        let Some(text) = text.filter(|_| is_null(path)) else { return Ok(Edit::Keep) };
+        let text: String = text.split_ascii_whitespace().collect();
+        let Ok(bytes) = STANDARD.decode(text) else {
+            not_base64.get_or_insert_with(|| readable(path));
+            return Ok(Edit::Keep);
+        };
+        Ok(Edit::Replace(Tree::leaf(Leaf::from(bytes))))
+    })?;
+    match not_base64 {
+        Some(path) => {
+            Err(Failure::new(format!("`{path}` is tagged as `!!binary` and is not base64")))
+        }
+        None => Ok(tree),
+    }
 }
 
 fn failure(error: &Error, lines: usize, limits: Limits) -> Failure {
@@ -238,13 +305,44 @@ fn plain(error: &Error) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 
     /// The first line of each document, and its text.
     fn split(text: &str) -> Vec<(usize, &str)> {
         documents(text).iter().map(|part| (part.lines + 1, part.text)).collect()
+    }
+
+    #[test]
+    fn directives_stand_before_each_document() {
+        let (first, second) = ("%YAML 1.2\n---\na\n", "# x\n%TAG !e! tag:e,2000:\n---\nb\n");
+        assert_eq!(split(&format!("{first}...\n{second}")), [(1, first), (5, second)]);
+    }
+
+    #[test]
+    fn tags_of_bytes_and_times_are_read() {
+        let read = |text: &str| tree(text, Limits::default(), true).unwrap();
+        let text = "a: !!binary |\n  AP+A\n  gQ==\nb: !!binary aGk=\nc: \"!!binary aGk=\"\n";
+        let leaves = [Leaf::from(vec![0, 255, 128, 129]), Leaf::from(b"hi".to_vec())];
+        assert_eq!(read(text).leaves()[..2], leaves);
+        assert_eq!(read(text).leaves()[2], Leaf::from("!!binary aGk="));
+        let text = "- !!timestamp 2001-12-14\n- !!binary AA==\n- !!timestamp '2002-01-01'\n";
+        let leaves = ["2001-12-14".into(), Leaf::from(vec![0]), "2002-01-01".into()];
+        assert_eq!(read(text).leaves(), leaves);
+        let error = tree("a: !!binary _\n", Limits::default(), true).unwrap_err();
+        assert_eq!(error.to_string(), "`.a` is tagged as `!!binary` and is not base64");
+    }
+
+    #[test]
+    fn nothing_stands_behind_an_end() {
+        let read = |text: &str| trees(text, Limits::default(), true);
+        assert_eq!(read("a\n... # x\n---\nb\n").unwrap().len(), 2);
+        let error = read("a\n... b\n---\nc\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "2: `b` behind `...`, which ends a document: put `---` before it"
+        );
     }
 
     #[test]
@@ -261,10 +359,14 @@ mod tests {
     }
 
     #[test]
-    fn documents_without_content_are_passed_over() {
-        assert_eq!(split("---\n# Source: x.yaml\n---\na: 1\n---\n"), [(3, "---\na: 1\n")]);
+    fn documents_without_content_count_as_they_do_elsewhere() {
+        assert_eq!(
+            split("---\n# x\n---\na: 1\n---\n"),
+            [(1, "---\n# x\n"), (3, "---\na: 1\n"), (5, "---\n")]
+        );
         assert_eq!(split(""), [(1, "")]);
-        assert_eq!(split("---\n---\n").len(), 1);
+        assert_eq!(split("a\n...\n# x\n"), [(1, "a\n")]);
+        assert_eq!(split("---\n---\n").len(), 2);
         assert_eq!(split("---\n~\n---\na\n").len(), 2);
     }
 }
