@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
-use treedef_exchange::{__INDEX, Error, ErrorKind, Source, Tensors, gguf, orbax, safetensors};
+use treedef_exchange::{__INDEX, Error, ErrorKind, Source, Stored, gguf, orbax, safetensors};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
@@ -276,7 +276,7 @@ impl Checkpoint {
         let named: Vec<(String, TensorLeaf)> = match self {
             Checkpoint::Safetensors(source) => source
                 .iter()
-                .map(|stored| (stored.name().to_owned(), TensorLeaf::of(stored.descriptor())))
+                .map(|stored| (stored.name().to_owned(), TensorLeaf::of_stored(stored)))
                 .collect(),
             Checkpoint::Gguf(gguf) => gguf
                 .tensors()
@@ -330,7 +330,7 @@ impl Checkpoint {
     /// The values: the tensors of safetensors, the metadata of GGUF. `None` if it has none.
     pub(crate) fn values(&self, limits: Limits) -> Result<Option<Tree<Leaf>>> {
         match self {
-            Checkpoint::Safetensors(_) => tensors::tree(&self.read(limits)?, limits).map(Some),
+            Checkpoint::Safetensors(_) => tensors::tree(&self.source(limits)?, limits).map(Some),
             Checkpoint::Gguf(gguf) => Ok(Some(gguf.metadata().clone())),
             Checkpoint::Pytorch(opened) => {
                 expect_room(opened.file.num_bytes(), limits)?;
@@ -340,17 +340,29 @@ impl Checkpoint {
         }
     }
 
-    /// All tensors of safetensors or PyTorch.
-    pub(crate) fn read(&self, limits: Limits) -> Result<Tensors<'static>> {
+    /// All tensors, of which memory has room.
+    pub(crate) fn source(&self, limits: Limits) -> Result<Source<'static>> {
         let source = match self {
-            Checkpoint::Safetensors(source) => source,
-            Checkpoint::Pytorch(opened) => &opened.file.source()?,
+            Checkpoint::Safetensors(source) => source.clone(),
+            Checkpoint::Pytorch(opened) => opened.file.source()?,
             Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => {
                 return Err(Failure::new("its tensors are not converted"));
             }
         };
         expect_room(source.num_bytes(), limits)?;
-        Ok(source.read()?)
+        Ok(source)
+    }
+
+    /// The tensor of this number, if its elements may be more than numbers of a type.
+    pub(crate) fn stored(&self, number: usize) -> Option<&Stored<'static>> {
+        match self {
+            Checkpoint::Safetensors(source) => source.iter().nth(number),
+            Checkpoint::Pytorch(opened) => match opened.entries.leaves().get(number)? {
+                Entry::Tensor(stored) => Some(stored),
+                _ => None,
+            },
+            Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => None,
+        }
     }
 
     /// The texts of the whole. Long values of GGUF, such as vocabularies, are told by their number
@@ -392,18 +404,13 @@ impl Checkpoint {
     pub(crate) fn read_at(&self, number: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let missing = || Failure::new("no such tensor");
         match self {
-            Checkpoint::Safetensors(source) => {
-                let stored = source.iter().nth(number).ok_or_else(missing)?;
-                Ok(stored.read_at(offset, buffer)?)
+            Checkpoint::Safetensors(_) | Checkpoint::Pytorch(_) => {
+                Ok(self.stored(number).ok_or_else(missing)?.read_at(offset, buffer)?)
             }
             Checkpoint::Gguf(gguf) => {
                 let tensor = gguf.tensors().get(number).ok_or_else(missing)?;
                 Ok(gguf.read_at(tensor, offset, buffer)?)
             }
-            Checkpoint::Pytorch(opened) => match opened.entries.leaves().get(number) {
-                Some(Entry::Tensor(stored)) => Ok(stored.read_at(offset, buffer)?),
-                _ => Err(missing()),
-            },
             Checkpoint::Orbax(_) => Err(Failure::new(
                 "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none",
             )),

@@ -6,7 +6,7 @@ use std::path;
 
 use treedef::{Leaf, Tree, TreeSeed};
 use treedef_exchange::pytorch::{self, Pytorch};
-use treedef_exchange::{Descriptor, Tensors, gguf, safetensors};
+use treedef_exchange::{Descriptor, Source, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
@@ -153,7 +153,7 @@ impl Input {
                 Ok(Document::Tensors(entries.as_ref().map(TensorLeaf::of_entry)))
             }),
             Format::Npz | Format::Npy => self.with_bytes(|bytes, format, limits| {
-                tensors::shapes(&tensors::read(bytes, format, limits)?).map(Document::Tensors)
+                tensors::shapes(&tensors::source(bytes, format, limits)?).map(Document::Tensors)
             }),
             _ => self.values(),
         }
@@ -201,8 +201,8 @@ impl Input {
             return Ok((self.tree()?, Rest::default())); // all of it is in the tree
         }
         if self.format.is_of_tensors() {
-            return self.with_tensors(|tensors, limits| {
-                let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
+            return self.with_tensors(|source, limits| {
+                let (tree, beside) = tensors::tree_and_beside(source, limits)?;
                 Ok((tree, Rest { beside, ..Rest::default() }))
             });
         }
@@ -247,17 +247,17 @@ impl Input {
         })
     }
 
-    /// Reads all tensors, and makes something of them.
+    /// Makes something of tensors, all of which may be read.
     pub(crate) fn with_tensors<T>(
         self,
-        make: impl FnOnce(&Tensors<'_>, Limits) -> Result<T>,
+        make: impl FnOnce(&Source<'_>, Limits) -> Result<T>,
     ) -> Result<T> {
         let Some(checkpoint) = &self.checkpoint else {
             return self.with_bytes(|bytes, format, limits| {
-                make(&tensors::read(bytes, format, limits)?, limits)
+                make(&tensors::source(bytes, format, limits)?, limits)
             });
         };
-        let made = checkpoint.read(self.limits).and_then(|tensors| make(&tensors, self.limits));
+        let made = checkpoint.source(self.limits).and_then(|source| make(&source, self.limits));
         made.map_err(|failure| failure.in_file(&self.name))
     }
 

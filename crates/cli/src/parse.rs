@@ -107,7 +107,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Pytorch => pytorch::from_bytes(bytes)?.tree()?,
         Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
         Format::Safetensors | Format::Npz | Format::Npy => {
-            tensors::tree(&tensors::read(bytes, format, limits)?, limits)?
+            tensors::tree(&tensors::source(bytes, format, limits)?, limits)?
         }
     }))
 }

@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
-use treedef_exchange::{__STRUCTURE, Tensor, Tensors};
+use treedef_exchange::{__STRUCTURE, Tensor};
 
 use crate::args::Limits;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, expect_room};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::Input;
@@ -27,7 +27,7 @@ pub(crate) struct Stored {
     /// By the parts of their names.
     pub(crate) tree: Tree<Slot>,
     pub(crate) metadata: BTreeMap<String, String>,
-    source: Source,
+    checkpoint: Checkpoint,
     limits: Limits,
     progress: Progress,
 }
@@ -37,13 +37,8 @@ pub(crate) struct Stored {
 pub(crate) struct Slot {
     pub(crate) leaf: TensorLeaf,
     pub(crate) name: String,
-    /// Where the bytes begin in the file, or its number in the checkpoint.
-    start: u64,
-}
-
-enum Source {
-    Memory(Tensors<'static>),
-    Checkpoint(Checkpoint),
+    /// Its number in the checkpoint.
+    number: usize,
 }
 
 impl Slot {
@@ -66,11 +61,10 @@ impl Stored {
 
     /// The same tensors, where tied ones are at each of their names.
     pub(crate) fn with_aliases(self) -> Result<Self> {
-        let Source::Checkpoint(checkpoint) = &self.source else { return Ok(self) };
-        if let Checkpoint::Pytorch(_) = checkpoint {
+        if let Checkpoint::Pytorch(_) = self.checkpoint {
             return Ok(self); // all names are in its tree
         }
-        let aliases = checkpoint.aliases();
+        let aliases = self.checkpoint.aliases();
         if aliases.is_empty() {
             return Ok(self);
         }
@@ -107,66 +101,66 @@ impl Stored {
     pub(crate) fn open(input: Input) -> Result<Self> {
         let (name, format, limits) = (input.name.clone(), input.format, input.limits);
         let progress = Progress::new(0);
-        if let Some(checkpoint) = input.checkpoint {
-            let tree = checkpoint.tensors()?.map(|(leaf, name, number)| Slot {
-                leaf,
-                name,
-                start: u64::try_from(number).unwrap_or(u64::MAX),
-            });
-            let metadata = checkpoint.metadata()?;
-            let source = Source::Checkpoint(checkpoint);
-            return Ok(Stored { name, format, tree, metadata, source, limits, progress });
-        }
-        let tensors = input.with_bytes(|bytes, format, limits| {
-            Ok(tensors::read(bytes, format, limits)?.into_owned())
-        })?;
-        let slots = tensors::leaves(&tensors);
-        let slots = slots.map(|(name, leaf)| (name.clone(), Slot { leaf, name, start: 0 }));
-        let tree = Names::of(slots).into_tree()?;
-        let text = |key: &str| tensors.metadata(key).unwrap_or_default().to_owned();
-        let metadata = tensors.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
-        let source = Source::Memory(tensors);
-        Ok(Stored { name, format, tree, metadata, source, limits, progress })
+        let checkpoint = match input.checkpoint {
+            Some(checkpoint) => checkpoint,
+            None => input.with_bytes(|bytes, format, limits| {
+                let source = tensors::source(bytes, format, limits)?.into_owned()?;
+                Ok(Checkpoint::Safetensors(source))
+            })?,
+        };
+        let tree = checkpoint.tensors()?.map(|(leaf, name, number)| Slot { leaf, name, number });
+        let metadata = checkpoint.metadata()?;
+        Ok(Stored { name, format, tree, metadata, checkpoint, limits, progress })
     }
 
-    /// All values as one tree.
+    /// All values as one tree, without what is not read.
     pub(crate) fn read_all(&self) -> Result<Tree<Leaf>> {
         self.read_file().map_err(|failure| failure.in_file(&self.name))
     }
 
     fn read_file(&self) -> Result<Tree<Leaf>> {
-        match &self.source {
-            Source::Memory(tensors) => tensors::tree(tensors, self.limits),
-            Source::Checkpoint(checkpoint) => {
-                let values = checkpoint.values(self.limits)?;
-                values.ok_or_else(|| Failure::new("it has no values"))
-            }
+        if let Checkpoint::Safetensors(_) = self.checkpoint {
+            let source = self.checkpoint.source(self.limits)?;
+            return Ok(tensors::tree_and_beside(&source, self.limits)?.0);
         }
+        let values = self.checkpoint.values(self.limits)?;
+        values.ok_or_else(|| Failure::new("it has no values"))
     }
 
-    /// Makes something of each tensor and its leaf, which an empty one has not.
-    pub(crate) fn with_leaves<T>(
+    /// Makes something of the leaves of each tensor. What is empty or not read has none.
+    pub(crate) fn with_leaves<T: Clone>(
         &self,
         make: impl Fn(&Slot, Option<Leaf>) -> T,
     ) -> Result<Tree<T>> {
-        let of_file = |failure: Failure| failure.in_file(&self.name);
-        let read;
-        let tensors = match &self.source {
-            Source::Memory(tensors) => tensors,
-            Source::Checkpoint(checkpoint) => {
-                read = checkpoint.read(self.limits).map_err(of_file)?;
-                &read
+        expect_room(self.num_bytes(), self.limits).map_err(|it| it.in_file(&self.name))?;
+        let trees = self.tree.as_ref().try_map(|slot| {
+            let is_empty = slot.leaf.size == 0 && slot.leaf.value.is_none();
+            if is_empty || self.unread(slot).is_some() {
+                return Ok(Tree::leaf(make(slot, None)));
             }
-        };
-        let named: HashMap<&str, _> = tensors.iter().collect();
-        let leaf = |slot: &Slot| -> treedef::Result<T> {
-            let tensor = named.get(slot.name.as_str()).filter(|tensor| !tensor.is_empty());
-            let Some(tensor) = tensor else { return Ok(make(slot, None)) };
-            let flattener = Flattener::new().arrays(true).limits(self.limits.of_trees());
-            let tree = with_short_halves(flattener.tree(tensor)?)?;
-            Ok(make(slot, tree.leaves().first().cloned()))
-        };
-        self.tree.as_ref().try_map(leaf).map_err(|error| of_file(error.into()))
+            let tree = with_short_halves(self.read(slot)?)?;
+            Ok::<_, Failure>(tree.map(|leaf| make(slot, Some(leaf))))
+        })?;
+        Ok(trees.compose()?)
+    }
+
+    /// Why a tensor has no values here, if so.
+    pub(crate) fn unread(&self, slot: &Slot) -> Option<String> {
+        let (name, leaf) = (&slot.name, &slot.leaf);
+        match self.checkpoint.stored(slot.number) {
+            Some(stored) => {
+                let why = stored.descriptor().unread()?;
+                Some(format!(
+                    "`{name}` is {leaf}, which is listed and compared, and not read: {why}"
+                ))
+            }
+            None if leaf.value.is_some() || slot.dtype().is_some() => None,
+            None => {
+                let dtype = &leaf.dtype;
+                let why = "which is listed and compared, and has no numbers here";
+                Some(format!("`{name}` is {dtype}, {why}"))
+            }
+        }
     }
 
     /// Whether the metadata has another structure than that of the names.
@@ -183,35 +177,30 @@ impl Stored {
         if let Some(value) = &slot.leaf.value {
             return Ok(Tree::leaf(value.clone()));
         }
-        let read;
-        let tensor = match &self.source {
-            Source::Memory(tensors) => tensors.get(&slot.name),
-            Source::Checkpoint(_) => {
-                let most = self.limits.max_bytes();
-                let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
-                let size = size.ok_or_else(|| Failure::new(more_than(most)))?;
-                let dtype = slot.dtype().ok_or_else(|| {
-                    let (name, dtype) = (&slot.name, &slot.leaf.dtype);
-                    Failure::new(format!(
-                        "`{name}` is {dtype}, which is listed and compared, and has no numbers here"
-                    ))
-                })?;
-                let mut bytes = Vec::new();
-                self.pieces(slot, |piece| {
-                    bytes.extend_from_slice(piece);
-                    Ok(true)
-                })?;
-                if bytes.len() != size {
-                    return Err(Failure::new("cut off, get the file again"));
-                }
-                let shape = slot.leaf.shape.iter().map(|size| usize::try_from(*size).ok());
-                let shape: Option<Vec<usize>> = shape.collect();
-                read = Tensor::new(dtype, shape.unwrap_or_default(), bytes)?;
-                Some(&read)
-            }
+        let most = self.limits.max_bytes();
+        let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
+        let size = size.ok_or_else(|| Failure::new(more_than(most)))?;
+        if let Some(why) = self.unread(slot) {
+            return Err(Failure::new(why));
+        }
+        let Some(dtype) = slot.dtype() else {
+            let stored = self.checkpoint.stored(slot.number);
+            let tree = stored.ok_or_else(|| Failure::new("no such tensor"))?.tree()?;
+            self.progress.add(size);
+            return Ok(tree);
         };
-        let tensor = tensor.ok_or_else(|| Failure::new("no such tensor"))?;
-        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(tensor)?)
+        let mut bytes = Vec::new();
+        self.pieces(slot, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(true)
+        })?;
+        if bytes.len() != size {
+            return Err(Failure::new("cut off, get the file again"));
+        }
+        let shape = slot.leaf.shape.iter().map(|size| usize::try_from(*size).ok());
+        let shape: Option<Vec<usize>> = shape.collect();
+        let tensor = Tensor::new(dtype, shape.unwrap_or_default(), bytes)?;
+        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor)?)
     }
 
     /// The elements of the first dimension in a range, as a tree of one leaf.
@@ -220,18 +209,8 @@ impl Stored {
         let row = slot.leaf.size.checked_div(count).unwrap_or_default();
         let (start, length) = (rows.start * row, (rows.end - rows.start) * row); // within the size
         let memory = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let bytes = match &self.source {
-            Source::Memory(tensors) => {
-                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
-                let end = memory(start).saturating_add(memory(length));
-                bytes.get(memory(start)..end).unwrap_or_default().to_vec()
-            }
-            Source::Checkpoint(_) => {
-                let mut bytes = vec![0; memory(length)];
-                self.read_at(slot, start, &mut bytes)?;
-                bytes
-            }
-        };
+        let mut bytes = vec![0; memory(length)];
+        self.read_at(slot, start, &mut bytes)?;
         let dtype = slot.dtype().ok_or_else(|| Failure::new("it has no numbers here"))?;
         let inner = slot.leaf.shape.iter().skip(1).copied();
         let shape = [rows.end - rows.start].into_iter().chain(inner).map(memory).collect();
@@ -241,13 +220,7 @@ impl Stored {
 
     /// Reads bytes of a tensor that is in a file.
     fn read_at(&self, slot: &Slot, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        match &self.source {
-            Source::Memory(_) => Err(Failure::new("it is in memory")),
-            Source::Checkpoint(checkpoint) => {
-                let number = usize::try_from(slot.start).unwrap_or(usize::MAX);
-                checkpoint.read_at(number, offset, buffer)
-            }
-        }
+        self.checkpoint.read_at(slot.number, offset, buffer)
     }
 
     /// Calls `each` with the bytes of a tensor, piece by piece, until it returns `false`.
@@ -256,29 +229,16 @@ impl Stored {
         slot: &Slot,
         mut each: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
-        match &self.source {
-            Source::Memory(tensors) => {
-                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
-                for piece in bytes.chunks(PIECE) {
-                    self.progress.add(piece.len());
-                    if !each(piece)? {
-                        break;
-                    }
-                }
-            }
-            Source::Checkpoint(_) => {
-                let (mut at, all) = (0_u64, slot.leaf.size);
-                let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
-                while at < all {
-                    let size = usize::try_from(all - at).unwrap_or(PIECE).min(PIECE);
-                    let piece = buffer.get_mut(..size).unwrap_or_default();
-                    self.read_at(slot, at, piece)?;
-                    at = at.saturating_add(u64::try_from(size).unwrap_or(u64::MAX));
-                    self.progress.add(size);
-                    if !each(piece)? {
-                        break;
-                    }
-                }
+        let (mut at, all) = (0_u64, slot.leaf.size);
+        let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
+        while at < all {
+            let size = usize::try_from(all - at).unwrap_or(PIECE).min(PIECE);
+            let piece = buffer.get_mut(..size).unwrap_or_default();
+            self.read_at(slot, at, piece)?;
+            at = at.saturating_add(u64::try_from(size).unwrap_or(u64::MAX));
+            self.progress.add(size);
+            if !each(piece)? {
+                break;
             }
         }
         Ok(())
@@ -304,18 +264,9 @@ impl Stored {
 
     /// Whether a tensor has these bytes from `at` on.
     fn has_at(&self, slot: &Slot, at: u64, expected: &[u8]) -> Result<bool> {
-        match &self.source {
-            Source::Memory(tensors) => {
-                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
-                Ok(bytes.get(at..).and_then(|rest| rest.get(..expected.len())) == Some(expected))
-            }
-            Source::Checkpoint(_) => {
-                let mut found = vec![0; expected.len()];
-                self.read_at(slot, at, &mut found)?;
-                Ok(found == expected)
-            }
-        }
+        let mut found = vec![0; expected.len()];
+        self.read_at(slot, at, &mut found)?;
+        Ok(found == expected)
     }
 
     /// A number that is the same for equal tensors, and hardly for others.

@@ -12,8 +12,8 @@ use treedef::{
 use treedef_exchange::npy::Reading;
 use treedef_exchange::pytorch::Entry;
 use treedef_exchange::{
-    __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind, Export, Tensor,
-    Tensors, npy, npz, pytorch, safetensors,
+    __STRUCTURE, __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind,
+    Export, Source, Stored, Tensors, npy, npz, pytorch, safetensors,
 };
 
 use crate::args::Limits;
@@ -48,6 +48,17 @@ impl TensorLeaf {
         TensorLeaf { dtype, shape, size: size.unwrap_or_default(), value: None }
     }
 
+    /// The same, with the number of bytes that are there: pickled objects have any.
+    pub(crate) fn of_stored(stored: &Stored<'_>) -> Self {
+        TensorLeaf { size: stored.num_bytes(), ..TensorLeaf::of(stored.descriptor()) }
+    }
+
+    /// Whether both are tensors of one type and one shape.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        let are_tensors = self.value.is_none() && other.value.is_none();
+        are_tensors && (&self.dtype, &self.shape) == (&other.dtype, &other.shape)
+    }
+
     pub(crate) fn of_value(value: Leaf) -> Self {
         let dtype = value.kind().to_string();
         TensorLeaf { dtype, shape: Vec::new(), size: 0, value: Some(value) }
@@ -55,7 +66,7 @@ impl TensorLeaf {
 
     pub(crate) fn of_entry(entry: &Entry<'_>) -> Self {
         match entry {
-            Entry::Tensor(stored) => TensorLeaf::of(stored.descriptor()),
+            Entry::Tensor(stored) => TensorLeaf::of_stored(stored),
             Entry::Value(value) => TensorLeaf::of_value(value.clone()),
             _ => TensorLeaf::of_value(Leaf::None),
         }
@@ -86,64 +97,86 @@ pub(crate) fn more_than(most: usize) -> String {
 }
 
 /// The tensors of a file.
-pub(crate) fn read(bytes: &[u8], format: Format, limits: Limits) -> Result<Tensors<'_>> {
+pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Source<'_>> {
     // A file of numpy has bfloat16 as two bytes of any kind, and hardly anything else has these.
     let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
     Ok(match format {
-        Format::Npz => npz::from_bytes_with(bytes, &reading)?,
-        Format::Pytorch => pytorch::from_bytes(bytes)?.source()?.read()?,
-        Format::Npy => Tensors::new([(String::new(), npy::from_bytes_with(bytes, &reading)?)])?,
-        _ => safetensors::from_bytes(bytes)?,
+        Format::Npz => npz::source_with(bytes, &reading)?,
+        Format::Pytorch => pytorch::from_bytes(bytes)?.source()?,
+        Format::Npy => npy::source_with(bytes, &reading)?,
+        _ => safetensors::source(bytes)?,
     })
 }
 
 /// The types and shapes by name.
-pub(crate) fn shapes(tensors: &Tensors<'_>) -> Result<Tree<TensorLeaf>> {
-    Names::of(leaves(tensors)).into_tree()
-}
-
-/// The types and shapes with their names.
-pub(crate) fn leaves(tensors: &Tensors<'_>) -> impl Iterator<Item = (String, TensorLeaf)> {
-    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    tensors.iter().map(move |(name, tensor)| {
-        let shape = tensor.shape().iter().map(|size| number(*size)).collect();
-        let size = number(tensor.bytes().len());
-        let dtype = tensor.dtype().to_string();
-        (name.to_owned(), TensorLeaf { dtype, shape, size, value: None })
-    })
+pub(crate) fn shapes(source: &Source<'_>) -> Result<Tree<TensorLeaf>> {
+    let leaves = source.iter().map(|it| (it.name().to_owned(), TensorLeaf::of_stored(it)));
+    Names::of(leaves).into_tree()
 }
 
 /// The tree that was written, if the file has its structure, or that of the names. Each array is
-/// one leaf.
-pub(crate) fn tree(tensors: &Tensors<'_>, limits: Limits) -> Result<Tree<Leaf>> {
-    Ok(tree_and_beside(tensors, limits)?.0)
+/// one leaf, and what is not read is a text that says why.
+pub(crate) fn tree(source: &Source<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+    match structured(source)? {
+        Some((tree, _)) => Ok(tree),
+        None => named(source.iter(), limits),
+    }
 }
 
-/// The tree, and what it does not have of these tensors.
+/// The tree without what is not read, and what it does not have of these tensors.
 pub(crate) fn tree_and_beside(
-    tensors: &Tensors<'_>,
+    source: &Source<'_>,
     limits: Limits,
 ) -> Result<(Tree<Leaf>, BesideTree)> {
-    if let Ok(tree) = Export::new().tree::<Leaf>(tensors) {
-        let tree = tree.with_arrays()?;
-        let beside = BesideTree::of(tensors, Some(tree.treedef()));
-        return Ok((tree, beside));
+    if let Some(read) = structured(source)? {
+        return Ok(read);
     }
-    let named = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor));
-    let tree = Flattener::new().arrays(true).limits(limits.of_trees()).tree(&Names::of(named))?;
-    Ok((tree, BesideTree::of(tensors, None)))
+    let read = source.iter().filter(|it| it.descriptor().unread().is_none());
+    let tree = named(read, limits)?;
+    Ok((tree, BesideTree::of(source, None)))
+}
+
+/// The tree that was written, if the file has its structure.
+fn structured(source: &Source<'_>) -> Result<Option<(Tree<Leaf>, BesideTree)>> {
+    if source.metadata(__STRUCTURE).is_none() {
+        return Ok(None);
+    }
+    let Ok(tree) = Export::new().tree::<Leaf>(&source.widened().read()?) else { return Ok(None) };
+    let tree = tree.with_arrays()?;
+    let beside = BesideTree::of(source, Some(tree.treedef()));
+    Ok(Some((tree, beside)))
+}
+
+/// The tree of the names.
+fn named<'s>(tensors: impl Iterator<Item = &'s Stored<'s>>, limits: Limits) -> Result<Tree<Leaf>> {
+    let flattener = Flattener::new().arrays(true).limits(limits.of_trees());
+    let named = tensors.map(|stored| {
+        let (descriptor, widened) = (stored.descriptor(), stored.widened());
+        let tree = match descriptor.unread() {
+            Some(why) => {
+                Tree::leaf(format!("<{descriptor}, which is not read: {why}>").as_str().into())
+            }
+            None if widened.descriptor().dtype().is_some() => flattener.tree(&widened.read()?)?,
+            None => stored.tree()?,
+        };
+        Ok((stored.name().to_owned(), tree))
+    });
+    let named = named.collect::<Result<Vec<_>>>()?;
+    Ok(Names::of(named).into_tree()?.compose()?)
 }
 
 /// The types of the elements.
-pub(crate) fn types(tensors: &Tensors<'_>) -> BTreeSet<String> {
-    tensors.iter().map(|(_, tensor)| tensor.dtype().to_string()).collect()
+pub(crate) fn types(source: &Source<'_>) -> BTreeSet<String> {
+    source.iter().map(|stored| stored.descriptor().type_name().to_owned()).collect()
 }
 
 /// The shapes that a tree does not have.
-fn lost_shapes(tensors: &Tensors<'_>) -> impl Iterator<Item = String> {
-    let is_lost = |tensor: &Tensor<'_>| tensor.is_empty() && tensor.shape() != [0];
-    let empty = tensors.iter().filter(move |(_, tensor)| is_lost(tensor));
-    empty.map(|(name, tensor)| format!("the shape of `{name}`, {tensor}"))
+fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
+    let empty = source
+        .iter()
+        .map(Stored::descriptor)
+        .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
+    empty.map(|it| format!("the shape of `{}`, {it}", it.name()))
 }
 
 fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
@@ -156,6 +189,7 @@ fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
 pub(crate) struct BesideTree {
     /// The metadata, but for what is about the structure.
     texts: Vec<Text>,
+    /// The shapes of empty tensors, and what is not read.
     shapes: Vec<String>,
 }
 
@@ -175,8 +209,8 @@ impl Text {
 
 impl BesideTree {
     /// Beside the tree of this structure, if the tensors have one that was read.
-    fn of(tensors: &Tensors<'_>, structure: Option<&TreeDef>) -> Self {
-        let names: HashSet<&str> = tensors.iter().map(|(name, _)| name).collect();
+    fn of(tensors: &Source<'_>, structure: Option<&TreeDef>) -> Self {
+        let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
         let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
         let texts = tensors.metadata_keys().filter_map(|key| {
             let text = tensors.metadata(key)?.to_owned();
@@ -185,7 +219,10 @@ impl BesideTree {
             (is_tie || !is_in_tree).then(|| Text { key: key.to_owned(), text, is_tie })
         });
         let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
-        BesideTree { texts: texts.collect(), shapes: shapes.collect() }
+        let unread = tensors.iter().map(Stored::descriptor);
+        let unread =
+            unread.filter_map(|it| Some(format!("`{}`, {it}: {}", it.name(), it.unread()?)));
+        BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
     }
 
     /// What another format than safetensors loses.
@@ -430,22 +467,38 @@ pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
 /// Writes tensors as they are, and says what the format does not hold of them, also of the metadata that
 /// the file had.
 pub(crate) fn rewrite(
-    tensors: &Tensors<'_>,
+    source: &Source<'_>,
     format: Format,
     has_metadata: bool,
 ) -> Result<(Vec<u8>, Vec<String>)> {
-    let mut lost = Vec::new();
+    let (mut lost, mut tensors) = (Vec::new(), Vec::new());
     if has_metadata && format != Format::Safetensors {
-        lost.extend(lost_metadata(tensors.metadata_keys()));
+        lost.extend(lost_metadata(source.metadata_keys()));
     }
-    for (name, _) in tensors.iter() {
+    for stored in source.iter() {
+        let (name, descriptor, widened) = (stored.name(), stored.descriptor(), stored.widened());
+        match (name, format) {
+            _ if widened.descriptor().dtype().is_none() => {
+                lost.push(format!("`{name}`, {descriptor}, which has no numbers"));
+                continue;
+            }
+            _ if descriptor.dtype().is_none() => {
+                lost.push(format!("the type of `{name}`, {descriptor}, which is f32 there"));
+            }
+            _ => {}
+        }
         match (name, format) {
             ("", Format::Npz) => lost.push(format!("an array without a name became `{NO_NAME}`")),
             (_, Format::Npy) if !name.is_empty() => lost.push(format!("the name `{name}`")),
             _ => {}
         }
+        tensors.push((name.to_owned(), widened.read()?));
     }
-    Ok((to_bytes(tensors, format)?, lost))
+    let mut tensors = Tensors::new(tensors)?;
+    for key in source.metadata_keys() {
+        tensors = tensors.with_metadata(key, source.metadata(key).unwrap_or_default());
+    }
+    Ok((to_bytes(&tensors, format)?, lost))
 }
 
 fn to_bytes(tensors: &Tensors<'_>, format: Format) -> Result<Vec<u8>> {

@@ -351,6 +351,44 @@ impl<'a> Source<'a> {
         Source { tensors: self.tensors.iter().map(make).collect(), ..self.clone() }
     }
 
+    /// The same tensors, of which those in memory have bytes of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stored::read_bytes`].
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Source, Tensor, Tensors};
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
+    /// let source: Source<'static> = {
+    ///     let tensors = Tensors::new([("w".to_owned(), tensor)])?;
+    ///     Source::from(&tensors).into_owned()?
+    /// };
+    /// assert_eq!(source.load::<std::collections::BTreeMap<String, [u8; 2]>>()?["w"], [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_owned(self) -> Result<Source<'static>> {
+        let owned = |stored: Stored<'a>| match stored.place {
+            Place::File(file, start) => {
+                let place = Place::File(file, start);
+                Ok(Stored {
+                    place,
+                    descriptor: stored.descriptor,
+                    size: stored.size,
+                    observer: stored.observer,
+                })
+            }
+            _ => {
+                let bytes = stored.read_bytes()?.into_owned();
+                Ok(Stored::owned(stored.descriptor, bytes))
+            }
+        };
+        let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
+        let Source { positions, aliases, metadata, is_part, .. } = self;
+        Ok(Source { tensors, positions, aliases, metadata, is_part })
+    }
+
     /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.
     pub(crate) fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut tensors: Vec<Stored<'a>> =

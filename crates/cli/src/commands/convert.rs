@@ -40,13 +40,13 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             input.with_pytorch(|file, limits| {
                 let source = file.source()?;
                 expect_room(source.num_bytes(), limits)?;
-                let (bytes, lost) = tensors::rewrite(&source.separate().read()?, to, false)?;
+                let (bytes, lost) = tensors::rewrite(&source.separate(), to, false)?;
                 let lost = lost.into_iter().map(Loss::of).chain(values_of(file, to)).collect();
                 Ok(Written { bytes, format, lost })
             })?
         }
-        (true, to) if to.is_of_tensors() => input.with_tensors(|tensors, _| {
-            let (bytes, lost) = tensors::rewrite(tensors, to, true)?;
+        (true, to) if to.is_of_tensors() => input.with_tensors(|source, _| {
+            let (bytes, lost) = tensors::rewrite(source, to, true)?;
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
@@ -54,10 +54,10 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             let halves = halves(to, types_of(file));
             write(&plain(file.tree()?, to)?, from, to, limits, halves)
         })?,
-        (true, to) => input.with_tensors(|tensors, limits| {
-            let (tree, beside) = tensors::tree_and_beside(tensors, limits)?;
+        (true, to) => input.with_tensors(|source, limits| {
+            let (tree, beside) = tensors::tree_and_beside(source, limits)?;
             let tree = plain(tree, to)?;
-            let halves = halves(to, tensors::types(tensors));
+            let halves = halves(to, tensors::types(source));
             let mut written = write(&tree, from, to, limits, halves)?;
             let lost = beside.put_into(&mut written.bytes, to)?;
             written.lost.splice(0..0, lost.into_iter().map(Loss::of));

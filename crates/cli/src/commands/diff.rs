@@ -25,7 +25,9 @@ use crate::tensors::{TensorLeaf, has_arrays, kinds};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::convert::write_as;
-use super::diff_tensors::{Line, are_equal, diff_tensors, metadata_lines, report_lines};
+use super::diff_tensors::{
+    Line, are_equal, diff_tensors, metadata_lines, report_lines, unread_lines,
+};
 use super::print::{print, print_json};
 use super::renames::{Renames, suggest};
 
@@ -237,7 +239,8 @@ fn diff_structured(
     let parts = [&a, &b].into_iter().flat_map(|tree| __leaf_names(tree.treedef()));
     let parts: HashSet<String> = parts.collect();
     let is_part = |key: &str| parts.contains(key) || __is_of_structure(key);
-    let lines = metadata_lines([&old, &new], options.2, is_part);
+    let mut lines = metadata_lines([&old, &new], options.2, is_part);
+    lines.extend(unread_lines(&old, &new, options.2)?);
     diff_values(&a, b, options, style, lines)
 }
 

@@ -1,5 +1,6 @@
 //! `diff` of two files of tensors. Only those that differ are decoded.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::RandomState;
 
@@ -66,12 +67,13 @@ pub(super) fn diff_tensors(
                 let [was, is] = [was, is].map(|tree| tree.leaves().first());
                 match (was, is) {
                     (Some(was), Some(is))
-                        if was.slot.leaf == is.slot.leaf && was.slot.dtype().is_none() =>
+                        if was.slot.leaf.is_alike(&is.slot.leaf)
+                            && old.unread(was.slot).or_else(|| new.unread(is.slot)).is_some() =>
                     {
                         let (path, leaf) = (readable(&change.path), &was.slot.leaf);
                         format!("~ {path}: {leaf}, other bytes")
                     }
-                    (Some(was), Some(is)) if was.slot.leaf == is.slot.leaf => {
+                    (Some(was), Some(is)) if was.slot.leaf.is_alike(&is.slot.leaf) => {
                         let (was, is) = (old.read(was.slot)?, new.read(is.slot)?);
                         far_apart = far(&was, &is, tolerance);
                         let is_close = match &far_apart {
@@ -95,6 +97,35 @@ pub(super) fn diff_tensors(
         lines.push((line, object));
     }
     report_lines(&lines, json)
+}
+
+/// The changes of tensors that are not read, so that they are in no tree of values.
+pub(super) fn unread_lines(old: &Stored, new: &Stored, json: bool) -> Result<Vec<Line>> {
+    let slots = |stored: &Stored| {
+        let all = stored.tree.treedef().leaf_paths().zip(stored.tree.leaves().iter().cloned());
+        let unread = all.filter(|(_, slot)| stored.unread(slot).is_some());
+        unread.map(|(path, slot)| (readable(&path), slot)).collect::<BTreeMap<_, _>>()
+    };
+    let (before, after) = (slots(old), slots(new));
+    let mut lines = Vec::new();
+    for (path, slot) in &before {
+        match after.get(path) {
+            None => lines.push((path, format!("- {path}: {}", slot.leaf))),
+            Some(other) if !slot.leaf.is_alike(&other.leaf) => {
+                lines.push((path, format!("~ {path}: {} → {}", slot.leaf, other.leaf)));
+            }
+            Some(other) if !old.is_same(slot, (new, other))? => {
+                lines.push((path, format!("~ {path}: {}, other bytes", slot.leaf)));
+            }
+            Some(_) => {}
+        }
+    }
+    let added = after.iter().filter(|(path, _)| !before.contains_key(*path));
+    lines.extend(added.map(|(path, slot)| (path, format!("+ {path}: {}", slot.leaf))));
+    let object = |path: &String, line: &String| {
+        json.then(|| serde_json::json!({"path": path, "line": line, "numbers": null}))
+    };
+    Ok(lines.into_iter().map(|(path, line)| (line.clone(), object(path, &line))).collect())
 }
 
 /// A line, and what JSON says instead.

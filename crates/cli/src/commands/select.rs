@@ -50,7 +50,8 @@ pub(super) fn select(
     // What is read by another program is written as it is found: it may have read enough.
     let out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
     let (found, options) = (false, (full, part, json));
-    let mut selecting = Selecting { pattern: &pattern, name: &name, options, out, found };
+    let mut selecting =
+        Selecting { pattern: &pattern, name: &name, options, out, found, unread: false };
     let no_match = if input.format.is_of_tensors() {
         let stored = Stored::open(input)?;
         if stored.has_structure() {
@@ -67,9 +68,8 @@ pub(super) fn select(
     };
     if let Some(message) = no_match {
         anstream::eprintln!("treedef: {name}: {message}");
-        return Ok(false);
     }
-    Ok(true)
+    Ok(selecting.found)
 }
 
 /// What was asked for, and where it goes.
@@ -80,6 +80,8 @@ struct Selecting<'a, W> {
     options: (bool, bool, bool),
     out: W,
     found: bool,
+    /// Whether it was said why a tensor is not read.
+    unread: bool,
 }
 
 impl<W: Write> Selecting<'_, W> {
@@ -129,17 +131,18 @@ impl<W: Write> Selecting<'_, W> {
         let wanted = wanted_by(self.pattern, || slots().map(|(path, _)| path));
         if self.options.1 {
             let nothing = Tree::new(TreeDef::unit(), Vec::new())?;
-            let trees =
-                slots().map(
-                    |(path, slot)| {
-                        if wanted(&path) { stored.read(slot) } else { Ok(nothing.clone()) }
-                    },
-                );
+            let trees = slots().map(|(path, slot)| {
+                let is_read = wanted(&path) && !self.is_unread(stored, slot);
+                if is_read { stored.read(slot) } else { Ok(nothing.clone()) }
+            });
             let trees = trees.collect::<Result<Vec<_>>>()?;
             let tree = Tree::new(stored.tree.treedef().clone(), trees)?.compose()?;
             self.document(Place::Whole, &Path::root(), tree)?;
         } else {
             for (path, slot) in slots().filter(|(path, _)| wanted(path)) {
+                if self.is_unread(stored, slot) {
+                    continue;
+                }
                 if self.large(stored, &path, slot).map_err(|it| it.in_file(self.name))? {
                     continue;
                 }
@@ -149,7 +152,17 @@ impl<W: Write> Selecting<'_, W> {
         self.out.flush()?;
         let trees = [stored.tree.clone()];
         let what = |slot: &Slot| slot.leaf.to_string();
-        Ok((!self.found).then(|| no_match(&trees, self.pattern, what)))
+        Ok((!self.found && !self.unread).then(|| no_match(&trees, self.pattern, what)))
+    }
+
+    /// Says why a tensor is not read, if so.
+    fn is_unread(&mut self, stored: &Stored, slot: &Slot) -> bool {
+        let why = stored.unread(slot);
+        if let Some(why) = &why {
+            anstream::eprintln!("treedef: {}", Failure::at(self.name, why));
+            self.unread = true;
+        }
+        why.is_some()
     }
 
     /// Prints a large tensor as far as it is asked for, of which no more is read, or piece by piece.
