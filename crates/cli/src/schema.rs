@@ -19,7 +19,9 @@ impl Schema {
         let bytes = std::fs::read(path).map_err(|error| Failure::from(error).in_file(&name))?;
         let schema: Value = serde_json::from_slice(&bytes)
             .map_err(|error| crate::json::json_failure(error).in_file(&name))?;
-        let validator = jsonschema::validator_for(&schema)
+        let validator = jsonschema::options()
+            .offline()
+            .build(&schema)
             .map_err(|error| Failure::at(&name, said(&error.to_string())))?;
         Ok(Schema(validator))
     }
@@ -33,7 +35,7 @@ impl Schema {
         let document = serde_json::to_value(document.clone().map(exact::within_64_bits))?;
         let errors = self.0.iter_errors(&document).take(most);
         Ok(errors
-            .map(|error| (path_of(error.instance_path.as_str(), &document), error.to_string()))
+            .map(|error| (path_of(error.instance_path().as_str(), &document), error.to_string()))
             .collect())
     }
 }
