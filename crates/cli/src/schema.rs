@@ -42,8 +42,12 @@ impl Schema {
 
 /// Why a schema cannot be used, without the features of the library that reads it.
 fn said(error: &str) -> String {
-    match error.strip_prefix("Resource '").and_then(|rest| rest.split_once("' is not present")) {
-        Some((resource, _)) => format!("it refers to `{resource}`, which is not fetched"),
+    let between = |start, end| Some(error.strip_prefix(start)?.split_once(end)?.0);
+    if let Some(resource) = between("Resource '", "' is not present") {
+        return format!("it refers to `{resource}`, which is not fetched");
+    }
+    match between("Unknown meta-schema: '", "'.") {
+        Some(draft) => format!("its `$schema` is `{draft}`, expected a draft from 4 to 2020-12"),
         None => format!("not a JSON Schema: {error}"),
     }
 }
