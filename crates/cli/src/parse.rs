@@ -223,6 +223,10 @@ fn msgpack_failure(error: &rmp_serde::decode::Error, near: usize) -> Failure {
 
 /// A document in TOML, with texts for its dates, and where they are.
 pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
+    // The library passes over one more.
+    if text.starts_with('\u{feff}') {
+        return Err(Failure::at("1:1", "a second byte order mark, delete it"));
+    }
     let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
     let tree = tree.map_err(|error| match error.span() {
         Some(span) => {
