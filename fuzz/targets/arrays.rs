@@ -1,19 +1,23 @@
 //! Files of numpy and flax: whatever is read is whole, and is read again, the same, when it is written.
 
+use std::collections::BTreeMap;
+
 use treedef_exchange::npy::{self, Reading};
-use treedef_exchange::{Error, Tensor, Tensors, flax, npz};
+use treedef_exchange::{Error, Source, Tensor, Tensors, flax, npz};
 
 pub fn run(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };
     let reading = Reading::new().bf16(true).max_bytes(1 << 20);
     match format % 3 {
         0 => {
+            read_each(npy::source_with(bytes, &reading));
             let Some(tensor) = read(npy::from_bytes_with(bytes, &reading)) else { return };
             assert_whole(&tensor);
             let file = npy::to_bytes(&tensor).unwrap();
             assert_eq!(npy::from_bytes_with(&file, &reading).unwrap(), tensor);
         }
         1 => {
+            read_each(npz::source_with(bytes, &reading));
             let Some(tensors) = read(npz::from_bytes_with(bytes, &reading)) else { return };
             tensors.iter().for_each(|(_, tensor)| assert_whole(tensor));
             match npz::to_bytes(&tensors) {
@@ -33,6 +37,16 @@ pub fn run(bytes: &[u8]) {
             Tensors::new(arrays.collect::<Vec<_>>()).unwrap();
         }
     }
+}
+
+/// Whatever is listed is read, or says why not.
+fn read_each(source: Result<Source<'_>, Error>) {
+    let Some(source) = read(source) else { return };
+    for stored in source.iter() {
+        let tree = read(stored.tree());
+        assert!(tree.is_none() || stored.descriptor().unread().is_none());
+    }
+    drop(read(source.load::<BTreeMap<String, Vec<String>>>()));
 }
 
 fn read<T>(read: Result<T, Error>) -> Option<T> {

@@ -341,6 +341,9 @@ impl Loader {
             })
             .collect();
         report.find_renamed(&table.missing.take(), &unused);
+        if report.stopped.is_none() {
+            report.drop_texts(tensors, &table.entries, &self.separator);
+        }
         let filled = table.entries.iter().filter(|entry| entry.filled && entry.is_read());
         report.filled = filled.map(|entry| entry.name.to_string()).collect();
         Ok((value, report))

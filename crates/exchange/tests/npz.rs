@@ -299,7 +299,27 @@ fn texts_dates_and_records_become_values() {
     assert_eq!(npy::load::<[[String; 2]; 2]>(&grid).unwrap(), [["a", "b"], ["c", "d"]]);
     let one = npy_file("{'descr': '|S1', 'fortran_order': True, 'shape': (), }\n", b"a");
     assert_eq!(npy::load::<String>(&one).unwrap(), "a");
-    refused(npy::load::<Vec<f32>>(&grid), "");
+    refused(npy::load::<Vec<f32>>(&grid), "the tensors do not fit the type");
+
+    // What the type does not read is named.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Part {
+        x: Vec<f32>,
+        name: [String; 1],
+    }
+    let file = npy_file(&header("(2,)"), &records);
+    let error = npy::load::<Part>(&file).unwrap_err().to_string();
+    insta::assert_snapshot!(error, @r"
+    the tensors do not fit the type
+    unused `name`: str[2], of which the type does not read 1 elements
+    unused `day`: datetime64[D][2], of which the type does not read 2 elements
+    ");
+    let source = npy::source(&file).unwrap();
+    let loader = Loader::new().ignore("name").ignore("day");
+    assert_eq!(loader.load::<BTreeMap<String, Vec<f32>>>(&source).unwrap()["x"], [1.5, -2.0]);
+    let renamed = Loader::new().ignore("x").ignore("day").rename("name", "label");
+    let labels = renamed.load::<BTreeMap<String, Vec<String>>>(&source).unwrap();
+    assert_eq!(labels["label"], name);
 }
 
 /// Elements without bytes could be any number: they are listed, and take no time.

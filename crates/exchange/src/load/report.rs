@@ -1,11 +1,13 @@
 //! What a type asks for, and what is not used: what was perhaps renamed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use crate::load::entry::Entry;
 use crate::load::numbers::Numbers;
 use crate::report::LoadReport;
 use crate::shape::display;
+use crate::source::{Source, Stored};
 use crate::tensor::Dtype;
 
 /// What a type asks for: a type of elements, and lengths, where it says them.
@@ -67,6 +69,39 @@ impl fmt::Display for Unused<'_> {
 const COMPARED: usize = 1 << 20;
 
 impl LoadReport {
+    /// Adds the arrays of texts of which a text is not in the value. Those that a rule ignores have no
+    /// entries.
+    pub(crate) fn drop_texts(
+        &mut self,
+        source: &Source<'_>,
+        entries: &[Entry<'_>],
+        separator: &str,
+    ) {
+        let texts = source.iter().filter(|it| it.descriptor().numpy().is_some());
+        let names: HashMap<&str, usize> = texts.map(Stored::name).zip(0..).collect();
+        if names.is_empty() {
+            return;
+        }
+        let mut unread = BTreeMap::<(usize, &str), usize>::new();
+        for entry in entries.iter().filter(|it| it.array().is_none() && !it.is_read()) {
+            let mut name = &*entry.original;
+            while !names.contains_key(name) && !name.is_empty() {
+                name = name.rsplit_once(separator).map_or("", |(above, _)| above);
+            }
+            if let Some((name, at)) = names.get_key_value(name) {
+                *unread.entry((*at, name)).or_default() += 1;
+            }
+        }
+        for ((_, name), count) in unread {
+            let Some(stored) = source.get(name) else { continue };
+            let what = format!(
+                "{}, of which the type does not read {count} elements",
+                stored.descriptor()
+            );
+            self.dropped.push((name.to_owned(), what));
+        }
+    }
+
     /// Takes what is missing and what is unused for renamed, where only one of each has a shape.
     pub(crate) fn find_renamed(&mut self, missing: &[(String, Asked)], unused: &[Unused<'_>]) {
         let mut candidates = HashMap::<usize, Vec<usize>>::new();
