@@ -322,6 +322,32 @@ fn texts_dates_and_records_become_values() {
     assert_eq!(labels["label"], name);
 }
 
+#[test]
+fn damaged_texts_and_records_are_refused_or_read() {
+    let mut rng = Rng::with_seed(3);
+    let mut recorded = arrays::recorded(&["npy"]);
+    recorded.retain(|(row, _)| row["values"].is_array());
+    let (mut refused, mut read) = (0, 0);
+    for _ in 0..2_000 {
+        let (_, file) = &recorded[rng.usize(0..recorded.len())];
+        let mut damaged = file.clone();
+        for _ in 0..rng.usize(1..4) {
+            arrays::damage(&mut damaged, &mut rng);
+        }
+        let Ok(source) = arrays::source("npy", &damaged) else {
+            refused += 1;
+            continue;
+        };
+        for stored in source.iter() {
+            let tree = stored.tree();
+            assert!(tree.is_err() || stored.descriptor().unread().is_none());
+            read += 1;
+        }
+        drop(source.load::<Vec<String>>());
+    }
+    assert!(refused > 200 && read > 100, "{refused} {read}");
+}
+
 /// Elements without bytes could be any number: they are listed, and take no time.
 #[test]
 fn elements_without_bytes_are_not_read() {
