@@ -134,7 +134,7 @@ pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> 
 ///
 /// # Errors
 ///
-/// As [`source`], and when the elements are not numbers of a [`Dtype`]: texts, records, Python's
+/// As [`source`], and when the elements are not numbers of a [`Dtype`](crate::Dtype): texts, records, Python's
 /// objects, or `V2` (see [`Reading::bf16`]).
 pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
     from_bytes_with(file, &Reading::new())
