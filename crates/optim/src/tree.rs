@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::number::{Kernel, Number, Term};
 use crate::state::{expect_alike, expect_same};
-use crate::transform::{Place, Square, expect_finite};
+use crate::transform::{Place, expect_finite, scaled_norm};
 
 const SECOND: &str = "the second value has another structure than the first";
 
@@ -124,14 +124,16 @@ pub fn dot<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<f64> {
     all(first, |place| place.sum(&Product, [first.leaves(), second.leaves()]))
 }
 
-/// The square root of the sum of all squares: optax's `global_norm`.
+/// The square root of the sum of all squares: optax's `global_norm`. Squares may be too large or too
+/// small for an `f64` where the root is not.
 ///
 /// # Errors
 ///
 /// As [`scale`].
 #[doc(alias = "global_norm")]
 pub fn norm<L: Leaf>(tree: &Tree<L>) -> Result<f64> {
-    Ok(all(tree, |place| place.sum(&Square(1.0), [tree.leaves()]))?.sqrt())
+    let (scale, norm) = all(tree, |place| scaled_norm(place, tree.leaves()))?;
+    Ok(norm / scale)
 }
 
 /// The sum of all numbers, pairwise and in `f64`: the error does not grow with their count.

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Selection, Slots, Step, Transform, correction};
+use crate::transform::{Place, Selection, Slots, Step, Transform, correction, expect_decay};
 
 /// The constants of Adam.
 #[derive(Clone, Debug)]
@@ -21,6 +21,11 @@ struct Moments {
 impl Moments {
     fn new(rate: Schedule) -> Self {
         Moments { rate, b1: 0.9, b2: 0.999, eps: 1e-8, eps_root: 0.0 }
+    }
+
+    fn expect_decays(&self) -> Result<()> {
+        expect_decay(self.b1)?;
+        expect_decay(self.b2)
     }
 
     fn rule(&self, count: u64, decay: f64) -> Next {
@@ -141,6 +146,7 @@ impl Adam {
 
 impl<L: Leaf> Transform<L> for Adam {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.moments.expect_decays()?;
         let slots = Slots::new("adam").with_zeros("mu", place, parameters)?;
         slots.with_zeros("nu", place, parameters)
     }
@@ -196,6 +202,7 @@ impl AdamW {
 impl<L: Leaf> Transform<L> for AdamW {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         Selection::of(place, &self.decay.only)?;
+        self.moments.expect_decays()?;
         let slots = Slots::new("adamw").with_zeros("mu", place, parameters)?;
         slots.with_zeros("nu", place, parameters)
     }

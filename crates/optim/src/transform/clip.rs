@@ -73,17 +73,9 @@ impl<L: Leaf> Transform<L> for ClipByGlobalNorm {
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let [] = slots.leaves("clip_by_global_norm", [])?;
-        let mut scale = 1.0;
-        let mut norm = step.place.sum(&Square(scale), [&*step.updates])?.sqrt();
-        if norm < self.limit {
+        let (scale, norm) = scaled_norm(step.place, step.updates)?;
+        if norm / scale < self.limit {
             return Ok(());
-        }
-        // The norm of many `f32`, or squares of `f64`, may be too large for their type.
-        for smaller in [2f64.powi(-64), 2f64.powi(-640)] {
-            if norm > f64::from(f32::MAX) {
-                scale = smaller;
-                norm = step.place.sum(&Square(scale), [&*step.updates])?.sqrt();
-            }
         }
         step.update(&Fraction { scale, norm, limit: self.limit }, [])
     }
@@ -105,9 +97,30 @@ impl Rule<0> for Fraction {
     }
 }
 
+/// A factor, and the norm of all numbers times it. The norm of many `f32`, or squares of `f64`, may be
+/// too large or too small for their type.
+pub(crate) fn scaled_norm<L: Leaf>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
+    let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
+    let mut best = norm(1.0)?;
+    for (smaller, larger) in [(-64, 64), (-640, 590)] {
+        let scale = match best.1 {
+            norm if norm > f64::from(f32::MAX) => 2f64.powi(smaller),
+            norm if norm < 2f64.powi(-50) => 2f64.powi(larger),
+            _ => break,
+        };
+        let scaled = norm(scale)?;
+        // The factor itself may be too much for the type of the numbers.
+        if scaled.1.is_nan() || scaled.1 > best.1 && scaled.1.is_infinite() {
+            break;
+        }
+        best = scaled;
+    }
+    Ok(best)
+}
+
 /// The square of a number, times a factor.
 #[derive(Clone, Copy)]
-pub(crate) struct Square(pub(crate) f64);
+struct Square(f64);
 
 impl Term<1> for Square {
     #[inline(always)]

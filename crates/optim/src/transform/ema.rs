@@ -1,7 +1,7 @@
 //! Moving averages of updates.
 
 use super::{Number, Place, Rule, Slots, Step, Transform};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::number::mean;
 
@@ -40,6 +40,7 @@ impl Ema {
 
 impl<L: Leaf> Transform<L> for Ema {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        expect_decay(self.decay)?;
         Slots::new("ema").with_zeros("ema", place, parameters)
     }
 
@@ -56,6 +57,14 @@ impl<L: Leaf> Transform<L> for Ema {
 pub(crate) fn correction(decay: f64, count: u64) -> f64 {
     // Beyond that many steps, nothing is left to correct.
     1.0 - decay.powi(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// Checks that a moving average takes some of each number, so that its bias can be corrected.
+pub(crate) fn expect_decay(decay: f64) -> Result<()> {
+    if (0.0..1.0).contains(&decay) {
+        return Ok(());
+    }
+    Err(Error::Argument(format!("expected a decay from 0 to below 1, found {decay}")))
 }
 
 #[derive(Clone, Copy)]

@@ -47,6 +47,22 @@ fn operations_are_those_of_their_numbers() {
     assert!(!typed::is_finite::<f64, _>(&broken).unwrap());
 }
 
+#[test]
+fn norms_have_squares_of_any_size() {
+    let norm = |x: f64| typed::norm::<f64, _>(&[3.0 * x, 4.0 * x]).unwrap() / x;
+    for power in [-1060, -600, -200, -60, 0, 60, 64, 200, 600, 1020] {
+        let x = 2f64.powi(power / 2) * 2f64.powi(power / 2);
+        assert_eq!(norm(x), 5.0, "2^{power}");
+    }
+    let small = |x: f32| typed::norm::<f32, _>(&[3.0 * x, 4.0 * x]).unwrap() / f64::from(x);
+    for power in [-140, -60, 0, 64, 120] {
+        assert_eq!(small(2f32.powi(power / 2) * 2f32.powi(power / 2)), 5.0, "2^{power}");
+    }
+    assert_eq!(typed::norm::<f64, _>(&[0.0, -0.0]).unwrap(), 0.0);
+    assert_eq!(typed::norm::<f64, _>(&[f64::NEG_INFINITY, 1.0]).unwrap(), f64::INFINITY);
+    assert!(typed::norm::<f64, _>(&[f64::NAN, 1.0]).unwrap().is_nan());
+}
+
 fn f64_leaves(value: &impl serde::Serialize) -> Vec<f64> {
     let floats = treedef::Flattener::new().leaves_where(treedef::LeafKind::is_float);
     floats.flatten_as(value).unwrap().0

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use treedef::{Object, Tree};
-use treedef_optim::transform::{check_finite, clip, clip_by_global_norm, partition};
+use treedef_optim::transform::{check_finite, clip, clip_by_global_norm, ema, partition};
 use treedef_optim::{Optimiser, State, adam, adamw, chain, sgd};
 
 use crate::random::net;
@@ -132,5 +132,8 @@ fn a_state_of_another_optimiser() {
 fn arguments_that_make_no_sense() {
     assert_snapshot!(clip(-1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found -1");
     assert_snapshot!(clip_by_global_norm(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found NaN");
+    assert_snapshot!(ema(1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1");
+    assert_snapshot!(adam(0.1).b1(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found NaN");
+    assert_snapshot!(adamw(0.1).b2(1.5).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1.5");
     assert_snapshot!(adam(0.1).accumulate(0).init::<f64, _>(&1.0).unwrap_err(), @"expected 1 or more gradients for a step, found 0");
 }
