@@ -12,7 +12,7 @@ use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::{renamed, renamed_by};
+use crate::glob::Renames;
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
 use crate::shape::{display, num_elements};
@@ -172,6 +172,15 @@ struct Group {
     leaves: Vec<(Range<usize>, bool)>,
 }
 
+/// Names the paths of a structure, with the rules of an export.
+pub(crate) struct Namer<'e, 't> {
+    export: &'e Export,
+    printer: NamePrinter<'t>,
+    renames: Renames<'e>,
+    /// The rules that a loader has.
+    mirror: Renames<'e>,
+}
+
 impl Export {
     /// Names joined by `.`, one tensor for each block, and the structure in the metadata.
     pub fn new() -> Self {
@@ -324,7 +333,7 @@ impl Export {
 
     /// The tensors of a tree whose arrays are tensors as they are.
     fn tensors_of<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
-        let mut printer = NamePrinter::new(tree.treedef());
+        let mut namer = self.namer(tree.treedef())?;
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
         let (mut rest, mut beside, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
         // The patterns that stacked nothing yet, and what they name without stacking it.
@@ -344,7 +353,7 @@ impl Export {
                 rest.push((part.path, part.leaves));
                 continue;
             };
-            let (name, place) = self.name(&mut printer, &part.path, &self.stacks)?;
+            let (name, place) = namer.name(&part.path, &self.stacks)?;
             idle.retain(|(stack, ..)| !place.stacked_by.contains(stack));
             idle_renames.retain(|rule| !place.renamed_by.contains(rule));
             if place.key.keys().iter().any(|key| matches!(key, Key::Index(_))) {
@@ -374,7 +383,7 @@ impl Export {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
-        let mut metadata = self.rest(tree, rest, &mut idle_renames)?;
+        let mut metadata = self.rest(tree, rest, &mut namer, &mut idle_renames)?;
         if let Some((from, _)) = idle_renames.first().and_then(|rule| self.renames.get(*rule)) {
             return Err(ErrorKind::Rule(format!("`{from}` matches no tensor")).into());
         }
@@ -391,27 +400,57 @@ impl Export {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
     }
 
-    /// The name of a path, with its place in a stack.
-    pub(crate) fn name(
+    /// What names the paths of a structure.
+    pub(crate) fn namer<'a>(&'a self, treedef: &'a TreeDef) -> Result<Namer<'a, 'a>> {
+        let renames = self.renames.iter().map(|(from, to)| (from, to));
+        let mirror = self.renames.iter().rev().map(|(from, to)| (to, from));
+        Ok(Namer {
+            export: self,
+            printer: NamePrinter::new(treedef),
+            renames: Renames::new(renames, &self.separator)?,
+            mirror: Renames::new(mirror, &self.separator)?,
+        })
+    }
+
+    /// Metadata with the leaves that have no dtype.
+    fn rest<L: Element>(
         &self,
-        printer: &mut NamePrinter<'_>,
-        path: &Path,
-        stacks: &[Stack],
-    ) -> Result<(String, Name)> {
-        let mut place = printer.name(path, stacks);
-        let before = match &self.function {
-            Some(function) => function(&place.key),
-            None => place.parts.join(&self.separator),
-        };
-        let mut name = before.clone();
-        for (rule, (from, to)) in self.renames.iter().enumerate() {
-            if let Some(new) = renamed(from, to, &self.separator, &name)? {
-                name = new;
-                place.renamed_by.push(rule);
+        tree: &Tree<L>,
+        rest: Vec<(Path, Range<usize>)>,
+        namer: &mut Namer<'_, '_>,
+        idle_renames: &mut Vec<usize>,
+    ) -> Result<Vec<(String, String)>> {
+        let mut metadata = Vec::new();
+        let mut refused = Vec::new();
+        for (path, range) in rest {
+            let leaves = tree.leaves().get(range.clone()).unwrap_or_default();
+            let leaves: Vec<&Leaf> = leaves.iter().filter_map(L::as_leaf).collect();
+            let texts: Option<Vec<String>> = leaves.iter().map(|leaf| literal(leaf)).collect();
+            if let Some(texts) = texts.filter(|_| self.rest) {
+                for (leaf, text) in range.zip(texts) {
+                    let path = tree.treedef().leaf_path(leaf)?;
+                    let (name, place) = namer.name(&path, &[])?;
+                    idle_renames.retain(|rule| !place.renamed_by.contains(rule));
+                    metadata.push((name, text));
+                }
+            } else if let Some(leaf) = leaves.first() {
+                refused.push((path, leaf.kind()));
             }
         }
-        let mirror = self.renames.iter().rev().map(|(from, to)| (to, from));
-        let back = renamed_by(mirror, &self.separator, &name)?;
+        if refused.is_empty() { Ok(metadata) } else { Err(ErrorKind::NoDtype(refused).into()) }
+    }
+}
+
+impl Namer<'_, '_> {
+    /// The name of a path, with its place in a stack.
+    pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Result<(String, Name)> {
+        let mut place = self.printer.name(path, stacks);
+        let before = match &self.export.function {
+            Some(function) => function(&place.key),
+            None => place.parts.join(&self.export.separator),
+        };
+        let name = self.renames.rename(&before, |rule, _| place.renamed_by.push(rule));
+        let back = self.mirror.rename(&name, |_, _| {});
         if back != before {
             let what = format!(
                 "the rules rename `{before}` to `{name}`, and their mirror renames that to `{back}`"
@@ -423,33 +462,6 @@ impl Export {
         } else {
             Ok((name, place))
         }
-    }
-
-    /// Metadata with the leaves that have no dtype.
-    fn rest<L: Element>(
-        &self,
-        tree: &Tree<L>,
-        rest: Vec<(Path, Range<usize>)>,
-        idle_renames: &mut Vec<usize>,
-    ) -> Result<Vec<(String, String)>> {
-        let (mut printer, mut metadata) = (NamePrinter::new(tree.treedef()), Vec::new());
-        let mut refused = Vec::new();
-        for (path, range) in rest {
-            let leaves = tree.leaves().get(range.clone()).unwrap_or_default();
-            let leaves: Vec<&Leaf> = leaves.iter().filter_map(L::as_leaf).collect();
-            let texts: Option<Vec<String>> = leaves.iter().map(|leaf| literal(leaf)).collect();
-            if let Some(texts) = texts.filter(|_| self.rest) {
-                for (leaf, text) in range.zip(texts) {
-                    let path = tree.treedef().leaf_path(leaf)?;
-                    let (name, place) = self.name(&mut printer, &path, &[])?;
-                    idle_renames.retain(|rule| !place.renamed_by.contains(rule));
-                    metadata.push((name, text));
-                }
-            } else if let Some(leaf) = leaves.first() {
-                refused.push((path, leaf.kind()));
-            }
-        }
-        if refused.is_empty() { Ok(metadata) } else { Err(ErrorKind::NoDtype(refused).into()) }
     }
 }
 

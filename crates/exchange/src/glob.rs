@@ -26,18 +26,40 @@ pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
 pub fn renamed(from: &str, to: &str, separator: &str, name: &str) -> Result<Option<String>> {
     let (from, to) = (Glob::new(from, separator), Glob::new(to, separator));
     from.expect_same_wildcards(&to)?;
-    Ok(from.rename(&to, name))
+    Ok(from.rename(&to, &parts(name, separator)).map(|name| name.join(separator)))
 }
 
-/// The name after all rules, each a pattern and what it becomes.
-pub(crate) fn renamed_by<'r>(
-    rules: impl IntoIterator<Item = (&'r String, &'r String)>,
-    separator: &str,
-    name: &str,
-) -> Result<String> {
-    rules.into_iter().try_fold(name.to_owned(), |name, (from, to)| {
-        Ok(renamed(from, to, separator, &name)?.unwrap_or(name))
-    })
+/// Rules that rename, each a pattern and what it becomes, split into parts once for all names.
+pub(crate) struct Renames<'a> {
+    separator: &'a str,
+    rules: Vec<(Glob<'a>, Glob<'a>)>,
+}
+
+impl<'a> Renames<'a> {
+    pub(crate) fn new(
+        rules: impl IntoIterator<Item = (&'a String, &'a String)>,
+        separator: &'a str,
+    ) -> Result<Self> {
+        let rule = |(from, to): (&'a String, &'a String)| {
+            let (from, to) = (Glob::new(from, separator), Glob::new(to, separator));
+            from.expect_same_wildcards(&to)?;
+            Ok((from, to))
+        };
+        Ok(Renames { separator, rules: rules.into_iter().map(rule).collect::<Result<_>>()? })
+    }
+
+    /// The name after all rules. The function is called with the number of each that matches, and the
+    /// name that it gives.
+    pub(crate) fn rename(&self, name: &str, mut matched: impl FnMut(usize, &[&str])) -> String {
+        let mut here = parts(name, self.separator);
+        for (number, (from, to)) in self.rules.iter().enumerate() {
+            if let Some(new) = from.rename(to, &here) {
+                here = new;
+                matched(number, &here);
+            }
+        }
+        here.join(self.separator)
+    }
 }
 
 impl<'a> Glob<'a> {
@@ -85,9 +107,8 @@ impl<'a> Glob<'a> {
 
     /// The name with what the wildcards of this pattern stand for in those of another. `None` if it
     /// does not match.
-    pub(crate) fn rename(&self, to: &Glob<'_>, name: &str) -> Option<String> {
-        let name = parts(name, self.separator);
-        let mut captures = self.captures(&name)?.into_iter();
+    pub(crate) fn rename<'n>(&self, to: &Glob<'n>, name: &[&'n str]) -> Option<Vec<&'n str>> {
+        let mut captures = self.captures(name)?.into_iter();
         let mut renamed = Vec::new();
         for part in &to.parts {
             if is_wildcard(part) {
@@ -96,7 +117,8 @@ impl<'a> Glob<'a> {
                 renamed.push(*part)
             }
         }
-        Some(renamed.join(self.separator))
+        // One empty part is the name of the root, which has none.
+        Some(if renamed == [""] { Vec::new() } else { renamed })
     }
 
     /// Checks that the other has the wildcards of this in their order.

@@ -10,12 +10,12 @@ mod report;
 mod empty;
 mod rules;
 mod named;
+mod key;
 mod table;
 mod part;
 mod names;
 mod place;
 mod ahead;
-mod key;
 mod access;
 mod array_access;
 mod buffered;
@@ -135,7 +135,59 @@ impl Loader {
     /// `rename("**.attn.c_attn.weight", "**.qkv.w")`.
     #[must_use]
     pub fn rename(mut self, from: &str, to: &str) -> Self {
-        self.rules.push(Rule::Rename(from.to_owned(), to.to_owned()));
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.rules.push(Rule::Rename { from, to, may_match_nothing: false });
+        self
+    }
+
+    /// As [`rename`](Self::rename), for names that only some files have: it is not an error if nothing
+    /// matches. PyTorch puts `module.` before the names of a model in `DataParallel`, and `_orig_mod.`
+    /// before those of a compiled one.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Loader, Tensor, Tensors};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Model { w: [u8; 2] }
+    ///
+    /// let loader = Loader::new()
+    ///     .rename_if_present("module.**", "**")
+    ///     .rename_if_present("_orig_mod.**", "**");
+    /// for name in ["w", "module.w", "module._orig_mod.w"] {
+    ///     let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
+    ///     let tensors = Tensors::new([(name.to_owned(), tensor)])?;
+    ///     assert_eq!(loader.load::<Model>(&tensors)?.w, [1, 2]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rename_if_present(mut self, from: &str, to: &str) -> Self {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.rules.push(Rule::Rename { from, to, may_match_nothing: true });
+        self
+    }
+
+    /// Reads the tensors that match `stored` also under another name, for a type that has two fields
+    /// where the file has one tensor. A tensor that the file has under that name stays. The other
+    /// pattern has the same wildcards in the same order; later rules apply to each of the names.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Loader, Tensor, Tensors};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Weight { weight: [u8; 2] }
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Model { wte: Weight, lm_head: Weight }
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
+    /// let tensors = Tensors::new([("wte.weight".to_owned(), tensor)])?;
+    /// let model: Model = Loader::new().tie("lm_head.weight", "wte.weight").load(&tensors)?;
+    /// assert_eq!(model.lm_head.weight, model.wte.weight);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tie(mut self, alias: &str, stored: &str) -> Self {
+        self.rules.push(Rule::Tie(alias.to_owned(), stored.to_owned()));
         self
     }
 
@@ -323,12 +375,12 @@ impl Loader {
         report.changed = table.changed.take();
         report.changed.extend(table.replaced.iter().cloned());
         // A number of tied tensors is in the value under any of their names.
-        let entries = table.entries.iter().filter(|entry| entry.unread() == 0);
+        let entries = table.entries.iter().filter(|entry| !entry.filled && entry.unread() == 0);
         let ties: HashSet<usize> = entries.filter_map(|entry| entry.tie).collect();
         let unused: Vec<Unused<'_>> = table
             .entries
             .iter()
-            .filter(|entry| !entry.filled && entry.unread() > 0)
+            .filter(|entry| !entry.filled && !entry.is_alias && entry.unread() > 0)
             .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
             // Where the type refused to be read further, nobody knows what it would have read.
             .filter(|_| report.stopped.is_none())

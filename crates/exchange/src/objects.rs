@@ -6,7 +6,6 @@ use treedef::{Tree, TreeDef};
 
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
-use crate::names::NamePrinter;
 use crate::report::LoadReport;
 use crate::source::Source;
 use crate::tensor::{Tensor, Tensors};
@@ -94,8 +93,8 @@ impl Export {
 
     /// The names of all leaves, in order.
     fn names_of(&self, treedef: &TreeDef) -> Result<Vec<String>> {
-        let mut printer = NamePrinter::new(treedef);
+        let mut namer = self.namer(treedef)?;
         let paths = treedef.leaf_paths();
-        paths.map(|path| Ok(self.name(&mut printer, &path, &[])?.0)).collect()
+        paths.map(|path| Ok(namer.name(&path, &[])?.0)).collect()
     }
 }

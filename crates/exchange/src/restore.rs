@@ -7,8 +7,7 @@ use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, Tree, TreeDef, Value};
 use crate::arrays;
 use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::Export;
-use crate::names::NamePrinter;
+use crate::export::{Export, Namer};
 use crate::shape::num_elements;
 use crate::source::Source;
 use crate::structure::{STRUCTURE, parse_structure, read_beside, read_matrices};
@@ -45,7 +44,7 @@ impl Export {
             let (_, tensor) = tensors.tensors.get(*at)?;
             Some((alias.as_str(), tensor))
         });
-        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases);
+        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases)?;
         let leaves = reader.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
@@ -56,7 +55,7 @@ struct Reader<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
-    printer: NamePrinter<'r>,
+    namer: Namer<'r, 'r>,
     /// The leaves beside the numbers of arrays, if they are unusual: literals, by path.
     beside: HashMap<String, Vec<String>>,
     /// The paths of matrices whose numbers the structure has by columns.
@@ -84,20 +83,20 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         beside: HashMap<String, Vec<String>>,
         matrices: HashSet<String>,
         aliases: impl Iterator<Item = (&'r str, &'r Tensor<'a>)>,
-    ) -> Self {
+    ) -> Result<Self> {
         // There is a byte for each of them, whatever the structure says.
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
-        Reader {
+        Ok(Reader {
             export,
             tensors,
             by_name: tensors.iter().chain(aliases).collect(),
-            printer: NamePrinter::new(treedef),
+            namer: export.namer(treedef)?,
             beside,
             matrices,
             read: HashMap::new(),
             empty_arrays: 0,
             leaves: Vec::with_capacity(treedef.num_leaves().min(numbers)),
-        }
+        })
     }
 
     /// All leaves of the structure, which has all numbers of all tensors.
@@ -136,7 +135,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             return Some(found);
         }
         let fields = ArrayFields::of(node.fields())?;
-        let (name, place) = self.export.name(&mut self.printer, path, &self.export.stacks).ok()?;
+        let (name, place) = self.namer.name(path, &self.export.stacks).ok()?;
         let indices = place.indices;
         let (dtype, shape) = real(self.by_name.get(name.as_str())?);
         let shape = shape.get(indices.len()..)?.to_vec();
@@ -169,7 +168,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         if self.matrices.is_empty() || !self.matrices.contains(&path.to_string()) {
             return None;
         }
-        let (name, place) = self.export.name(&mut self.printer, path, &self.export.stacks).ok()?;
+        let (name, place) = self.namer.name(path, &self.export.stacks).ok()?;
         let indices = place.indices;
         let (dtype, shape) = real(self.by_name.get(name.as_str())?);
         let shape = shape.get(indices.len()..)?.to_vec();
@@ -270,7 +269,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             return self.matrix(path, node, found);
         }
         let stacks = &self.export.stacks;
-        let (name, place) = self.export.name(&mut self.printer, path, stacks)?;
+        let (name, place) = self.namer.name(path, stacks)?;
         let tensor = self.by_name.get(name.as_str());
         let part = tensor.and_then(|tensor| part(tensor, &place.indices, node, shape));
         // A tuple may have the name of that of its elements which is stacked.
@@ -291,7 +290,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             }
             return Ok(());
         }
-        let (name, place) = self.export.name(&mut self.printer, path, &[])?;
+        let (name, place) = self.namer.name(path, &[])?;
         let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
         let leaf = literal.and_then(|value| L::from_rest(value.into()));
         let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));

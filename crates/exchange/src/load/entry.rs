@@ -52,8 +52,10 @@ pub(crate) struct Entry<'t> {
     /// Whether serde keeps it in a buffer, which hides what the type asks for.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
-    /// The number that tied tensors share.
+    /// The number of the tensor in its source, which tied ones share.
     pub(crate) tie: Option<usize>,
+    /// Whether a rule gave the tensor this name beside its own.
+    pub(crate) is_alias: bool,
     /// What it is in a buffer.
     pub(crate) form: Cell<Form>,
 }
@@ -180,6 +182,7 @@ impl<'t> Entry<'t> {
             buffered: Cell::new(false),
             filled: false,
             tie,
+            is_alias: false,
             form: Cell::new(Form::Nested),
         }
     }

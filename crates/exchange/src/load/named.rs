@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::{Glob, parts, renamed, renamed_by};
+use crate::glob::{Glob, Renames, parts};
 use crate::literal::NO_ELEMENTS;
 use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
@@ -21,16 +21,20 @@ use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_o
 const MOST_TEXTS: usize = 1 << 18;
 
 /// A tensor or a text, and what the rules do to it.
+#[derive(Clone)]
 struct Named<'t> {
     name: Cow<'t, str>,
     original: Cow<'t, str>,
     held: Held<'t>,
     origin: Origin,
     tie: Option<usize>,
+    /// Whether a rule gave the tensor this name beside its own.
+    is_alias: bool,
     transposed: bool,
     column_major: bool,
 }
 
+#[derive(Clone)]
 enum Held<'t> {
     Tensor(&'t Stored<'t>),
     Text(Cow<'t, str>),
@@ -39,8 +43,8 @@ enum Held<'t> {
 impl<'t> Named<'t> {
     fn new(name: Cow<'t, str>, held: Held<'t>, origin: Origin) -> Self {
         let (original, tie) = (name.clone(), None);
-        let (transposed, column_major) = (false, false);
-        Named { name, original, held, origin, tie, transposed, column_major }
+        let (is_alias, transposed, column_major) = (false, false, false);
+        Named { name, original, held, origin, tie, is_alias, transposed, column_major }
     }
 
     /// Adds the entry, or one for each text of an array.
@@ -57,7 +61,8 @@ impl<'t> Named<'t> {
             },
             Held::Text(text) => Content::Text(text),
         };
-        to.push(Entry::new(self.name, self.original, content, self.origin, self.tie));
+        let entry = Entry::new(self.name, self.original, content, self.origin, self.tie);
+        to.push(Entry { is_alias: self.is_alias, ..entry });
         Ok(())
     }
 
@@ -116,11 +121,11 @@ pub(crate) fn named<'t>(
 ) -> Result<Vec<Entry<'t>>> {
     let structure = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
     let mut all = tensors(source)?;
-    all.extend(texts(source, structure.as_ref(), rules, separator));
+    all.extend(texts(source, structure.as_ref(), rules, separator)?);
     let structure = structure.filter(|_| !source.is_part());
     let renames = read_renames(source.metadata(RENAMES).filter(|_| structure.is_some()))?;
-    let in_file =
-        |name: &str| renamed_by(renames.iter().map(|(from, to)| (from, to)), separator, name);
+    let in_file = Renames::new(renames.iter().map(|(from, to)| (from, to)), separator)?;
+    let in_file = |name: &str| in_file.rename(name, |_, _| {});
     // The names of the structure are those of the file before `Export::rename`. If the file does not
     // say how it was renamed, they may be those that rules lead to.
     let mut found = HashSet::new();
@@ -135,8 +140,9 @@ pub(crate) fn named<'t>(
     }
     // Where the rules undo it, the names are those of the structure: of what has no tensor, too,
     // though the rules may not undo its name.
-    let is_undone = |it: &Named<'_>| in_file(&it.name).is_ok_and(|name| name == it.original);
-    if !renames.is_empty() && all.iter().filter(|it| it.origin == Origin::Value).all(is_undone) {
+    let is_undone = |it: &Named<'_>| in_file(&it.name) == it.original;
+    let of_file = |it: &&Named<'_>| it.origin == Origin::Value && !it.is_alias;
+    if !renames.is_empty() && all.iter().filter(of_file).all(is_undone) {
         for it in all.iter_mut().filter(|it| it.origin == Origin::Structure) {
             it.name = it.original.clone();
         }
@@ -150,15 +156,16 @@ fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
     let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
     let alias =
         |(alias, at): &'t (String, usize)| Some((alias.as_str(), source.iter().nth(*at)?, *at));
-    let tied: HashSet<usize> = source.ties().iter().map(|(_, at)| *at).collect();
     let all = stored.chain(source.ties().iter().filter_map(alias)).map(|(name, stored, at)| {
         let dims = stored.descriptor().shape().len();
         if dims > MAX_DIMS {
             let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
             return Err(ErrorKind::limit("dimensions", what).into());
         }
-        let tie = Some(at).filter(|at| tied.contains(at));
-        Ok(Named { tie, ..Named::new(Cow::Borrowed(name), Held::Tensor(stored), Origin::Value) })
+        Ok(Named {
+            tie: Some(at),
+            ..Named::new(Cow::Borrowed(name), Held::Tensor(stored), Origin::Value)
+        })
     });
     all.collect()
 }
@@ -169,7 +176,7 @@ fn texts<'t>(
     structure: Option<&TreeDef>,
     rules: &[Rule],
     separator: &str,
-) -> Vec<Named<'t>> {
+) -> Result<Vec<Named<'t>>> {
     let aliases: HashSet<&str> = source.ties().iter().map(|(alias, _)| alias.as_str()).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
@@ -177,21 +184,18 @@ fn texts<'t>(
     let is_of_value = |name: &str, text: &str| {
         of_value.contains(parts(name, separator).first().copied().unwrap_or_default(), text)
     };
+    let renames = rules.iter().filter_map(|rule| match rule {
+        Rule::Rename { from, to, .. } => Some((from, to)),
+        _ => None,
+    });
+    let renames = Renames::new(renames, separator)?;
     let text = |(key, text): &'t (String, String)| {
-        let names_of_rules = rules.iter().scan(key.clone(), |name, rule| {
-            if let Rule::Rename(from, to) = rule
-                && let Ok(Some(new)) = renamed(from, to, separator, name)
-            {
-                *name = new;
-            }
-            Some(name.clone())
-        });
-        let mut names = [key.clone()].into_iter().chain(names_of_rules);
-        let origin =
-            if names.any(|name| is_of_value(&name, text)) { Origin::Value } else { Origin::File };
+        let mut is_value = is_of_value(key, text);
+        renames.rename(key, |_, name| is_value |= is_of_value(&name.join(separator), text));
+        let origin = if is_value { Origin::Value } else { Origin::File };
         Named::new(Cow::Borrowed(key), Held::Text(Cow::Borrowed(text)), origin)
     };
-    texts.into_iter().map(text).collect()
+    Ok(texts.into_iter().map(text).collect())
 }
 
 /// What the structure has and no tensor does, under its names in the file.
@@ -200,11 +204,11 @@ fn empties<'t>(
     all: &[Named<'_>],
     stacks: &[Stack<'_>],
     separator: &str,
-    in_file: &dyn Fn(&str) -> Result<String>,
+    in_file: &dyn Fn(&str) -> String,
 ) -> Result<Vec<Named<'t>>> {
     let of_file = all.iter().filter(|it| it.origin != Origin::Structure);
     let names: HashSet<&str> = of_file.map(|it| it.name.as_ref()).collect();
-    let is_there = |name: &str| in_file(name).is_ok_and(|name| names.contains(&*name));
+    let is_there = |name: &str| names.contains(&*in_file(name));
     let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
     let left = most_made(all.len());
     let mut empties = Empties {
@@ -224,17 +228,18 @@ fn empties<'t>(
         return Err(ErrorKind::limit("empty values", what).into());
     }
     let found = empties.found.into_iter().map(|(name, text)| {
-        let renamed = Cow::Owned(in_file(&name)?);
+        let renamed = Cow::Owned(in_file(&name));
         let held = Held::Text(Cow::Owned(text));
-        Ok(Named { name: renamed, ..Named::new(Cow::Owned(name), held, Origin::Structure) })
+        Named { name: renamed, ..Named::new(Cow::Owned(name), held, Origin::Structure) }
     });
-    found.collect()
+    Ok(found.collect())
 }
 
-/// Applies a rule to what is of the value. It has to match some of it, unless it is to be ignored.
+/// Applies a rule to what is of the value. It has to match some of it, unless the rule may match nothing.
 fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Result<()> {
     let (from, to) = match rule {
-        Rule::Rename(from, to) => (from, Some(Glob::new(to, separator))),
+        Rule::Rename { from, to, .. } => (from, Some(Glob::new(to, separator))),
+        Rule::Tie(alias, stored) => (stored, Some(Glob::new(alias, separator))),
         Rule::Transpose(from) | Rule::ColumnMajor(from) | Rule::Ignore(from) => (from, None),
     };
     let glob = Glob::new(from, separator);
@@ -247,12 +252,18 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
         all.retain(|it| !matches(it));
         return Ok(());
     }
-    let mut matched = false;
+    if let (Rule::Tie(..), Some(to)) = (rule, &to) {
+        return tie(&glob, to, all, separator);
+    }
+    let mut matched = matches!(rule, Rule::Rename { may_match_nothing: true, .. });
     for it in all.iter_mut().filter(|it| matches(it)) {
         match (rule, &it.held) {
-            (Rule::Rename(..), _) => {
-                let renamed = to.as_ref().and_then(|to| glob.rename(to, &it.name));
-                it.name = renamed.map_or(std::mem::take(&mut it.name), Cow::Owned);
+            (Rule::Rename { .. }, _) => {
+                let to = to.as_ref();
+                let name = to.and_then(|to| glob.rename(to, &parts(&it.name, separator)));
+                if let Some(name) = name.map(|name| name.join(separator)) {
+                    it.name = Cow::Owned(name);
+                }
             }
             (_, Held::Text(_)) => continue,
             (Rule::Transpose(_), Held::Tensor(stored)) if stored.descriptor().shape().len() < 2 => {
@@ -264,9 +275,31 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
         }
         matched = true;
     }
-    if matched {
-        Ok(())
-    } else {
-        Err(Error::from(ErrorKind::Rule(format!("`{from}` matches no tensor"))))
+    if matched { Ok(()) } else { Err(matches_nothing(from)) }
+}
+
+/// Gives the tensors that match another name beside their own, unless a tensor of the file has it.
+fn tie<'t>(
+    stored: &Glob<'_>,
+    alias: &Glob<'_>,
+    all: &mut Vec<Named<'t>>,
+    separator: &str,
+) -> Result<()> {
+    let tensors = all.iter().filter(|it| matches!(it.held, Held::Tensor(_)));
+    let taken: HashSet<&str> = tensors.clone().map(|it| it.name.as_ref()).collect();
+    let (mut matched, mut aliases) = (false, Vec::new());
+    for it in tensors {
+        let Some(name) = stored.rename(alias, &parts(&it.name, separator)) else { continue };
+        let name = name.join(separator);
+        matched = true;
+        if !taken.contains(&*name) {
+            aliases.push(Named { name: Cow::Owned(name), is_alias: true, ..it.clone() });
+        }
     }
+    all.extend(aliases);
+    if matched { Ok(()) } else { Err(matches_nothing(&stored.parts.join(separator))) }
+}
+
+fn matches_nothing(pattern: &str) -> Error {
+    ErrorKind::Rule(format!("`{pattern}` matches no tensor")).into()
 }

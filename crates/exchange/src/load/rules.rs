@@ -5,7 +5,13 @@ use crate::glob::{Glob, parts};
 /// What happens to tensors on the way into a type, in the order of the rules.
 #[derive(Clone, Debug)]
 pub(crate) enum Rule {
-    Rename(String, String),
+    Rename {
+        from: String,
+        to: String,
+        may_match_nothing: bool,
+    },
+    /// Another name for the tensors that match, and their own.
+    Tie(String, String),
     Transpose(String),
     ColumnMajor(String),
     Ignore(String),

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Error, Export, Loader};
+use treedef_exchange::{Error, Export, Loader, Source, Tensors};
 
 use crate::{listed, read};
 
@@ -226,4 +226,67 @@ fn renames_that_are_not_undone_are_refused() {
     assert_snapshot!(refused(Export::new().rename("**.w", "**.weight")), @r#"the rules rename `b.weight` to `b.weight`, and their mirror renames that to `b.w` at `["b"]["weight"]`"#);
     assert_snapshot!(refused(Export::new().rename("a.**", "b.**")), @r#"the rules rename `b.weight` to `b.weight`, and their mirror renames that to `a.weight` at `["b"]["weight"]`"#);
     assert!(Export::new().rename("a.w", "a.weight").tensors(&tree).is_ok());
+}
+
+#[test]
+fn a_rule_may_be_for_names_that_only_some_files_have() {
+    type File = BTreeMap<String, BTreeMap<String, [f32; 2]>>;
+    let file = |prefix: &str| File::from([(prefix.to_owned(), [("w".into(), [1.0, 2.0])].into())]);
+
+    let loader = Loader::new().rename_if_present("module.**", "net.**");
+    for prefix in ["net", "module"] {
+        assert_eq!(read::<File>(&loader, &file(prefix)).unwrap(), file("net"));
+    }
+    let mut both = file("net");
+    both.extend(file("module"));
+    assert_snapshot!(read::<File>(&loader, &both).unwrap_err(), @"`module.w` and `net.w` are both named `net.w`");
+    let loader = Loader::new().rename_if_present("module.**", "*.**");
+    assert_snapshot!(read::<File>(&loader, &file("net")).unwrap_err(), @"`module.**` and `*.**` do not have the same wildcards in the same order");
+}
+
+#[test]
+fn one_tensor_is_read_under_two_names() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct File {
+        embed: Layer<()>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model {
+        embed: Layer<()>,
+        head: Layer<()>,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Layer<A> {
+        w: Vec<[f32; 2]>,
+        act: A,
+    }
+    let layer = |w| Layer { w, act: () };
+    let w = vec![[1.0, 2.0], [3.0, 4.0]];
+    let tied = Loader::new().tie("head.**", "embed.**");
+    let model = |head| Model { embed: layer(w.clone()), head: layer(head) };
+    let file = File { embed: layer(w.clone()) };
+    assert_eq!(read::<Model>(&tied, &file).unwrap(), model(w.clone()));
+    let tree = Tree::of(&file).unwrap();
+    let tensors = Tensors::of(&tree).unwrap(); // with our structure
+    assert_eq!(tied.load::<Model>(&tensors).unwrap(), model(w.clone()));
+    assert_eq!(tied.load::<Model>(Source::from(&tensors)).unwrap(), model(w.clone()));
+    // Rules that follow see two names, and a tensor of the file stays.
+    let turned = tied.clone().transpose("head.w");
+    let columns = vec![[1.0, 3.0], [2.0, 4.0]];
+    assert_eq!(read::<Model>(&turned, &file).unwrap(), model(columns.clone()));
+    let untied = model(columns);
+    assert_eq!(read::<Model>(&tied, &untied).unwrap(), untied);
+    // The file counts, not what fills.
+    let filled = tied.clone().fill_from(&untied).unwrap();
+    assert_eq!(read::<Model>(&filled, &file).unwrap(), model(w.clone()));
+    // A type may ask for one of the names, or for none.
+    assert_eq!(read::<File>(&tied, &file).unwrap(), file);
+    assert_snapshot!(read::<()>(&tied, &file).unwrap_err(), @"
+    the tensors do not fit the type
+    unused `embed.w`: f32[2, 2]
+    ");
+    let none = Loader::new().tie("head.w", "wte.w");
+    assert_snapshot!(read::<Model>(&none, &file).unwrap_err(), @"`wte.w` matches no tensor");
+    let none = Loader::new().tie("head.w", "*.w");
+    assert_snapshot!(read::<Model>(&none, &file).unwrap_err(), @"`*.w` and `head.w` do not have the same wildcards in the same order");
 }
