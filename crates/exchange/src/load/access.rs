@@ -217,7 +217,15 @@ impl<'de> Items<'de> {
         }
         let table = self.table();
         let reports = table.num_reports();
-        let value = visitor.visit_seq(&mut self)?;
+        let is_absent = matches!(self.source, Source::Absent(..));
+        if is_absent {
+            table.open.borrow_mut().push(None);
+        }
+        let value = visitor.visit_seq(&mut self);
+        if is_absent {
+            table.open.borrow_mut().pop();
+        }
+        let value = value?;
         match &self.source {
             // What the elements are read from says nothing, so the sequence itself is reported.
             Source::Absent(absent, _) if table.num_reports() == reports => {
@@ -269,7 +277,15 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
                 Place::Absent(Box::new(absent.element(*length, index)))
             }
         };
-        deserialize(place, seed).map(Some)
+        let is_absent = matches!(self.source, Source::Absent(..));
+        match deserialize(place, seed) {
+            // The sequence without elements is what can be said.
+            Err(Failure::Recursive) if is_absent => {
+                self.next = self.length;
+                Ok(None)
+            }
+            element => element.map(Some),
+        }
     }
 }
 
@@ -314,6 +330,11 @@ impl<'de> Fields<'de> {
         fields: &'static [&'static str],
     ) -> Result<Self, Failure> {
         let type_id = format!("{name} {:p}", fields.as_ptr());
+        if let Place::Absent(absent) = &place
+            && absent.table.is_in_itself(&type_id)
+        {
+            return Err(Failure::Recursive);
+        }
         let mut all = Vec::new();
         for field in fields.iter().rev() {
             let here = match &place {
@@ -335,8 +356,14 @@ impl<'de> Fields<'de> {
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
+        let Some(table) = self.place.above().map(|above| above.table) else {
+            return visitor.visit_map(&mut self);
+        };
+        let type_id = std::mem::take(&mut self.type_id);
+        table.open.borrow_mut().push(Some(type_id));
         let result = visitor.visit_map(&mut self);
-        require(result, &self.place, self.type_id)
+        let type_id = table.open.borrow_mut().pop().flatten();
+        require(result, &self.place, type_id.unwrap_or_default())
     }
 }
 

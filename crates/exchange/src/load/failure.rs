@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Again,
     /// What was reported suffices.
     Reported,
+    /// The elements of an absent sequence have what is around it, without end.
+    Recursive,
     Limit(String),
     /// The type refused what stands for the tensor of this number, and what it expected instead.
     Wish(usize, String),
@@ -36,7 +38,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Field(field) => write!(f, "missing field `{field}`"),
-            Failure::Again | Failure::Reported => f.write_str("it was reported"),
+            Failure::Again | Failure::Reported | Failure::Recursive => {
+                f.write_str("it was reported")
+            }
             Failure::Wish(_, expected) => write!(f, "expected {expected}"),
             Failure::Limit(what) | Failure::Custom(what, None) => f.write_str(what),
             Failure::Custom(what, Some(name)) if name.is_empty() => write!(f, "{what} at the root"),

@@ -29,6 +29,8 @@ pub(crate) struct Table<'t> {
     pub(crate) changed: RefCell<Vec<(String, String, String)>>,
     pub(crate) reported: RefCell<HashSet<String>>,
     num_reports: Cell<usize>,
+    /// The structs that are read, from the root on, and `None` for an absent sequence.
+    pub(crate) open: RefCell<Vec<Option<String>>>,
     /// The fields that a struct has to have, because serde missed them: the address of its list of
     /// fields, or the name of its place if it has none.
     pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
@@ -110,6 +112,7 @@ impl<'t> Table<'t> {
             changed: RefCell::default(),
             reported: RefCell::default(),
             num_reports: Cell::new(0),
+            open: RefCell::default(),
             required: RefCell::default(),
             is_trying: Cell::new(false),
             left: Cell::new(made),
@@ -122,6 +125,7 @@ impl<'t> Table<'t> {
         self.missing.borrow_mut().clear();
         self.changed.borrow_mut().clear();
         self.reported.borrow_mut().clear();
+        self.open.borrow_mut().clear();
         self.reading.begin();
         for entry in &self.entries {
             entry.forget();
@@ -148,6 +152,13 @@ impl<'t> Table<'t> {
         if self.reported.borrow_mut().insert(name.to_owned()) {
             self.missing.borrow_mut().push((name.to_owned(), asked));
         }
+    }
+
+    /// Whether an absent sequence that is read is in a struct of this type.
+    pub(crate) fn is_in_itself(&self, type_id: &str) -> bool {
+        let open = self.open.borrow();
+        let sequence = open.iter().rposition(Option::is_none).unwrap_or(0);
+        open.iter().take(sequence).flatten().any(|outer| outer == type_id)
     }
 
     /// How many differences were reported, duplicates included.

@@ -342,3 +342,45 @@ fn empty_tensors_have_the_shape_of_the_type() {
     assert_snapshot!(found::<Vec<Vec<f32>>>(&[0]), @"read");
     assert_snapshot!(found::<Vec<Layer>>(&[0]), @"read");
 }
+
+/// A type that has itself in a sequence would be missing without end.
+#[test]
+fn a_missing_part_of_a_recursive_type_is_one_line() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Node<C> {
+        w: f32,
+        children: C,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Tree(Node<Vec<Tree>>);
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Turn {
+        angle: f32,
+        inner: Turns,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Turns {
+        turns: Vec<Turn>,
+    }
+    #[derive(Serialize)]
+    struct File {
+        w: f32,
+    }
+    assert_snapshot!(message::<Tree>(&File { w: 1.0 }), @"
+    the tensors do not fit the type
+    missing `children`: a sequence
+    ");
+    assert_snapshot!(message::<Tree>(&Node { w: 1.0, children: [File { w: 2.0 }, File { w: 3.0 }] }), @"
+    the tensors do not fit the type
+    missing `children.0.children`: a sequence
+    missing `children.1.children`: a sequence
+    ");
+    assert_snapshot!(message::<Turns>(&()), @"
+    the tensors do not fit the type
+    missing `turns.0.angle`: f32[]
+    ");
+    // With our structure, it is empty.
+    let tree = Tree(Node { w: 1.0, children: vec![] });
+    let written = treedef::Tree::of(&tree).unwrap();
+    assert_eq!(Tensors::of(&written).unwrap().load::<Tree>().unwrap(), tree);
+}
