@@ -11,7 +11,7 @@ use serde::de::{
 use crate::literal;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
-use crate::load::key::{KeyDeserializer, text};
+use crate::load::key::{KeyDeserializer, Keys, text};
 use crate::load::names::Names;
 use crate::load::part::{Absent, Part};
 use crate::load::place::Place;
@@ -470,7 +470,13 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
                 .above()
                 .map_or_else(|| other.clone(), |above| Place::Absent(Box::new(above.child(key)))),
         });
-        seed.deserialize(KeyDeserializer { key, numbers: &mut self.numbers }).map(Some)
+        let place = &self.place;
+        let in_buffer = || match place {
+            Place::Names(names) => names.table.keys_below(names.name()),
+            _ => Keys::Texts,
+        };
+        let numbers = &mut self.numbers;
+        seed.deserialize(KeyDeserializer { key, in_buffer: &in_buffer, numbers }).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {

@@ -4,12 +4,14 @@
 //! that the type says of each what it expects, and is offered what can be that.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use treedef::ArrayFields;
 
 use crate::load::entry::{Entry, Form};
 use crate::load::failure::Failure;
-use crate::load::table::Table;
+use crate::load::key::Keys;
+use crate::load::table::{Table, place};
 use crate::structure::array_names;
 
 /// So often a value is read to find what its tensors are.
@@ -42,17 +44,60 @@ pub(crate) fn with_forms<T>(
         return first;
     }
     let known: Vec<Form> = buffered.iter().map(|entry| entry.form.get()).collect();
-    table.is_trying.set(true);
-    let found = find(table, &buffered, &walk);
-    table.is_trying.set(false);
-    found.unwrap_or_else(|refused| {
-        buffered.iter().zip(known).for_each(|(entry, form)| entry.form.set(form));
-        let result = walk(table); // its reports are those of the tensors as they are known
-        match (result, refused) {
-            (Err(Failure::Custom(..)), Some(refused)) => Err(refused),
-            (result, _) => result,
+    let as_known = || buffered.iter().zip(&known).for_each(|(entry, form)| entry.form.set(*form));
+    let (mut walks, mut best, mut refused_first) = (0..WALKS, Vec::new(), None);
+    let places: Vec<String> = table.keys.borrow().keys().cloned().collect();
+    for keys in all_keys(&places) {
+        table.is_trying.set(true);
+        table.keys.borrow_mut().extend(keys.iter().cloned());
+        let is_first = keys.iter().all(|(_, keys)| *keys == Keys::Known);
+        if !is_first && walks.next().is_some() {
+            let result = walk(table);
+            if is_read(&result) {
+                table.is_trying.set(false);
+                return result;
+            }
+            // It is what misses a field.
+            if matches!(result, Err(Failure::Field(_))) && best.is_empty() {
+                best = keys.clone();
+            }
         }
-    })
+        let found = find(table, &buffered, &walk, &mut walks);
+        table.is_trying.set(false);
+        match found {
+            Ok(result) => return result,
+            Err(refused) if is_first => refused_first = refused,
+            Err(_) => {}
+        }
+        as_known();
+    }
+    let is_first = best.is_empty();
+    best.extend(places.into_iter().filter(|_| is_first).map(|place| (place, Keys::Known)));
+    table.keys.borrow_mut().extend(best);
+    let result = walk(table); // its reports are those of the tensors as they are known
+    match (result, refused_first) {
+        (Err(Failure::Custom(..)), Some(refused)) => Err(refused),
+        (result, _) => result,
+    }
+}
+
+/// What the keys below these names can be: as they are known, then all numbers, and then otherwise.
+fn all_keys(places: &[String]) -> impl Iterator<Item = Vec<(String, Keys)>> {
+    const KEYS: [Keys; 3] = [Keys::Known, Keys::Numbers, Keys::Texts];
+    const TRIES: usize = 81; // all, up to 4 places
+    let all = |keys: Keys| places.iter().map(|place| (place.clone(), keys)).collect();
+    let keys_of = |number: usize| {
+        let digits = (0..).scan(number, |left, _| {
+            let digit = *left % KEYS.len();
+            *left /= KEYS.len();
+            KEYS.get(digit).copied()
+        });
+        places.iter().cloned().zip(digits).collect()
+    };
+    let count = u32::try_from(places.len()).ok().and_then(|count| KEYS.len().checked_pow(count));
+    let others = (1..count.unwrap_or(TRIES).min(TRIES)).map(keys_of);
+    let numbers = (!places.is_empty()).then(|| all(Keys::Numbers));
+    [all(Keys::Known)].into_iter().chain(numbers).chain(others)
 }
 
 /// Whether a type took what it was offered up to here.
@@ -69,23 +114,24 @@ fn find<T>(
     table: &Table<'_>,
     buffered: &[&Entry<'_>],
     walk: &impl Fn(&Table<'_>) -> Result<T, Failure>,
+    walks: &mut Range<usize>,
 ) -> Result<Result<T, Failure>, Option<Failure>> {
     for (number, entry) in buffered.iter().enumerate() {
         entry.form.set(Form::Unknown(number));
     }
     // What fitted where the type expected the same in words.
     let mut fitted = HashMap::<String, Form>::new();
-    let mut walks = 0..WALKS;
+    walks.next().ok_or(None)?;
     let mut result = walk(table);
     while let Err(Failure::Wish(number, expected)) = result {
         let entry = buffered.get(number).ok_or(None)?;
         let (mut misses_field, mut cause) = (false, None);
-        let alike = place(entry, table.separator);
+        let alike = place(&entry.name, table.separator);
         let same_place: Vec<&Entry<'_>> = buffered
             .iter()
             .copied()
             .filter(|other| matches!(other.form.get(), Form::Unknown(_)))
-            .filter(|other| place(other, table.separator) == alike)
+            .filter(|other| place(&other.name, table.separator) == alike)
             .collect();
         let mut forms = forms(entry, expected.starts_with("struct "));
         if let Some(known) = fitted.get(&expected).filter(|known| forms.contains(known)) {
@@ -128,13 +174,6 @@ fn find<T>(
     let unknown = unknown.map(|entry| entry.form.set(Form::Nested)).count();
     let result = if unknown > 0 { walk(table) } else { result };
     if is_read(&result) { Ok(result) } else { Err(None) }
-}
-
-/// The name without the indices of elements.
-fn place<'e>(entry: &'e Entry<'_>, separator: &'e str) -> Vec<&'e str> {
-    let parts = crate::glob::parts(&entry.name, separator);
-    let index = |part: &'e str| if part.parse::<usize>().is_ok() { "*" } else { part };
-    parts.into_iter().map(index).collect()
 }
 
 /// The forms that a tensor can have.

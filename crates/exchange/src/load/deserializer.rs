@@ -13,6 +13,7 @@ use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
 use crate::load::entry::Form;
 use crate::load::failure::{Failure, STANDS_FOR};
+use crate::load::key::Keys;
 use crate::load::matrix;
 use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
@@ -346,8 +347,16 @@ impl<'de> Deserializer<'de> for Place<'de> {
             Some(_) => return self.visit_text("str", visitor),
             None => {}
         }
+        let children = names.children();
+        let are_indices = children.iter().all(|part| part.parse::<usize>().is_ok());
         match names.count() {
-            Some(count) if count == names.children().len() => self.sequence(None, visitor),
+            Some(count)
+                if are_indices
+                    && count == children.len()
+                    && names.table.keys_below(names.name()) == Keys::Known =>
+            {
+                self.sequence(None, visitor)
+            }
             _ => self.deserialize_map(visitor),
         }
     }

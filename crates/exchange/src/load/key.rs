@@ -7,9 +7,26 @@ use serde::de::{Deserializer, IntoDeserializer, Visitor};
 
 use crate::load::failure::Failure;
 
+/// What the keys of a map are in a buffer of serde, where the type does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Texts; indices of a sequence, if all are.
+    Known,
+    Texts,
+    /// Integers and bools, where a key is one.
+    Numbers,
+}
+
+/// Whether a key can be an integer or a bool.
+pub(crate) fn is_number(key: &str) -> bool {
+    matches!(key, "True" | "False") || key.parse::<i64>().is_ok() || key.parse::<u64>().is_ok()
+}
+
 /// The key of a map.
 pub(crate) struct KeyDeserializer<'k, 'de> {
     pub(crate) key: &'de str,
+    /// Is called if serde does not say what the key is, and says what it then is.
+    pub(crate) in_buffer: &'k dyn Fn() -> Keys,
     /// The numbers that keys were read as, with these keys: `1` and `01` are one.
     pub(crate) numbers: &'k mut HashMap<String, &'de str>,
 }
@@ -73,6 +90,21 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, 'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        if is_number(self.key) && (self.in_buffer)() == Keys::Numbers {
+            return match self.key {
+                "True" | "False" => self.deserialize_bool(visitor),
+                key if key.starts_with('-') => self.deserialize_i64(visitor),
+                _ => self.deserialize_u64(visitor),
+            };
+        }
+        visitor.visit_borrowed_str(self.key)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_borrowed_str(self.key)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         visitor.visit_borrowed_str(self.key)
     }
 
@@ -88,7 +120,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, 'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct map
+        f32 f64 char bytes byte_buf option unit unit_struct seq tuple tuple_struct map
         struct identifier ignored_any
     }
 }

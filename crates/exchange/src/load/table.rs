@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
 use crate::literal::{is_empty, string};
 use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
+use crate::load::key::Keys;
 use crate::load::named::named;
 use crate::load::numbers::Reading;
 use crate::load::report::Asked;
@@ -29,6 +30,8 @@ pub(crate) struct Table<'t> {
     pub(crate) changed: RefCell<Vec<(String, String, String)>>,
     pub(crate) reported: RefCell<HashSet<String>>,
     num_reports: Cell<usize>,
+    /// What keys are in buffers, below names whose indices are `*`.
+    pub(crate) keys: RefCell<BTreeMap<String, Keys>>,
     /// The structs that are read, from the root on, and `None` for an absent sequence.
     pub(crate) open: RefCell<Vec<Option<String>>>,
     /// The fields that a struct has to have, because serde missed them: the address of its list of
@@ -112,6 +115,7 @@ impl<'t> Table<'t> {
             changed: RefCell::default(),
             reported: RefCell::default(),
             num_reports: Cell::new(0),
+            keys: RefCell::default(),
             open: RefCell::default(),
             required: RefCell::default(),
             is_trying: Cell::new(false),
@@ -133,6 +137,12 @@ impl<'t> Table<'t> {
             entry.is_shape_asked.set(false);
             entry.buffered.set(false);
         }
+    }
+
+    /// What the keys below a name are in a buffer.
+    pub(crate) fn keys_below(&self, name: &str) -> Keys {
+        let place = place(name, self.separator).join(self.separator);
+        *self.keys.borrow_mut().entry(place).or_insert(Keys::Known)
     }
 
     /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
@@ -238,6 +248,12 @@ fn differs(
     }
     (found.dims != expected.dims || !is_type)
         .then(|| (entry.name.to_string(), show(expected), show(found)))
+}
+
+/// The name without the indices of elements.
+pub(crate) fn place<'e>(name: &'e str, separator: &'e str) -> Vec<&'e str> {
+    let index = |part: &'e str| if part.parse::<usize>().is_ok() { "*" } else { part };
+    parts(name, separator).into_iter().map(index).collect()
 }
 
 /// The name and those that lead to it.

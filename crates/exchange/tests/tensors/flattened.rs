@@ -146,3 +146,82 @@ fn what_does_not_fit_is_told() {
     type Named = Outer<BTreeMap<String, Vec<[f32; 2]>>>;
     assert!(Loader::new().load_partial::<Named>(&b.unwrap()).unwrap().1.is_exact());
 }
+
+/// Keys that are numbers come back, though serde takes texts for them in a buffer.
+#[test]
+fn keys_of_all_kinds_come_back() {
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    struct Id(u16);
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    enum Side {
+        Left,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Flat<K: Ord> {
+        a: f32,
+        #[serde(flatten)]
+        inside: Inside<K>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Inside<K: Ord> {
+        map: BTreeMap<K, Vec<f32>>,
+        #[serde(flatten)]
+        deep: Deep<K>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Deep<K: Ord> {
+        arrays: Vec<BTreeMap<K, Array1<f32>>>,
+        names: BTreeMap<String, u8>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Untagged<K: Ord> {
+        Pair(u8, u8),
+        Map(BTreeMap<K, Vec<f32>>),
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Beside<K: Ord> {
+        a: f32,
+        #[serde(flatten)]
+        rest: BTreeMap<K, Vec<f32>>,
+    }
+    fn back<K>(keys: [K; 2])
+    where
+        K: Ord + Clone + std::fmt::Debug + Serialize + serde::de::DeserializeOwned,
+    {
+        let map = || keys.clone().map(|key| (key, vec![1.0f32, 2.0])).into_iter().collect();
+        let arrays = keys.clone().map(|key| (key, arr1(&[0.5f32, 1.5]))).into_iter().collect();
+        let names = [("1".to_owned(), 1), ("9".to_owned(), 2)].into();
+        let deep = Deep { arrays: vec![arrays], names };
+        crate::comes_back(Flat { a: 1.0, inside: Inside { map: map(), deep } });
+        crate::comes_back((Untagged::Map(map()), 1u8));
+        crate::comes_back(vec![Beside { a: 1.0, rest: map() }, Beside { a: 2.0, rest: map() }]);
+    }
+    back([3u32, 7]);
+    back([0u8, 1]);
+    back([-5i64, 2]);
+    back([-1i8, 1]);
+    back([u64::MAX, 0]);
+    back([false, true]);
+    back(['1', 'x']);
+    back([Id(4), Id(0)]);
+    back([Side::Left, Side::Left]);
+    back(["0".to_owned(), "1".to_owned()]);
+    // What is missing is told beside them.
+    #[derive(Serialize)]
+    struct File {
+        map: BTreeMap<u32, [f32; 1]>,
+    }
+    let file = File { map: [(3, [0.5])].into() };
+    assert_snapshot!(crate::message::<Beside<u32>>(&file.map), @"
+    the tensors do not fit the type
+    missing `a`: f32[]
+    ");
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Small {
+        #[serde(flatten)]
+        map: BTreeMap<String, BTreeMap<u8, Vec<f32>>>,
+    }
+    let large = BTreeMap::from([("m", BTreeMap::from([(300, [0.5f32])]))]);
+    assert_snapshot!(crate::message::<Small>(&large), @"");
+}
