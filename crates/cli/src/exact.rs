@@ -136,6 +136,14 @@ pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
     .map_or(leaf, Leaf::from)
 }
 
+/// The tree with doubles for shorter floats of the same value.
+pub(crate) fn with_doubles(tree: Tree<Leaf>) -> Tree<Leaf> {
+    tree.map(|leaf| match leaf {
+        Leaf::F32(number) => f64::from(number).into(),
+        other => other,
+    })
+}
+
 /// The kind of a leaf: a number that is kept as a text is another float.
 pub(crate) fn kind(leaf: &Leaf) -> LeafKind {
     if text_of(leaf).is_some() { LeafKind::F64 } else { leaf.kind() }

@@ -173,7 +173,13 @@ impl Input {
             };
         }
         self.with_bytes(|bytes, format, limits| {
-            values_of(bytes, (&name, format), duplicate_keys, limits)
+            match values_of(bytes, (&name, format), duplicate_keys, limits)? {
+                // Who reads doubles gets the same number.
+                Document::Tree(tree) if format == Format::Msgpack => {
+                    Ok(Document::Tree(exact::with_doubles(tree)))
+                }
+                document => Ok(document),
+            }
         })
     }
 

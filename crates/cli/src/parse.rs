@@ -88,10 +88,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 Failure::at(format!("{}:{}", at.line, at.col), error.code)
             })?;
             // A number that an `f32` holds comes as one, which is a matter of the reader alone.
-            tree.map(|leaf| match leaf {
-                Leaf::F32(number) => Leaf::F64(number.into()),
-                other => other,
-            })
+            exact::with_doubles(tree)
         }
         Format::Cbor => cbor_tree(bytes, seed)?.0,
         Format::Msgpack => {

@@ -160,14 +160,9 @@ pub(crate) fn with_widths_of(
     })
 }
 
-/// CBOR has short floats as they are, and they are read as `f64`. Of two MessagePack files, both have
-/// floats as they are.
+/// In CBOR and MessagePack, a short float is the double of the same value.
 fn halves(formats: [Format; 2]) -> Halves {
-    if formats.contains(&Format::Cbor) || formats == [Format::Msgpack; 2] {
-        Halves::Exact
-    } else {
-        Halves::Short
-    }
+    if formats.into_iter().any(Format::has_free_widths) { Halves::Exact } else { Halves::Short }
 }
 
 /// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are

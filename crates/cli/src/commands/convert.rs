@@ -8,6 +8,7 @@ use treedef::{Leaf, NodeKind, Tree};
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
 use crate::checkpoint::expect_room;
+use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input, Rest};
@@ -139,6 +140,9 @@ fn write_rest(
     (from, to): (Format, Format),
     limits: Limits,
 ) -> Result<Written> {
+    let doubles =
+        (from == Format::Msgpack && to.is_text()).then(|| exact::with_doubles(tree.clone()));
+    let tree = doubles.as_ref().unwrap_or(tree);
     let mut written = write(tree, from, to, limits, BTreeSet::new())?;
     if !rest.dates.is_empty() {
         if to == Format::Toml {

@@ -117,3 +117,25 @@ fn texts_of_windows_are_read() {
         assert!(shown.0.contains("\"ü\"") && shown.1.is_empty(), "{name}: {shown:?}");
     }
 }
+
+#[test]
+fn a_short_float_is_the_double_of_its_value() {
+    let folder = Folder::new("numbers_floats");
+    let [json, cbor, msgpack] = ["a.json", "a.cbor", "a.msgpack"].map(|name| folder.path(name));
+    fs::write(&json, "[2147483648.0,0.10000000149011612]").unwrap();
+    fs::write(&cbor, b"\x82\xfa\x4f\0\0\0\xfa\x3d\xcc\xcc\xcd").unwrap();
+    fs::write(&msgpack, b"\x92\xca\x4f\0\0\0\xca\x3d\xcc\xcc\xcd").unwrap();
+    for [old, new] in [[&json, &cbor], [&json, &msgpack], [&cbor, &msgpack]] {
+        assert_eq!(run(&["diff", old, new]), Default::default(), "{old} {new}");
+    }
+    for file in [&cbor, &msgpack] {
+        let (text, told) = run(&["convert", file, "--to", "json"]);
+        let text = text.replace([' ', '\n'], "");
+        assert_eq!((&*text, &*told), ("[2147483648.0,0.10000000149011612]", ""), "{file}");
+        assert!(run(&["summary", file]).0.contains("2147483648.0"), "{file}");
+    }
+    // MessagePack keeps its widths.
+    let copy = folder.path("copy.msgpack");
+    run(&["convert", &msgpack, "-o", &copy]);
+    assert_eq!(fs::read(&copy).unwrap(), fs::read(&msgpack).unwrap());
+}
