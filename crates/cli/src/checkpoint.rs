@@ -13,6 +13,7 @@ use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
+use crate::paths::text_of;
 use crate::tensors::{self, TensorLeaf, more_than};
 
 /// The file of orbax with the structure, the file that a step has beside its items, and the items of steps
@@ -385,13 +386,12 @@ impl Checkpoint {
                     let text = if text.len() <= SHORT {
                         text
                     } else {
-                        let hash = value.map(|leaf| leaf.to_string());
                         let mut hasher = std::hash::DefaultHasher::new();
-                        std::hash::Hash::hash(hash.leaves(), &mut hasher);
+                        std::hash::Hash::hash(&text, &mut hasher);
                         let hash = std::hash::Hasher::finish(&hasher);
                         format!("{} values, {hash:016x}", leaves.len())
                     };
-                    all.insert(treedef::Path::root().child(key).to_joined_string("."), text);
+                    all.insert(text_of(&key), text);
                 }
                 Ok(all)
             }

@@ -38,7 +38,7 @@ pub(crate) struct Slot {
     pub(crate) leaf: TensorLeaf,
     pub(crate) name: String,
     /// Its number in the checkpoint.
-    number: usize,
+    pub(crate) number: usize,
 }
 
 impl Slot {

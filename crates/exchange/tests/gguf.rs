@@ -146,6 +146,8 @@ fn what_is_wrong_is_told_with_its_byte() {
         File::new(0, 1).u64(2).put([b'a', 255]).0,
         File::new(0, 2).key("k", 0).put([1]).key("k", 0).put([1]).0,
         File::new(0, 1).key("general.alignment", 4).u32(48).0,
+        File::new(0, 1).key("general.alignment", 10).u64(64).0,
+        File::new(0, 1).key("general.alignment", 9).u32(4).u64(1).u32(64).0,
         File::new(0, 1).key("k", 9).u32(0).u64(u64::MAX).put([1]).0,
         (0..20).fold(File::new(0, 1).key("k", 9), |file, _| file.u32(9).u64(1)).0,
         File::new(1, 0).text("a").u32(9).0,
@@ -173,6 +175,8 @@ fn what_is_wrong_is_told_with_its_byte() {
     a text that is not UTF-8 at byte 33
     the key "k" occurs twice at byte 38
     the alignment 48 is no power of two at byte 24
+    `general.alignment` is u64, expected u32 at byte 24
+    `general.alignment` is an array, expected u32 at byte 24
     the file ends inside its header at byte 50
     arrays nested deeper than 8 levels at byte 145
     9 dimensions at the tensor "a" at byte 37

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use treedef::{Array, Change, ChangeKind, Diff, Leaf, Pattern, Tolerance, Tree};
+use treedef::{Array, Change, ChangeKind, Diff, Leaf, Path, Pattern, Tolerance, Tree};
 
 use crate::exact;
 use crate::failure::Result;
@@ -15,7 +15,7 @@ use crate::tensors::{DocumentLeaf, has_arrays};
 /// is a guess. `part` is the old document at a path.
 pub(super) fn without_renames<T: Clone>(
     diff: &Diff<T>,
-    part: impl Fn(&treedef::Path) -> Option<T>,
+    part: impl Fn(&Path) -> Option<T>,
 ) -> Vec<Change<T>> {
     let mut all = Vec::new();
     for change in diff.changes() {
@@ -102,15 +102,20 @@ const BRIEF: usize = 60;
 
 /// The lines of changes. The same change at several paths that differ only in indices is one line,
 /// with `[*]` for the indices that differ.
-pub(super) fn folded<T>(changes: &[Change<T>], lines: &[String]) -> Vec<String> {
-    let general = changes.iter().zip(lines).map(|(change, line)| {
+/// `changes` has the path of each, and at how many places it is.
+pub(super) fn folded<'p>(
+    changes: impl Iterator<Item = (&'p Path, usize)>,
+    lines: &[String],
+) -> Vec<String> {
+    let changes: Vec<(&Path, usize)> = changes.collect();
+    let general = changes.iter().zip(lines).map(|((path, places), line)| {
         // What is cut off may differ.
-        let is_whole = change.places() == 1 && !line.contains('…');
-        let (sign, rest) = parted(line, &change.path).filter(|_| is_whole)?;
-        Some(format!("{sign}{}{rest}", without_indices(&change.path)))
+        let is_whole = *places == 1 && !line.contains('…');
+        let (sign, rest) = parted(line, path).filter(|_| is_whole)?;
+        Some(format!("{sign}{}{rest}", without_indices(path)))
     });
     let one = |places: &[usize]| {
-        let paths = places.iter().filter_map(|at| changes.get(*at)).map(|change| &change.path);
+        let paths = places.iter().filter_map(|at| changes.get(*at)).map(|(path, _)| *path);
         let pattern = Pattern::of_alike(paths.clone())?;
         let (sign, rest) = parted(lines.get(*places.first()?)?, paths.clone().next()?)?;
         Some(format!("{sign}{}{rest} (×{})", shown_pattern(&pattern), places.len()))
@@ -124,7 +129,7 @@ pub(super) fn folded<T>(changes: &[Change<T>], lines: &[String]) -> Vec<String> 
 }
 
 /// What is before and behind the path in the line of a change.
-fn parted<'l>(line: &'l str, path: &treedef::Path) -> Option<(&'l str, &'l str)> {
+fn parted<'l>(line: &'l str, path: &Path) -> Option<(&'l str, &'l str)> {
     let (sign, rest) = line.split_at_checked(2)?;
     Some((sign, rest.strip_prefix(&shown(path)).filter(|_| !path.is_root())?))
 }

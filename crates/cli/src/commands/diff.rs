@@ -26,7 +26,7 @@ use crate::tensors::{TensorLeaf, has_arrays, kinds};
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::convert::write_as;
 use super::diff_tensors::{
-    Line, are_equal, diff_tensors, metadata_lines, report_lines, unread_lines,
+    Line, are_equal, diff_tensors, lines_beside_values, metadata_lines, report_lines,
 };
 use super::print::{print, print_json};
 use super::renames::{Renames, suggest};
@@ -236,11 +236,12 @@ fn diff_structured(
     style: Style,
 ) -> Result<bool> {
     let (a, b) = (old.read_all()?, new.read_all()?);
+    let is_metadata = old.format == Format::Gguf;
     let parts = [&a, &b].into_iter().flat_map(|tree| __leaf_names(tree.treedef()));
     let parts: HashSet<String> = parts.collect();
-    let is_part = |key: &str| parts.contains(key) || __is_of_structure(key);
+    let is_part = |key: &str| is_metadata || parts.contains(key) || __is_of_structure(key);
     let mut lines = metadata_lines([&old, &new], options.2, is_part);
-    lines.extend(unread_lines(&old, &new, options.2)?);
+    lines.extend(lines_beside_values(&old, &new, options.2)?);
     diff_values(&a, b, options, style, lines)
 }
 
@@ -282,7 +283,7 @@ fn diff_values(
         if style.has_null { with_null(&line) } else { line }
     };
     if !json {
-        let of_changes = folded(&changes, &changes.iter().map(line).collect::<Vec<_>>());
+        let of_changes = folded(places(&changes), &changes.iter().map(line).collect::<Vec<_>>());
         lines.extend(of_changes.into_iter().map(|line| (line, None)));
         return report_lines(&lines, json);
     }
@@ -297,6 +298,11 @@ fn diff_values(
         (line, Some(object))
     }));
     report_lines(&lines, json)
+}
+
+/// The path of each change, and at how many places it is.
+fn places<T>(changes: &[Change<T>]) -> impl Iterator<Item = (&treedef::Path, usize)> {
+    changes.iter().map(|change| (&change.path, change.places()))
 }
 
 /// A change as JSON.
@@ -349,7 +355,8 @@ fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Styl
         print_json(&changes.iter().map(json_change).collect::<Vec<_>>())?;
     } else {
         let lines: Vec<String> = changes.iter().map(|change| style.of(line(change))).collect();
-        let lines = folded(changes, &lines).into_iter().map(|line| paint_change(&line) + "\n");
+        let lines =
+            folded(places(changes), &lines).into_iter().map(|line| paint_change(&line) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())

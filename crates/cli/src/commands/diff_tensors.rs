@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::RandomState;
 
-use treedef::{ChangeKind, Leaf, Tolerance, Tree};
+use treedef::{ChangeKind, Leaf, Path, Tolerance, Tree};
 use treedef_exchange::__is_of_structure;
 
 use crate::failure::Result;
 use crate::format::Format;
+use crate::names::Names;
 use crate::paint::paint_change;
 use crate::paths::{readable, shown};
 use crate::stored::{Slot, Stored};
 
-use super::changes::{far, line, replaced, snapped, without_renames};
+use super::changes::{far, folded, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
 
 /// A tensor in a comparison. Those with equal numbers have one id.
@@ -44,7 +45,7 @@ pub(super) fn are_equal(old: &Stored, new: &Stored) -> Result<bool> {
         return Ok(false);
     }
     for (slot, other) in old.tree.leaves().iter().zip(new.tree.leaves()) {
-        if !old.is_same(slot, (new, other))? {
+        if slot.name != other.name || !old.is_same(slot, (new, other))? {
             return Ok(false);
         }
     }
@@ -57,75 +58,149 @@ pub(super) fn diff_tensors(
     tolerance: Tolerance,
     json: bool,
 ) -> Result<bool> {
-    let [before, after] = items(old, new)?;
-    let diff = before.diff(&after);
     let mut lines = metadata_lines([old, new], json, __is_of_structure);
-    for change in without_renames(&diff, |path| before.subtree(path).ok()) {
-        let mut far_apart = None;
-        let line = match &change.kind {
-            ChangeKind::Replaced { old: was, new: is, .. } => {
-                let [was, is] = [was, is].map(|tree| tree.leaves().first());
-                match (was, is) {
-                    (Some(was), Some(is))
-                        if was.slot.leaf.is_alike(&is.slot.leaf)
-                            && old.unread(was.slot).or_else(|| new.unread(is.slot)).is_some() =>
-                    {
-                        let (path, leaf) = (readable(&change.path), &was.slot.leaf);
-                        format!("~ {path}: {leaf}, other bytes")
-                    }
-                    (Some(was), Some(is)) if was.slot.leaf.is_alike(&is.slot.leaf) => {
-                        let (was, is) = (old.read(was.slot)?, new.read(is.slot)?);
-                        far_apart = far(&was, &is, tolerance);
-                        let is_close = match &far_apart {
-                            Some(far) => far.count == 0,
-                            None => snapped(&was, is.clone(), tolerance)? == was,
-                        };
-                        if is_close {
-                            continue;
-                        }
-                        replaced(&readable(&change.path), &was, &is, far_apart.as_ref())
-                    }
-                    _ => line(&change),
-                }
-            }
-            _ => line(&change),
-        };
-        let numbers = far_apart.map(|far| far.to_json());
-        let object = json.then(
-            || serde_json::json!({"path": shown(&change.path), "line": line, "numbers": numbers}),
-        );
-        lines.push((line, object));
+    // PyTorch's files have containers and values of their own beside the tensors.
+    let changes = match [old.format, new.format] {
+        [Format::Pytorch, Format::Pytorch] => by_tree([old, new], tolerance)?,
+        _ => by_name([old, new], |_| true, tolerance)?,
+    };
+    if json {
+        lines.extend(changes.into_iter().map(|change| change.into_json()));
+    } else {
+        let places = changes.iter().map(|change| (&change.path, 1));
+        let texts: Vec<String> = changes.iter().map(|change| change.line.clone()).collect();
+        lines.extend(folded(places, &texts).into_iter().map(|line| (line, None)));
     }
     report_lines(&lines, json)
 }
 
-/// The changes of tensors that are not read, so that they are in no tree of values.
-pub(super) fn unread_lines(old: &Stored, new: &Stored, json: bool) -> Result<Vec<Line>> {
-    let slots = |stored: &Stored| {
-        let all = stored.tree.treedef().leaf_paths().zip(stored.tree.leaves().iter().cloned());
-        let unread = all.filter(|(_, slot)| stored.unread(slot).is_some());
-        unread.map(|(path, slot)| (readable(&path), slot)).collect::<BTreeMap<_, _>>()
+/// The changes of tensors that are in no tree of values: what is not read, and all of GGUF.
+pub(super) fn lines_beside_values(old: &Stored, new: &Stored, json: bool) -> Result<Vec<Line>> {
+    let is_beside = |stored: &Stored, slot: &Slot| {
+        stored.format == Format::Gguf || stored.unread(slot).is_some()
     };
-    let (before, after) = (slots(old), slots(new));
-    let mut lines = Vec::new();
-    for (path, slot) in &before {
-        match after.get(path) {
-            None => lines.push((path, format!("- {path}: {}", slot.leaf))),
-            Some(other) if !slot.leaf.is_alike(&other.leaf) => {
-                lines.push((path, format!("~ {path}: {} → {}", slot.leaf, other.leaf)));
+    let is_beside = |[was, is]: [Option<&Slot>; 2]| {
+        was.is_some_and(|slot| is_beside(old, slot)) || is.is_some_and(|slot| is_beside(new, slot))
+    };
+    let changes = by_name([old, new], is_beside, Tolerance::new())?;
+    let line = |it: TensorChange| if json { it.into_json() } else { (it.line, None) };
+    Ok(changes.into_iter().map(line).collect())
+}
+
+/// How a tensor changed.
+struct TensorChange {
+    /// Where it is in the old file, or in the new one if it is only there.
+    path: Path,
+    name: Option<String>,
+    line: String,
+    numbers: Option<serde_json::Value>,
+}
+
+impl TensorChange {
+    fn into_json(self) -> Line {
+        let TensorChange { path, name, line, numbers } = self;
+        let path = shown(&path);
+        let object = match name {
+            Some(name) => {
+                serde_json::json!({"path": path, "name": name, "line": line, "numbers": numbers})
             }
-            Some(other) if !old.is_same(slot, (new, other))? => {
-                lines.push((path, format!("~ {path}: {}, other bytes", slot.leaf)));
+            None => serde_json::json!({"path": path, "line": line, "numbers": numbers}),
+        };
+        (line, Some(object))
+    }
+}
+
+/// Compares each tensor with the one of its name in the other file.
+fn by_name(
+    files: [&Stored; 2],
+    is_compared: impl Fn([Option<&Slot>; 2]) -> bool,
+    tolerance: Tolerance,
+) -> Result<Vec<TensorChange>> {
+    let mut named = BTreeMap::<&str, [Option<(Path, &Slot)>; 2]>::new();
+    for (side, stored) in files.iter().enumerate() {
+        for (path, slot) in stored.tree.treedef().leaf_paths().zip(stored.tree.leaves()) {
+            if let Some(place) = named.entry(&slot.name).or_default().get_mut(side) {
+                *place = Some((path, slot));
             }
-            Some(_) => {}
         }
     }
-    let added = after.iter().filter(|(path, _)| !before.contains_key(*path));
-    lines.extend(added.map(|(path, slot)| (path, format!("+ {path}: {}", slot.leaf))));
-    let object = |path: &String, line: &String| {
-        json.then(|| serde_json::json!({"path": path, "line": line, "numbers": null}))
+    let named = named.into_iter().map(|(name, pair)| (name.to_owned(), pair));
+    let mut changes = Vec::new();
+    // The tree of all names has them in the order in which a file with all of them would be shown.
+    for pair in Names::of(named).into_tree()?.into_parts().1 {
+        let slots = pair.each_ref().map(|it| it.as_ref().map(|(_, slot)| *slot));
+        if !is_compared(slots) {
+            continue;
+        }
+        let [old, new] = pair;
+        let Some((path, first)) = old.or(new) else { continue };
+        let at = readable(&path);
+        let (line, numbers) = match slots {
+            [Some(was), Some(is)] => match compared(files, [was, is], &at, tolerance)? {
+                Some(compared) => compared,
+                None => continue,
+            },
+            [Some(was), None] => (format!("- {at}: {}", was.leaf), None),
+            _ => (format!("+ {at}: {}", first.leaf), None),
+        };
+        changes.push(TensorChange { path, name: Some(first.name.clone()), line, numbers });
+    }
+    Ok(changes)
+}
+
+/// The line of two tensors, and how far they are apart. `None` if they are equal, or close.
+fn compared(
+    [old, new]: [&Stored; 2],
+    [was, is]: [&Slot; 2],
+    at: &str,
+    tolerance: Tolerance,
+) -> Result<Option<(String, Option<serde_json::Value>)>> {
+    if old.is_same(was, (new, is))? {
+        return Ok(None);
+    }
+    if !was.leaf.is_alike(&is.leaf) {
+        return Ok(Some((format!("~ {at}: {} → {}", was.leaf, is.leaf), None)));
+    }
+    if old.unread(was).or_else(|| new.unread(is)).is_some() {
+        return Ok(Some((format!("~ {at}: {}, other bytes", was.leaf), None)));
+    }
+    let (was, is) = (old.read(was)?, new.read(is)?);
+    let far_apart = far(&was, &is, tolerance);
+    let is_close = match &far_apart {
+        Some(far) => far.count == 0,
+        None => snapped(&was, is.clone(), tolerance)? == was,
     };
-    Ok(lines.into_iter().map(|(path, line)| (line.clone(), object(path, &line))).collect())
+    let line = replaced(at, &was, &is, far_apart.as_ref());
+    Ok((!is_close).then(|| (line, far_apart.map(|far| far.to_json()))))
+}
+
+/// Compares the trees of two files of PyTorch.
+fn by_tree([old, new]: [&Stored; 2], tolerance: Tolerance) -> Result<Vec<TensorChange>> {
+    let [before, after] = items(old, new)?;
+    let mut changes = Vec::new();
+    for change in without_renames(&before.diff(&after), |path| before.subtree(path).ok()) {
+        let tensors = match &change.kind {
+            ChangeKind::Replaced { old: was, new: is, .. } => only(was).zip(only(is)),
+            _ => None,
+        };
+        let (line, numbers) = match tensors {
+            Some((was, is)) if was.slot.leaf.is_alike(&is.slot.leaf) => {
+                let slots = [was.slot, is.slot];
+                match compared([old, new], slots, &readable(&change.path), tolerance)? {
+                    Some(compared) => compared,
+                    None => continue,
+                }
+            }
+            _ => (line(&change), None),
+        };
+        changes.push(TensorChange { path: change.path, name: None, line, numbers });
+    }
+    Ok(changes)
+}
+
+/// The leaf, if the tree is nothing else.
+fn only<T>(tree: &Tree<T>) -> Option<&T> {
+    tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())
 }
 
 /// A line, and what JSON says instead.
@@ -171,18 +246,22 @@ fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
 /// The changes of the metadata, where both formats have any, but not of the keys that are part of a
 /// structure.
 pub(super) fn metadata_lines(
-    [old, new]: [&Stored; 2],
+    files: [&Stored; 2],
     json: bool,
     is_part: impl Fn(&str) -> bool,
 ) -> Vec<Line> {
-    if ![[Format::Safetensors; 2], [Format::Gguf; 2]].contains(&[old.format, new.format]) {
+    if ![[Format::Safetensors; 2], [Format::Gguf; 2]].contains(&files.map(|file| file.format)) {
         return Vec::new();
     }
-    let (old, new) = (&old.metadata, &new.metadata);
+    let [old, new] = files.map(|file| &file.metadata);
     let keys = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
     let changed = keys.filter(|key| old.get(*key) != new.get(*key) && !is_part(key));
     let line = |key: &String| {
-        let text = |text: &String| Leaf::from(text.as_str()).to_string();
+        // GGUF has values of all kinds, which are printed already.
+        let text = |text: &String| match files[0].format {
+            Format::Gguf => text.clone(),
+            _ => Leaf::from(text.as_str()).to_string(),
+        };
         let text = match (old.get(key).map(text), new.get(key).map(text)) {
             (Some(old), None) => format!("- metadata {key:?}: {old}"),
             (None, Some(new)) => format!("+ metadata {key:?}: {new}"),

@@ -56,7 +56,8 @@ impl Renames {
     /// The old file with its tensors under new names.
     pub(super) fn apply(&self, stored: Stored) -> Result<Stored> {
         let mut matched = vec![false; self.0.len()];
-        let mut renamed: BTreeMap<String, Slot> = BTreeMap::new();
+        // With the names that they had.
+        let mut renamed: BTreeMap<String, (&str, Slot)> = BTreeMap::new();
         for slot in stored.tree.leaves() {
             let mut name = slot.name.clone();
             for ((from, to), matched) in self.0.iter().zip(&mut matched) {
@@ -67,9 +68,9 @@ impl Renames {
                     break;
                 }
             }
-            if let Some(other) = renamed.insert(name.clone(), slot.clone()) {
-                let message =
-                    format!("`{}` and `{}` are both renamed to `{name}`", other.name, slot.name);
+            let new = (slot.name.as_str(), Slot { name: name.clone(), ..slot.clone() });
+            if let Some((other, _)) = renamed.insert(name.clone(), new) {
+                let message = format!("`{other}` and `{}` are both renamed to `{name}`", slot.name);
                 return Err(Failure::at(stored.name, message));
             }
         }
@@ -77,6 +78,7 @@ impl Renames {
             let message = format!("`--rename {from}` matches no tensor");
             return Err(Failure::at(stored.name, message));
         }
+        let renamed = renamed.into_iter().map(|(name, (_, slot))| (name, slot));
         let tree = Names::of(renamed).into_tree()?;
         Ok(stored.with_tree(tree))
     }

@@ -227,3 +227,50 @@ fn show_lists_the_names_of_tied_tensors() {
     let checked = treedef(&["check", &llama, "--like", &like]).output().unwrap();
     assert_eq!(checked.status.code(), Some(0), "{checked:?}");
 }
+
+/// A file of GGUF whose only entry is an array of arrays of texts.
+fn nested(folder: &Folder, name: &str, lengths: &[usize]) -> String {
+    let mut file = b"GGUF\x03\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+    let number = |number: usize| u64::try_from(number).unwrap().to_le_bytes();
+    let text = |text: &str| [&number(text.len())[..], text.as_bytes()].concat();
+    file.extend(text("vocabulary"));
+    file.extend([9_u32, 9].map(u32::to_le_bytes).concat());
+    file.extend(number(lengths.len()));
+    let mut texts = (0..).map(|at| text(&format!("the text of the number {at}")));
+    for length in lengths {
+        file.extend(8_u32.to_le_bytes());
+        file.extend(number(*length));
+        texts.by_ref().take(*length).for_each(|text| file.extend(text));
+    }
+    fs::write(folder.path(name), file).unwrap();
+    folder.path(name)
+}
+
+#[test]
+fn metadata_and_tensors_of_gguf_are_compared() {
+    let folder = Folder::new("gguf");
+    let [old, new] =
+        [("old.gguf", [7, 3]), ("new.gguf", [2, 8])].map(|(name, of)| nested(&folder, name, &of));
+    let output = treedef(&["diff", &old, &new]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.starts_with("~ metadata \"vocabulary\": 10 values, "), "{told}");
+    // A patch has the metadata alone, and says so.
+    let old = recorded("quantised.gguf");
+    let mut bytes = fs::read(&old).unwrap();
+    let key = b"general.architecture";
+    let text = bytes.windows(key.len()).position(|it| it == key).unwrap() + key.len() + 12;
+    bytes[text] ^= 1;
+    let number = bytes.len() - 300;
+    bytes[number] ^= 1;
+    fs::write(&new, bytes).unwrap();
+    let output = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
+    let patch: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(patch["changes"].as_array().unwrap().len(), 1, "{patch}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        told,
+        "treedef: not in the patch: ~ .blk[1].attn_k.weight: f32[4, 4]: 1 of 16 numbers differ, \
+         most at [1][1]: -1.75 → -1.7500001\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}

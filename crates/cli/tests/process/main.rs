@@ -5,6 +5,7 @@ mod lines;
 mod losses;
 mod metadata;
 mod numbers;
+mod random_checkpoints;
 mod shell;
 mod tensors;
 mod typed;

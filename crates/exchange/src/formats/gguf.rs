@@ -314,13 +314,17 @@ impl<R: Read> Header<R> {
             let kind = self.u32()?;
             let mut leaves = Vec::new();
             let treedef = self.value(kind, &mut leaves, 0)?;
-            if let (ALIGNMENT, [Leaf::U32(number)]) = (key.as_str(), leaves.as_slice()) {
+            if key == ALIGNMENT {
+                // The data would be read from another place than the writer put it.
+                let only = leaves.first().filter(|_| treedef.root().is_leaf());
+                let Some(Leaf::U32(number)) = only else {
+                    let found = only.map_or("an array".to_owned(), |leaf| leaf.kind().to_string());
+                    return Err(malformed(at, format!("`{ALIGNMENT}` is {found}, expected u32")));
+                };
                 alignment = u64::from(*number);
                 if !alignment.is_power_of_two() {
-                    return Err(malformed(
-                        at,
-                        format!("the alignment {alignment} is no power of two"),
-                    ));
+                    let what = format!("the alignment {alignment} is no power of two");
+                    return Err(malformed(at, what));
                 }
             }
             entries.push((key, treedef, leaves));
