@@ -386,6 +386,9 @@ pub(crate) struct Output {
     /// Output format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,
+    /// Write nothing if something would be lost, and fail
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Clone, Copy, Debug, Group)]

@@ -14,7 +14,8 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
 use crate::paths::text_of;
-use crate::tensors::{self, TensorLeaf, more_than};
+use crate::tensors::{TensorLeaf, more_than};
+use crate::values;
 
 /// The file of orbax with the structure, the file that a step has beside its items, and the items of steps
 /// that were written before there was such a file.
@@ -331,7 +332,7 @@ impl Checkpoint {
     /// The values: the tensors of safetensors, the metadata of GGUF. `None` if it has none.
     pub(crate) fn values(&self, limits: Limits) -> Result<Option<Tree<Leaf>>> {
         match self {
-            Checkpoint::Safetensors(_) => tensors::tree(&self.source(limits)?, limits).map(Some),
+            Checkpoint::Safetensors(_) => values::tree(&self.source(limits)?, limits).map(Some),
             Checkpoint::Gguf(gguf) => Ok(Some(gguf.metadata().clone())),
             Checkpoint::Pytorch(opened) => {
                 expect_room(opened.file.num_bytes(), limits)?;

@@ -23,7 +23,8 @@ use crate::json_lines::{LineOptions, Lines};
 use crate::names::Names;
 use crate::parse::{Document, MARK, cbor_tree, read_within, text, toml_tree};
 use crate::tags::Tags;
-use crate::tensors::{self, BesideTree, TensorLeaf, more_than};
+use crate::tensors::{self, TensorLeaf, more_than};
+use crate::values::{BesideTree, tree_and_beside};
 use crate::yaml;
 
 /// A file that was opened, or standard input.
@@ -208,7 +209,7 @@ impl Input {
         }
         if self.format.is_of_tensors() {
             return self.with_tensors(|source, limits| {
-                let (tree, beside) = tensors::tree_and_beside(source, limits)?;
+                let (tree, beside) = tree_and_beside(source, limits)?;
                 Ok((tree, Rest { beside, ..Rest::default() }))
             });
         }

@@ -13,6 +13,8 @@ mod exact;
 mod paint;
 mod names;
 mod tensors;
+mod values;
+mod tensor_files;
 mod far;
 mod json;
 mod plain;
@@ -31,6 +33,7 @@ mod input;
 mod notation;
 mod documents;
 mod stored;
+mod patching;
 #[cfg(feature = "schema")]
 mod schema;
 mod losses;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use treedef::{Leaf, Tree, TreeDef, Value};
+use treedef::{Key, Leaf, Path, Tree, TreeDef, Value};
 
 use crate::failure::Result;
+use crate::paths::text_of;
 
 /// What has names, as a tree.
 pub(crate) enum Names<T> {
@@ -102,6 +103,15 @@ impl<T> Names<T> {
             .map(|(key, child)| Ok((Value::from(Leaf::from(key)), child.into_treedef(leaves)?)));
         Ok(TreeDef::map(entries.collect::<Result<Vec<_>>>()?)?)
     }
+}
+
+/// The name that is at a path of such a tree.
+pub(crate) fn joined(path: &Path) -> String {
+    let part = |key: &Key| match key {
+        Key::Index(index) => index.to_string(),
+        key => text_of(key),
+    };
+    path.keys().iter().map(part).collect::<Vec<_>>().join(".")
 }
 
 /// Serializes nested maps and sequences.

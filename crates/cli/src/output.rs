@@ -11,7 +11,7 @@ use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::readable;
-use crate::tensors;
+use crate::tensor_files;
 
 /// Writes a tree as a document.
 ///
@@ -76,7 +76,9 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
         Format::Tree => bytes = tree.to_bytes()?,
         Format::Treedef => bytes = tree.treedef().to_bytes()?,
-        Format::Safetensors | Format::Npz | Format::Npy => bytes = tensors::write(tree, format)?,
+        Format::Safetensors | Format::Npz | Format::Npy => {
+            bytes = tensor_files::write(tree, format)?
+        }
         Format::Gguf | Format::Pytorch | Format::Orbax => {
             return Err(Failure::new(format!("{} is only read", format.name())));
         }

@@ -18,6 +18,7 @@ use crate::json_lines::{LineOptions, Lines};
 use crate::paint::{counted, without_null};
 use crate::tags::Tags;
 use crate::tensors::{self, TensorLeaf};
+use crate::values;
 use crate::yaml;
 
 /// Deeper than a tree may be: its own limit is told with the path.
@@ -104,7 +105,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Pytorch => pytorch::from_bytes(bytes)?.tree()?,
         Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
         Format::Safetensors | Format::Npz | Format::Npy => {
-            tensors::tree(&tensors::source(bytes, format, limits)?, limits)?
+            values::tree(&tensors::source(bytes, format, limits)?, limits)?
         }
     }))
 }

@@ -176,3 +176,19 @@ pub(crate) fn with_paths(tree: Tree<Leaf>, formats: [Format; 2]) -> Result<Tree<
         _ => Ok(Edit::Keep),
     })?)
 }
+
+/// The patched tree with what the patch did not change as it was before it got the form of the patch.
+pub(crate) fn restored(
+    old: &Tree<Leaf>,
+    plain: &Tree<Leaf>,
+    patched: &Tree<Leaf>,
+) -> Result<Tree<Leaf>> {
+    Ok(patched.clone().edit(|path, node, leaves| {
+        let is_same = plain
+            .subtree(path)
+            .is_ok_and(|plain| plain.leaves() == leaves && *plain.treedef() == node.to_treedef());
+        // Of an array that the patch changed, the other numbers have no path in the old tree.
+        let old = old.subtree(path).ok().filter(|_| is_same);
+        Ok(old.map_or(Edit::Keep, Edit::Replace))
+    })?)
+}

@@ -16,6 +16,7 @@ use crate::names::Names;
 use crate::paint::counted;
 use crate::progress::Progress;
 use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
+use crate::values::PatchTree;
 
 /// How much is compared at once.
 const PIECE: usize = 1 << 20;
@@ -121,7 +122,7 @@ impl Stored {
     fn read_file(&self) -> Result<Tree<Leaf>> {
         if let Checkpoint::Safetensors(_) = self.checkpoint {
             let source = self.checkpoint.source(self.limits)?;
-            return Ok(tensors::tree_and_beside(&source, self.limits)?.0);
+            return Ok(PatchTree::of(&source, self.limits)?.tree);
         }
         let values = self.checkpoint.values(self.limits)?;
         values.ok_or_else(|| Failure::new("it has no values"))

@@ -1,33 +1,25 @@
 //! Files of tensors as trees, and trees as files of tensors.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{
-    Array, Dtype, Edit, Flattener, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef,
-};
+use treedef::{Array, Dtype, Edit, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::pytorch::Entry;
 use treedef_exchange::{
-    __STRUCTURE, __display_shape, __is_of_structure, __leaf_names, Descriptor, Error, ErrorKind,
-    Export, Source, Stored, Tensors, npy, npz, pytorch, safetensors,
+    __display_shape, Descriptor, Source, Stored, npy, npz, pytorch, safetensors,
 };
 
 use crate::args::Limits;
 use crate::exact;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::format::Format;
 use crate::names::Names;
 use crate::paint::{bare_numbers, counted};
 use crate::paths::text_of;
-
-/// What numpy calls an array that was saved without a name.
-const NO_NAME: &str = "arr_0";
-/// The most paths that an error lists.
-const LISTED: usize = 10;
 
 /// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value that stands beside tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -114,148 +106,9 @@ pub(crate) fn shapes(source: &Source<'_>) -> Result<Tree<TensorLeaf>> {
     Names::of(leaves).into_tree()
 }
 
-/// The tree that was written, if the file has its structure, or that of the names. Each array is
-/// one leaf, and what is not read is a text that says why.
-pub(crate) fn tree(source: &Source<'_>, limits: Limits) -> Result<Tree<Leaf>> {
-    match structured(source)? {
-        Some((tree, _)) => Ok(tree),
-        None => named(source.iter(), limits),
-    }
-}
-
-/// The tree without what is not read, and what it does not have of these tensors.
-pub(crate) fn tree_and_beside(
-    source: &Source<'_>,
-    limits: Limits,
-) -> Result<(Tree<Leaf>, BesideTree)> {
-    if let Some(read) = structured(source)? {
-        return Ok(read);
-    }
-    let read = source.iter().filter(|it| it.descriptor().unread().is_none());
-    let tree = named(read, limits)?;
-    Ok((tree, BesideTree::of(source, None)))
-}
-
-/// The tree that was written, if the file has its structure.
-fn structured(source: &Source<'_>) -> Result<Option<(Tree<Leaf>, BesideTree)>> {
-    if source.metadata(__STRUCTURE).is_none() {
-        return Ok(None);
-    }
-    let Ok(tree) = Export::new().tree::<Leaf>(&source.widened().read()?) else { return Ok(None) };
-    let tree = tree.with_arrays()?;
-    let beside = BesideTree::of(source, Some(tree.treedef()));
-    Ok(Some((tree, beside)))
-}
-
-/// The tree of the names.
-fn named<'s>(tensors: impl Iterator<Item = &'s Stored<'s>>, limits: Limits) -> Result<Tree<Leaf>> {
-    let flattener = Flattener::new().arrays(true).limits(limits.of_trees());
-    let named = tensors.map(|stored| {
-        let (descriptor, widened) = (stored.descriptor(), stored.widened());
-        let tree = match descriptor.unread() {
-            Some(why) => {
-                Tree::leaf(format!("<{descriptor}, which is not read: {why}>").as_str().into())
-            }
-            None if widened.descriptor().dtype().is_some() => flattener.tree(&widened.read()?)?,
-            None => stored.tree()?,
-        };
-        Ok((stored.name().to_owned(), tree))
-    });
-    let named = named.collect::<Result<Vec<_>>>()?;
-    Ok(Names::of(named).into_tree()?.compose()?)
-}
-
 /// The types of the elements.
 pub(crate) fn types(source: &Source<'_>) -> BTreeSet<String> {
     source.iter().map(|stored| stored.descriptor().type_name().to_owned()).collect()
-}
-
-/// The shapes that a tree does not have.
-fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
-    let empty = source
-        .iter()
-        .map(Stored::descriptor)
-        .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
-    empty.map(|it| format!("the shape of `{}`, {it}", it.name()))
-}
-
-fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
-    let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
-    (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
-}
-
-/// What a tree of tensors does not have.
-#[derive(Debug, Default)]
-pub(crate) struct BesideTree {
-    /// The metadata, but for what is about the structure.
-    texts: Vec<Text>,
-    /// The shapes of empty tensors, and what is not read.
-    shapes: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Text {
-    key: String,
-    text: String,
-    /// Whether the key is one more name of the tensor that the text names.
-    is_tie: bool,
-}
-
-impl Text {
-    fn lost_tie(&self) -> String {
-        format!("the tie of `{}` to `{}`", self.key, self.text)
-    }
-}
-
-impl BesideTree {
-    /// Beside the tree of this structure, if the tensors have one that was read.
-    fn of(tensors: &Source<'_>, structure: Option<&TreeDef>) -> Self {
-        let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
-        let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
-        let texts = tensors.metadata_keys().filter_map(|key| {
-            let text = tensors.metadata(key)?.to_owned();
-            let is_tie = key != "format" && names.contains(text.as_str());
-            let is_in_tree = in_tree.contains(key) || structure.is_some() && __is_of_structure(key);
-            (is_tie || !is_in_tree).then(|| Text { key: key.to_owned(), text, is_tie })
-        });
-        let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
-        let unread = tensors.iter().map(Stored::descriptor);
-        let unread =
-            unread.filter_map(|it| Some(format!("`{}`, {it}: {}", it.name(), it.unread()?)));
-        BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
-    }
-
-    /// What another format than safetensors loses.
-    fn lost(&self) -> Vec<String> {
-        let (ties, texts): (Vec<&Text>, _) = self.texts.iter().partition(|text| text.is_tie);
-        let metadata = lost_metadata(texts.into_iter().map(|text| text.key.as_str()));
-        let ties = ties.into_iter().map(Text::lost_tie);
-        metadata.into_iter().chain(ties).chain(self.shapes.iter().cloned()).collect()
-    }
-
-    /// Puts the metadata into a file of safetensors. Returns what is lost then, or in another format.
-    pub(crate) fn put_into(&self, bytes: &mut Vec<u8>, format: Format) -> Result<Vec<String>> {
-        if format != Format::Safetensors {
-            return Ok(self.lost());
-        }
-        let mut lost = self.shapes.clone();
-        let texts = self.texts.iter().filter(|text| !__is_of_structure(&text.key));
-        let texts: Vec<&Text> = texts.collect();
-        if !texts.is_empty() {
-            let mut tensors = safetensors::from_bytes(bytes)?;
-            let names: HashSet<String> = tensors.iter().map(|(name, _)| name.to_owned()).collect();
-            for it in texts {
-                let Text { key, text, is_tie } = it;
-                if *is_tie && (!names.contains(text) || names.contains(key)) {
-                    lost.push(it.lost_tie());
-                } else {
-                    tensors = tensors.with_metadata(key, text);
-                }
-            }
-            *bytes = safetensors::to_bytes(&tensors)?;
-        }
-        Ok(lost)
-    }
 }
 
 /// How a half float becomes a float of another type.
@@ -452,90 +305,4 @@ fn write_rows<L, N: Serialize>(
 
 fn widened(bits: u16, is_bf16: bool) -> f32 {
     if is_bf16 { bf16::from_bits(bits).to_f32() } else { f16::from_bits(bits).to_f32() }
-}
-
-/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no
-/// number.
-pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
-    let is_safetensors = format == Format::Safetensors;
-    let export =
-        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
-    let tensors = export.tensors(tree).map_err(|error| refused(&error, format))?;
-    to_bytes(&tensors, format)
-}
-
-/// Writes tensors as they are, and says what the format does not hold of them, also of the metadata that
-/// the file had.
-pub(crate) fn rewrite(
-    source: &Source<'_>,
-    format: Format,
-    has_metadata: bool,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    let (mut lost, mut tensors) = (Vec::new(), Vec::new());
-    if has_metadata && format != Format::Safetensors {
-        lost.extend(lost_metadata(source.metadata_keys()));
-    }
-    for stored in source.iter() {
-        let (name, descriptor, widened) = (stored.name(), stored.descriptor(), stored.widened());
-        match (name, format) {
-            _ if widened.descriptor().dtype().is_none() => {
-                lost.push(format!("`{name}`, {descriptor}, which has no numbers"));
-                continue;
-            }
-            _ if descriptor.dtype().is_none() => {
-                lost.push(format!("the type of `{name}`, {descriptor}, which is f32 there"));
-            }
-            _ => {}
-        }
-        match (name, format) {
-            ("", Format::Npz) => lost.push(format!("an array without a name became `{NO_NAME}`")),
-            (_, Format::Npy) if !name.is_empty() => lost.push(format!("the name `{name}`")),
-            _ => {}
-        }
-        tensors.push((name.to_owned(), widened.read()?));
-    }
-    let mut tensors = Tensors::new(tensors)?;
-    for key in source.metadata_keys() {
-        tensors = tensors.with_metadata(key, source.metadata(key).unwrap_or_default());
-    }
-    Ok((to_bytes(&tensors, format)?, lost))
-}
-
-fn to_bytes(tensors: &Tensors<'_>, format: Format) -> Result<Vec<u8>> {
-    let named = tensors.iter().map(|(name, tensor)| {
-        let name = if name.is_empty() { NO_NAME } else { name };
-        (name.to_owned(), tensor.clone())
-    });
-    let written = match format {
-        Format::Npz => Tensors::new(named).and_then(|named| npz::to_bytes(&named)),
-        Format::Npy => {
-            let mut all = tensors.iter();
-            let (Some((_, tensor)), None) = (all.next(), all.next()) else {
-                let message = "npy holds one array, and here are others: `--to npz` holds them";
-                return Err(Failure::new(message));
-            };
-            npy::to_bytes(tensor)
-        }
-        Format::Safetensors => safetensors::to_bytes(tensors),
-        format => return Err(Failure::new(format!("{} is only read", format.name()))),
-    };
-    written.map_err(|error| refused(&error, format))
-}
-
-/// Why a format cannot hold it, with the paths and what to do.
-fn refused(error: &Error, format: Format) -> Failure {
-    let reason = match error.kind() {
-        ErrorKind::NoDtype(leaves) => {
-            let listed = leaves.iter().take(LISTED);
-            let listed: Vec<String> =
-                listed.map(|(path, kind)| format!("{kind} at `{path}`")).collect();
-            let more = match leaves.len().saturating_sub(LISTED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("there are {}{more}; `--to safetensors` holds them", listed.join(", "))
-        }
-        _ => error.to_string(),
-    };
-    Failure::new(format!("{} cannot hold it: {reason}", format.name()))
 }

@@ -9,6 +9,8 @@ use crate::datetime::Step;
 pub(crate) struct NumpyType {
     /// `str`, `datetime64[ns]`
     pub(crate) name: String,
+    /// How numpy's files name it in our order of bytes, `<U3`. `None` for what is no array.
+    pub(crate) code: Option<String>,
     /// The bytes of an element.
     pub(crate) size: usize,
     pub(crate) kind: Kind,

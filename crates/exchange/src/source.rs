@@ -128,8 +128,10 @@ impl<'a> Stored<'a> {
         Stored { descriptor, size, place: Place::Other(bytes), observer: None }
     }
 
-    pub(crate) fn rename(&mut self, name: String) {
-        self.descriptor = self.descriptor.renamed(name);
+    /// The same tensor under another name.
+    #[must_use]
+    pub fn renamed(&self, name: impl Into<String>) -> Self {
+        Stored { descriptor: self.descriptor.renamed(name), ..self.clone() }
     }
 
     /// Its name, type and shape.
@@ -294,15 +296,40 @@ impl<'a> Source<'a> {
         Source { tensors, positions, aliases, metadata, is_part: false }
     }
 
-    /// Puts tensors together whose names may not be distinct.
-    pub(crate) fn of_distinct(tensors: Vec<Stored<'a>>) -> Result<Self> {
-        let mut seen = HashSet::new();
+    /// Puts tensors of one or several sources together, with texts that belong to all of them. Nothing
+    /// is read. A text that is the name of a tensor, under a key that is none, makes the key an alias of it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when two tensors have one name.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Source, Tensor, Tensors, safetensors};
+    ///
+    /// let byte = |name: &str, byte| Tensors::new([(
+    ///     name.to_owned(),
+    ///     Tensor::new(Dtype::U8, vec![1], vec![byte])?,
+    /// )]);
+    /// let (model, ema) = (byte("w", 1)?, byte("w", 2)?);
+    /// let (model, ema) = (Source::from(&model), Source::from(&ema));
+    /// let renamed = ema.iter().map(|stored| stored.renamed(format!("ema.{}", stored.name())));
+    /// let both = Source::of(model.iter().cloned().chain(renamed), [])?;
+    /// let file = safetensors::to_bytes(&both.read()?)?;
+    /// assert_eq!(safetensors::from_bytes(&file)?.get("ema.w").unwrap().bytes(), [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(
+        tensors: impl IntoIterator<Item = Stored<'a>>,
+        metadata: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        let (tensors, mut seen): (Vec<Stored<'a>>, _) =
+            (tensors.into_iter().collect(), HashSet::new());
         match tensors.iter().find(|stored| !seen.insert(stored.name())) {
             Some(stored) => {
                 let what = format!("two tensors have the name {}", quoted(stored.name()));
                 Err(ErrorKind::Malformed(what).into())
             }
-            None => Ok(Source::new(tensors, Vec::new())),
+            None => Ok(Source::new(tensors, metadata.into_iter().collect())),
         }
     }
 

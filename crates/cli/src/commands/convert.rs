@@ -15,10 +15,12 @@ use crate::input::{self, Input, Rest};
 use crate::losses::{Loss, losses};
 use crate::output;
 use crate::parse::{Document, read_within};
+use crate::tensor_files;
 use crate::tensors::{self, Halves, has_arrays};
+use crate::values::tree_and_beside;
 use crate::yaml;
 
-use super::print::{report_json, tell_loss, write_to, write_with};
+use super::print::{expect_kept, report_json, tell_loss, write_to, write_with};
 use super::shards::{Conversion, copy, types_of, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
@@ -41,14 +43,14 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             input.with_pytorch(|file, limits| {
                 let source = file.source()?;
                 expect_room(source.num_bytes(), limits)?;
-                let (bytes, lost) = tensors::rewrite(&source.separate(), to, false)?;
+                let (bytes, lost) = tensor_files::copy(&source.separate(), to, false)?;
                 let lost = lost.into_iter().map(Loss::of).chain(values_of(file, to)).collect();
                 Ok(Written { bytes, format, lost })
             })?
         }
         (true, to) if to.is_of_tensors() => input.with_tensors(|source, _| {
-            let (bytes, lost) = tensors::rewrite(source, to, true)?;
-            Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
+            let (bytes, lost) = tensor_files::copy(source, to, true)?;
+            Ok(Written::new(bytes, format, lost))
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
             expect_room(file.num_bytes(), limits)?;
@@ -56,12 +58,11 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             write(&plain(file.tree()?, to)?, from, to, limits, halves)
         })?,
         (true, to) => input.with_tensors(|source, limits| {
-            let (tree, beside) = tensors::tree_and_beside(source, limits)?;
+            let (tree, beside) = tree_and_beside(source, limits)?;
             let tree = plain(tree, to)?;
             let halves = halves(to, tensors::types(source));
             let mut written = write(&tree, from, to, limits, halves)?;
-            let lost = beside.put_into(&mut written.bytes, to)?;
-            written.lost.splice(0..0, lost.into_iter().map(Loss::of));
+            written.lost.splice(0..0, beside.lost().into_iter().map(Loss::of));
             Ok(written)
         })?,
         _ => {
@@ -164,8 +165,7 @@ fn write_rest(
             _ => written.lost.insert(0, Loss::of("the documents, which are one list there")),
         }
     }
-    let lost = rest.beside.put_into(&mut written.bytes, to)?;
-    written.lost.splice(0..0, lost.into_iter().map(Loss::of));
+    written.lost.splice(0..0, rest.beside.lost().into_iter().map(Loss::of));
     if rest.has_tags {
         written.lost.insert(0, Loss::of("tags such as `!Ref`"));
     }
@@ -178,7 +178,7 @@ fn write_rest(
     Ok(written)
 }
 
-fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
+pub(super) fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
     match (to.to, &to.output, otherwise) {
         (Some(format), _, _) => Ok(format),
         (None, Some(path), _) => Format::of_path_or(path, "--to"),
@@ -190,7 +190,7 @@ fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
 }
 
 /// A document, and what was lost.
-struct Written {
+pub(super) struct Written {
     bytes: Vec<u8>,
     format: Format,
     lost: Vec<Loss>,
@@ -236,7 +236,12 @@ struct JsonReport<'a> {
 }
 
 impl Written {
-    fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
+    pub(super) fn new(bytes: Vec<u8>, format: Format, lost: Vec<String>) -> Self {
+        Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() }
+    }
+
+    pub(super) fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
+        expect_kept(name, self.format, &self.lost, to)?;
         write_to(to.output.as_deref(), &self.bytes)?;
         tell(name, (self.format, self.bytes.len()), &self.lost, to, report)
     }

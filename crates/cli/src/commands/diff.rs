@@ -1,4 +1,4 @@
-//! `diff` and `apply`.
+//! `diff`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,15 +6,14 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Change, ChangeKind, Diff, Leaf, LeafKind, Tolerance, Tree, TreeDef};
+use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree, TreeDef};
 use treedef_exchange::{__is_of_structure, __leaf_names};
 
-use crate::args::{Output, Reading, Renaming, Report};
+use crate::args::{Reading, Renaming};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
-use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
@@ -24,7 +23,6 @@ use crate::stored::Stored;
 use crate::tensors::{TensorLeaf, has_arrays, kinds};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
-use super::convert::write_as;
 use super::diff_tensors::{
     Line, are_equal, diff_tensors, lines_beside_values, metadata_lines, report_lines,
 };
@@ -360,44 +358,4 @@ fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Styl
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())
-}
-
-pub(super) fn apply(
-    file: &Path,
-    patch: &Path,
-    to: &Output,
-    reading: Reading,
-    told: Report,
-) -> Result<bool> {
-    let input = input::open(file, reading, Format::Json)?;
-    let (name, format) = (input.name.clone(), input.format);
-    let patch_name = patch.display().to_string();
-    let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
-    let diff: Diff<Tree<Leaf>> = serde_json::from_slice(&text)
-        .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
-    let (tree, mut rest) = input.tree_and_rest()?;
-    rest.tags.drop_changed(diff.changes());
-    // A patch that was made with another format has no widths of integers, and one form of nothing.
-    let patched = match tree.patch(&diff) {
-        Err(_) if !format.is_typed() => with_paths(tree, [format, Format::Json])?.patch(&diff),
-        patched => patched,
-    };
-    let patched = patched.map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as((&patched, &rest), (&name, format), to, reading.limits, told)
-}
-
-/// Says what a patch is, and whether the other file is one.
-fn not_a_patch(error: serde_json::Error, file: &Path, patch: &Path) -> Failure {
-    let failure = json_failure(error);
-    let mut message = format!(
-        "not a patch ({}): that is `{{\"changes\": [{{\"path\": …, \"change\": …}}]}}`, \
-         which `treedef diff --patch` prints",
-        failure.message()
-    );
-    let other = std::fs::read(file).unwrap_or_default();
-    if serde_json::from_slice::<Diff<Tree<Leaf>>>(&other).is_ok() {
-        let (file, patch) = (file.display(), patch.display());
-        message += &format!("; the document comes first: `treedef apply {patch} {file}`");
-    }
-    failure.with_message(message)
 }

@@ -74,13 +74,24 @@ pub(super) fn diff_tensors(
     report_lines(&lines, json)
 }
 
-/// The changes of tensors that are in no tree of values: what is not read, and all of GGUF.
+/// The changes of tensors that are in no tree of values: what is empty or has no
+/// numbers of a type, and all of GGUF.
 pub(super) fn lines_beside_values(old: &Stored, new: &Stored, json: bool) -> Result<Vec<Line>> {
+    // Values do not tell the types of small floats and of what is empty.
+    let has_type =
+        |slot: &Slot| slot.leaf.value.is_some() || slot.dtype().is_some() && slot.leaf.size > 0;
     let is_beside = |stored: &Stored, slot: &Slot| {
-        stored.format == Format::Gguf || stored.unread(slot).is_some()
+        stored.format == Format::Gguf
+            || stored.unread(slot).is_some()
+            || !stored.has_structure() && !has_type(slot)
     };
     let is_beside = |[was, is]: [Option<&Slot>; 2]| {
-        was.is_some_and(|slot| is_beside(old, slot)) || is.is_some_and(|slot| is_beside(new, slot))
+        let differ = |(was, is): (&Slot, &Slot)| {
+            !(was.leaf.is_alike(&is.leaf) || has_type(was) && has_type(is))
+        };
+        was.is_some_and(|slot| is_beside(old, slot))
+            || is.is_some_and(|slot| is_beside(new, slot))
+            || was.zip(is).is_some_and(differ)
     };
     let changes = by_name([old, new], is_beside, Tolerance::new())?;
     let line = |it: TensorChange| if json { it.into_json() } else { (it.line, None) };

@@ -9,6 +9,7 @@ mod hashes;
 mod shards;
 mod convert;
 mod diff;
+mod apply;
 mod shapes;
 mod check;
 mod nearest;

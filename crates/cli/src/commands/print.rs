@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::args::Output;
 use crate::compression::compressed;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::file;
 use crate::format::Format;
 use crate::json::visible;
@@ -24,6 +25,17 @@ pub(super) fn print(text: &str) -> Result<bool> {
 pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
     let yellow = anstyle::AnsiColor::Yellow.on_default();
     anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
+}
+
+/// Fails under `--strict` if something would be lost, and says what.
+pub(super) fn expect_kept(name: &str, format: Format, lost: &[Loss], to: &Output) -> Result<()> {
+    if !to.strict || lost.is_empty() {
+        return Ok(());
+    }
+    for loss in lost {
+        tell_loss(name, loss, format);
+    }
+    Err(Failure::at(name, "nothing was written, as something would be lost (`--strict`)"))
 }
 
 pub(super) fn write_bytes(bytes: &[u8]) -> Result<bool> {

@@ -7,7 +7,7 @@ use crate::args::{Args, Command};
 use crate::failure::Result;
 
 use super::print::write_text;
-use super::{check, convert, diff, hashes, select, shapes, show, view};
+use super::{apply, check, convert, diff, hashes, select, shapes, show, view};
 
 /// Runs a subcommand. Returns `false` for differences, violations, or no match.
 pub(crate) fn run(command: Command) -> Result<bool> {
@@ -26,7 +26,7 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             diff::diff([&old, &new], reading, structure, tolerance, patch, json.json)
         }
         Command::Apply { file, patch, to, reading, report } => {
-            diff::apply(&file, &patch, &to, reading, report)
+            apply::apply(&file, &patch, &to, reading, report)
         }
         Command::Check(args) => check::check(&args),
         Command::Select { pattern, file, full, tree, json } => {

@@ -13,8 +13,9 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::losses::Loss;
 use crate::progress::Progress;
+use crate::tensor_files::holdable;
 
-use super::print::{report_json, tell_loss};
+use super::print::{expect_kept, report_json, tell_loss};
 
 /// What is to be converted: tensors that are copied, or a document.
 pub(super) enum Conversion {
@@ -71,6 +72,10 @@ pub(super) fn copy(
         return Ok(Conversion::Document(Box::new(Input { checkpoint, ..input })));
     }
     let source = if shards.separate { source.separate() } else { source };
+    let mut not_held = Vec::new();
+    let source = holdable(&source, format, &mut not_held).map_err(|it| it.in_file(&name))?;
+    lost.extend(not_held.into_iter().map(Loss::of));
+    expect_kept(&name, format, &lost, to)?;
     let bytes = source.num_bytes();
     let progress = Progress::new(bytes);
     let shown = progress.clone();

@@ -32,7 +32,7 @@ use crate::formats::python::Parser;
 use crate::pytree::PyKey;
 use crate::shape::{MAX_DIMS, display, num_elements};
 use crate::source::{Source, Stored};
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Tensor};
 
 pub use reading::Reading;
 pub(crate) use reading::TYPES;
@@ -51,8 +51,32 @@ const GROWTH_DIGITS: usize = 21;
 ///
 /// Returns an error when the array has more than 64 dimensions, which numpy cannot have.
 pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
-    let mut file = header(tensor)?;
+    let mut file = header(&code_of(tensor.dtype()), tensor.shape())?;
     file.extend_from_slice(tensor.bytes());
+    Ok(file)
+}
+
+/// As [`to_bytes`], for an array that was read, whatever its elements are.
+///
+/// # Errors
+///
+/// As [`to_bytes`] and [`Stored::read_bytes`], and when numpy has no such elements: see [`holds`].
+///
+/// ```
+/// use treedef_exchange::npy;
+///
+/// let header = "{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }";
+/// let start = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..]].concat();
+/// let file = [&start, header.as_bytes(), b"a\0\0\0b\0\0\0"].concat();
+///
+/// let source = npy::source(&file)?;
+/// let copy = npy::copy(source.iter().next().unwrap())?;
+/// assert_eq!(npy::load::<Vec<String>>(&copy)?, ["ab"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn copy(stored: &Stored<'_>) -> Result<Vec<u8>> {
+    let mut file = header_of(stored.descriptor())?;
+    file.extend_from_slice(&stored.read_bytes()?);
     Ok(file)
 }
 
@@ -74,7 +98,7 @@ pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save(tensor: &Tensor<'_>, path: impl AsRef<Path>) -> Result<()> {
-    let header = header(tensor)?;
+    let header = header(&code_of(tensor.dtype()), tensor.shape())?;
     file::save(path.as_ref(), |file| {
         file.write_all(&header)?;
         Ok(file.write_all(tensor.bytes())?)
@@ -123,7 +147,7 @@ pub fn source(file: &[u8]) -> Result<Source<'_>> {
 pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
     let mut tensors = Vec::new();
     Array::read(Cow::Borrowed(file), reading)?.put("", &mut tensors)?;
-    Source::of_distinct(tensors)
+    Source::of(tensors, [])
 }
 
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format.
@@ -161,23 +185,49 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensor<'
     Array::read(Cow::Borrowed(file), reading)?.tensor()
 }
 
-/// What stands before the elements.
-pub(crate) fn header(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
-    let shape = tensor.shape();
+/// Whether a file of numpy has elements of this type: all of [`Dtype`], and what was read of such a file
+/// as it is.
+///
+/// ```
+/// use treedef_exchange::{Descriptor, Dtype, npy, safetensors};
+///
+/// let complex = Descriptor::new("w", Dtype::C128, [2]);
+/// assert!(npy::holds(&complex) && !safetensors::holds(&complex));
+/// ```
+pub fn holds(descriptor: &Descriptor) -> bool {
+    code(descriptor).is_some()
+}
+
+fn code(descriptor: &Descriptor) -> Option<String> {
+    descriptor.dtype().map(code_of).or_else(|| descriptor.numpy()?.code.clone())
+}
+
+/// How the type is named in a file.
+fn code_of(dtype: Dtype) -> String {
+    let code = TYPES.iter().find(|(known, ..)| *known == dtype).map_or("", |(_, code, _)| code);
+    format!("{}{code}", if dtype.size() == 1 { '|' } else { '<' })
+}
+
+/// What stands before the elements of an array. An error if numpy has no such elements.
+pub(crate) fn header_of(descriptor: &Descriptor) -> Result<Vec<u8>> {
+    let code = code(descriptor).ok_or_else(|| {
+        let what = format!("numpy has no array for {descriptor}");
+        Error::from(ErrorKind::Unsupported(what))
+    })?;
+    header(&code, descriptor.shape())
+}
+
+fn header(code: &str, shape: &[usize]) -> Result<Vec<u8>> {
     if shape.len() > MAX_DIMS {
         let what = format!("numpy has at most {MAX_DIMS} dimensions, not {}", shape.len());
         return Err(ErrorKind::limit("dimensions", what).into());
     }
-    let code =
-        TYPES.iter().find(|(dtype, ..)| *dtype == tensor.dtype()).map_or("", |(_, code, _)| code);
-    let order = if tensor.dtype().size() == 1 { '|' } else { '<' };
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
     let growth = sizes.first().map_or(0, |size| GROWTH_DIGITS - size.len()); // at most 20 digits
     let sizes = sizes.join(", ");
-    let mut text = format!(
-        "{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({sizes}{comma}), }}"
-    );
+    let mut text =
+        format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({sizes}{comma}), }}");
     text.push_str(&" ".repeat(growth));
     // The elements begin at a multiple of 64.
     let before = MAGIC.len() + 4;
@@ -207,8 +257,9 @@ impl<'a> Array<'a> {
                 Cow::Owned(file)
             }
         };
-        if let ItemKind::Pickled = item.kind {
-            let item = Item::unread("object", 0, descr::pickled());
+        if let ItemKind::Pickled { is_record } = item.kind {
+            let code = (!is_record).then_some("|O");
+            let item = Item::unread("object", code, 0, descr::pickled());
             return Ok(Array { item, shape, bytes });
         }
         // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
@@ -255,10 +306,10 @@ impl<'a> Array<'a> {
                 return Ok(());
             }
             ItemKind::Record(fields) => fields,
-            ItemKind::Pickled => Vec::new(), // never here
+            ItemKind::Pickled { .. } => Vec::new(), // never here
         };
         if fields.is_empty() {
-            let item = Item::unread("record", item.size, "records without fields".to_owned());
+            let item = Item::unread("record", None, item.size, "records without fields".to_owned());
             return Array { item, shape, bytes }.put(name, to);
         }
         for field in fields {
@@ -283,7 +334,7 @@ impl<'a> Array<'a> {
 
 /// A member of an npz file that is no array.
 pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
-    let elements = descr::unread("file", bytes.len(), "it is no `.npy` file".to_owned());
+    let elements = descr::unread("file", None, bytes.len(), "it is no `.npy` file".to_owned());
     Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
 

@@ -25,14 +25,15 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
 use crate::formats::npy::{self, Array, Reading};
-use crate::source::Source;
+use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
-use crate::tensor::{Tensor, Tensors};
+use crate::tensor::Tensors;
 
 /// How the name of an array ends.
 const NPY: &str = ".npy";
 
-/// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order.
+/// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order:
+/// [`Tensors`], or a [`Source`] whose tensors are copied, whatever their elements are.
 ///
 /// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. A file of
 /// numpy has no place for metadata: the structure, which [`Export`](crate::Export) puts there, is
@@ -42,11 +43,14 @@ const NPY: &str = ".npy";
 ///
 /// Returns an error when there is other metadata, such as that of
 /// [`Export::rest_in_metadata`](crate::Export::rest_in_metadata); when a name is too long for a zip
-/// file (some 64 KiB) or contains `\0`. See also [`npy::to_bytes`].
-pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
-    let size =
-        tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
-    Ok(write(tensors, Cursor::new(Vec::with_capacity(size)))?.into_inner())
+/// file (some 64 KiB) or contains `\0`; when numpy has no such elements, as floats of 8 bits. See also
+/// [`npy::to_bytes`].
+pub fn to_bytes<'s>(tensors: impl Into<Source<'s>>) -> Result<Vec<u8>> {
+    let tensors = tensors.into();
+    let names: usize = tensors.iter().map(|stored| 2 * stored.name().len() + 512).sum();
+    let size = usize::try_from(tensors.num_bytes()).unwrap_or_default();
+    let room = if file::has_room(size) { size.saturating_add(names) } else { 0 };
+    Ok(write(&tensors, Cursor::new(Vec::with_capacity(room)))?.into_inner())
 }
 
 /// Writes a file with these tensors, as [`to_bytes`] makes it. The old contents stay until the new
@@ -69,13 +73,14 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 /// assert_eq!(npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path)?)?, value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
-    file::save(path.as_ref(), |file| write(tensors, file).map(drop))
+pub fn save<'s>(tensors: impl Into<Source<'s>>, path: impl AsRef<Path>) -> Result<()> {
+    let tensors = tensors.into();
+    file::save(path.as_ref(), |file| write(&tensors, file).map(drop))
 }
 
-fn write<W: Write + Seek>(tensors: &Tensors<'_>, writer: W) -> Result<W> {
+fn write<W: Write + Seek>(tensors: &Source<'_>, writer: W) -> Result<W> {
     let is_lost = |key: &str| !is_of_structure(key) && key != "format";
-    let mut metadata = tensors.metadata.iter().filter(|(key, _)| is_lost(key));
+    let mut metadata = tensors.texts().iter().filter(|(key, _)| is_lost(key));
     if let Some((key, text)) = metadata.next() {
         let what = format!(
             "an npz file has no place for metadata, such as {}: {} (write a safetensors file)",
@@ -85,28 +90,27 @@ fn write<W: Write + Seek>(tensors: &Tensors<'_>, writer: W) -> Result<W> {
         return Err(ErrorKind::Unsupported(what).into());
     }
     let mut writer = ZipWriter::new(writer);
-    for (name, tensor) in tensors.iter() {
-        write_member(&mut writer, name, tensor).map_err(|error| error.about(&quoted(name)))?;
+    for stored in tensors.iter() {
+        let about = |error: Error| error.about(&quoted(stored.name()));
+        write_member(&mut writer, stored).map_err(about)?;
     }
     writer.finish().map_err(unwritten)
 }
 
-fn write_member(
-    writer: &mut ZipWriter<impl Write + Seek>,
-    name: &str,
-    tensor: &Tensor<'_>,
-) -> Result<()> {
+fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) -> Result<()> {
+    let name = stored.name();
     if name.contains('\0') {
         return Err(ErrorKind::Malformed("Python ends a name at `\\0`".to_owned()).into());
     }
-    let header = npy::header(tensor)?;
+    let header = npy::header_of(stored.descriptor())?;
+    let size = stored.num_bytes().saturating_add(u64::try_from(header.len()).unwrap_or(u64::MAX));
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .with_alignment(64)
-        .large_file(u32::try_from(header.len() + tensor.bytes().len()).is_err());
+        .large_file(u32::try_from(size).is_err());
     writer.start_file(format!("{name}.npy"), options).map_err(unwritten)?;
-    writer.write_all(&header).and_then(|()| writer.write_all(tensor.bytes()))?;
-    Ok(())
+    writer.write_all(&header)?;
+    stored.pieces(|piece| Ok(writer.write_all(piece)?))
 }
 
 /// Reads a value from the bytes of a file by the names of its arrays, whoever wrote it: numbers, texts,
@@ -158,7 +162,7 @@ pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> 
         };
         Array::read(member, reading)?.put(stem, &mut tensors)
     })?;
-    Source::of_distinct(tensors)
+    Source::of(tensors, [])
 }
 
 /// The tensors of a file of numpy, in the order of the file, if all arrays are numbers.

@@ -177,7 +177,7 @@ fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
         if let Slot::Tensor(at) = slot
             && let Some((_, stored)) = tensors.get_mut(*at)
         {
-            stored.rename(joined(&path));
+            *stored = stored.renamed(joined(&path));
         }
     }
     let (is_torchscript, size) = (container.is_torchscript, bytes.len());

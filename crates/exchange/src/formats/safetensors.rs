@@ -177,6 +177,19 @@ pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     source(bytes)?.load()
 }
 
+/// Whether a file of safetensors has elements of this type: all of [`Dtype`](crate::Dtype) but complex
+/// numbers of 128 bits, and floats of at most 8 bits.
+///
+/// ```
+/// use treedef_exchange::{Descriptor, Dtype, safetensors};
+///
+/// assert!(safetensors::holds(&Descriptor::new("w", Dtype::Bf16, [2])));
+/// assert!(!safetensors::holds(&Descriptor::new("w", Dtype::C128, [2])));
+/// ```
+pub fn holds(descriptor: &Descriptor) -> bool {
+    descriptor.element().is_some_and(|element| element.in_safetensors().is_some())
+}
+
 /// The bytes of a file with these tensors, in their order.
 ///
 /// # Errors

@@ -30,8 +30,10 @@ pub(super) enum ItemKind {
         reversed: usize,
     },
     Record(Vec<Field>),
-    /// Objects, also in a record: the array is a pickle, whose size is not that of the elements.
-    Pickled,
+    /// Objects: the array is a pickle, whose size is not that of the elements. They may be in a record.
+    Pickled {
+        is_record: bool,
+    },
 }
 
 /// A part of a record.
@@ -52,12 +54,13 @@ impl Field {
 }
 
 impl Item {
-    pub(super) fn unread(name: &str, size: usize, why: String) -> Self {
-        Item { size, kind: ItemKind::One { elements: unread(name, size, why), reversed: 0 } }
+    pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> Self {
+        Item { size, kind: ItemKind::One { elements: unread(name, code, size, why), reversed: 0 } }
     }
 
-    fn of(kind: Kind, name: String, size: usize, reversed: usize) -> Self {
-        let elements = Elements::Numpy(Arc::new(NumpyType { name, size, kind }));
+    fn of(kind: Kind, name: String, code: String, size: usize, reversed: usize) -> Self {
+        let code = Some(code);
+        let elements = Elements::Numpy(Arc::new(NumpyType { name, code, size, kind }));
         Item { size, kind: ItemKind::One { elements, reversed } }
     }
 
@@ -66,7 +69,7 @@ impl Item {
         match &self.kind {
             ItemKind::One { elements, .. } => elements.name(),
             ItemKind::Record(_) => "record",
-            ItemKind::Pickled => "object",
+            ItemKind::Pickled { .. } => "object",
         }
     }
 
@@ -125,7 +128,7 @@ impl Item {
                 return Err(parser.expected("`)`"));
             }
             comma = parser.eat(",");
-            is_pickled |= matches!(item.kind, ItemKind::Pickled);
+            is_pickled |= matches!(item.kind, ItemKind::Pickled { .. });
             let count = num_elements(&dims);
             let end = count.and_then(|count| item.size.checked_mul(count)?.checked_add(size));
             let end = end.ok_or_else(|| {
@@ -137,7 +140,11 @@ impl Item {
             }
             size = end;
         }
-        let kind = if is_pickled { ItemKind::Pickled } else { ItemKind::Record(fields) };
+        let kind = if is_pickled {
+            ItemKind::Pickled { is_record: true }
+        } else {
+            ItemKind::Record(fields)
+        };
         Ok(Item { size, kind })
     }
 
@@ -183,37 +190,42 @@ impl Item {
         let item = match letter {
             "U" => {
                 let size = size()?.checked_mul(4).ok_or_else(unknown)?;
-                Item::of(Kind::Str, "str".to_owned(), size, reversed(4))
+                Item::of(Kind::Str, "str".to_owned(), format!("<{code}"), size, reversed(4))
             }
-            "S" | "a" => Item::of(Kind::Bytes, "bytes".to_owned(), size()?, 0),
+            "S" | "a" => {
+                let size = size()?;
+                Item::of(Kind::Bytes, "bytes".to_owned(), format!("|S{size}"), size, 0)
+            }
             "M" => {
                 let (text, step) = step()?;
-                Item::of(Kind::Date(step), of_steps("datetime64", &text), 8, reversed(8))
+                let name = of_steps("datetime64", &text);
+                Item::of(Kind::Date(step), name, format!("<{code}"), 8, reversed(8))
             }
             "m" => {
                 let (text, step) = step()?;
-                Item::of(Kind::Span(step), of_steps("timedelta64", &text), 8, reversed(8))
+                let name = of_steps("timedelta64", &text);
+                Item::of(Kind::Span(step), name, format!("<{code}"), 8, reversed(8))
             }
-            "O" => Item { size: 0, kind: ItemKind::Pickled },
+            "O" => Item { size: 0, kind: ItemKind::Pickled { is_record: false } },
             "V" => {
                 let why = match size()? {
                     2 => "two bytes of any kind: if they are bfloat16, see `npy::Reading::bf16`",
                     _ => "bytes of any kind, as numpy writes types that it does not have",
                 };
-                Item::unread("void", size()?, format!("{shown} is {why}"))
+                Item::unread("void", Some(descr), size()?, format!("{shown} is {why}"))
             }
             "f" | "c" if matches!(size()?, 12 | 16 | 24 | 32) => {
                 let name = if letter == "f" { "float" } else { "complex" };
                 let name = format!("{name}{}", 8 * size()?); // at most 256
                 let why = format!("{shown} is not read, only floats up to `f8`");
-                Item::unread(&name, size()?, why)
+                Item::unread(&name, Some(descr), size()?, why)
             }
             _ => return Err(unknown()),
         };
         // Nothing bounds how many elements there are.
         Ok(match (&item.kind, item.size) {
             (ItemKind::One { elements, .. }, 0) => {
-                Item::unread(elements.name(), 0, format!("{shown} has no bytes"))
+                Item::unread(elements.name(), Some(descr), 0, format!("{shown} has no bytes"))
             }
             _ => item,
         })
@@ -221,8 +233,9 @@ impl Item {
 }
 
 /// Elements that are not read, with the reason.
-pub(super) fn unread(name: &str, size: usize, why: String) -> Elements {
-    Elements::Numpy(Arc::new(NumpyType { name: name.to_owned(), size, kind: Kind::Unread(why) }))
+pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> Elements {
+    let (name, code, kind) = (name.to_owned(), code.map(str::to_owned), Kind::Unread(why));
+    Elements::Numpy(Arc::new(NumpyType { name, code, size, kind }))
 }
 
 /// Why objects are not read.

@@ -1,0 +1,335 @@
+//! Patches of files of tensors. What a patch does not change is copied as it stands in the file.
+
+use std::collections::{HashMap, HashSet};
+
+use half::{bf16, f16};
+use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
+use treedef_exchange::{__is_of_structure, __leaf_names, Export, Source, Stored, Tensor, Tensors};
+
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::names::joined;
+use crate::tensor_files::refused;
+use crate::tensors::has_arrays;
+use crate::values::PatchTree;
+
+/// The tensors of a file after a patch, and what was lost. `is_plain` says that the patch has no widths
+/// of numbers.
+pub(crate) fn patched<'s>(
+    source: &Source<'s>,
+    old: &PatchTree,
+    new: &Tree<Leaf>,
+    (is_plain, format): (bool, Format),
+) -> Result<(Source<'s>, Vec<String>)> {
+    let Some(places) = &old.places else { return with_structure(source, &old.tree, new, format) };
+    let above = places.iter().flat_map(|(path, _)| ancestors(path));
+    let mut walk = Walk {
+        source,
+        old: &old.tree,
+        new,
+        places: places.iter().map(|(path, at)| (path, *at)).collect(),
+        above: above.collect(),
+        is_plain,
+        kept: Vec::new(),
+        made: Vec::new(),
+        lost: Vec::new(),
+        format,
+    };
+    walk.visit(&Path::root(), new.treedef().root())?;
+    let Walk { mut kept, made, mut lost, .. } = walk;
+    // What is in no tree stays, unless the patch puts another tensor there.
+    let in_tree: HashSet<usize> = places.iter().map(|(_, at)| *at).collect();
+    let names: HashSet<&str> = made.iter().map(|(name, _)| name.as_str()).collect();
+    let beside = source
+        .iter()
+        .enumerate()
+        .filter(|(at, stored)| !in_tree.contains(at) && !names.contains(stored.name()));
+    kept.extend(beside.map(|(at, stored)| (at, stored.clone())));
+    kept.extend(stored(made, source)?);
+    kept.sort_by_key(|(at, _)| *at);
+    let tensors: Vec<Stored<'s>> = kept.into_iter().map(|(_, stored)| stored).collect();
+    let texts = texts_beside(source, &tensors, &mut lost);
+    Ok((Source::of(tensors, texts)?, lost))
+}
+
+/// Tensors that a patch made, each at the place that its name has in the file.
+fn stored(
+    made: Vec<(String, Tensor<'static>)>,
+    source: &Source<'_>,
+) -> Result<Vec<(usize, Stored<'static>)>> {
+    let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
+    let made = Tensors::new(made)?;
+    let made = Source::from(&made).into_owned()?;
+    let place = |it: &Stored<'_>| places.get(it.name()).copied().unwrap_or(usize::MAX);
+    Ok(made.iter().map(|it| (place(it), it.clone())).collect())
+}
+
+/// The metadata that is still true of the tensors.
+fn texts_beside(
+    source: &Source<'_>,
+    tensors: &[Stored<'_>],
+    lost: &mut Vec<String>,
+) -> Vec<(String, String)> {
+    let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
+    let descriptors = tensors.iter().map(Stored::descriptor);
+    let is_same = descriptors.eq(source.iter().map(Stored::descriptor));
+    let ties: HashMap<&str, &str> = source.aliases().collect();
+    let mut texts = Vec::new();
+    for key in source.metadata_keys() {
+        let text = source.metadata(key).unwrap_or_default();
+        if __is_of_structure(key) && !is_same {
+            lost.push(format!("the metadata `{key}`, which is of other tensors"));
+        } else if ties.get(key).is_some_and(|of| !names.contains(of) || names.contains(key)) {
+            lost.push(format!("the tie of `{key}` to `{text}`"));
+        } else {
+            texts.push((key.to_owned(), text.to_owned()));
+        }
+    }
+    texts
+}
+
+/// The paths above a path, from the root on.
+fn ancestors(path: &Path) -> impl Iterator<Item = Path> {
+    std::iter::successors(path.parent(), Path::parent)
+}
+
+/// A walk over the patched tree of the names.
+struct Walk<'w, 's> {
+    source: &'w Source<'s>,
+    old: &'w Tree<Leaf>,
+    new: &'w Tree<Leaf>,
+    /// The numbers of the tensors by their paths.
+    places: HashMap<&'w Path, usize>,
+    /// The paths above them.
+    above: HashSet<Path>,
+    is_plain: bool,
+    format: Format,
+    kept: Vec<(usize, Stored<'s>)>,
+    made: Vec<(String, Tensor<'static>)>,
+    lost: Vec<String>,
+}
+
+impl<'w, 's> Walk<'w, 's> {
+    /// The recursion is as deep as the limits of the tree allow.
+    fn visit(&mut self, path: &Path, node: NodeRef<'_>) -> Result<()> {
+        let leaves = self.new.leaves().get(node.leaf_range()).unwrap_or_default();
+        let part = || Tree::new(node.to_treedef(), leaves.to_vec());
+        let was = self.tensor_at(path);
+        if let Some((at, stored)) = was
+            && self.old.subtree(path).ok() == Some(part()?)
+        {
+            self.kept.push((at, stored.clone()));
+            return Ok(());
+        }
+        // Sequences of numbers are arrays where the patch has no others.
+        let is_array = |leaf: &Leaf| leaf.as_array().is_some();
+        let is_one = match node.kind() {
+            NodeKind::Seq | NodeKind::Tuple => {
+                self.is_plain && !self.above.contains(path) && !leaves.iter().any(is_array)
+            }
+            NodeKind::Map => false,
+            _ => true,
+        };
+        if is_one {
+            let was = was.map(|(_, stored)| stored);
+            return if leaves.is_empty() { Ok(()) } else { self.put(path, &part()?, was) };
+        }
+        for (position, child) in node.children().enumerate() {
+            if let Some(key) = node.key(position) {
+                self.visit(&path.child(key), child)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor_at(&self, path: &Path) -> Option<(usize, &'w Stored<'s>)> {
+        let at = *self.places.get(path)?;
+        Some((at, self.source.iter().nth(at)?))
+    }
+
+    /// Makes tensors of a part that a patch changed.
+    fn put(&mut self, path: &Path, part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<()> {
+        let name = was.map_or_else(|| joined(path), |was| was.name().to_owned());
+        if let Some(tensor) = complex(part, was)? {
+            self.made.push((name, tensor));
+            return Ok(());
+        }
+        let dtype = was.and_then(|was| was.descriptor().dtype()).filter(|_| self.is_plain);
+        let same_type = dtype.zip(shape_of(part.treedef().root()));
+        if let Some((dtype, shape)) = same_type
+            && let Some(bytes) = bytes_of(part, dtype)
+        {
+            self.made.push((name, Tensor::new(dtype, shape, bytes)?));
+            return Ok(());
+        }
+        let tensors = Export::new().tensors(part).map_err(|error| {
+            let failure = refused(&error, self.format);
+            Failure::new(format!("`{name}`: {}", failure.message()))
+        })?;
+        for (below, tensor) in tensors.iter() {
+            let name = match (name.as_str(), below) {
+                (name, "") => name.to_owned(),
+                ("", below) => below.to_owned(),
+                (name, below) => format!("{name}.{below}"),
+            };
+            if let Some(dtype) = dtype.filter(|dtype| *dtype != tensor.dtype()) {
+                let new = tensor.dtype();
+                self.lost.push(format!("the type of `{name}`, {dtype}, which is {new} there"));
+            }
+            self.made.push((name, tensor.clone().into_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// The sizes of nested sequences that are an array. The recursion is as deep as the limits of the tree
+/// allow.
+fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
+    if node.is_leaf() {
+        return Some(Vec::new());
+    }
+    let is_seq = matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple);
+    let mut shapes = node.children().filter(|_| is_seq).map(shape_of);
+    let inner = shapes.next()??;
+    shapes
+        .all(|shape| shape.as_ref() == Some(&inner))
+        .then(|| [&[node.num_children()], &*inner].concat())
+}
+
+/// Complex numbers as one tensor: an array of them, a single one, or those of a tensor that was one. For
+/// serde each is a struct.
+fn complex(part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<Option<Tensor<'static>>> {
+    let is_complex = |dtype: &Dtype| matches!(dtype, Dtype::C64 | Dtype::C128);
+    let array = part.leaves().first().filter(|_| part.treedef().root().is_leaf());
+    let array = array.and_then(Leaf::as_array).map(|array| (array.dtype(), array.shape().to_vec()));
+    let single = || {
+        let is_struct = part.treedef().root().name() == Some("Complex");
+        match part.leaves() {
+            [Leaf::F32(_), Leaf::F32(_)] if is_struct => Some((Dtype::C64, Vec::new())),
+            [Leaf::F64(_), Leaf::F64(_)] if is_struct => Some((Dtype::C128, Vec::new())),
+            _ => None,
+        }
+    };
+    let same = || {
+        let was = was?.descriptor();
+        let numbers = was.shape().iter().product::<usize>().checked_mul(2);
+        let is_same = numbers == Some(part.leaves().len()) && !has_arrays(part);
+        is_same.then(|| Some((was.dtype()?, was.shape().to_vec())))?
+    };
+    let found = array.or_else(single).or_else(same).filter(|(dtype, _)| is_complex(dtype));
+    let Some((dtype, shape)) = found else { return Ok(None) };
+    let bytes = bytes_of(part, if dtype == Dtype::C64 { Dtype::F32 } else { Dtype::F64 });
+    Ok(bytes.map(|bytes| Tensor::new(dtype, shape, bytes)).transpose()?)
+}
+
+/// The bytes of numbers as another type, if it holds all of them exactly.
+fn bytes_of(part: &Tree<Leaf>, dtype: Dtype) -> Option<Vec<u8>> {
+    let part = if has_arrays(part) { part.clone().without_arrays().ok()? } else { part.clone() };
+    let mut bytes = Vec::new();
+    for leaf in part.leaves() {
+        put_number(leaf, dtype, &mut bytes)?;
+    }
+    Some(bytes)
+}
+
+fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
+    macro_rules! integer {
+        ($type:ty) => {
+            to.extend(<$type>::try_from(leaf.as_i128()?).ok()?.to_le_bytes())
+        };
+    }
+    let float = || match leaf {
+        Leaf::F64(number) => Some(*number),
+        Leaf::F32(number) => Some(f64::from(*number)),
+        leaf => {
+            let number = leaf.as_i128()?;
+            Some(number as f64).filter(|float| *float as i128 == number)
+        }
+    };
+    // A half float is told by the shortest decimal that is read as it.
+    let is_half = |bits: u16, is_bf16| {
+        let exact =
+            if is_bf16 { bf16::from_bits(bits).to_f64() } else { f16::from_bits(bits).to_f64() };
+        let number = float();
+        number == Some(exact) || number == Some(treedef::__private::shortest_half(bits, is_bf16))
+    };
+    match dtype {
+        Dtype::Bool => match leaf {
+            Leaf::Bool(bool) => to.push(u8::from(*bool)),
+            _ => return None,
+        },
+        Dtype::U8 => integer!(u8),
+        Dtype::I8 => integer!(i8),
+        Dtype::U16 => integer!(u16),
+        Dtype::I16 => integer!(i16),
+        Dtype::U32 => integer!(u32),
+        Dtype::I32 => integer!(i32),
+        Dtype::U64 => integer!(u64),
+        Dtype::I64 => integer!(i64),
+        Dtype::F16 => {
+            let bits = f16::from_f64(float()?).to_bits();
+            is_half(bits, false).then(|| to.extend(bits.to_le_bytes()))?;
+        }
+        Dtype::Bf16 => {
+            let bits = bf16::from_f64(float()?).to_bits();
+            is_half(bits, true).then(|| to.extend(bits.to_le_bytes()))?;
+        }
+        Dtype::F32 => {
+            let number = float()?;
+            let near = number as f32;
+            // As it is printed.
+            let is_exact = f64::from(near) == number || near.to_string().parse() == Ok(number);
+            (is_exact || number.is_nan()).then(|| to.extend(near.to_le_bytes()))?;
+        }
+        Dtype::F64 => to.extend(float()?.to_le_bytes()),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The tensors of a tree that the metadata of the file has the structure of.
+fn with_structure<'s>(
+    source: &Source<'s>,
+    old: &Tree<Leaf>,
+    new: &Tree<Leaf>,
+    format: Format,
+) -> Result<(Source<'s>, Vec<String>)> {
+    let is_safetensors = format == Format::Safetensors;
+    let export =
+        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
+    let before = export.tensors(old).map_err(|error| refused(&error, format))?;
+    let after = export.tensors(new).map_err(|error| refused(&error, format))?;
+    let is_kept = |name: &str| after.get(name).is_some() && after.get(name) == before.get(name);
+    let ties: HashMap<&str, &str> = source.aliases().collect();
+    let is_tied = |name: &str| ties.get(name).is_some_and(|of| is_kept(of) && is_kept(name));
+    let (mut kept, mut made) = (Vec::new(), Vec::new());
+    let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
+    for (name, tensor) in after.iter().filter(|(name, _)| !is_tied(name)) {
+        match source.get(name).filter(|_| is_kept(name)) {
+            Some(stored) => {
+                let place = places.get(name).copied().unwrap_or(usize::MAX);
+                kept.push((place, stored.renamed(name)));
+            }
+            None => made.push((name.to_owned(), tensor.clone().into_owned())),
+        }
+    }
+    kept.extend(stored(made, source)?);
+    kept.sort_by_key(|(place, _)| *place);
+    let text = |key: &str| after.metadata(key).unwrap_or_default().to_owned();
+    let mut texts: Vec<(String, String)> =
+        after.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
+    let in_tree: HashSet<String> =
+        [old, new].iter().flat_map(|it| __leaf_names(it.treedef())).collect();
+    let mut lost = Vec::new();
+    for key in source.metadata_keys().filter(|key| !__is_of_structure(key)) {
+        let text = source.metadata(key).unwrap_or_default();
+        match ties.contains_key(key) {
+            true if is_tied(key) => texts.push((key.to_owned(), text.to_owned())),
+            true => lost.push(format!("the tie of `{key}` to `{text}`")),
+            false if in_tree.contains(key) => {}
+            false => texts.push((key.to_owned(), text.to_owned())),
+        }
+    }
+    let tensors = kept.into_iter().map(|(_, stored)| stored);
+    Ok((Source::of(tensors, texts)?, lost))
+}

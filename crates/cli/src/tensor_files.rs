@@ -1,0 +1,115 @@
+//! Trees and tensors as files of tensors.
+
+use treedef::{Leaf, Tree};
+use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
+
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::values::lost_metadata;
+
+/// What numpy calls an array that was saved without a name.
+const NO_NAME: &str = "arr_0";
+/// The most paths that an error lists.
+const LISTED: usize = 10;
+
+/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no
+/// number.
+pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
+    let is_safetensors = format == Format::Safetensors;
+    let export =
+        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
+    let tensors = export.tensors(tree).map_err(|error| refused(&error, format))?;
+    to_bytes(&Source::from(&tensors), format)
+}
+
+/// Copies tensors as they are, and says what the format does not hold of them, also of the metadata that
+/// the file had.
+pub(crate) fn copy(
+    source: &Source<'_>,
+    format: Format,
+    has_metadata: bool,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    let mut lost = Vec::new();
+    let has_place = format == Format::Safetensors;
+    if has_metadata && !has_place {
+        lost.extend(lost_metadata(source.metadata_keys()));
+    }
+    let source = holdable(source, format, &mut lost)?;
+    for stored in source.iter() {
+        match (stored.name(), format) {
+            ("", Format::Npz) => lost.push(format!("an array without a name became `{NO_NAME}`")),
+            (name, Format::Npy) if !name.is_empty() => lost.push(format!("the name `{name}`")),
+            _ => {}
+        }
+    }
+    Ok((to_bytes(&source, format)?, lost))
+}
+
+/// The tensors that the format has types for. Small floats are wider where it has none of them.
+pub(crate) fn holdable<'s>(
+    source: &Source<'s>,
+    format: Format,
+    lost: &mut Vec<String>,
+) -> Result<Source<'s>> {
+    let holds = if format == Format::Safetensors { safetensors::holds } else { npy::holds };
+    let mut tensors = Vec::new();
+    for stored in source.iter() {
+        let (name, descriptor, widened) = (stored.name(), stored.descriptor(), stored.widened());
+        if holds(descriptor) {
+            tensors.push(stored.clone());
+        } else if holds(widened.descriptor()) {
+            lost.push(format!("the type of `{name}`, {descriptor}, which is f32 there"));
+            tensors.push(widened);
+        } else {
+            lost.push(format!("`{name}`, {descriptor}, which it has no type for"));
+        }
+    }
+    let texts = source
+        .metadata_keys()
+        .map(|key| (key.to_owned(), source.metadata(key).unwrap_or_default().to_owned()));
+    Ok(Source::of(tensors, texts)?)
+}
+
+fn to_bytes(source: &Source<'_>, format: Format) -> Result<Vec<u8>> {
+    let written = match format {
+        Format::Npz => {
+            let named = source.iter().map(|stored| match stored.name() {
+                "" => stored.renamed(NO_NAME),
+                _ => stored.clone(),
+            });
+            Source::of(named, []).and_then(npz::to_bytes)
+        }
+        Format::Npy => {
+            let mut all = source.iter();
+            let (Some(stored), None) = (all.next(), all.next()) else {
+                let message = "npy holds one array, and here are others: `--to npz` holds them";
+                return Err(Failure::new(message));
+            };
+            npy::copy(stored)
+        }
+        Format::Safetensors => {
+            let mut bytes = Vec::new();
+            safetensors::write(source, &mut bytes).map(|()| bytes)
+        }
+        format => return Err(Failure::new(format!("{} is only read", format.name()))),
+    };
+    written.map_err(|error| refused(&error, format))
+}
+
+/// Why a format cannot hold it, with the paths and what to do.
+pub(crate) fn refused(error: &Error, format: Format) -> Failure {
+    let reason = match error.kind() {
+        ErrorKind::NoDtype(leaves) => {
+            let listed = leaves.iter().take(LISTED);
+            let listed: Vec<String> =
+                listed.map(|(path, kind)| format!("{kind} at `{path}`")).collect();
+            let more = match leaves.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("there are {}{more}; `--to safetensors` holds them", listed.join(", "))
+        }
+        _ => error.to_string(),
+    };
+    Failure::new(format!("{} cannot hold it: {reason}", format.name()))
+}

@@ -1,0 +1,154 @@
+//! The values of files of tensors as trees, and what such a tree does not have.
+
+use std::collections::HashSet;
+
+use treedef::{Flattener, Leaf, Path, Tree, TreeDef};
+use treedef_exchange::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
+
+use crate::args::Limits;
+use crate::failure::Result;
+use crate::names::Names;
+
+/// The tree that was written, if the file has its structure, or that of the names. Each array is
+/// one leaf, and what is not read is a text that says why.
+pub(crate) fn tree(source: &Source<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+    match structured(source)? {
+        Some((tree, _)) => Ok(tree),
+        None => named(source.iter(), limits),
+    }
+}
+
+/// The tree without what is not read, and what it does not have of these tensors.
+pub(crate) fn tree_and_beside(
+    source: &Source<'_>,
+    limits: Limits,
+) -> Result<(Tree<Leaf>, BesideTree)> {
+    if let Some(read) = structured(source)? {
+        return Ok(read);
+    }
+    let read = source.iter().filter(|it| it.descriptor().unread().is_none());
+    let tree = named(read, limits)?;
+    Ok((tree, BesideTree::of(source, None)))
+}
+
+/// The tree that a patch is made of and applied to.
+pub(crate) struct PatchTree {
+    pub(crate) tree: Tree<Leaf>,
+    /// Where each tensor is, with its number in the file, unless the tree has the structure of the file.
+    pub(crate) places: Option<Vec<(Path, usize)>>,
+}
+
+impl PatchTree {
+    /// Without what is empty, and what has no numbers of a [`Dtype`](treedef::Dtype): no leaf tells their
+    /// types.
+    pub(crate) fn of(source: &Source<'_>, limits: Limits) -> Result<Self> {
+        if let Some((tree, _)) = structured(source)? {
+            return Ok(PatchTree { tree, places: None });
+        }
+        let is_in = |it: &Stored<'_>| it.descriptor().dtype().is_some() && it.num_bytes() > 0;
+        let tensors = source.iter().enumerate().filter(|(_, stored)| is_in(stored));
+        let named = tensors
+            .map(|(at, stored)| Ok((stored.name().to_owned(), (at, values(stored, limits)?))));
+        let tree = Names::of(named.collect::<Result<Vec<_>>>()?).into_tree()?;
+        let numbers = tree.leaves().iter().map(|(at, _)| *at);
+        let places = Some(tree.treedef().leaf_paths().zip(numbers).collect());
+        Ok(PatchTree { tree: tree.map(|(_, values)| values).compose()?, places })
+    }
+}
+
+/// The tree that was written, if the file has its structure.
+fn structured(source: &Source<'_>) -> Result<Option<(Tree<Leaf>, BesideTree)>> {
+    if source.metadata(__STRUCTURE).is_none() {
+        return Ok(None);
+    }
+    let Ok(tree) = Export::new().tree::<Leaf>(&source.widened().read()?) else { return Ok(None) };
+    let tree = tree.with_arrays()?;
+    let beside = BesideTree::of(source, Some(tree.treedef()));
+    Ok(Some((tree, beside)))
+}
+
+/// The tree of the names.
+fn named<'s>(tensors: impl Iterator<Item = &'s Stored<'s>>, limits: Limits) -> Result<Tree<Leaf>> {
+    let named = tensors.map(|stored| Ok((stored.name().to_owned(), values(stored, limits)?)));
+    let named = named.collect::<Result<Vec<_>>>()?;
+    Ok(Names::of(named).into_tree()?.compose()?)
+}
+
+/// The elements of a tensor, or a text that says why they are not read.
+fn values(stored: &Stored<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+    let (descriptor, widened) = (stored.descriptor(), stored.widened());
+    Ok(match descriptor.unread() {
+        Some(why) => {
+            Tree::leaf(format!("<{descriptor}, which is not read: {why}>").as_str().into())
+        }
+        None if widened.descriptor().dtype().is_some() => {
+            let flattener = Flattener::new().arrays(true).limits(limits.of_trees());
+            flattener.tree(&widened.read()?)?
+        }
+        None => stored.tree()?,
+    })
+}
+
+/// The shapes that a tree does not have.
+fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
+    let empty = source
+        .iter()
+        .map(Stored::descriptor)
+        .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
+    empty.map(|it| format!("the shape of `{}`, {it}", it.name()))
+}
+
+pub(crate) fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
+    let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+    (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
+}
+
+/// What a tree of tensors does not have.
+#[derive(Debug, Default)]
+pub(crate) struct BesideTree {
+    /// The metadata, but for what is about the structure.
+    texts: Vec<Text>,
+    /// The shapes of empty tensors, and what is not read.
+    shapes: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Text {
+    key: String,
+    text: String,
+    /// Whether the key is one more name of the tensor that the text names.
+    is_tie: bool,
+}
+
+impl Text {
+    fn lost_tie(&self) -> String {
+        format!("the tie of `{}` to `{}`", self.key, self.text)
+    }
+}
+
+impl BesideTree {
+    /// Beside the tree of this structure, if the tensors have one that was read.
+    fn of(tensors: &Source<'_>, structure: Option<&TreeDef>) -> Self {
+        let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
+        let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
+        let texts = tensors.metadata_keys().filter_map(|key| {
+            let text = tensors.metadata(key)?.to_owned();
+            let is_tie = key != "format" && names.contains(text.as_str());
+            let is_in_tree = in_tree.contains(key) || structure.is_some() && __is_of_structure(key);
+            (is_tie || !is_in_tree).then(|| Text { key: key.to_owned(), text, is_tie })
+        });
+        let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
+        let unread = tensors.iter().map(Stored::descriptor);
+        let unread =
+            unread.filter_map(|it| Some(format!("`{}`, {it}: {}", it.name(), it.unread()?)));
+        BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
+    }
+
+    /// What another format than safetensors loses.
+    pub(crate) fn lost(&self) -> Vec<String> {
+        let (ties, texts): (Vec<&Text>, _) = self.texts.iter().partition(|text| text.is_tie);
+        let metadata = lost_metadata(texts.into_iter().map(|text| text.key.as_str()));
+        let ties = ties.into_iter().map(Text::lost_tie);
+        metadata.into_iter().chain(ties).chain(self.shapes.iter().cloned()).collect()
+    }
+}
