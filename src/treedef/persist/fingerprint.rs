@@ -3,28 +3,28 @@
 use std::fmt;
 use std::str::FromStr;
 
+use blake2b_simd::Params;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
 use crate::treedef::text::as_text;
 
-use super::blake3::Hasher;
 use super::container::flags;
 use super::encode::encode_part;
 
 /// A 128-bit hash of a structure. It is the same in every process and release.
 ///
-/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1, so it does
-/// not depend on the machine, either. Two
-/// structures share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some
-/// 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for example as the name of a
-/// directory in a cache.
+/// It is a BLAKE2b hash of the structure's encoding in file format 1, so it does not depend on the
+/// machine, either. Two structures share one by accident with a probability of 2⁻¹²⁸, and finding
+/// two that do takes some 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for
+/// example as the name of a directory in a cache.
 ///
 /// ```
 /// use treedef::Fingerprint;
 ///
 /// let treedef = treedef::structure(&vec![(1.0, "a"); 3])?;
 /// let fingerprint = treedef.fingerprint()?;
-/// assert_eq!(fingerprint.to_string(), "4d7846f07d9050d3f399239ce91d0a4b");
+/// assert_eq!(fingerprint.to_string(), "b33dfdce6fc8b6f19ca528206793b34d");
 /// assert_eq!(fingerprint.to_string().parse::<Fingerprint>()?, fingerprint);
 /// # Ok::<(), treedef::Error>(())
 /// ```
@@ -39,11 +39,11 @@ impl TreeDef {
     /// Returns an error when the structure has more than 2³² nodes or names.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
-        let mut hasher = Hasher::of_context("treedef 2026 fingerprint of a structure");
+        let mut hasher = Params::new().hash_length(16).personal(b"treedef").to_state();
         hasher.update(&flags(self.encoding.options).to_le_bytes());
         hasher.update(&encode_part(std::iter::empty(), Some(self))?.part(0)?);
-        let first = hasher.finish().into_iter().take(4);
-        let bits = first.fold(0, |bits, word| bits << 32 | u128::from(word.swap_bytes()));
+        let hash = hasher.finalize();
+        let bits = hash.as_bytes().iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
         Ok(Fingerprint(bits))
     }
 }

@@ -11,7 +11,6 @@ mod orders;
 mod decode;
 mod structure;
 mod tree;
-mod blake3;
 mod fingerprint;
 mod serde;
 mod atomic_file;
