@@ -220,9 +220,6 @@ pub(crate) struct Shapes {
     /// Treat each element of the outermost sequence (or of the one at PATH) as a document
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) elements: Option<String>,
-    /// Fail at the first line that cannot be read
-    #[arg(long, conflicts_with = "skip_bad")]
-    pub(crate) strict: bool,
     /// Show at most N structures; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
@@ -280,8 +277,23 @@ pub(crate) struct Reading {
     /// both, or take the `last`
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = DuplicateKeys::Error, hide_possible_values = true)]
     pub(crate) duplicate_keys: DuplicateKeys,
+    /// Fail where something would be passed over or lost: a line that cannot be read, a file that an
+    /// index does not name, what an output format does not keep
+    #[arg(long, conflicts_with = "skip_bad")]
+    pub(crate) strict: bool,
+    /// The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`
+    #[arg(long, value_name = "NAME", value_parser = variant, help_heading = "Checkpoints")]
+    pub(crate) variant: Option<&'static str>,
+    /// Follow symbolic links that lead out of the folder of a checkpoint
+    #[arg(long, help_heading = "Checkpoints")]
+    pub(crate) follow_links: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+/// An argument is there as long as the process.
+fn variant(name: &str) -> std::result::Result<&'static str, std::convert::Infallible> {
+    Ok(Box::leak(name.into()))
 }
 
 /// What is done where a map has a key twice.
@@ -386,8 +398,8 @@ pub(crate) struct Output {
     /// Output format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,
-    /// Write nothing if something would be lost, and fail
-    #[arg(long)]
+    /// That of [`Reading`].
+    #[arg(skip)]
     pub(crate) strict: bool,
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
-use treedef_exchange::{__INDEX, Error, ErrorKind, Source, Stored, gguf, orbax, safetensors};
+use treedef_exchange::{Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors};
 
-use crate::args::Limits;
+use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
@@ -26,6 +26,8 @@ const ITEMS: [&str; 3] = ["default", "items", "state"];
 const LARGEST: u64 = 1 << 28;
 /// The most faults that are printed.
 const PRINTED: usize = 100;
+/// The bytes at the start of an index that are looked at to know it: the metadata comes first.
+const INDEX_START: u64 = 1 << 16;
 /// A text of metadata that is compared as it is.
 const SHORT: usize = 200;
 
@@ -46,22 +48,20 @@ pub(crate) struct Opened {
 
 /// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
 /// that is not compressed. `None` if it is none of them, or another format was asked for.
-pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format, Checkpoint)>> {
+pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Checkpoint)>> {
+    let format = reading.format;
     let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if path.is_dir() {
-        return of_folder(path, format).map(Some);
+        return of_folder(path, reading).map(Some);
     }
     let is = |of: Format, by_name: bool| format.map_or(by_name, |format| format == of);
-    if is(Format::Safetensors, name.ends_with(__INDEX)) && name.ends_with(".json") {
-        return Ok(Some((Format::Safetensors, shards(path)?)));
+    let index = if name.ends_with(".json") { indexed(path)? } else { None };
+    if let Some(of) = index.filter(|of| is(*of, true)) {
+        return Ok(Some((Format::Safetensors, shards(path, of, reading)?)));
     }
     if is(Format::Safetensors, name.ends_with(".safetensors")) && path.is_file() {
-        return Ok(Some((Format::Safetensors, shards(path)?)));
-    }
-    if is(Format::Pytorch, name.ends_with(pytorch::INDEX)) && name.ends_with(".json") {
-        let source = pytorch::open_shards(path).map_err(|error| faults_of(path, &error))?;
-        return Ok(Some((Format::Safetensors, Checkpoint::Safetensors(source))));
+        return Ok(Some((Format::Safetensors, shards(path, Format::Safetensors, reading)?)));
     }
     if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
         let gguf = gguf::open(path).map_err(|error| of_file(error.into()))?;
@@ -76,6 +76,18 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
         return Ok(Some((Format::Orbax, arrays(path)?)));
     }
     Ok(None)
+}
+
+/// The format of the files that an index names. Libraries write an index of shards under several names.
+fn indexed(path: &Path) -> Result<Option<Format>> {
+    let mut start = Vec::new();
+    let of_file = |error: io::Error| Failure::from(error).in_file(&path.display().to_string());
+    let Ok(file) = fs::File::open(path) else { return Ok(None) }; // told where it is read
+    file.take(INDEX_START).read_to_end(&mut start).map_err(of_file)?;
+    let start = String::from_utf8_lossy(&start);
+    let Some((_, files)) = start.split_once("\"weight_map\"") else { return Ok(None) };
+    let endings = [(".safetensors\"", Format::Safetensors), (".bin\"", Format::Pytorch)];
+    Ok(endings.into_iter().find(|(end, _)| files.contains(end)).map(|(_, format)| format))
 }
 
 /// The folder that is opened: of a folder with steps of orbax, such as `0` and `step_1000`, the newest
@@ -131,22 +143,23 @@ fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
 }
 
 /// A folder with a model of PyTorch and none of safetensors: the only file of it, or the index.
-fn model_of_pytorch(folder: &Path) -> Option<Result<(Format, Checkpoint)>> {
+fn model_of_pytorch(folder: &Path, reading: Reading) -> Option<Result<(Format, Checkpoint)>> {
     let paths = inside(folder);
     let with = |is: fn(&str) -> bool| -> Vec<&PathBuf> {
         let name =
             |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         paths.iter().filter(|path| is(&name(path))).collect()
     };
-    if !with(|name| name.ends_with(".safetensors") || name.ends_with(__INDEX)).is_empty() {
+    if !with(|name| name.contains(".safetensors")).is_empty() {
         return None;
     }
-    match (&*with(|name| name.ends_with(pytorch::INDEX)), &*with(pytorch::is_of_model)) {
+    let is_index = |name: &str| name.contains(".bin.") && name.ends_with(".json");
+    match (&*with(is_index), &*with(pytorch::is_of_model)) {
         ([], []) => None,
         ([], [file]) => Some(of_pytorch(file)),
         _ => {
-            let source = pytorch::open_shards(folder).map_err(|error| faults_of(folder, &error));
-            Some(source.map(|source| (Format::Safetensors, Checkpoint::Safetensors(source))))
+            let opened = shards(folder, Format::Pytorch, reading);
+            Some(opened.map(|checkpoint| (Format::Safetensors, checkpoint)))
         }
     }
 }
@@ -175,7 +188,7 @@ fn warn_of(file: &Pytorch<'_>, name: &str) {
         anstream::eprintln!("treedef: {}", Failure::at(name, what));
     }
     for fault in file.faults().iter().take(PRINTED) {
-        anstream::eprintln!("treedef: {}", Failure::new(fault));
+        anstream::eprintln!("treedef: {}", Failure::from(fault));
     }
 }
 
@@ -206,20 +219,25 @@ fn of_orbax(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoint)> {
+fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
+    let format = reading.format;
     let found = of_orbax(folder);
     match (format, found.as_slice()) {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
         (None | Some(Format::Safetensors | Format::Pytorch), []) => {
             let model = Some(folder).filter(|_| format != Some(Format::Safetensors));
-            let model = model.and_then(model_of_pytorch);
-            model.unwrap_or_else(|| Ok((Format::Safetensors, shards(folder)?)))
+            let model = model.and_then(|folder| model_of_pytorch(folder, reading));
+            model.unwrap_or_else(|| {
+                Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
+            })
         }
         (None | Some(Format::Orbax), [_, ..]) => {
             let message = format!("several checkpoints of orbax, pass one: {}", listed(&found));
             Err(Failure::at(folder.display(), message))
         }
-        (Some(Format::Safetensors), _) => Ok((Format::Safetensors, shards(folder)?)),
+        (Some(Format::Safetensors), _) => {
+            Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
+        }
         (Some(format), _) => {
             let message = format!("a folder, which is no {}; pass the files in it", format.name());
             Err(Failure::at(folder.display(), message))
@@ -227,9 +245,52 @@ fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoin
     }
 }
 
-fn shards(path: &Path) -> Result<Checkpoint> {
-    let source = safetensors::open(path).map_err(|error| faults_of(path, &error))?;
+/// Opens a folder, an index or a file, and says what is passed over.
+fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
+    let opening =
+        safetensors::Opening::new().strict(reading.strict).follow_links(reading.follow_links);
+    let opening = reading.variant.into_iter().fold(opening, safetensors::Opening::variant);
+    let source = match of {
+        Format::Pytorch => pytorch::open_shards_with(path, &opening),
+        _ => opening.open(path),
+    };
+    let source = source.map_err(|error| faults_of(path, &error))?;
+    for line in passed_over(source.warnings()) {
+        anstream::eprintln!("treedef: {line}");
+    }
     Ok(Checkpoint::Safetensors(source))
+}
+
+/// A line for each reason: the files that are left out, and the tensors of each file.
+fn passed_over(warnings: &[Fault]) -> Vec<String> {
+    let mut groups = Vec::<(String, &str, Vec<String>)>::new();
+    for fault in warnings {
+        let path = Path::new(&fault.file);
+        let (place, name) = match &fault.tensor {
+            Some(tensor) => (fault.file.clone(), tensor.clone()),
+            None => {
+                let folder = path.parent().unwrap_or(path).display().to_string();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                (folder, name.into_owned())
+            }
+        };
+        let name = format!("`{}`", name.escape_debug());
+        let same =
+            groups.iter_mut().find(|(other, what, _)| (other, *what) == (&place, &fault.what));
+        match same {
+            Some((.., names)) => names.push(name),
+            None => groups.push((place, &fault.what, vec![name])),
+        }
+    }
+    let line = |(place, what, names): (String, &str, Vec<String>)| {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        Failure::at(place, format!("{shown}{more}: {what}")).to_string()
+    };
+    groups.into_iter().map(line).collect()
 }
 
 /// Prints all that is wrong with the files of a checkpoint.
@@ -238,7 +299,7 @@ fn faults_of(path: &Path, error: &Error) -> Failure {
         // Each has a line of its own.
         ErrorKind::Faults(faults) if faults.len() > 1 => {
             for fault in faults.iter().take(PRINTED) {
-                anstream::eprintln!("treedef: {}", Failure::new(fault));
+                anstream::eprintln!("treedef: {}", Failure::from(fault));
             }
             let message = format!("{} faults, nothing was read", faults.len());
             Failure::at(path.display(), message)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use treedef::{ErrorKind, Leaf};
-use treedef_exchange::ErrorKind as Kind;
+use treedef_exchange::{ErrorKind as Kind, Fault};
 
 use crate::paths::with_shown_paths;
 
@@ -164,6 +164,12 @@ impl From<treedef_exchange::Error> for Failure {
     }
 }
 
+impl From<&Fault> for Failure {
+    fn from(fault: &Fault) -> Self {
+        Failure::new(with_options(&fault.to_string()))
+    }
+}
+
 impl From<treedef::Error> for Failure {
     fn from(error: treedef::Error) -> Self {
         of_library(&error, error.hint(), option_of(error.kind()))
@@ -174,8 +180,18 @@ impl From<treedef::Error> for Failure {
 fn of_library(error: &impl fmt::Display, hint: Option<&str>, option: Option<&str>) -> Failure {
     match (hint, option) {
         (Some(hint), Some(option)) => Failure::new(error.to_string().replace(hint, option)),
-        _ => Failure::new(error),
+        _ => Failure::new(with_options(&error.to_string())),
     }
+}
+
+/// A message of the library with the options that do what it says of functions.
+fn with_options(message: &str) -> String {
+    const OPTIONS: [(&str, &str); 3] = [
+        ("see `Opening::follow_links`", "`--follow-links` follows it"),
+        ("choose one (`Opening::variant`)", "choose one (`--variant`)"),
+        ("Open these with `open_files`", "Pass one of them"),
+    ];
+    OPTIONS.into_iter().fold(message.to_owned(), |message, (of, to)| message.replace(of, to))
 }
 
 /// Writing JSON fails where the output does.

@@ -61,11 +61,11 @@ pub(crate) struct Rest {
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
 /// or `otherwise` for standard input.
 pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
-    let Reading { format, skip_bad, duplicate_keys, limits } = reading;
+    let Reading { format, skip_bad, duplicate_keys, limits, .. } = reading;
     let is_stdin = path.as_os_str() == "-";
     let newest = if is_stdin { path.to_owned() } else { checkpoint::newest(path)? };
     let path = newest.as_path();
-    let checkpoint = if is_stdin { None } else { checkpoint::open(path, format)? };
+    let checkpoint = if is_stdin { None } else { checkpoint::open(path, reading)? };
     if let Some((format, checkpoint)) = checkpoint {
         let (name, reader) = (path.display().to_string(), Box::new(io::empty()));
         let (size, checkpoint) = (None, Some(checkpoint));

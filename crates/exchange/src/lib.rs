@@ -48,8 +48,6 @@ pub use tensor::{Dtype, Tensor, Tensors};
 #[doc(hidden)]
 pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
-pub use formats::safetensors::index::INDEX as __INDEX;
-#[doc(hidden)]
 pub use glob::renamed as __renamed;
 #[doc(hidden)]
 pub use names::leaf_names as __leaf_names;

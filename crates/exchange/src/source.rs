@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::descriptor::{Descriptor, ElementType};
-use crate::error::{ErrorKind, Result, quoted};
+use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::{self, OpenFile};
 use crate::structure::is_of_file;
 use crate::tensor::{Tensor, Tensors};
@@ -58,6 +58,7 @@ pub struct Source<'a> {
     metadata: Vec<(String, String)>,
     /// Whether only some tensors of a file were selected.
     is_part: bool,
+    warnings: Arc<[Fault]>,
 }
 
 /// A tensor of a [`Source`]: what it is, and where its bytes are.
@@ -293,7 +294,8 @@ impl<'a> Source<'a> {
         };
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
-        Source { tensors, positions, aliases, metadata, is_part: false }
+        let warnings = Arc::default();
+        Source { tensors, positions, aliases, metadata, is_part: false, warnings }
     }
 
     /// Puts tensors of one or several sources together, with texts that belong to all of them. Nothing
@@ -365,6 +367,17 @@ impl<'a> Source<'a> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
     }
 
+    /// What was passed over when the files were opened: files that an index does not name, copies of
+    /// tensors in other files than the index says, a total size that is none.
+    /// [`Opening::strict`](crate::safetensors::Opening::strict) makes it an error.
+    pub fn warnings(&self) -> &[Fault] {
+        &self.warnings
+    }
+
+    pub(crate) fn with_warnings(self, warnings: Vec<Fault>) -> Self {
+        Source { warnings: warnings.into(), ..self }
+    }
+
     pub(crate) fn is_part(&self) -> bool {
         self.is_part
     }
@@ -412,8 +425,8 @@ impl<'a> Source<'a> {
             }
         };
         let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
-        let Source { positions, aliases, metadata, is_part, .. } = self;
-        Ok(Source { tensors, positions, aliases, metadata, is_part })
+        let Source { positions, aliases, metadata, is_part, warnings, .. } = self;
+        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings })
     }
 
     /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.

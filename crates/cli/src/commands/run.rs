@@ -25,14 +25,16 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             }
             diff::diff([&old, &new], reading, structure, tolerance, patch, json.json)
         }
-        Command::Apply { file, patch, to, reading, report } => {
+        Command::Apply { file, patch, mut to, reading, report } => {
+            to.strict = reading.strict;
             apply::apply(&file, &patch, &to, reading, report)
         }
         Command::Check(args) => check::check(&args),
         Command::Select { pattern, file, full, tree, json } => {
             select::select(&pattern, &file, full, tree, json.json)
         }
-        Command::Convert { file, to, shards, report } => {
+        Command::Convert { file, mut to, shards, report } => {
+            to.strict = file.reading.strict;
             convert::convert(&file, &to, shards, report)
         }
         Command::Fingerprint { files, tensors: true, reading, json } => {

@@ -199,7 +199,7 @@ impl Counted {
             lines: 0,
             reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
-            strict: args.strict,
+            strict: args.reading.strict,
             progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
         };
         let (mut files, mut has_null) = (Vec::new(), true);
@@ -228,7 +228,7 @@ impl Counted {
                 }
             }
             files.push(Counting { name, first, indices });
-            if args.strict && counter.bad.count > 0 {
+            if args.reading.strict && counter.bad.count > 0 {
                 break;
             }
         }
@@ -236,7 +236,7 @@ impl Counted {
         let LineCounter { structures, bad, twice, .. } = counter;
         let counted = Counted { structures, bad, twice, files, has_null };
         let first_bad = counted.bad.listed(|index| counted.place(index)).next();
-        first_bad.filter(|_| args.strict).map_or(Ok(counted), Err)
+        first_bad.filter(|_| args.reading.strict).map_or(Ok(counted), Err)
     }
 
     fn with_null(&self, text: &str) -> String {

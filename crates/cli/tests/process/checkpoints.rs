@@ -274,3 +274,50 @@ fn metadata_and_tensors_of_gguf_are_compared() {
     );
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// A folder as it stands on a hub: what the index does not name is left out by each subcommand.
+#[test]
+fn each_subcommand_takes_a_folder_of_a_hub() {
+    let folder = Folder::new("hub");
+    let mut path = checkpoint(&folder, 2, 1, 8);
+    path.pop();
+    for name in ["consolidated", "adapter_model"] {
+        sparse(&folder.path(&format!("{name}.safetensors")), &[("other".to_owned(), 4)]);
+    }
+    fs::write(folder.path("config.json"), "{}").unwrap();
+    fs::copy(recorded("../pytorch.in/model.bin"), folder.path("pytorch_model.bin")).unwrap();
+    let out = |name: &str| folder.path(name);
+    let (patch, like) = (out("patch.json"), out("like.treedef"));
+    fs::write(&patch, r#"{"changes": []}"#).unwrap();
+    fs::write(&like, r#"{"model": {"layers": [{"w": bf16[4]}; 2]}}"#).unwrap();
+    let left_out = "treedef: FOLDER: `adapter_model.safetensors`, `consolidated.safetensors`: \
+                    left out, as the index does not name it\n";
+    for (args, expected) in [
+        (vec!["show", &path], "{\"model\": {\"layers\": [{\"w\": bf16[4]}; 2]}}\n"),
+        (vec!["summary", &path], "bf16[4]"),
+        (vec!["select", "**.layers[1]", &path], ".model.layers[1].w: [0.0,0.0,0.0,0.0]\n"),
+        (
+            vec!["diff", &path, &out("model-00001-of-00002.safetensors")],
+            "- .model.layers[1].w: bf16[4]\n",
+        ),
+        (vec!["fingerprint", &path], "FOLDER\n"),
+        (vec!["check", &path, "--like", &like], ""),
+        (vec!["view", &path], "<!doctype html>"),
+        (vec!["convert", &path, "-o", &out("out/one.safetensors")], ""),
+        (vec!["convert", &path, "--shards", "8", "-o", &out("out")], ""),
+        (vec!["apply", &path, &patch, "-o", &out("out/two.npz")], ""),
+    ] {
+        fs::create_dir_all(out("out")).unwrap();
+        let output = treedef(&args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&path, "FOLDER");
+        let (told, printed) = (text(output.stderr), text(output.stdout));
+        assert!(told.starts_with(left_out), "{args:?}: {told}");
+        assert!(printed.contains(expected), "{args:?}: {printed}");
+        assert!(output.status.code() != Some(2), "{args:?}: {told}");
+    }
+    // What was written beside another file is opened again, and equal.
+    let output = treedef(&["diff", &path, &out("out")]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    let strict = treedef(&["show", "--strict", &path]).output().unwrap();
+    assert_eq!(strict.status.code(), Some(2));
+}

@@ -55,13 +55,12 @@ use crate::formats::pytorch::constructors::View;
 use crate::formats::pytorch::container::Bytes;
 use crate::formats::pytorch::place::Places;
 use crate::formats::pytorch::tree::{Found, Slot};
-use crate::formats::safetensors::open::{Files, Opening};
+use crate::formats::safetensors::folder::Files;
+use crate::formats::safetensors::open::Opening;
 use crate::names::push_parts;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_file;
 
-#[doc(hidden)]
-pub const INDEX: &str = ".bin.index.json";
 /// The fields of a module under which it keeps its tensors and its parts. Their names are no part of
 /// the names in a `state_dict`.
 const OF_MODULES: [&str; 3] = ["_modules", "_parameters", "_buffers"];
@@ -115,8 +114,11 @@ fn open_file(path: &Path, hold: bool) -> Result<Pytorch<'static>> {
 
 const FILES: Files = Files {
     what: "*pytorch_model*.bin",
-    index: INDEX,
+    ending: "bin",
+    whole: "pytorch_model.bin",
     is_file: is_of_model,
+    // The total size that transformers writes may count tied tensors twice.
+    has_total_size: false,
     add: |shards, path| shards.add_source(path, |hold| open_file(path, hold)?.source()),
 };
 
@@ -145,8 +147,16 @@ pub fn is_of_model(name: &str) -> bool {
 ///
 /// [`safetensors::open`]: crate::safetensors::open
 pub fn open_shards(path: impl AsRef<Path>) -> Result<Source<'static>> {
-    // The total size that transformers writes may count tied tensors twice.
-    Opening::new().check_total_size(false).open_as(path.as_ref(), &FILES)
+    open_shards_with(path, &Opening::new())
+}
+
+/// As [`open_shards`], with a choice of what is opened.
+///
+/// # Errors
+///
+/// As [`open_shards`].
+pub fn open_shards_with(path: impl AsRef<Path>, opening: &Opening) -> Result<Source<'static>> {
+    opening.open_as(path.as_ref(), &FILES)
 }
 
 /// Reads the bytes of a file. The tensors borrow them.

@@ -17,6 +17,8 @@
 
 mod header;
 pub(crate) mod index;
+mod shards;
+pub(crate) mod folder;
 pub(crate) mod open;
 mod writer;
 mod sharded;

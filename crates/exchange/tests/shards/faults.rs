@@ -65,22 +65,21 @@ fn all_faults_are_told_together() {
         ],
         6,
     );
-    let error = safetensors::open(folder.path()).unwrap_err();
+    let error = Opening::new().strict(true).open(folder.path()).unwrap_err();
     let ErrorKind::Faults(faults) = error.kind() else { panic!("{error}") };
-    assert_eq!(faults.len(), 8);
-    assert_eq!(faults[7].file, folder.join("stray.safetensors").display().to_string());
+    assert_eq!(faults.len(), 7);
+    assert_eq!(faults[6].file, folder.join("stray.safetensors").display().to_string());
     let mut lines: Vec<_> = folder.told(&error).lines().map(str::to_owned).collect();
     lines.sort();
     assert_snapshot!(lines.join("\n"), @r#"
-    8 faults
+    7 faults
     model-00001-of-00002.safetensors: "b": the index has it, and the file does not
-    model-00001-of-00002.safetensors: "c": the index says that it is in "model-00002-of-00002.safetensors"
+    model-00001-of-00002.safetensors: "c": passed over, as the index has it in "model-00002-of-00002.safetensors"
     model-00001-of-00002.safetensors: "d": the index does not name it
-    model-00002-of-00002.safetensors: "c": it is also in "model-00001-of-00002.safetensors"
     model-00003-of-00003.safetensors: there is no such file
     model.safetensors.index.json: "g": "../g.safetensors" is no file below the folder
     model.safetensors.index.json: "h": "/h.safetensors" is no file below the folder
-    stray.safetensors: the index does not name this file (open the index itself to leave it out)
+    stray.safetensors: left out, as the index does not name it
     "#);
 }
 
@@ -91,12 +90,15 @@ fn what_is_no_checkpoint_is_told() {
     assert_snapshot!(told(), @"FOLDER: there is no file `*.safetensors` in it");
     // What a save that was ended left must not be taken for the whole.
     folder.shard("model-00001-of-00002.safetensors", &[("a", &[1])]);
-    assert_snapshot!(told(), @r#"FOLDER: "model-00001-of-00002.safetensors" is one of 2 shards, and there is no index (`open_files` needs none)"#);
-    folder.shard("model-00002-of-00002.safetensors", &[("b", &[1])]);
-    assert_snapshot!(told(), @r#"FOLDER: several files and no index, "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors": which belong together? Open these with `open_files`"#);
+    assert_snapshot!(told(), @r#"FOLDER: "model-00001-of-00002.safetensors" is one of 2 shards, and number 2 is not there"#);
+    let folder = Folder::new();
+    let told = || folder.refused(safetensors::open(folder.path()));
+    folder.shard("one.safetensors", &[("a", &[1])]);
+    folder.shard("other.safetensors", &[("b", &[1])]);
+    assert_snapshot!(told(), @r#"FOLDER: several files and no index, "one.safetensors", "other.safetensors": which belong together? Open these with `open_files`"#);
     folder.index(&[], 0);
-    folder.write("fp16.safetensors.index.json", "{}");
-    assert_snapshot!(told(), @r#"FOLDER: several indexes, "fp16.safetensors.index.json", "model.safetensors.index.json": open one of them"#);
+    folder.write("other.safetensors.index.json", "{}");
+    assert_snapshot!(told(), @r#"FOLDER: several indexes, "model.safetensors.index.json", "other.safetensors.index.json": open one of them"#);
     let missing = folder.refused(safetensors::open(folder.join("none")));
     assert_snapshot!(missing, @"none: No such file or directory (os error 2)");
     assert!(safetensors::open(folder.join("none")).unwrap_err().is_not_found());
@@ -108,7 +110,7 @@ fn a_damaged_index_is_told() {
     folder.shard("a.safetensors", &[("a", &[1])]);
     let told = |json: &str| {
         folder.write("model.safetensors.index.json", json);
-        folder.refused(safetensors::open(folder.path()))
+        folder.refused(Opening::new().strict(true).open(folder.path()))
     };
     let told: Vec<String> = [
         "",
@@ -137,23 +139,63 @@ fn a_damaged_index_is_told() {
     3 faults
     model.safetensors.index.json: "a": its file is not a string
     model.safetensors.index.json: "b": "" is no file below the folder
-    a.safetensors: the index does not name this file (open the index itself to leave it out)
+    a.safetensors: left out, as the index does not name it
     --
     2 faults
     model.safetensors.index.json: "a": "." is no file below the folder
-    a.safetensors: the index does not name this file (open the index itself to leave it out)
+    a.safetensors: left out, as the index does not name it
     --
-    model.safetensors.index.json: `total_size` is 2, and the tensors have 1 bytes (see `Opening::check_total_size`)
+    model.safetensors.index.json: `total_size` is 2, and the tensors have 1 bytes
     --
     model.safetensors.index.json: `total_size` is not a number of bytes
     "#);
     let json = r#"{"metadata": {"total_size": 2}, "weight_map": {"a": "a.safetensors"}}"#;
     folder.write("model.safetensors.index.json", json);
-    assert!(Opening::new().check_total_size(false).open(folder.path()).is_ok());
+    let source = safetensors::open(folder.path()).unwrap();
+    assert_snapshot!(folder.warned(&source), @"model.safetensors.index.json: `total_size` is 2, and the tensors have 1 bytes");
     // As older versions of transformers wrote it.
     let json = r#"{"metadata": {"total_size": 1.0}, "weight_map": {"a": "a.safetensors"}}"#;
     folder.write("model.safetensors.index.json", json);
     assert!(safetensors::open(folder.path()).is_ok());
+}
+
+/// What real folders have: files beside the model, variants, and changed tensors on top of a checkpoint.
+#[test]
+fn the_index_or_the_names_decide() {
+    let folder = sound();
+    folder.shard("consolidated.safetensors", &[("other", &[1])]);
+    folder.shard("adapter_model.safetensors", &[("lora", &[1])]);
+    folder.shard("overlay.safetensors", &[("b", &[9])]);
+    folder.write("config.json", "{}");
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    folder.index(&[("a", first), ("b", "overlay.safetensors"), ("c", second)], 6);
+    let source = safetensors::open(folder.path()).unwrap();
+    assert_eq!(source.get("b").unwrap().read().unwrap().bytes(), [9]);
+    assert_snapshot!(folder.warned(&source), @r#"
+    model-00001-of-00002.safetensors: "b": passed over, as the index has it in "overlay.safetensors"
+    adapter_model.safetensors: left out, as the index does not name it
+    consolidated.safetensors: left out, as the index does not name it
+    "#);
+    // Without an index, the names say that they belong together.
+    let folder = Folder::new();
+    folder.shard(first, &[("a", &[1])]);
+    folder.shard(second, &[("b", &[2])]);
+    assert_eq!(names(&safetensors::open(folder.path()).unwrap()), ["a: u8[1]", "b: u8[1]"]);
+    folder.shard("adapter_model.safetensors", &[("lora", &[1])]);
+    let source = safetensors::open(folder.path()).unwrap();
+    assert_snapshot!(folder.warned(&source), @r#"adapter_model.safetensors: left out, as "model-00001-of-00002.safetensors" and the other shards are the model"#);
+    // The variants of diffusers and transformers.
+    folder.shard("model.fp16.safetensors", &[("a", &[5])]);
+    folder.write("model.safetensors.index.ema.json", r#"{"weight_map": {"b": "x.safetensors"}}"#);
+    folder.shard("x.safetensors", &[("b", &[7])]);
+    let open = |name: &str| Opening::new().variant(name).open(folder.path());
+    assert_eq!(open("fp16").unwrap().get("a").unwrap().read().unwrap().bytes(), [5]);
+    assert_eq!(open("ema").unwrap().get("b").unwrap().read().unwrap().bytes(), [7]);
+    assert_snapshot!(folder.refused(open("fp8")), @r#"FOLDER: there is no variant "fp8", only "ema", "fp16""#);
+    for name in [first, second, "x.safetensors", "adapter_model.safetensors"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    assert_snapshot!(folder.refused(safetensors::open(folder.path())), @r#"FOLDER: several variants of a model, "ema", "fp16": choose one (`Opening::variant`)"#);
 }
 
 /// The faults of a file that has this header and so many bytes behind it.

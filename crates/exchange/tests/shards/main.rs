@@ -8,7 +8,7 @@ mod saving;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treedef_exchange::{Dtype, Error, Tensor, Tensors, safetensors};
+use treedef_exchange::{Dtype, Error, Source, Tensor, Tensors, safetensors};
 
 /// A folder that is removed.
 struct Folder(tempfile::TempDir);
@@ -51,9 +51,18 @@ impl Folder {
         }
     }
 
+    /// What was passed over.
+    fn warned(&self, source: &Source<'_>) -> String {
+        let warnings: Vec<String> = source.warnings().iter().map(ToString::to_string).collect();
+        self.without_name(warnings.join("\n"))
+    }
+
     fn told(&self, error: &Error) -> String {
+        self.without_name(error.to_string())
+    }
+
+    fn without_name(&self, text: String) -> String {
         let canonical = fs::canonicalize(self.path()).unwrap();
-        let text = error.to_string();
         let text = text.replace(&format!("{}/", canonical.display()), "");
         text.replace(&format!("{}/", self.path().display()), "")
             .replace(&self.path().display().to_string(), "FOLDER")

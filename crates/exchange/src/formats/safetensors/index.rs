@@ -8,7 +8,7 @@ use crate::formats::safetensors::header::quoted;
 use crate::json::Json;
 
 /// How the name of an index ends.
-pub const INDEX: &str = ".safetensors.index.json";
+pub(crate) const INDEX: &str = ".safetensors.index.json";
 /// How the name of a file ends.
 pub(crate) const EXTENSION: &str = ".safetensors";
 /// The entry of the metadata with the names of files that a save took the place of. Where one is still

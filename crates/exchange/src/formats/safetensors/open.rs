@@ -1,19 +1,17 @@
 //! Opening files without reading their tensors.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
-use std::io::{ErrorKind as ErrorKindOfIo, Read};
+use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Fault, Result, quoted};
-use crate::file::{OpenFile, folder};
-use crate::formats::safetensors::header::{self, Header, MAX_HEADER, Misplaced, PREFIX};
-use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save, shard_number};
-use crate::source::{Source, Stored};
-
-/// So many files stay open. The others are opened when a tensor is read.
-const HELD: usize = 64;
+use crate::error::{ErrorKind, Fault, Result, quoted};
+use crate::file::folder;
+use crate::formats::safetensors::folder::{Files, Found, SAFETENSORS, find};
+use crate::formats::safetensors::header::MAX_HEADER;
+use crate::formats::safetensors::index::{Index, is_of_save};
+use crate::formats::safetensors::shards::{Data, Shards};
+use crate::source::Source;
 
 /// How files are opened.
 ///
@@ -28,31 +26,30 @@ const HELD: usize = 64;
 /// assert_eq!(opening.open(folder.path())?.num_bytes(), 8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Opening {
     follow_links: bool,
-    total_size: bool,
-}
-
-impl Default for Opening {
-    fn default() -> Self {
-        Opening { follow_links: false, total_size: true }
-    }
+    strict: bool,
+    variant: Option<String>,
 }
 
 /// Opens a checkpoint: a folder, its index, or one file. Only headers are read.
 ///
-/// A folder has one file `….safetensors`, or one index `….safetensors.index.json`, which says which
-/// file has which tensor. Everything is compared, and all faults are in one error, with their files and
-/// tensors:
+/// A folder has an index `….safetensors.index.json`, which says which file has which tensor; or one file,
+/// `model.safetensors` among others; or all shards of one model, by their names. Of variants, such as
+/// `model.fp16.safetensors` or `model.safetensors.index.fp16.json`, the plain one is opened, unless
+/// [`Opening::variant`] names another.
+///
+/// The index decides. Other files in the folder, a copy of a tensor in another file than the one that the
+/// index names, and another total size than that of the index are listed in
+/// [`Source::warnings`](crate::Source::warnings). Everything is compared, and all faults are in one error,
+/// with their files and tensors:
 ///
 /// - a shard that is missing, cut off, or no file of the format; in its data a hole, an overlap, a rest;
 /// - a name in two shards; one that is in the index and not in the file, or in the file and not in the
-///   index; another total size than that of the index;
+///   index;
 /// - a path or a symbolic link that leads out of the folder. The cache of the Hugging Face hub, whose
 ///   links lead to its own folder `blobs`, is no fault;
-/// - a file `….safetensors` in the folder that the index does not name. Where this is meant, open the
-///   index itself;
 /// - several files without an index. Where this is meant, use [`open_files`].
 ///
 /// # Errors
@@ -73,10 +70,10 @@ impl Default for Opening {
 /// assert_eq!(safetensors::open(folder.path())?.load::<[[f32; 4]; 2]>()?, [[0.5; 4]; 2]);
 ///
 /// std::fs::copy(folder.path().join("a.safetensors"), folder.path().join("b.safetensors"))?;
-/// let error = safetensors::open(folder.path()).unwrap_err();
-/// assert!(error.to_string().ends_with(
-///     "b.safetensors: the index does not name this file (open the index itself to leave it out)"
-/// ));
+/// let source = safetensors::open(folder.path())?;
+/// let left_out = source.warnings()[0].to_string();
+/// assert!(left_out.ends_with("b.safetensors: left out, as the index does not name it"));
+/// assert!(safetensors::Opening::new().strict(true).open(folder.path()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Source<'static>> {
@@ -105,7 +102,7 @@ pub fn open_files(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<S
     for file in files {
         shards.add_path(file.as_ref());
     }
-    shards.into_source()
+    shards.into_source(false)
 }
 
 /// Opens files that are in memory, such as those that a program has mapped, by their names. Their
@@ -131,7 +128,7 @@ pub fn open_slices<'a>(
     for (name, bytes) in files {
         shards.add(name.as_ref(), &Data::Memory(bytes));
     }
-    shards.into_source()
+    shards.into_source(false)
 }
 
 /// As [`open_slices`], with the text of the index, which is compared as [`open`] does it. The files
@@ -152,12 +149,7 @@ pub fn open_slices<'a>(
 ///
 /// let index = br#"{"weight_map": {"0": "a.safetensors", "1": "b.safetensors"}}"#;
 /// let error = safetensors::open_indexed_slices(index, files()).unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "2 faults\n\
-///      a.safetensors: \"1\": the index says that it is in \"b.safetensors\"\n\
-///      b.safetensors: there is no such file"
-/// );
+/// assert_eq!(error.to_string(), "b.safetensors: there is no such file");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn open_indexed_slices<'a>(
@@ -178,33 +170,16 @@ pub fn open_indexed_slices<'a>(
     let mut strays: Vec<&String> =
         files.keys().filter(|name| index.is_read && !index.files.contains_key(*name)).collect();
     strays.sort_unstable();
-    strays
-        .into_iter()
-        .for_each(|name| shards.fault(name, None, "the index does not name this file"));
+    strays.into_iter().for_each(|name| shards.warn(name, None, LEFT_OUT));
     shards.expect_total_size(&index, "the index");
-    shards.into_source()
+    shards.into_source(false)
 }
 
-/// How the files of a format are found in a folder, and opened.
-pub(crate) struct Files {
-    /// What an error calls them: `*.safetensors`.
-    pub(crate) what: &'static str,
-    /// How the name of an index ends.
-    pub(crate) index: &'static str,
-    pub(crate) is_file: fn(&str) -> bool,
-    /// Opens a file. Returns the names of its tensors if they could be read.
-    pub(crate) add: fn(&mut Shards<'static>, &Path) -> Option<Vec<String>>,
-}
-
-const SAFETENSORS: Files = Files {
-    what: "*.safetensors",
-    index: INDEX,
-    is_file: |name| name.ends_with(EXTENSION),
-    add: Shards::add_path,
-};
+/// Why a file is left out.
+const LEFT_OUT: &str = "left out, as the index does not name it";
 
 impl Opening {
-    /// Links may not lead out of the folder, and the total size is compared.
+    /// Links may not lead out of the folder, and what is passed over is listed.
     pub fn new() -> Self {
         Opening::default()
     }
@@ -215,11 +190,31 @@ impl Opening {
         Opening { follow_links: yes, ..self }
     }
 
-    /// Sets whether the `total_size` of an index has to be that of its tensors. Some writers count
-    /// other bytes than those that they write.
+    /// Makes everything an error that [`Source::warnings`](crate::Source::warnings) would list.
     #[must_use]
-    pub fn check_total_size(self, yes: bool) -> Self {
-        Opening { total_size: yes, ..self }
+    pub fn strict(self, yes: bool) -> Self {
+        Opening { strict: yes, ..self }
+    }
+
+    /// Opens this variant of the model in a folder, as libraries name them: `fp16` is
+    /// `model.fp16.safetensors`, or the index `model.safetensors.index.fp16.json` with its shards.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Tensors, safetensors};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// for (name, number) in [("model.safetensors", 1.0f32), ("model.ema.safetensors", 2.0)] {
+    ///     safetensors::save(&Tensors::of(&Tree::of(&[number])?)?, folder.path().join(name))?;
+    /// }
+    /// assert_eq!(safetensors::open(folder.path())?.load::<[f32; 1]>()?, [1.0]);
+    /// let ema = safetensors::Opening::new().variant("ema").open(folder.path())?;
+    /// assert_eq!(ema.load::<[f32; 1]>()?, [2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn variant(self, name: impl Into<String>) -> Self {
+        Opening { variant: Some(name.into()), ..self }
     }
 
     /// Opens a folder, an index or a file, as [`open`] does.
@@ -227,82 +222,73 @@ impl Opening {
     /// # Errors
     ///
     /// As [`open`].
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Source<'static>> {
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Source<'static>> {
         self.open_as(path.as_ref(), &SAFETENSORS)
     }
 
     /// Opens files of another format.
-    pub(crate) fn open_as(self, path: &Path, of: &Files) -> Result<Source<'static>> {
+    pub(crate) fn open_as(&self, path: &Path, of: &Files) -> Result<Source<'static>> {
         if named(path, fs::metadata(path))?.is_dir() {
             return self.open_folder(path, of);
         }
         if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
-            return self.open_index(path, None, of);
+            return self.open_index(path, &[], of);
         }
         let mut shards = Shards::default();
         (of.add)(&mut shards, path);
-        shards.into_source()
+        shards.into_source(self.strict)
     }
 
-    fn open_folder(self, folder: &Path, of: &Files) -> Result<Source<'static>> {
-        let (mut indexes, mut files) = (BTreeSet::new(), BTreeSet::new());
+    fn open_folder(&self, folder: &Path, of: &Files) -> Result<Source<'static>> {
+        let mut names = Vec::new();
         for entry in named(folder, fs::read_dir(folder))? {
-            let name = named(folder, entry)?.file_name().to_string_lossy().into_owned();
-            if name.ends_with(of.index) {
-                indexes.insert(name);
-            } else if (of.is_file)(&name) && !name.starts_with('.') {
-                files.insert(name);
-            }
+            names.push(named(folder, entry)?.file_name().to_string_lossy().into_owned());
         }
-        let list = |names: &BTreeSet<String>| {
-            let shown: Vec<String> = names.iter().take(4).map(|name| quoted(name)).collect();
-            let more = names.len().saturating_sub(shown.len());
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            shown.join(", ") + &more
-        };
-        let fault = |what: String| {
-            Err(ErrorKind::Faults(vec![Fault::new(&folder.display().to_string(), None, what)])
-                .into())
-        };
-        // A save that was ended before it wrote its index left the old file as it was.
-        let mut several = files.iter().filter(|name| !is_of_save(name));
-        let mut all = indexes.iter();
-        match (all.next(), all.next(), several.next(), several.next()) {
-            (Some(index), None, ..) => self.open_index(&folder.join(index), Some(&files), of),
-            (Some(_), Some(_), ..) => {
-                fault(format!("several indexes, {}: open one of them", list(&indexes)))
+        let found = find(names, self.variant.as_deref(), of).map_err(|what| {
+            let fault = Fault::new(&folder.display().to_string(), None, what);
+            ErrorKind::Faults(vec![fault])
+        })?;
+        let (files, beside) = match found {
+            Found::Index(index, beside) => {
+                return self.open_index(&folder.join(index), &beside, of);
             }
-            (None, _, Some(file), None) => match shard_number(file) {
-                Some((_, count)) if count > 1 => fault(format!(
-                    "{} is one of {count} shards, and there is no index (`open_files` needs none)",
-                    quoted(file)
-                )),
-                _ => {
-                    let mut shards = Shards::default();
-                    let path = folder.join(file);
-                    match self.leads_out(folder, &path) {
-                        Some(what) => shards.fault(&path.display().to_string(), None, what),
-                        None => drop((of.add)(&mut shards, &path)),
-                    }
-                    shards.into_source()
-                }
-            },
-            (None, _, Some(_), Some(_)) => fault(format!(
-                "several files and no index, {}: which belong together? Open these with `open_files`",
-                list(&files)
-            )),
-            (None, _, None, _) => fault(format!("there is no file `{}` in it", of.what)),
+            Found::Files(files, beside) => (files, beside),
+        };
+        let mut shards = Shards::default();
+        for file in &files {
+            self.add(&mut shards, folder, file, of);
         }
+        let model = match files.as_slice() {
+            [one] => format!("{} is the model", quoted(one)),
+            all => {
+                let first = all.first().map_or("", String::as_str);
+                format!("{} and the other shards are the model", quoted(first))
+            }
+        };
+        for name in beside {
+            let what = format!("left out, as {model}");
+            shards.warn(&folder.join(name).display().to_string(), None, what);
+        }
+        shards.into_source(self.strict)
     }
 
-    /// Opens the files that an index names. `beside` are the files in its folder, if none may be left
-    /// out.
-    fn open_index(
-        self,
-        path: &Path,
-        beside: Option<&BTreeSet<String>>,
+    fn add(
+        &self,
+        shards: &mut Shards<'static>,
+        folder: &Path,
+        file: &str,
         of: &Files,
-    ) -> Result<Source<'static>> {
+    ) -> Option<Vec<String>> {
+        let path = folder.join(file);
+        if let Some(what) = self.leads_out(folder, &path) {
+            shards.fault(&path.display().to_string(), None, what);
+            return None;
+        }
+        (of.add)(shards, &path)
+    }
+
+    /// Opens the files that an index names. `beside` are the other files in its folder.
+    fn open_index(&self, path: &Path, beside: &[String], of: &Files) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
         let limit = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
@@ -319,35 +305,24 @@ impl Opening {
         let index = Index::parse(&text, &name, &mut shards.faults);
         let folder = folder(path);
         let shown = |file: &str| folder.join(file).display().to_string();
-        shards.add_indexed(&index, shown, |shards, file| {
-            let path = folder.join(file);
-            match self.leads_out(folder, &path) {
-                Some(what) => {
-                    shards.fault(&path.display().to_string(), None, what);
-                    None
-                }
-                None => (of.add)(shards, &path),
-            }
-        });
-        for stray in beside.into_iter().flatten().filter(|_| index.is_read) {
+        shards.add_indexed(&index, shown, |shards, file| self.add(shards, folder, file, of));
+        for stray in beside.iter().filter(|_| index.is_read) {
             // What a save that was ended left is known by its name.
             let is_known = index.files.contains_key(stray)
                 || index.replaced.contains(stray)
                 || is_of_save(stray);
             if !is_known {
-                let what =
-                    "the index does not name this file (open the index itself to leave it out)";
-                shards.fault(&folder.join(stray).display().to_string(), None, what);
+                shards.warn(&folder.join(stray).display().to_string(), None, LEFT_OUT);
             }
         }
-        if self.total_size {
+        if of.has_total_size {
             shards.expect_total_size(&index, &name);
         }
-        shards.into_source()
+        shards.into_source(self.strict)
     }
 
     /// Says where a link leads, if that is out of the folder.
-    fn leads_out(self, folder: &Path, file: &Path) -> Option<String> {
+    fn leads_out(&self, folder: &Path, file: &Path) -> Option<String> {
         // What is not there is told where it is opened.
         let (folder, target) = (fs::canonicalize(folder).ok()?, fs::canonicalize(file).ok()?);
         if self.follow_links || target.starts_with(&folder) || is_blob(&folder, &target) {
@@ -369,233 +344,4 @@ fn named<T>(path: &Path, result: std::io::Result<T>) -> Result<T> {
     result.map_err(|error| {
         std::io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
     })
-}
-
-/// Where the bytes of a file are.
-enum Data<'a> {
-    File(Arc<OpenFile>),
-    Memory(&'a [u8]),
-}
-
-/// The files that were opened, and what is wrong with them.
-#[derive(Default)]
-pub(crate) struct Shards<'a> {
-    tensors: Vec<Stored<'a>>,
-    /// The file of each tensor.
-    files: HashMap<String, Arc<str>>,
-    metadata: Vec<(String, String)>,
-    keys: HashSet<String>,
-    faults: Vec<Fault>,
-    held: usize,
-}
-
-impl<'a> Shards<'a> {
-    fn fault(&mut self, file: &str, tensor: Option<&str>, what: impl Into<String>) {
-        self.faults.push(Fault::new(file, tensor, what));
-    }
-
-    /// Opens the files of an index, and compares their tensors with it.
-    fn add_indexed(
-        &mut self,
-        index: &Index,
-        shown: impl Fn(&str) -> String,
-        mut open: impl FnMut(&mut Self, &str) -> Option<Vec<String>>,
-    ) {
-        let mut expected: HashMap<&str, &str> = HashMap::new();
-        for (file, names) in &index.files {
-            expected.extend(names.iter().map(|name| (name.as_str(), file.as_str())));
-        }
-        for (file, names) in &index.files {
-            let Some(found) = open(self, file) else { continue };
-            let shown = shown(file);
-            let found: BTreeSet<String> = found.into_iter().collect();
-            for name in &found {
-                match expected.get(name.as_str()) {
-                    Some(other) if other == file => {}
-                    Some(other) => {
-                        let what = format!("the index says that it is in {}", quoted(other));
-                        self.fault(&shown, Some(name), what);
-                    }
-                    None => self.fault(&shown, Some(name), "the index does not name it"),
-                }
-            }
-            for name in names.iter().filter(|name| !found.contains(*name)) {
-                self.fault(&shown, Some(name), "the index has it, and the file does not");
-            }
-        }
-    }
-
-    /// Compares the total size of an index, if nothing else is wrong.
-    fn expect_total_size(&mut self, index: &Index, name: &str) {
-        let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
-        match index.total_size.filter(|_| self.faults.is_empty()) {
-            Some(total) if total != size => {
-                let what = format!(
-                    "`total_size` is {total}, and the tensors have {size} bytes \
-                     (see `Opening::check_total_size`)"
-                );
-                self.fault(name, None, what);
-            }
-            _ => {}
-        }
-    }
-
-    fn into_source(self) -> Result<Source<'a>> {
-        if self.faults.is_empty() {
-            Ok(Source::new(self.tensors, self.metadata))
-        } else {
-            Err(ErrorKind::Faults(self.faults).into())
-        }
-    }
-
-    /// Opens a file. Returns the names of its tensors if its header could be read.
-    fn add_path(&mut self, path: &Path) -> Option<Vec<String>> {
-        let name = path.display().to_string();
-        match OpenFile::open(path, self.held < HELD) {
-            Ok(file) => {
-                self.held = self.held.saturating_add(1);
-                self.add(&name, &Data::File(Arc::new(file)))
-            }
-            Err(error) if error.kind() == ErrorKindOfIo::NotFound => {
-                self.fault(&name, None, "there is no such file");
-                None
-            }
-            Err(error) => {
-                self.fault(&name, None, error.to_string());
-                None
-            }
-        }
-    }
-
-    /// Adds a file of another format, and opens it unless it is not there. `open` is told whether it may
-    /// stay open.
-    pub(crate) fn add_source(
-        &mut self,
-        path: &Path,
-        open: impl FnOnce(bool) -> Result<Source<'a>>,
-    ) -> Option<Vec<String>> {
-        let name = path.display().to_string();
-        self.held = self.held.saturating_add(1);
-        let source = match open(self.held <= HELD) {
-            Ok(source) => source,
-            Err(error) => {
-                match error.kind() {
-                    ErrorKind::Faults(faults) => self.faults.extend(faults.iter().cloned()),
-                    _ if error.is_not_found() => self.fault(&name, None, "there is no such file"),
-                    _ => self.fault(&name, None, error.to_string()),
-                }
-                return None;
-            }
-        };
-        let names = source.iter().map(Stored::name).chain(source.aliases().map(|(name, _)| name));
-        let names = names.map(str::to_owned).collect();
-        let file: Arc<str> = name.into();
-        for stored in source.iter() {
-            self.put(&file, stored.clone());
-        }
-        self.put_metadata(source.texts().to_vec());
-        Some(names)
-    }
-
-    /// Adds a tensor, unless it is in another file.
-    fn put(&mut self, file: &Arc<str>, stored: Stored<'a>) {
-        let tensor = stored.name();
-        if let Some(other) = self.files.get(tensor) {
-            let what = format!("it is also in {}", quoted(other));
-            self.faults.push(Fault::new(file, Some(tensor), what));
-            return;
-        }
-        self.files.insert(tensor.to_owned(), file.clone());
-        self.tensors.push(stored);
-    }
-
-    fn put_metadata(&mut self, metadata: Vec<(String, String)>) {
-        for (key, text) in metadata {
-            if self.keys.insert(key.clone()) {
-                self.metadata.push((key, text));
-            }
-        }
-    }
-
-    fn add(&mut self, name: &str, data: &Data<'a>) -> Option<Vec<String>> {
-        let (header, start, size) = match data.header() {
-            Ok(header) => header,
-            Err(error) => {
-                self.fault(name, None, error.to_string());
-                return None;
-            }
-        };
-        let names = header.tensors.iter().map(|(name, _)| name.clone()).collect();
-        let faults = &mut self.faults;
-        let placed = header::placed(header.tensors, size, |misplaced| {
-            faults.push(match misplaced {
-                Misplaced::Tensor(tensor, what) => Fault::new(name, Some(&tensor), what),
-                Misplaced::Rest(_, what) => Fault::new(name, None, what),
-            });
-        });
-        let file: Arc<str> = name.into();
-        for placed in placed {
-            self.put(&file, data.stored(placed, start));
-        }
-        self.put_metadata(header.metadata);
-        Some(names)
-    }
-}
-
-impl<'a> Data<'a> {
-    fn len(&self) -> u64 {
-        match self {
-            Data::File(file) => file.len(),
-            Data::Memory(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-        }
-    }
-
-    /// The header, where the bytes of the tensors begin, and how many there are.
-    fn header(&self) -> Result<(Header, u64, u64)> {
-        let short = || {
-            let what = format!("the file ends inside its header, it has {} bytes", self.len());
-            Error::from(ErrorKind::Malformed(what))
-        };
-        let mut prefix = [0; PREFIX];
-        let after_prefix = self.len().checked_sub(8).ok_or_else(short)?;
-        self.read(&mut prefix, 0)?;
-        let length = header::length(prefix).ok_or_else(|| {
-            ErrorKind::Malformed(format!(
-                "no safetensors: a header of more than {MAX_HEADER} bytes"
-            ))
-        })?;
-        let size = u64::try_from(length).ok().and_then(|length| after_prefix.checked_sub(length));
-        let size = size.ok_or_else(short)?;
-        let mut text = vec![0; length]; // the file has so many
-        self.read(&mut text, 8)?;
-        Ok((Header::parse(&text)?, self.len() - size, size))
-    }
-
-    fn read(&self, buffer: &mut [u8], offset: usize) -> Result<()> {
-        match self {
-            Data::File(file) => {
-                file.read_exact_at(buffer, u64::try_from(offset).unwrap_or(u64::MAX))?;
-            }
-            Data::Memory(bytes) => {
-                let part = bytes.get(offset..).and_then(|rest| rest.get(..buffer.len()));
-                buffer.copy_from_slice(part.unwrap_or_default()); // the length was compared
-            }
-        }
-        Ok(())
-    }
-
-    fn stored(&self, placed: header::Placed, start: u64) -> Stored<'a> {
-        let header::Placed { descriptor, start: from, end } = placed;
-        // All of it is inside of the file.
-        let (begin, size) = (start.saturating_add(from), end - from);
-        match self {
-            Data::File(file) => Stored::in_file(descriptor, size, file, begin),
-            Data::Memory(bytes) => {
-                let begin = usize::try_from(begin).unwrap_or(usize::MAX);
-                let size = usize::try_from(size).unwrap_or(usize::MAX);
-                let part = bytes.get(begin..).and_then(|rest| rest.get(..size));
-                Stored::in_memory(descriptor, part.unwrap_or_default())
-            }
-        }
-    }
 }

@@ -1,0 +1,249 @@
+//! The files of a checkpoint that were opened, and what is wrong with them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind as ErrorKindOfIo;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Fault, Result, quoted};
+use crate::file::OpenFile;
+use crate::formats::safetensors::header::{self, Header, MAX_HEADER, Misplaced, PREFIX};
+use crate::formats::safetensors::index::Index;
+use crate::source::{Source, Stored};
+
+/// So many files stay open. The others are opened when a tensor is read.
+const HELD: usize = 64;
+
+/// Where the bytes of a file are.
+pub(super) enum Data<'a> {
+    File(Arc<OpenFile>),
+    Memory(&'a [u8]),
+}
+
+/// The files that were opened, and what is wrong with them.
+#[derive(Default)]
+pub(crate) struct Shards<'a> {
+    tensors: Vec<Stored<'a>>,
+    /// The file of each tensor.
+    files: HashMap<String, Arc<str>>,
+    metadata: Vec<(String, String)>,
+    keys: HashSet<String>,
+    /// The file that an index names for each tensor, if there is one.
+    expected: HashMap<String, Arc<str>>,
+    pub(super) faults: Vec<Fault>,
+    warnings: Vec<Fault>,
+    held: usize,
+}
+
+impl<'a> Shards<'a> {
+    pub(super) fn fault(&mut self, file: &str, tensor: Option<&str>, what: impl Into<String>) {
+        self.faults.push(Fault::new(file, tensor, what));
+    }
+
+    pub(super) fn warn(&mut self, file: &str, tensor: Option<&str>, what: impl Into<String>) {
+        self.warnings.push(Fault::new(file, tensor, what));
+    }
+
+    /// Opens the files of an index, and compares their tensors with it.
+    pub(super) fn add_indexed(
+        &mut self,
+        index: &Index,
+        shown: impl Fn(&str) -> String,
+        mut open: impl FnMut(&mut Self, &str) -> Option<Vec<String>>,
+    ) {
+        for (file, names) in &index.files {
+            let shown: Arc<str> = shown(file).into();
+            self.expected.extend(names.iter().map(|name| (name.clone(), shown.clone())));
+        }
+        for (file, names) in &index.files {
+            let Some(found) = open(self, file) else { continue };
+            let shown = shown(file);
+            let found: BTreeSet<String> = found.into_iter().collect();
+            for name in found.iter().filter(|name| !self.expected.contains_key(*name)) {
+                self.faults.push(Fault::new(&shown, Some(name), "the index does not name it"));
+            }
+            for name in names.iter().filter(|name| !found.contains(*name)) {
+                self.fault(&shown, Some(name), "the index has it, and the file does not");
+            }
+        }
+    }
+
+    /// Compares the total size of an index, if nothing else is wrong.
+    pub(super) fn expect_total_size(&mut self, index: &Index, name: &str) {
+        let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
+        match index.total_size.filter(|_| self.faults.is_empty()) {
+            Some(total) if total != size => {
+                let what = format!("`total_size` is {total}, and the tensors have {size} bytes");
+                self.warn(name, None, what);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn into_source(mut self, strict: bool) -> Result<Source<'a>> {
+        if strict {
+            self.faults.append(&mut self.warnings);
+        }
+        if self.faults.is_empty() {
+            Ok(Source::new(self.tensors, self.metadata).with_warnings(self.warnings))
+        } else {
+            Err(ErrorKind::Faults(self.faults).into())
+        }
+    }
+
+    /// Opens a file. Returns the names of its tensors if its header could be read.
+    pub(super) fn add_path(&mut self, path: &Path) -> Option<Vec<String>> {
+        let name = path.display().to_string();
+        match OpenFile::open(path, self.held < HELD) {
+            Ok(file) => {
+                self.held = self.held.saturating_add(1);
+                self.add(&name, &Data::File(Arc::new(file)))
+            }
+            Err(error) if error.kind() == ErrorKindOfIo::NotFound => {
+                self.fault(&name, None, "there is no such file");
+                None
+            }
+            Err(error) => {
+                self.fault(&name, None, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Adds a file of another format, and opens it unless it is not there. `open` is told whether it may
+    /// stay open.
+    pub(crate) fn add_source(
+        &mut self,
+        path: &Path,
+        open: impl FnOnce(bool) -> Result<Source<'a>>,
+    ) -> Option<Vec<String>> {
+        let name = path.display().to_string();
+        self.held = self.held.saturating_add(1);
+        let source = match open(self.held <= HELD) {
+            Ok(source) => source,
+            Err(error) => {
+                match error.kind() {
+                    ErrorKind::Faults(faults) => self.faults.extend(faults.iter().cloned()),
+                    _ if error.is_not_found() => self.fault(&name, None, "there is no such file"),
+                    _ => self.fault(&name, None, error.to_string()),
+                }
+                return None;
+            }
+        };
+        let names = source.iter().map(Stored::name).chain(source.aliases().map(|(name, _)| name));
+        let names = names.map(str::to_owned).collect();
+        let file: Arc<str> = name.into();
+        for stored in source.iter() {
+            self.put(&file, stored.clone());
+        }
+        self.put_metadata(source.texts().to_vec());
+        Some(names)
+    }
+
+    /// Adds a tensor, unless it is in another file.
+    fn put(&mut self, file: &Arc<str>, stored: Stored<'a>) {
+        let tensor = stored.name();
+        if let Some(other) = self.expected.get(tensor).filter(|other| *other != file) {
+            let what = format!("passed over, as the index has it in {}", quoted(other));
+            self.warnings.push(Fault::new(file, Some(tensor), what));
+            return;
+        }
+        if let Some(other) = self.files.get(tensor) {
+            let what = format!("it is also in {}", quoted(other));
+            self.faults.push(Fault::new(file, Some(tensor), what));
+            return;
+        }
+        self.files.insert(tensor.to_owned(), file.clone());
+        self.tensors.push(stored);
+    }
+
+    fn put_metadata(&mut self, metadata: Vec<(String, String)>) {
+        for (key, text) in metadata {
+            if self.keys.insert(key.clone()) {
+                self.metadata.push((key, text));
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, name: &str, data: &Data<'a>) -> Option<Vec<String>> {
+        let (header, start, size) = match data.header() {
+            Ok(header) => header,
+            Err(error) => {
+                self.fault(name, None, error.to_string());
+                return None;
+            }
+        };
+        let names = header.tensors.iter().map(|(name, _)| name.clone()).collect();
+        let faults = &mut self.faults;
+        let placed = header::placed(header.tensors, size, |misplaced| {
+            faults.push(match misplaced {
+                Misplaced::Tensor(tensor, what) => Fault::new(name, Some(&tensor), what),
+                Misplaced::Rest(_, what) => Fault::new(name, None, what),
+            });
+        });
+        let file: Arc<str> = name.into();
+        for placed in placed {
+            self.put(&file, data.stored(placed, start));
+        }
+        self.put_metadata(header.metadata);
+        Some(names)
+    }
+}
+
+impl<'a> Data<'a> {
+    fn len(&self) -> u64 {
+        match self {
+            Data::File(file) => file.len(),
+            Data::Memory(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The header, where the bytes of the tensors begin, and how many there are.
+    fn header(&self) -> Result<(Header, u64, u64)> {
+        let short = || {
+            let what = format!("the file ends inside its header, it has {} bytes", self.len());
+            Error::from(ErrorKind::Malformed(what))
+        };
+        let mut prefix = [0; PREFIX];
+        let after_prefix = self.len().checked_sub(8).ok_or_else(short)?;
+        self.read(&mut prefix, 0)?;
+        let length = header::length(prefix).ok_or_else(|| {
+            ErrorKind::Malformed(format!(
+                "no safetensors: a header of more than {MAX_HEADER} bytes"
+            ))
+        })?;
+        let size = u64::try_from(length).ok().and_then(|length| after_prefix.checked_sub(length));
+        let size = size.ok_or_else(short)?;
+        let mut text = vec![0; length]; // the file has so many
+        self.read(&mut text, 8)?;
+        Ok((Header::parse(&text)?, self.len() - size, size))
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: usize) -> Result<()> {
+        match self {
+            Data::File(file) => {
+                file.read_exact_at(buffer, u64::try_from(offset).unwrap_or(u64::MAX))?;
+            }
+            Data::Memory(bytes) => {
+                let part = bytes.get(offset..).and_then(|rest| rest.get(..buffer.len()));
+                buffer.copy_from_slice(part.unwrap_or_default()); // the length was compared
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, placed: header::Placed, start: u64) -> Stored<'a> {
+        let header::Placed { descriptor, start: from, end } = placed;
+        // All of it is inside of the file.
+        let (begin, size) = (start.saturating_add(from), end - from);
+        match self {
+            Data::File(file) => Stored::in_file(descriptor, size, file, begin),
+            Data::Memory(bytes) => {
+                let begin = usize::try_from(begin).unwrap_or(usize::MAX);
+                let size = usize::try_from(size).unwrap_or(usize::MAX);
+                let part = bytes.get(begin..).and_then(|rest| rest.get(..size));
+                Stored::in_memory(descriptor, part.unwrap_or_default())
+            }
+        }
+    }
+}
