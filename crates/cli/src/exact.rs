@@ -9,6 +9,8 @@ use std::ops::Range;
 use serde::Serialize;
 use treedef::{Leaf, LeafKind, Tree, Value};
 
+use crate::paths::leaf_at;
+
 /// The most digits that tell one `f64` from another. What has more is no number that a float was
 /// written as.
 const MOST_DIGITS: usize = 17;
@@ -108,8 +110,10 @@ pub(crate) fn by_value(leaf: Leaf) -> Leaf {
 
 /// The new tree with the old text wherever it is of the same number.
 pub(crate) fn as_in(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
-    new.map_with_path(|path, leaf| match old.get(path) {
-        Ok(old) if text_of(&leaf).is_some() && by_value(old.clone()) == by_value(leaf.clone()) => {
+    new.map_with_path(|path, leaf| match leaf_at(old, path) {
+        Some(old)
+            if text_of(&leaf).is_some() && by_value(old.clone()) == by_value(leaf.clone()) =>
+        {
             old.clone()
         }
         _ => leaf,

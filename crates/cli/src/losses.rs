@@ -1,7 +1,7 @@
 //! What a document lost when it was written in another format.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
@@ -235,31 +235,32 @@ impl Sides<'_> {
             return;
         }
         // The children of maps are in the order of their keys, those of structs in that of fields.
-        let mut others = BTreeMap::new();
+        // A map may have a key twice.
+        let mut others: BTreeMap<_, VecDeque<(Key, NodeRef<'_>)>> = BTreeMap::new();
         if is_named(after) {
             let keys = (0..children).filter_map(|at| after.key(at));
-            let texts = keys.map(|key| (key_text(&key), key));
-            let with_node = |((text, key), node)| (text, (key, node));
-            others = texts.zip(after.children()).map(with_node).collect();
+            for (key, node) in keys.zip(after.children()) {
+                others.entry(key_text(&key)).or_default().push_back((key, node));
+            }
         }
         for (at, (child, same)) in before.children().zip(after.children()).enumerate() {
             let Some(key) = before.key(at) else { continue };
             let (mut other, mut became) = (Some(same), None);
             if is_named(after) {
                 let mut text = key_text(&key);
-                let mut found = others.get(&text);
+                let mut found = others.get_mut(&text).and_then(VecDeque::pop_front);
                 if found.is_none() {
                     text.1 = true;
-                    found = others.get(&text);
+                    found = others.get_mut(&text).and_then(VecDeque::pop_front);
                     became = Some(if found.is_some() { "a text" } else { "another key" });
                 }
                 if let (Key::Entry(old), Some((Key::Entry(new), _)), true) =
-                    (&key, found, self.typed && became.is_none())
+                    (&key, &found, self.typed && became.is_none())
                 {
                     let [old, new] = [old, new].map(|key| Leaf::from(key.clone()).kind());
                     self.types.extend((old != new).then(|| old.to_string()));
                 }
-                other = found.map(|(_, node)| *node);
+                other = found.map(|(_, node)| node);
             }
             path.push(key);
             if let Some(new) = became {

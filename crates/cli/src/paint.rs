@@ -1,5 +1,7 @@
 //! Colours for the text of structures, and the width of the terminal.
 
+use std::borrow::Cow;
+
 use anstyle::{AnsiColor, Style};
 use treedef::__private::without_open_escape;
 
@@ -61,20 +63,41 @@ pub(crate) fn without_null(text: &str) -> String {
     without
 }
 
+/// The kinds that stand behind numbers.
+const KINDS: [&str; 11] =
+    ["u64", "i64", "f32", "u8", "i8", "u16", "i16", "u32", "i32", "u128", "i128"];
+
+fn is_number(text: &str) -> bool {
+    text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
+        && text.parse::<f64>().is_ok()
+}
+
 /// The text with `7` for the integer `7u64` and `0.5` for `0.5f32`, as most documents have them.
 pub(crate) fn bare_numbers(text: &str) -> String {
-    const KINDS: [&str; 10] =
-        ["u64", "i64", "f32", "u8", "i8", "u16", "i16", "u32", "u128", "i128"];
     let mut bare = String::with_capacity(text.len());
-    tokens(&exact::printed(text), |token, _| {
+    tokens(&without_open_kinds(&exact::printed(text)), |token, _| {
         let kind = KINDS.iter().find_map(|kind| token.strip_suffix(kind));
-        let is_number = |text: &&str| {
-            text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
-                && text.parse::<f64>().is_ok()
-        };
-        bare.push_str(kind.filter(is_number).unwrap_or(token));
+        bare.push_str(kind.filter(|number| is_number(number)).unwrap_or(token));
     });
     bare
+}
+
+/// The text without the beginning of a kind where it was cut off: `7…` for `7u6…`.
+pub(crate) fn without_open_kinds(text: &str) -> Cow<'_, str> {
+    if !text.contains('…') {
+        return text.into();
+    }
+    let mut whole = String::with_capacity(text.len());
+    tokens(text, |token, after| {
+        let start = token.find(['u', 'i', 'f']).filter(|_| after.starts_with('…'));
+        let parts = start.and_then(|start| token.split_at_checked(start));
+        let open = parts.filter(|(number, kind)| {
+            let is_open = |it: &&str| it.len() > kind.len() && it.starts_with(kind);
+            is_number(number) && KINDS.iter().any(is_open) && !KINDS.contains(kind)
+        });
+        whole.push_str(open.map_or(token, |(number, _)| number));
+    });
+    whole.into()
 }
 
 /// Calls `each` with every word, string or other character, and the text after it.
@@ -211,6 +234,10 @@ mod tests {
             bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
             r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
         );
+        // Also where the text was cut.
+        for cut in ["[7u64…", "[7u6…", "[7u…", "[7…", "[7i12…", "[7u8…"] {
+            assert_eq!(bare_numbers(&format!("{cut} → x2u6… \"7u6…")), "[7… → x2u6… \"7u6…");
+        }
     }
 
     #[test]

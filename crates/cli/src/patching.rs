@@ -9,6 +9,7 @@ use treedef_exchange::{__is_of_structure, __leaf_names, Export, Source, Stored, 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::joined;
+use crate::paths::part_at;
 use crate::tensor_files::refused;
 use crate::tensors::has_arrays;
 use crate::values::PatchTree;
@@ -116,7 +117,7 @@ impl<'w, 's> Walk<'w, 's> {
         let part = || Tree::new(node.to_treedef(), leaves.to_vec());
         let was = self.tensor_at(path);
         if let Some((at, stored)) = was
-            && self.old.subtree(path).ok() == Some(part()?)
+            && part_at(self.old, path) == Some(part()?)
         {
             self.kept.push((at, stored.clone()));
             return Ok(());

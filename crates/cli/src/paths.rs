@@ -1,6 +1,23 @@
 //! Paths, in one notation everywhere: `.name` also for the key `["name"]`, as `select` takes it.
 
-use treedef::{Key, Name, Path, Pattern};
+use treedef::{Key, Name, NodeRef, Path, Pattern, Tree, TreeDef};
+
+/// The node at a path. Where there is none, the library would look for what was meant, among all others.
+pub(crate) fn node_at<'t>(treedef: &'t TreeDef, path: &Path) -> Option<NodeRef<'t>> {
+    path.keys().iter().try_fold(treedef.root(), |node, key| node.child(node.position(key)?))
+}
+
+/// The leaf at a path, if there is one.
+pub(crate) fn leaf_at<'t, L>(tree: &'t Tree<L>, path: &Path) -> Option<&'t L> {
+    let node = node_at(tree.treedef(), path).filter(|node| node.is_leaf())?;
+    tree.leaves().get(node.leaf_range().start)
+}
+
+/// The part at a path, if there is one.
+pub(crate) fn part_at<L: Clone>(tree: &Tree<L>, path: &Path) -> Option<Tree<L>> {
+    let node = node_at(tree.treedef(), path)?;
+    Tree::new(node.to_treedef(), tree.leaves().get(node.leaf_range())?.to_vec()).ok()
+}
 
 /// The text of a path, which is empty for the root.
 pub(crate) fn shown(path: &Path) -> String {

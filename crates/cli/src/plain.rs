@@ -7,7 +7,7 @@ use crate::args::Limits;
 use crate::exact;
 use crate::failure::Result;
 use crate::format::Format;
-use crate::paths::text_of;
+use crate::paths::{leaf_at, part_at, text_of};
 use crate::tensors::{Halves, numbers, numeral};
 
 /// A tree in the form that JSON gives it, as far as the formats have it: a struct is a map of its
@@ -154,8 +154,8 @@ pub(crate) fn with_widths_of(
     formats: [Format; 2],
 ) -> Tree<Leaf> {
     let plain = |leaf: &Leaf| plain_leaf(leaf.clone(), halves(formats));
-    new.map_with_path(|path, leaf| match old.get(path) {
-        Ok(old) if old != &leaf && plain(old) == plain(&leaf) => old.clone(),
+    new.map_with_path(|path, leaf| match leaf_at(old, path) {
+        Some(old) if old != &leaf && plain(old) == plain(&leaf) => old.clone(),
         _ => leaf,
     })
 }
@@ -184,11 +184,10 @@ pub(crate) fn restored(
     patched: &Tree<Leaf>,
 ) -> Result<Tree<Leaf>> {
     Ok(patched.clone().edit(|path, node, leaves| {
-        let is_same = plain
-            .subtree(path)
-            .is_ok_and(|plain| plain.leaves() == leaves && *plain.treedef() == node.to_treedef());
+        let is_same = part_at(plain, path)
+            .is_some_and(|plain| plain.leaves() == leaves && *plain.treedef() == node.to_treedef());
         // Of an array that the patch changed, the other numbers have no path in the old tree.
-        let old = old.subtree(path).ok().filter(|_| is_same);
+        let old = if is_same { part_at(old, path) } else { None };
         Ok(old.map_or(Edit::Keep, Edit::Replace))
     })?)
 }

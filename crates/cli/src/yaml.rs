@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output::write;
 use crate::paint::counted;
-use crate::paths::readable;
+use crate::paths::{node_at, readable};
 
 /// A document of a file.
 struct Part<'t> {
@@ -204,7 +204,7 @@ fn with_bytes(tree: Tree<Leaf>, nulls: &Tree<Leaf>) -> Result<Tree<Leaf>> {
     let mut not_base64 = None;
     let tree = tree.edit(|path, node, leaves| {
         let is_null = |path: &Path| {
-            nulls.treedef().node(path).is_ok_and(|node| node.kind() == NodeKind::Unit)
+            node_at(nulls.treedef(), path).is_some_and(|node| node.kind() == NodeKind::Unit)
         };
         let text = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_str);
         let Some(text) = text.filter(|_| is_null(path)) else { return Ok(Edit::Keep) };

@@ -8,7 +8,7 @@ use crate::exact;
 use crate::failure::Result;
 use crate::far::Far;
 use crate::paint::bare_numbers;
-use crate::paths::{readable, shown, shown_pattern, without_indices};
+use crate::paths::{leaf_at, readable, shown, shown_pattern, without_indices};
 use crate::tensors::{DocumentLeaf, has_arrays};
 
 /// The changes of a diff. In a document, what has another key is another thing: that it was renamed
@@ -19,7 +19,11 @@ pub(super) fn without_renames<T: Clone>(
 ) -> Vec<Change<T>> {
     let mut all = Vec::new();
     for change in diff.changes() {
-        let (ChangeKind::Renamed { to }, Some(it)) = (&change.kind, part(&change.path)) else {
+        let renamed = match &change.kind {
+            ChangeKind::Renamed { to } => Some(to).zip(part(&change.path)),
+            _ => None,
+        };
+        let Some((to, it)) = renamed else {
             all.push(change.clone());
             continue;
         };
@@ -56,9 +60,9 @@ pub(super) fn snapped(
         let leaves = old.leaves().iter().zip(leaves).map(|(old, leaf)| snap(old, leaf)).collect();
         return Ok(Tree::new(treedef, leaves)?);
     }
-    Ok(new.map_with_path(|path, leaf| match old.get(path) {
-        Ok(old) => snap(old, leaf),
-        Err(_) => leaf,
+    Ok(new.map_with_path(|path, leaf| match leaf_at(old, path) {
+        Some(old) => snap(old, leaf),
+        None => leaf,
     }))
 }
 

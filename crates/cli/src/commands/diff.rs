@@ -14,9 +14,9 @@ use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
-use crate::paint::{bare_numbers, paint_change, with_null};
+use crate::paint::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::parse::Document;
-use crate::paths::shown;
+use crate::paths::{node_at, part_at, shown};
 use crate::plain::{lowered, with_paths, with_plain_leaves, with_widths_of};
 use crate::progress::Progress;
 use crate::stored::Stored;
@@ -105,7 +105,7 @@ pub(super) fn diff(
         }
         (old, new) => {
             let (old, new) = (treedef_of(old), treedef_of(new));
-            let part = |path: &treedef::Path| old.node(path).ok().map(|node| node.to_treedef());
+            let part = |path: &treedef::Path| node_at(&old, path).map(|node| node.to_treedef());
             report(&without_renames(&old.diff(&new), part), json, style.typed())
         }
     }
@@ -169,7 +169,7 @@ fn no_changes(patch: bool, json: bool) -> Result<bool> {
 }
 
 fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tree<L>>> {
-    without_renames(&old.diff(new), |path| old.subtree(path).ok())
+    without_renames(&old.diff(new), |path| part_at(old, path))
 }
 
 /// How the lines of changes are written.
@@ -186,7 +186,11 @@ impl Style {
     }
 
     fn of(self, line: String) -> String {
-        let line = if self.is_typed { line } else { bare_numbers(&line) };
+        let line = if self.is_typed {
+            without_open_kinds(&line).into_owned()
+        } else {
+            bare_numbers(&line)
+        };
         if self.has_null { with_null(&line) } else { line }
     }
 }
@@ -209,7 +213,7 @@ fn with_kinds(
     for Change { path, kind, .. } in &mut changes {
         let exact = |part: &mut Tree<LeafKind>, all: &Tree<LeafKind>| {
             // Behind an element that was removed, the path of the new one is another.
-            if let Some(it) = all.subtree(&*path).ok().filter(|it| it.treedef() == part.treedef()) {
+            if let Some(it) = part_at(all, path).filter(|it| it.treedef() == part.treedef()) {
                 *part = it;
             }
         };
@@ -271,7 +275,7 @@ fn diff_values(
         }
         return Ok(diff.is_empty() && lines.is_empty());
     }
-    let changes = without_renames(&diff, |path| old.subtree(path).ok());
+    let changes = without_renames(&diff, |path| part_at(old, path));
     if lines.is_empty() && !has_arrays(old) && !has_arrays(&close) {
         return report(&changes, json, style);
     }

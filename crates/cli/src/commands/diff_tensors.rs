@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::format::Format;
 use crate::names::Names;
 use crate::paint::paint_change;
-use crate::paths::{readable, shown};
+use crate::paths::{part_at, readable, shown};
 use crate::stored::{Slot, Stored};
 
 use super::changes::{far, folded, line, replaced, snapped, without_renames};
@@ -189,7 +189,7 @@ fn compared(
 fn by_tree([old, new]: [&Stored; 2], tolerance: Tolerance) -> Result<Vec<TensorChange>> {
     let [before, after] = items(old, new)?;
     let mut changes = Vec::new();
-    for change in without_renames(&before.diff(&after), |path| before.subtree(path).ok()) {
+    for change in without_renames(&before.diff(&after), |path| part_at(&before, path)) {
         let tensors = match &change.kind {
             ChangeKind::Replaced { old: was, new: is, .. } => only(was).zip(only(is)),
             _ => None,

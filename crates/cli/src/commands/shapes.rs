@@ -19,6 +19,7 @@ use crate::json::{BAD, Bad, TWICE};
 use crate::json_lines::LineReader;
 use crate::lines::{LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
+use crate::paths::part_at;
 use crate::tensors::{Halves, numbers};
 
 use super::changes;
@@ -367,7 +368,7 @@ impl Counted {
 fn changes(all: &[StructureCount], it: &StructureCount) -> Vec<Change<Structure>> {
     let first = all.first().map(|first| &first.structure);
     let diff = it.diff();
-    let mut changes = changes::without_renames(&diff, |path| first?.subtree(path).ok());
+    let mut changes = changes::without_renames(&diff, |path| part_at(first?, path));
     changes.retain(differs);
     changes
 }

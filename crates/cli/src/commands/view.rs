@@ -9,6 +9,7 @@ use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
+use crate::paths::part_at;
 
 use super::changes;
 use super::page_leaf::{self, PageLeaf};
@@ -38,7 +39,7 @@ pub(super) fn view(
             let (new_name, new, also) = viewed(new, reading)?;
             traits.has_null |= also.has_null;
             let diff = old.diff(&new);
-            let changes = changes::without_renames(&diff, |path| old.subtree(path).ok());
+            let changes = changes::without_renames(&diff, |path| part_at(&old, path));
             (format!("{name} → {new_name}"), Some(changes))
         }
     };

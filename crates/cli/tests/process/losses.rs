@@ -47,6 +47,32 @@ fn keys_that_become_one_text_are_refused() {
     assert_eq!(told("b.yaml", b"{1: a, \"1\": b}", "yaml"), "");
 }
 
+/// Keys that occur twice are kept, and each is compared with its own.
+#[test]
+fn keys_that_occur_twice_are_no_loss() {
+    let folder = Folder::new("losses_twice");
+    let (file, patch) = (folder.path("a.json"), folder.path("patch.json"));
+    let json = r#"{"a": 1, "a": "x", "a": [2], "b": {"c": 1.5, "c": null}, "d": 1}"#;
+    fs::write(&file, json).unwrap();
+    fs::write(folder.path("b.json"), json.replace("\"d\": 1", "\"d\": 2")).unwrap();
+    let twice = "the key `a` occurs twice in one map, and both are kept";
+    let told = |args: &[&str]| {
+        let output = treedef(&[args, &["--duplicate-keys", "warn"]].concat()).output().unwrap();
+        (output.stdout, String::from_utf8(output.stderr).unwrap())
+    };
+    for to in ["json", "yaml", "cbor", "msgpack", "ron", "tree"] {
+        let made = folder.path(&format!("made.{to}"));
+        let (_, told) = told(&["convert", &file, "-o", &made]);
+        assert_eq!(told, format!("treedef: {file}: {twice}\n"), "{to}");
+    }
+    let (diff, _) = told(&["diff", "--patch", &file, &folder.path("b.json")]);
+    fs::write(&patch, diff).unwrap();
+    let (new, told) = told(&["apply", &file, &patch]);
+    assert_eq!(told, format!("treedef: {file}: {twice}\n"));
+    let new: String = String::from_utf8(new).unwrap().split_whitespace().collect();
+    assert_eq!(new, r#"{"a":1,"a":"x","a":[2],"b":{"c":1.5,"c":null},"d":2}"#);
+}
+
 #[test]
 fn extensions_of_messagepack_are_told() {
     // {"a": 1.5, "b": [b"\xd6", "\x01\x02"], "t": the first second of 1970}, and null instead
