@@ -50,7 +50,6 @@ pub(crate) struct Opened {
 /// that is not compressed. `None` if it is none of them, or another format was asked for.
 pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Checkpoint)>> {
     let format = reading.format;
-    let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if path.is_dir() {
         return of_folder(path, reading).map(Some);
@@ -64,8 +63,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Chec
         return Ok(Some((Format::Safetensors, shards(path, Format::Safetensors, reading)?)));
     }
     if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
-        let gguf = gguf::open(path).map_err(|error| of_file(error.into()))?;
-        return Ok(Some((Format::Gguf, Checkpoint::Gguf(gguf))));
+        return of_gguf(path).map(Some);
     }
     let is_pytorch = [".pt", ".pth"].iter().any(|end| name.ends_with(end))
         || [".bin", ".ckpt"].iter().any(|end| name.ends_with(end)) && begins_as_pytorch(path)?;
@@ -140,6 +138,24 @@ fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
     warn_of(&file, &name);
     let entries = file.entries();
     Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(Opened { file, entries }))))
+}
+
+/// A file of GGUF with the other parts of the model, or the model in a folder.
+fn of_gguf(path: &Path) -> Result<(Format, Checkpoint)> {
+    let name = path.display().to_string();
+    let gguf = gguf::open(path).map_err(|error| match error.to_string() {
+        // It names the file of the model, which may be another one.
+        message if message.starts_with(&name) => Failure::new(message),
+        _ => Failure::from(error).in_file(&name),
+    })?;
+    Ok((Format::Gguf, Checkpoint::Gguf(gguf)))
+}
+
+/// A folder with files of GGUF and none of safetensors.
+fn model_of_gguf(folder: &Path) -> Option<Result<(Format, Checkpoint)>> {
+    let has = |end: &str| inside(folder).iter().any(|path| path.to_string_lossy().ends_with(end));
+    (has(".gguf") && !has(".safetensors") && !has(".safetensors.index.json"))
+        .then(|| of_gguf(folder))
 }
 
 /// A folder with a model of PyTorch and none of safetensors: the only file of it, or the index.
@@ -226,7 +242,9 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
         (None | Some(Format::Safetensors | Format::Pytorch), []) => {
             let model = Some(folder).filter(|_| format != Some(Format::Safetensors));
-            let model = model.and_then(|folder| model_of_pytorch(folder, reading));
+            let model = model.and_then(|folder| {
+                model_of_pytorch(folder, reading).or_else(|| model_of_gguf(folder))
+            });
             model.unwrap_or_else(|| {
                 Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
             })
@@ -238,6 +256,7 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
         (Some(Format::Safetensors), _) => {
             Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
         }
+        (Some(Format::Gguf), _) => of_gguf(folder),
         (Some(format), _) => {
             let message = format!("a folder, which is no {}; pass the files in it", format.name());
             Err(Failure::at(folder.display(), message))

@@ -6,7 +6,7 @@ use std::path;
 
 use treedef::{Leaf, Tree, TreeSeed};
 use treedef_exchange::pytorch::{self, Pytorch};
-use treedef_exchange::{Descriptor, Source, gguf, safetensors};
+use treedef_exchange::{__STAND_IN, __stand_in, Descriptor, Source, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
@@ -97,7 +97,10 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     };
     let mut raw = BufReader::with_capacity(1 << 16, raw);
     let mut start = Vec::new();
-    raw.by_ref().take(4).read_to_end(&mut start).map_err(of_file)?;
+    raw.by_ref().take(__STAND_IN as u64).read_to_end(&mut start).map_err(of_file)?;
+    if let Some(what) = __stand_in(&start) {
+        return Err(Failure::at(name, what));
+    }
     let whole = Cursor::new(start.clone()).chain(raw);
     let (mut reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
         Some([0x1f, 0x8b, ..]) => (Box::new(Gzip::new(whole)), None),
@@ -146,6 +149,11 @@ impl Input {
             }
             Format::Gguf => {
                 let gguf = gguf::read(&mut self.reader, None).map_err(Failure::from);
+                if let Some((number, count)) = gguf.as_ref().ok().and_then(gguf::Gguf::part) {
+                    let what =
+                        format!("part {number} of {count}: the tensors of the others are not here");
+                    anstream::eprintln!("treedef: {}", Failure::at(&self.name, what));
+                }
                 let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
                 shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
             }

@@ -239,11 +239,33 @@ impl Identity {
     }
 }
 
+/// So many bytes tell what stands in for a file.
+pub const STAND_IN: usize = 64;
+
+/// What a download left instead of the file, by its first bytes.
+pub fn stand_in(start: &[u8]) -> Option<&'static str> {
+    let text = start.trim_ascii_start().to_ascii_lowercase();
+    if text.starts_with(b"version https://git-lfs") {
+        return Some("a pointer of git-lfs and not the file: `git lfs pull` brings it");
+    }
+    let is_page = text.starts_with(b"<!doctype html") || text.starts_with(b"<html");
+    is_page.then_some(
+        "a page of HTML and not the file, as a download without a login may be: get it again",
+    )
+}
+
 impl OpenFile {
     /// Opens a file. Who opens more than a process may have lets go of it until it is read.
     pub(crate) fn open(path: &Path, hold: bool) -> io::Result<Self> {
         let file = File::open(path)?;
         let identity = Identity::of(&file)?;
+        let mut start = [0; STAND_IN];
+        let length = usize::try_from(identity.size).unwrap_or(STAND_IN).min(STAND_IN);
+        let start = start.get_mut(..length).unwrap_or_default();
+        read_exact_at(&file, start, 0)?;
+        if let Some(what) = stand_in(start) {
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
         Ok(OpenFile { path: path.to_owned(), identity, handle: Some(file).filter(|_| hold) })
     }
 

@@ -46,7 +46,10 @@ pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]
-pub use file::{folder as __folder, save as __save, target as __target};
+pub use file::{
+    STAND_IN as __STAND_IN, folder as __folder, save as __save, stand_in as __stand_in,
+    target as __target,
+};
 #[doc(hidden)]
 pub use glob::renamed as __renamed;
 #[doc(hidden)]

@@ -239,3 +239,47 @@ fn memory_is_that_of_the_header() {
         assert!(read.bytes_max < 1 << 16, "{} bytes", read.bytes_max);
     }
 }
+
+/// A part as llama.cpp splits models, with one tensor of bytes.
+fn part(number: u16, count: u16, name: &str, byte: u8) -> Vec<u8> {
+    let mut file = File::new(1, 2)
+        .key("split.count", 2)
+        .put(count.to_le_bytes())
+        .key("split.no", 2)
+        .put(number.to_le_bytes())
+        .tensor(name, &[2], 24, 0)
+        .data(32, 2);
+    let end = file.len() - 1;
+    file[end] = byte;
+    file
+}
+
+#[test]
+fn the_parts_of_a_model_are_opened_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |number: u16| folder.path().join(format!("m-{number:05}-of-00003.gguf"));
+    for (number, name) in [(0, "a"), (1, "b"), (2, "c")] {
+        std::fs::write(path(number + 1), part(number, 3, name, number as u8)).unwrap();
+    }
+    for opened in [path(1), path(3), folder.path().to_owned()] {
+        let gguf = gguf::open(opened).unwrap();
+        assert_eq!(gguf.part(), Some((1, 3)));
+        let bytes = gguf.tensors().iter().map(|it| gguf.read_bytes(it).unwrap());
+        assert_eq!(bytes.collect::<Vec<_>>(), [[7, 0], [7, 1], [7, 2]]);
+    }
+    let told = |path: &std::path::Path| {
+        let error = gguf::open(path).unwrap_err().to_string();
+        error.replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    std::fs::write(path(2), part(1, 3, "a", 0)).unwrap();
+    assert_snapshot!(told(&path(1)), @r#"the name "a" occurs in two parts"#);
+    std::fs::write(path(2), part(2, 3, "b", 0)).unwrap();
+    assert_snapshot!(told(&path(1)), @"FOLDER/m-00002-of-00003.gguf: part 3 of 3, and its name says part 2 of 3");
+    std::fs::remove_file(path(2)).unwrap();
+    assert_snapshot!(told(&path(3)), @r#"FOLDER/m-00003-of-00003.gguf: part 3 of 3, and "m-00002-of-00003.gguf" is not there"#);
+    let other = folder.path().join("other.gguf");
+    std::fs::rename(path(3), &other).unwrap();
+    assert_snapshot!(told(&other), @"FOLDER/other.gguf: part 3 of 3, and its name does not say which the others are, such as `model-00001-of-00003.gguf`");
+    assert_snapshot!(told(folder.path()), @r#"FOLDER: 2 models, such as "m-00001-of-00003.gguf", "other.gguf": open one of them"#);
+    assert_eq!(gguf::read(&*part(1, 3, "b", 0), None).unwrap().part(), Some((2, 3)));
+}

@@ -4,6 +4,8 @@
 //! Numbers are not converted: most types are blocks of quantised numbers. The bytes of a tensor can be
 //! read.
 
+mod parts;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -70,7 +72,8 @@ const TYPES: [(u32, &str, u64, u64); 34] = [
 pub struct Gguf {
     metadata: Tree<Leaf>,
     tensors: Vec<GgufTensor>,
-    file: Option<Arc<OpenFile>>,
+    /// Those that are open. What a reader gave has none.
+    files: Vec<Arc<OpenFile>>,
 }
 
 /// A tensor of a GGUF file.
@@ -88,6 +91,8 @@ pub struct GgufTensor {
     pub start: u64,
     /// The number of bytes. Of a type that is not known, those up to the next tensor.
     pub num_bytes: u64,
+    /// The number of its file among the parts of the model.
+    file: usize,
 }
 
 /// `q4_k[4096, 4096]`
@@ -97,13 +102,15 @@ impl fmt::Display for GgufTensor {
     }
 }
 
-/// Opens a file, and reads its header.
+/// Opens a file, and reads its header. Of a model that is split into several files,
+/// `model-00001-of-00003.gguf` and so on, all are opened, whichever is named; of a folder, the only model
+/// in it.
 ///
 /// # Errors
 ///
 /// Returns an error when the file is not GGUF of the version 2 or 3 in little endian; when it is
 /// cut off, a name occurs twice, tensors overlap or lie outside of the file; or when the header has
-/// more than 2²⁸ bytes. The error says at which byte.
+/// more than 2²⁸ bytes. The error says at which byte. Also when a part of the model is not there.
 ///
 /// ```
 /// use treedef_exchange::gguf;
@@ -127,11 +134,52 @@ impl fmt::Display for GgufTensor {
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Gguf> {
     let path = path.as_ref();
-    let file = OpenFile::open(path, true).map_err(|error| file::in_file(path, error))?;
+    let path = if path.is_dir() { parts::model_in(path)? } else { path.to_owned() };
+    let first = open_file(&path, 0)?;
+    let Some(part) = first.part() else { return Ok(first) };
+    let mut parts = Vec::new();
+    for (number, path) in parts::beside(&path, part)?.iter().enumerate() {
+        let part = open_file(path, number)?;
+        let found = part.part().map(|(number, count)| format!("part {number} of {count}"));
+        let expected =
+            format!("part {} of {}", number + 1, first.part().map_or(1, |(_, count)| count));
+        if found.as_ref() != Some(&expected) {
+            let found = found.unwrap_or_else(|| "no part".to_owned());
+            let what = format!("{}: {found}, and its name says {expected}", path.display());
+            return Err(ErrorKind::Malformed(what).into());
+        }
+        parts.push(part);
+    }
+    joined(parts)
+}
+
+fn open_file(path: &Path, number: usize) -> Result<Gguf> {
+    const HELD: usize = 64; // so many stay open
+    let file = OpenFile::open(path, number < HELD).map_err(|error| file::in_file(path, error))?;
     let (size, file) = (file.len(), Arc::new(file));
     let at = At { file: &file, position: 0 };
     let gguf = read(BufReader::with_capacity(1 << 16, at), Some(size))?;
-    Ok(Gguf { file: Some(file), ..gguf })
+    Ok(Gguf { files: vec![file], ..gguf })
+}
+
+/// The parts as one model, with the metadata of the first: the others have only their numbers.
+fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
+    let mut seen = HashSet::new();
+    let (mut metadata, mut tensors, mut files) = (None, Vec::new(), Vec::new());
+    for (number, part) in parts.into_iter().enumerate() {
+        metadata.get_or_insert(part.metadata);
+        for tensor in part.tensors {
+            if !seen.insert(tensor.name.clone()) {
+                let name = quoted(&tensor.name);
+                let what = format!("the name {name} occurs in two parts");
+                return Err(ErrorKind::Malformed(what).into());
+            }
+            tensors.push(GgufTensor { file: number, ..tensor });
+        }
+        files.extend(part.files);
+    }
+    let metadata = metadata.ok_or_else(|| malformed(0, "no parts"))?; // never, there are two
+    Ok(Gguf { metadata, tensors, files })
 }
 
 /// Reads the header from a reader. `size` is that of the whole file, if it is known: then tensors
@@ -167,7 +215,7 @@ pub fn read(reader: impl Read, size: Option<u64>) -> Result<Gguf> {
     let tensors = header.tensors(num_tensors)?;
     let start = header.at.next_multiple_of(alignment);
     let tensors = placed(tensors, (start, alignment), size)?;
-    Ok(Gguf { metadata, tensors, file: None })
+    Ok(Gguf { metadata, tensors, files: Vec::new() })
 }
 
 impl Gguf {
@@ -180,6 +228,12 @@ impl Gguf {
     /// The tensors, in the order of the file.
     pub fn tensors(&self) -> &[GgufTensor] {
         &self.tensors
+    }
+
+    /// The number of this part of a model, from 1 on, and of all parts, if it is one. [`open`] opens all
+    /// of them, [`read`] this one.
+    pub fn part(&self) -> Option<(u64, u64)> {
+        parts::part_of(&self.metadata)
     }
 
     /// Reads bytes of a tensor from `offset` on, as many as the buffer has.
@@ -197,7 +251,7 @@ impl Gguf {
         let end = offset.checked_add(length).filter(|end| *end <= tensor.num_bytes);
         end.ok_or_else(outside)?;
         let start = tensor.start.checked_add(offset).ok_or_else(outside)?;
-        let file = self.file.as_ref().ok_or_else(outside)?;
+        let file = self.files.get(tensor.file).ok_or_else(outside)?;
         Ok(file.read_exact_at(buffer, start)?)
     }
 
@@ -408,7 +462,7 @@ impl<R: Read> Header<R> {
             let known = TYPES.iter().find(|(number, ..)| *number == kind);
             let type_name =
                 known.map_or(format!("type_{kind}"), |(_, name, ..)| (*name).to_owned());
-            let tensor = GgufTensor { name, type_name, shape, start, num_bytes: 0 };
+            let tensor = GgufTensor { name, type_name, shape, start, num_bytes: 0, file: 0 };
             entries.push(Entry { tensor, kind, byte });
         }
         Ok(entries)

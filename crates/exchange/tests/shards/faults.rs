@@ -253,6 +253,19 @@ fn damaged_files_are_told() {
     folder.write("a.safetensors", [255; 20]);
     let other = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(other, @"a.safetensors: no safetensors: a header of more than 100000000 bytes");
+    folder.write(
+        "a.safetensors",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+    );
+    let pointer = folder.refused(safetensors::open(folder.path()));
+    assert_snapshot!(pointer, @"a.safetensors: a pointer of git-lfs and not the file: `git lfs pull` brings it");
+    folder.write("a.safetensors", "\n<!DOCTYPE html><html>");
+    let page = folder.refused(safetensors::open(folder.path()));
+    assert_snapshot!(page, @"a.safetensors: a page of HTML and not the file, as a download without a login may be: get it again");
+    assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: the metadata is not an object of strings at line 1 column 20 at byte 27");
+    let header = br#"{"__metadata__":null}"#;
+    folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes()[..], header].concat());
+    assert_eq!(safetensors::open(folder.path()).unwrap().metadata_keys().len(), 0);
 }
 
 #[cfg(unix)]

@@ -184,7 +184,11 @@ impl<'de> Visitor<'de> for HeaderVisitor {
 /// The metadata, which is an object of strings.
 fn texts(json: Json) -> Result<Vec<(String, String)>, &'static str> {
     const REFUSED: &str = "the metadata is not an object of strings";
-    let Json::Object(entries) = json else { return Err(REFUSED) };
+    let entries = match json {
+        Json::Object(entries) => entries,
+        Json::Null => return Ok(Vec::new()), // safetensors reads it as none
+        _ => return Err(REFUSED),
+    };
     let texts = entries.into_iter().map(|(key, value)| match value {
         Json::Str(text) => Ok((key, text)),
         _ => Err(REFUSED),
