@@ -7,7 +7,7 @@ use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
-use crate::treedef::limits::{self, PrintCost};
+use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text;
 
@@ -72,9 +72,9 @@ pub fn work(node: NodeRef<'_>) -> usize {
     node.work()
 }
 
-/// How many bytes the text of the value has at most, without its nodes.
-pub fn text_of(value: &Value) -> usize {
-    PrintCost::of_value(value).text
+/// The same of a value, whose texts count as a node for each 16 bytes.
+pub fn work_of(value: &Value) -> usize {
+    value.work()
 }
 
 /// One line, cut off if it is long.

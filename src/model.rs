@@ -24,7 +24,7 @@
 //!    and the last ends at `i + span`. `children` is the sum of their `repeat`. `leaves` is the sum
 //!    of their `leaves` times `repeat`, and `maps` and `work` are such sums too; that of `work`
 //!    saturates. A leaf counts itself in `leaves`, a map in `maps`, and each node in `work`, with the
-//!    work of its keys or static. Atoms have no children; `Some` and
+//!    work of its names, keys or static. Atoms have no children; `Some` and
 //!    newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
 //! 4. Kinds with names have node data. `Struct` and `StructVariant` have as many fields as
@@ -428,8 +428,8 @@ pub(crate) struct Node {
     pub(crate) leaves: usize,
     /// The number of maps in one sibling, which leads to the [`Insertion`] of a map.
     pub(crate) maps: usize,
-    /// The most nodes that rebuilding one sibling visits, those in keys and statics included; at
-    /// most `usize::MAX`.
+    /// The most nodes that rebuilding one sibling visits, those in keys and statics included, and
+    /// one more for each 16 bytes of names and texts; at most `usize::MAX`.
     pub(crate) work: usize,
 }
 
@@ -540,7 +540,7 @@ impl NodeKind {
 
 /// What a node has beside its kind and children: names and labels. Distinct node data is stored
 /// once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeData {
     /// The type's name; empty for maps and statics.
     pub(crate) name: Name,
@@ -549,8 +549,9 @@ pub(crate) struct NodeData {
     pub(crate) labels: Labels,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Labels {
+    #[default]
     None,
     Fields(Box<[Name]>),
     Keys(Box<[Value]>),
@@ -576,14 +577,15 @@ pub(crate) struct Insertion {
 /// | limit | default | what it bounds | why |
 /// |---|---|---|---|
 /// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | nested containers, keys included | recursive code needs stack for each level |
-/// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
+/// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding or printing visits, where 16 bytes of names, keys and statics count as one; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
 /// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 64 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///
-/// Two more follow from `max_work`, and each allows 16 bytes more for each byte in a file. The
-/// printed structure has at most eight bytes a node, because a struct may hold two equal structs,
-/// which hold two equal structs, and so on. The names of a file take at most a byte for 16 nodes in
-/// memory, because it has each name once, for any number of fields.
+/// A text has a run of elements once, as `; n`, but each field of a struct: a struct may hold two
+/// equal structs, which hold two equal structs, and so on. So printing is bounded by the nodes of the
+/// text, with 64 more for each stored node. The names of a file take at most a byte for 16 nodes of
+/// `max_work` in memory, and 16 for each byte of the file, because it has each name once, for any
+/// number of fields.
 ///
 /// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A
 /// structure that was made by a walk through a value is rebuilt whatever `max_work` is. Beyond the

@@ -9,11 +9,12 @@ use crate::argument::ToPattern;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
+use crate::model::{
+    Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, Options, Tree, TreeDef, Value,
+};
 use crate::path::Path;
 use crate::treedef::arrays::{ArrayRule, Collector};
 use crate::treedef::difference::structure_differences;
-use crate::treedef::limits::PrintCost;
 use crate::treedef::pairs::differ;
 
 use super::rules::{Keep, Objects, Rule, Rules};
@@ -685,7 +686,7 @@ impl Flattener {
         let (treedef, leaves, _) = self.walk_any(sink, value)?;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
-            self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
+            self.limits.expect_work(treedef.encoding.printed(NodeData::expanded), 0)?;
         }
         Ok((treedef, leaves))
     }

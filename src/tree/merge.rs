@@ -105,8 +105,7 @@ impl<L> Tree<L> {
     ) -> Result<Vec<Tree<L>>> {
         let there = self.leaves_in_memory();
         // Each part visits the whole structure, and may be a copy of it.
-        let whole = self.treedef.root().work().max(self.treedef.encoding.stored());
-        let looked_at = whole.saturating_mul(parts);
+        let looked_at = self.treedef.root().work().saturating_mul(parts);
         self.treedef.limits.expect_work(looked_at, there)?;
         let mut chosen = Vec::with_capacity(self.leaves.len());
         for (path, leaf) in self.iter() {

@@ -3,6 +3,7 @@
 //! - *Structures.* Every structure that an operation or a parser makes is checked by
 //!   [`Limits::check`]. Structures that are loaded or saved are checked against the same limits and
 //!   the file's size. So every built structure can be printed, parsed back, saved and loaded.
+//!   All is counted in nodes, and 16 bytes of names or texts are one more.
 //! - *Leaves, columns and trees.* [`Limits::expect_work`] is called before they are made, unless as
 //!   many leaves are already in memory.
 //! - A [`Tree`] has at most as many leaves as fit into memory or as the limits allow: [`Tree::new`]
@@ -10,20 +11,17 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Encoding, Labels, Limits, Node, NodeData, NodeKind, TreeDef, Value};
+use crate::model::{Encoding, Labels, Limits, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
-/// What is allowed in addition to a limit, for each leaf or byte in memory.
+/// What is allowed in addition to a limit, for each leaf or node in memory.
 const WORK_PER_LEAF: usize = 64;
-const PER_BYTE: usize = 16;
 
-/// The bytes of text for each node that may be visited, and the nodes for each byte of names.
-const TEXT_PER_NODE: usize = 8;
+/// The bytes of names for each byte of a file, and the nodes for each byte of names beyond that.
+#[cfg(feature = "persist")]
+const NAMES_PER_BYTE: usize = 16;
 #[cfg(feature = "persist")]
 const NODES_PER_NAME_BYTE: usize = 16;
-
-/// The bytes of a node in a file.
-pub(crate) const NODE_ROW: usize = 17;
 
 const MORE_WORK: &str = "see `Limits::max_work`";
 
@@ -54,28 +52,15 @@ impl Limits {
     /// Checks the bytes of names in memory that a part of a file needs. The part has `bytes` bytes.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
-        let limit =
-            (self.max_work / NODES_PER_NAME_BYTE).saturating_add(bytes.saturating_mul(PER_BYTE));
+        let limit = (self.max_work / NODES_PER_NAME_BYTE)
+            .saturating_add(bytes.saturating_mul(NAMES_PER_BYTE));
         at_most("bytes of names", names, limit, MORE_WORK)
     }
 
-    /// Checks the cost of printing a structure that takes `bytes` bytes in a file.
-    pub(crate) fn expect_printed(self, printed: PrintCost, bytes: usize) -> Result<()> {
-        self.expect_work(printed.work(), 0)?;
-        self.expect_text(printed.text, bytes)
-    }
-
-    /// Like [`expect_printed`](Self::expect_printed), if leaves of keys and statics are in memory.
-    #[cfg(feature = "persist")]
-    pub(crate) fn expect_stored(self, printed: PrintCost, bytes: usize) -> Result<()> {
-        self.expect_work(printed.nodes, 0)?;
-        self.expect_text(printed.text, bytes)
-    }
-
-    fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
-        let text_of_work = self.max_work.saturating_mul(TEXT_PER_NODE);
-        let limit = text_of_work.saturating_add(bytes.saturating_mul(PER_BYTE));
-        at_most("bytes of text", text, limit, MORE_WORK)
+    /// Checks what a parser of the text expands, and what printing visits.
+    pub(crate) fn expect_printed(self, encoding: &Encoding) -> Result<()> {
+        self.expect_work(encoding.printed(NodeData::expanded), 0)?;
+        self.expect_work(encoding.printed(|data| 1 + data.work()), encoding.stored())
     }
 
     /// Checks a structure against all limits.
@@ -83,7 +68,7 @@ impl Limits {
         let encoding = &*treedef.encoding;
         self.expect_nodes(encoding.nodes.len())?;
         self.expect_depth(treedef.root().levels())?;
-        self.expect_printed(PrintCost::of(encoding), bytes_of(encoding))
+        self.expect_printed(encoding)
     }
 }
 
@@ -121,22 +106,37 @@ impl Encoding {
 }
 
 impl Encoding {
-    /// The size of a copy, in nodes. 16 bytes of text count as one node.
-    pub(crate) fn stored(&self) -> usize {
-        let node_data = self.node_data.iter().map(|data| PrintCost::of_data(data).text / 16 + 1);
-        node_data.fold(self.nodes.len(), usize::saturating_add)
+    /// The size in memory, in nodes. 16 bytes of text count as one.
+    fn stored(&self) -> usize {
+        let of_data = |data: &NodeData| {
+            let values = data.values().iter().map(Value::stored);
+            values.fold(data.names_in_nodes(), usize::saturating_add)
+        };
+        self.node_data.iter().map(of_data).fold(self.nodes.len(), usize::saturating_add)
     }
-}
 
-/// A lower bound for the size of the structure in a file: its rows of nodes, and the rows and
-/// scalars of its keys and statics. The recursion is as deep as the nesting of keys.
-fn bytes_of(encoding: &Encoding) -> usize {
-    let inside = |value: &Value| match value.treedef() {
-        None => 1,
-        Some(treedef) => bytes_of(&treedef.encoding).saturating_add(treedef.num_leaves()),
-    };
-    let values = encoding.node_data.iter().flat_map(NodeData::values).map(inside);
-    values.fold(encoding.nodes.len().saturating_mul(NODE_ROW), usize::saturating_add)
+    /// The sum of `of` over all nodes of the text. It has each field and entry, but a run of elements
+    /// once, as `x; n`, if there are at least five or `x` has children.
+    pub(crate) fn printed(&self, of: impl Fn(&NodeData) -> usize) -> usize {
+        use NodeKind as Is;
+        let costs: Vec<usize> = self.node_data.iter().map(&of).collect();
+        let without_data = of(&NodeData::default());
+        let mut sum = 0usize;
+        // For the parents: where each ends, its kind, and how often the text has it.
+        let mut open: Vec<(usize, NodeKind, usize)> = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            while open.pop_if(|(end, ..)| *end <= at).is_some() {}
+            let (parent, around) =
+                open.last().map_or((Is::Some, 1), |(_, kind, times)| (*kind, *times));
+            let listed = matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant);
+            let once = listed && (node.repeat >= 5 || node.children > 0);
+            let times = if once { around } else { around.saturating_mul(node.repeat) };
+            let own = costs.get(node.data).copied().unwrap_or(without_data);
+            sum = sum.saturating_add(own.saturating_mul(times));
+            open.push((at + node.span, node.kind, times));
+        }
+        sum
+    }
 }
 
 impl TreeDef {
@@ -185,114 +185,6 @@ pub(crate) fn in_memory<T>(items: &[T]) -> usize {
     if size_of::<T>() == 0 { 0 } else { items.len() }
 }
 
-/// The cost of printing, and of parsing the printed text.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct PrintCost {
-    /// Approximate number of bytes. An escaped byte counts as one.
-    pub(crate) text: usize,
-    /// Nodes of keys and statics that a parser has to expand: `nodes` without leaves, and `leaves`.
-    pub(crate) nodes: usize,
-    pub(crate) leaves: usize,
-}
-
-impl PrintCost {
-    /// `*, ` or the delimiters around children.
-    pub(crate) const NODE: PrintCost = PrintCost { text: 3, nodes: 0, leaves: 0 };
-
-    pub(crate) fn of(encoding: &Encoding) -> Self {
-        let node_data: Vec<PrintCost> = encoding.node_data.iter().map(PrintCost::of_data).collect();
-        PrintCost::of_nodes(&encoding.nodes, &node_data)
-    }
-
-    /// Visits the nodes from last to first, so that children come before their parent.
-    fn of_nodes(nodes: &[Node], node_data: &[PrintCost]) -> Self {
-        // Complete subtrees without a parent yet: the index and cost of each, the first on top.
-        let mut complete: Vec<(usize, PrintCost)> = Vec::new();
-        for (at, node) in nodes.iter().enumerate().rev() {
-            let own = node_data.get(node.data).copied().unwrap_or_default();
-            let mut printed = own.and(PrintCost::NODE);
-            let end = at + node.span;
-            while let Some((child, below)) = complete.pop_if(|(child, _)| *child < end) {
-                let times = nodes.get(child).map_or(1, |child| times_printed(node.kind, child));
-                printed = printed.and(below.times(times));
-            }
-            complete.push((at, printed));
-        }
-        complete.pop().map(|(_, printed)| printed).unwrap_or_default()
-    }
-
-    fn of_data(data: &NodeData) -> Self {
-        let text = data.names().map(|name| name.len().saturating_add(2));
-        let own = PrintCost::of_text(text.fold(0, usize::saturating_add));
-        let values =
-            data.values().iter().map(|value| PrintCost::of_value(value).and(PrintCost::NODE));
-        values.fold(own, PrintCost::and)
-    }
-
-    /// The recursion is as deep as the nesting of keys.
-    pub(crate) fn of_value(value: &Value) -> Self {
-        let scalars = value.scalars().map(PrintCost::of_scalar);
-        scalars.fold(PrintCost::default(), PrintCost::and).and(value.printed_structure())
-    }
-
-    /// The nodes of keys and statics, including leaves.
-    pub(crate) fn work(self) -> usize {
-        self.nodes.saturating_add(self.leaves)
-    }
-
-    pub(crate) fn of_text(text: usize) -> Self {
-        PrintCost { text, ..PrintCost::default() }
-    }
-
-    #[cfg(feature = "persist")]
-    pub(crate) fn of_leaf(leaf: &crate::model::Leaf) -> Self {
-        leaf.as_scalar().map(PrintCost::of_scalar).unwrap_or_default()
-    }
-
-    fn of_scalar(scalar: Scalar<'_>) -> Self {
-        PrintCost::of_text(match scalar {
-            Scalar::Str(text) => text.len().saturating_add(2),
-            Scalar::Bytes(bytes) => bytes.len().saturating_mul(4),
-            _ => 16,
-        })
-    }
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        PrintCost {
-            text: self.text.saturating_add(other.text),
-            nodes: self.nodes.saturating_add(other.nodes),
-            leaves: self.leaves.saturating_add(other.leaves),
-        }
-    }
-
-    /// Subtracts a cost that was added before.
-    #[cfg(feature = "persist")]
-    pub(crate) fn without(self, other: Self) -> Self {
-        PrintCost {
-            text: self.text.saturating_sub(other.text),
-            nodes: self.nodes.saturating_sub(other.nodes),
-            leaves: self.leaves.saturating_sub(other.leaves),
-        }
-    }
-
-    pub(crate) fn times(self, times: usize) -> Self {
-        PrintCost {
-            text: self.text.saturating_mul(times),
-            nodes: self.nodes.saturating_mul(times),
-            leaves: self.leaves.saturating_mul(times),
-        }
-    }
-}
-
-/// How often a run of children is printed: once if it prints as `x; n`, otherwise `n` times. The
-/// form `x; n` needs a sequence or tuple, and an `n` of at least 5 or an `x` with children.
-pub(crate) fn times_printed(parent: NodeKind, child: &Node) -> usize {
-    use NodeKind as Is;
-    let as_run = matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant)
-        && (child.repeat >= 5 || child.children > 0);
-    if as_run { 1 } else { child.repeat }
-}
-
 impl NodeData {
     /// All names: the type, the variant and the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -302,9 +194,7 @@ impl NodeData {
         };
         [&self.name, &self.variant].into_iter().chain(fields).map(|name| name.as_ref())
     }
-}
 
-impl NodeData {
     /// The keys or the static.
     pub(crate) fn values(&self) -> &[Value] {
         match &self.labels {
@@ -315,16 +205,50 @@ impl NodeData {
     }
 }
 
+impl NodeData {
+    /// What the names, the keys or the static add to the work of a node.
+    pub(crate) fn work(&self) -> usize {
+        self.values().iter().map(Value::work).fold(self.names_in_nodes(), usize::saturating_add)
+    }
+
+    fn names_in_nodes(&self) -> usize {
+        in_nodes(self.names().map(str::len).fold(0, usize::saturating_add))
+    }
+
+    /// The nodes and leaves of keys and statics, which counts `; n` in the text expand to.
+    pub(crate) fn expanded(&self) -> usize {
+        let compounds = self.values().iter().filter_map(Value::treedef);
+        compounds.map(|treedef| treedef.root().work()).fold(0, usize::saturating_add)
+    }
+}
+
 impl Value {
     #[cfg(feature = "persist")]
     pub(crate) fn bytes_of_names(&self) -> usize {
         self.treedef().map_or(0, |treedef| treedef.encoding.bytes_of_names())
     }
 
-    fn printed_structure(&self) -> PrintCost {
-        let Some(treedef) = self.treedef() else { return PrintCost::default() };
-        let leaves = treedef.num_leaves();
-        let nodes = self.work().saturating_sub(leaves);
-        PrintCost::of(&treedef.encoding).and(PrintCost { text: 0, nodes, leaves })
+    /// The number of nodes that are visited when the value is compared, printed or rebuilt.
+    pub(crate) fn work(&self) -> usize {
+        self.root().work().saturating_add(self.text_in_nodes())
     }
+
+    pub(crate) fn stored(&self) -> usize {
+        let nodes = self.treedef().map_or(0, |treedef| treedef.encoding.stored());
+        nodes.saturating_add(self.num_leaves()).saturating_add(self.text_in_nodes())
+    }
+
+    fn text_in_nodes(&self) -> usize {
+        let bytes = self.scalars().map(|scalar| match scalar {
+            Scalar::Str(text) => text.len(),
+            Scalar::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        });
+        bytes.map(in_nodes).fold(0, usize::saturating_add)
+    }
+}
+
+/// Text costs as much as a node for each 16 bytes.
+fn in_nodes(bytes: usize) -> usize {
+    bytes / 16
 }

@@ -104,11 +104,6 @@ impl Value {
         }
     }
 
-    /// The number of nodes that are visited when the value is compared, printed or rebuilt.
-    pub(crate) fn work(&self) -> usize {
-        self.root().work()
-    }
-
     /// The nesting depth of compounds.
     pub(crate) fn depth(&self) -> u32 {
         self.root().depth()

@@ -62,7 +62,7 @@ fn a_text_that_is_bounded_costs_nothing_to_read() {
     let treedef = within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
     assert_eq!(treedef.num_nodes(), (1 << 23) - 1);
     let refusal = TreeDef::from_bytes(&doubling(24, "S", kind::UNIT).file(None, 0)).unwrap_err();
-    insta::assert_snapshot!(refusal, @"218103798 bytes of text, the limit is 134225744 in the structure (see `Limits::max_work`)");
+    insta::assert_snapshot!(refusal, @"33554431 nodes to visit, the limit is 16778816 in the structure (see `Limits::max_work`)");
 }
 
 #[track_caller]
@@ -108,7 +108,7 @@ fn doubling_structs() {
     for (levels, atom) in [(24, kind::LEAF), (60, kind::LEAF), (60, kind::UNIT), (64, kind::NONE)] {
         let leaves = if atom == kind::LEAF { 1 << levels } else { 0 };
         let refusal = refusal(&doubling(levels, "S", atom).file(None, leaves));
-        assert!(refusal.contains("bytes of text, the limit is"), "{levels}: {refusal}");
+        assert!(refusal.contains("nodes to visit, the limit is"), "{levels}: {refusal}");
     }
     let refusal = refusal(&doubling(64, "S", kind::LEAF).file(None, 0));
     insta::assert_snapshot!(refusal, @"too large: a count exceeds 64 bits in the structure");
@@ -120,7 +120,7 @@ fn doubling_structs() {
 fn long_names_in_doubling_structs() {
     let long = |levels| doubling(levels, &"n".repeat(10_000), kind::UNIT).file(None, 0);
     read(&long(5)).unwrap();
-    insta::assert_snapshot!(refusal(&long(12)), @"40999143 bytes of text, the limit is 1213312 in the structure (see `Limits::max_work`)");
+    insta::assert_snapshot!(refusal(&long(12)), @"2567566 nodes to visit, the limit is 171904 in the structure (see `Limits::max_work`)");
 }
 
 /// As often doubled, a static string.
@@ -137,15 +137,15 @@ fn doubled_static(levels: u32, length: usize) -> Vec<u8> {
 #[test]
 fn statics_in_doubling_structs() {
     let refusal = refusal(&doubled_static(40, 10));
-    assert!(refusal.contains("bytes of text, the limit is"), "{refusal}");
+    assert!(refusal.contains("nodes to visit, the limit is"), "{refusal}");
 }
 
 #[test]
 fn long_statics_in_doubling_structs() {
-    insta::assert_snapshot!(refusal(&doubled_static(12, 10_000)), @"41033718 bytes of text, the limit is 1214448 in the structure (see `Limits::max_work`)");
+    insta::assert_snapshot!(refusal(&doubled_static(12, 10_000)), @"2572287 nodes to visit, the limit is 171968 in the structure (see `Limits::max_work`)");
 }
 
-/// The bytes that two equal nodes would have as text, doubled 20 times: an estimate.
+/// The nodes that two equal nodes would have as text, doubled 20 times. 16 bytes count as one.
 #[track_caller]
 fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u64 {
     let mut tables = doubling(20, "S", kind::UNIT);
@@ -157,7 +157,7 @@ fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u
         tables.labels.push(0);
     }
     match read(&tables.file(values, 0)).unwrap_err().kind() {
-        ErrorKind::Limit { what: "bytes of text", needed, .. } => *needed,
+        ErrorKind::Limit { what: "nodes to visit", needed, .. } => *needed,
         other => panic!("{other:?}"),
     }
 }
@@ -167,11 +167,11 @@ fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u
 fn doubled_runs() {
     let seq = |span, repeat| (kind::SEQ, NONE, span, repeat);
     let units = |repeat| (kind::UNIT, NONE, 1, repeat);
-    assert_eq!(doubled(&[units(2)], None), 13_631_478);
-    assert_eq!(doubled(&[seq(2, 2), units(4)], None), 26_214_390);
-    assert_eq!(doubled(&[seq(2, 2), units(5)], None), 16_777_206);
-    assert_eq!(doubled(&[seq(2, 2), seq(1, 4)], None), 26_214_390);
-    assert_eq!(doubled(&[seq(3, 2), seq(2, 4), units(1)], None), 19_922_934);
+    assert_eq!(doubled(&[units(2)], None), 2_097_151);
+    assert_eq!(doubled(&[seq(2, 2), units(4)], None), 6_291_455);
+    assert_eq!(doubled(&[seq(2, 2), units(5)], None), 3_145_727);
+    assert_eq!(doubled(&[seq(2, 2), seq(1, 4)], None), 6_291_455);
+    assert_eq!(doubled(&[seq(3, 2), seq(2, 4), units(1)], None), 4_194_303);
 }
 
 #[test]
@@ -181,9 +181,9 @@ fn doubled_statics() {
         let values = Values { rows: vec![(0, 0, 1)], runs, lengths };
         doubled(&[(kind::STATIC, 1, 1, 2)], Some((&values, bits)))
     };
-    assert_eq!(doubled(14, &[100], &[b'n'; 100]), 123_731_958);
-    assert_eq!(doubled(15, &[100], &[0xff; 100]), 436_207_606);
-    assert_eq!(doubled(6, &[], &[7]), 33_554_422);
+    assert_eq!(doubled(14, &[100], &[b'n'; 100]), 9_437_183);
+    assert_eq!(doubled(15, &[100], &[0xff; 100]), 9_437_183);
+    assert_eq!(doubled(6, &[], &[7]), 3_145_727);
 }
 
 fn nested(levels: u32) -> Tables {
@@ -331,7 +331,7 @@ fn maps_that_share_many_keys() {
     for (keys, maps) in [(100, 1_000), (1_000, 100)] {
         let limits = Limits::default().max_work(1 << 13);
         let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limit { what: "bytes of text", .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
     }
 }
 
@@ -339,7 +339,7 @@ fn maps_that_share_many_keys() {
 #[test]
 fn maps_that_share_more_keys() {
     let refusal = refusal(&many_keys(20_000, 20_000));
-    assert!(refusal.contains("bytes of text, the limit is"), "{refusal}");
+    assert!(refusal.contains("nodes to visit, the limit is"), "{refusal}");
 }
 
 #[test]

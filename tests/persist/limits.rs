@@ -4,7 +4,7 @@
 use allocation_counter::measure;
 use insta::assert_snapshot;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use treedef::{
     Flattener, Limits, NodeKind, Static, Tree, TreeDef, Value, flatten, structure, unflatten,
 };
@@ -118,8 +118,21 @@ fn what_prints_too_much_is_not_built() {
             Err(error) => break error,
         }
     };
-    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::max_work`)");
+    assert_snapshot!(error, @"33554431 nodes to visit, the limit is 16778816 (see `Limits::max_work`)");
     saves_and_loads(&doubled);
+}
+
+/// A name of 160 bytes costs as much as ten nodes wherever it is rebuilt, and a text of 32 as two.
+#[test]
+fn names_and_texts_are_work() {
+    let work = |text: String| {
+        let treedef: TreeDef = text.parse().unwrap();
+        let strict = treedef.with_limits(Limits::default().max_work(9));
+        unflatten::<IgnoredAny>(&strict, Vec::<u8>::new()).unwrap_err().to_string()
+    };
+    let (name, text) = ("N".repeat(160), "t".repeat(32));
+    assert_snapshot!(work(format!("[{name}; 1000]")), @"11001 nodes to visit, the limit is 9 (see `Limits::max_work`)");
+    assert_snapshot!(work(format!("[{{\"{text}\": ()}}; 1000]")), @"5001 nodes to visit, the limit is 9 (see `Limits::max_work`)");
 }
 
 #[test]

@@ -9,10 +9,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use treedef::__private::{at_most, either, work};
+use treedef::__private::{at_most, either, work, work_of};
 use treedef::{Diff, Error, ErrorKind, Leaf, Limits, Result, Tree, Value};
 
-use crate::interner::cost_of;
 use crate::pool::{Pool, cost, join};
 use crate::recorder::{Folds, StructureRecorder};
 use crate::structure::{Kinds, Structure, StructureLeaf};
@@ -629,7 +628,7 @@ impl Structures {
 fn example(document: &Tree<Leaf>) -> Option<Value> {
     let is_small = |cost: usize| cost <= LARGEST_EXAMPLE;
     let value = is_small(work(document.treedef().root())).then(|| Value::of(document).ok())??;
-    Some(value).filter(|value| is_small(cost_of(value)))
+    Some(value).filter(|value| is_small(work_of(value)))
 }
 
 impl PartialEq for Structures {

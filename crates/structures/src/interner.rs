@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use treedef::__private::{expect_nodes, text_of, work};
+use treedef::__private::{expect_nodes, work_of};
 use treedef::{ErrorKind, Limits, NodeKind, Result, Value};
 
 use crate::structure::Kinds;
@@ -82,7 +82,7 @@ impl Interner {
     pub(crate) fn forget_nodes(&mut self) {
         self.nodes.clear();
         self.table.clear();
-        self.cost = self.labels.iter().map(|label| 1 + cost_of(label)).sum();
+        self.cost = self.labels.iter().map(|label| 1 + work_of(label)).sum();
     }
 
     /// Nodes and labels have their own numbers, so they are in range.
@@ -157,7 +157,7 @@ impl Interner {
 
     #[cold]
     fn add_label(&mut self, hash: u64, label: Value) -> Result<u32> {
-        self.charge(1 + cost_of(&label))?;
+        self.charge(1 + work_of(&label))?;
         let number = number(self.labels.len())?;
         self.labels.push(label);
         let (labels, hasher) = (&self.labels, &self.hasher);
@@ -173,9 +173,4 @@ impl Interner {
 pub(crate) fn number(count: usize) -> Result<u32> {
     let number = u32::try_from(count).ok().filter(|number| *number != NO_ID);
     number.ok_or_else(|| ErrorKind::TooLarge.into())
-}
-
-/// What a value takes in memory, in nodes.
-pub(crate) fn cost_of(value: &Value) -> usize {
-    work(value.root()).saturating_add(text_of(value) / 16)
 }

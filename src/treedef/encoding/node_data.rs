@@ -14,7 +14,7 @@ pub(crate) const NAMELESS: &Name = &Name::Borrowed("");
 #[derive(Default)]
 pub(crate) struct NodeDataTable {
     pub(crate) list: Vec<NodeData>,
-    /// For each of `list`, what its keys or static add to the work and the depth of a node.
+    /// For each of `list`, what it adds to the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
     /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
     index: HashTable<usize>,
@@ -160,7 +160,7 @@ impl NodeDataTable {
             Labels::Static(value) => value.unpack(),
             Labels::None | Labels::Fields(_) => {}
         }
-        self.costs.push(data.labels.cost());
+        self.costs.push((data.work(), data.depth()));
         self.list.push(data);
         let (list, hasher) = (&self.list, &self.hasher);
         let first = match list.len() {
@@ -226,22 +226,13 @@ impl<N: AsRef<str>> Hash for NodeDataRef<'_, N> {
     }
 }
 
-impl Labels {
-    /// What the labels add to the work and the depth of a node. Keys are one level below their map.
-    fn cost(&self) -> (usize, u32) {
-        match self {
-            Labels::None | Labels::Fields(_) => (0, 0),
-            Labels::Static(value) => (value.work(), value.depth()),
-            Labels::Keys(keys) => {
-                let work = keys.iter().map(Value::work).fold(0, usize::saturating_add);
-                let depth = keys.iter().map(Value::depth).max().unwrap_or_default();
-                (work, depth.saturating_add(1))
-            }
-        }
-    }
-}
-
 impl NodeData {
+    /// How deep the labels are. Keys are one level below their map.
+    fn depth(&self) -> u32 {
+        let deepest = self.values().iter().map(Value::depth).max().unwrap_or_default();
+        deepest.saturating_add(u32::from(matches!(self.labels, Labels::Keys(_))))
+    }
+
     pub(crate) fn as_ref(&self) -> NodeDataRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,

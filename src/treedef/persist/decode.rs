@@ -9,7 +9,6 @@ use crate::model::{
     Tree, TreeDef, Value,
 };
 use crate::treedef::encoding::EncodingBuilder;
-use crate::treedef::limits::{PrintCost, times_printed};
 
 use super::encode::encode_part;
 use super::orders::OrderReader;
@@ -60,8 +59,6 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
         values: Vec::new(),
         orders,
         limits,
-        bytes: part.bytes.len(),
-        printed: PrintCost::default(),
     };
     let decoded =
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
@@ -113,17 +110,12 @@ struct Decoder<'a, 'o, N> {
     values: Vec<DecodedValue>,
     orders: &'o mut OrderReader,
     limits: Limits,
-    /// The number of bytes of the part.
-    bytes: usize,
-    /// The cost of all values that are not taken yet.
-    printed: PrintCost,
 }
 
 struct DecodedValue {
     value: Option<Value>,
     /// The nesting depth of values in keys.
     nesting: usize,
-    printed: PrintCost,
 }
 
 /// A node whose children are still being read.
@@ -134,8 +126,6 @@ struct OpenRow {
     data: usize,
     /// The last run of children.
     last: Option<usize>,
-    /// Includes the children that were read.
-    printed: PrintCost,
 }
 
 /// What a structure takes from the tables, its options, and whether it is part of a value.
@@ -145,12 +135,6 @@ struct Extent {
     node_data: usize,
     options: Options,
     is_value: bool,
-}
-
-struct DecodedStructure {
-    treedef: TreeDef,
-    nesting: usize,
-    printed: PrintCost,
 }
 
 impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
@@ -163,8 +147,6 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     ) -> Result<Decoded> {
         for row in rows {
             let decoded = self.value(row, &mut scalars)?;
-            self.printed = self.printed.and(decoded.printed);
-            self.limits.expect_stored(self.printed, self.bytes)?;
             self.values.push(decoded);
         }
         scalars.finish()?;
@@ -172,7 +154,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             Some(options) => {
                 let (nodes, node_data) = (self.nodes.len(), self.node_data.len());
                 let extent = Extent { nodes, node_data, options, is_value: false };
-                Some(self.structure(extent)?.treedef)
+                Some(self.structure(extent)?.0)
             }
             None => None,
         };
@@ -193,28 +175,20 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             self.check(node_data == 0 && places == 1, "a value without nodes is not a scalar")?;
             self.orders.skip_structure();
             let leaf = self.scalar(scalars)?;
-            let printed = PrintCost::of_leaf(&leaf);
-            return Ok(DecodedValue {
-                value: Some(Value(Content::Scalar(leaf))),
-                nesting: 1,
-                printed,
-            });
+            return Ok(DecodedValue { value: Some(Value(Content::Scalar(leaf))), nesting: 1 });
         }
         let extent = Extent { nodes, node_data, options: Options::default(), is_value: true };
-        let DecodedStructure { treedef, nesting, mut printed } = self.structure(extent)?;
+        let (treedef, nesting) = self.structure(extent)?;
         let root = treedef.root();
         self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
         self.check(root.num_leaves() == places, "a value has another number of scalars")?;
-        printed.nodes = printed.nodes.saturating_add(root.work().saturating_sub(places));
         let mut leaves = Vec::with_capacity(places.min(scalars.at_most()));
         for _ in 0..places {
-            let leaf = self.scalar(scalars)?;
-            printed = printed.and(PrintCost::of_leaf(&leaf));
-            leaves.push(leaf);
+            leaves.push(self.scalar(scalars)?);
         }
         let tree = Tree::from_parts(treedef, leaves);
         let value = Some(Value(Content::Tree(Box::new(tree))));
-        Ok(DecodedValue { value, nesting: nesting + 1, printed })
+        Ok(DecodedValue { value, nesting: nesting + 1 })
     }
 
     fn scalar(&self, scalars: &mut ScalarReader<'_>) -> Result<Leaf> {
@@ -224,14 +198,14 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         }
     }
 
-    /// Decodes one structure from the next rows of the tables.
-    fn structure(&mut self, extent: Extent) -> Result<DecodedStructure> {
+    /// Decodes one structure from the next rows of the tables, and says how deep values are nested.
+    fn structure(&mut self, extent: Extent) -> Result<(TreeDef, usize)> {
         let mut builder = EncodingBuilder::default();
-        let (nesting, printed_in_data) = self.all_data(&mut builder, &extent)?;
+        let nesting = self.all_data(&mut builder, &extent)?;
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
-        let (mut printed, mut node_data) = (PrintCost::default(), 0);
+        let mut node_data = 0;
         for at in 0..extent.nodes {
             let row = self.nodes.next().ok_or_else(|| self.short())??;
             let (kind, data, repeat) = self.row(&row, &extent)?;
@@ -251,18 +225,9 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             if let Some(node) = builder.nodes.get_mut(at) {
                 node.repeat = repeat;
             }
-            let own = printed_in_data.get(data).copied().unwrap_or_default();
-            open.push(OpenRow {
-                at,
-                end,
-                kind,
-                data,
-                last: None,
-                printed: own.and(PrintCost::NODE),
-            });
+            open.push(OpenRow { at, end, kind, data, last: None });
             while let Some(node) = open.pop_if(|node| node.end == at + 1) {
                 self.complete(&mut builder, &node)?;
-                printed = node.printed;
                 if let Some(parent) = open.last_mut() {
                     self.add(&mut builder, parent, &node)?;
                 }
@@ -273,49 +238,41 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         // A structure has one root, whose span is the whole structure.
         let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
         self.limits.expect_depth(index(depth)?)?;
-        self.limits.expect_stored(self.printed.and(printed), self.bytes)?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
         let mut treedef = builder.finish_numbered(extent.options, limits);
+        self.limits.expect_printed(&treedef.encoding)?;
         let insertions: Vec<Insertion> = self.orders.next_structure(treedef.root())?;
         treedef.insertions = (!insertions.is_empty()).then(|| Arc::from(insertions));
-        Ok(DecodedStructure { treedef, nesting, printed })
+        Ok((treedef, nesting))
     }
 
-    /// The node data of a structure: how deep values are nested in it, and the cost of printing
-    /// each.
-    fn all_data(
-        &mut self,
-        builder: &mut EncodingBuilder,
-        extent: &Extent,
-    ) -> Result<(usize, Vec<PrintCost>)> {
-        let (mut nesting, mut printed_in_data) = (0, Vec::new());
+    /// The node data of a structure. Returns how deep values are nested in it.
+    fn all_data(&mut self, builder: &mut EncodingBuilder, extent: &Extent) -> Result<usize> {
+        let mut nesting = 0;
         for number in 0..extent.node_data {
-            let (data, nested, printed) = self.data(extent.options)?;
+            let (data, nested) = self.data(extent.options)?;
             nesting = nesting.max(nested);
-            printed_in_data.push(printed);
             self.check(builder.node_data.add(data) == number, "node data occurs twice")?;
         }
         let nested = nesting.saturating_add(usize::from(extent.is_value));
         self.check(nested <= MAX_KEY_NESTING, "values are nested too deeply")?;
-        Ok((nesting, printed_in_data))
+        Ok(nesting)
     }
 
-    /// The next node data, the nesting depth of its values, and what it adds to the text of a node.
-    fn data(&mut self, options: Options) -> Result<(NodeData, usize, PrintCost)> {
+    /// The next node data, and the nesting depth of its values.
+    fn data(&mut self, options: Options) -> Result<(NodeData, usize)> {
         let row = self.node_data.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
         self.check(labels <= self.labels.len(), "node data has more labels than there are")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
-        let (mut nesting, mut printed) = (0, PrintCost::of_text(name.len() + variant.len()));
+        let mut nesting = 0;
         let mut take = |this: &mut Self| -> Result<Value> {
             let number = index(this.labels.next().unwrap_or(NO_INDEX))?;
-            let taken = this.values.get_mut(number).and_then(|decoded| {
-                Some((decoded.value.take()?, decoded.nesting, decoded.printed))
-            });
-            let (value, nested, text) = taken
+            let taken = this.values.get_mut(number);
+            let taken = taken.and_then(|decoded| Some((decoded.value.take()?, decoded.nesting)));
+            let (value, nested) = taken
                 .ok_or_else(|| wire::invalid(this.part, "a value is missing or taken twice"))?;
-            (nesting, printed) = (nesting.max(nested), printed.and(text).and(PrintCost::NODE));
-            this.printed = this.printed.without(text);
+            nesting = nesting.max(nested);
             Ok(value)
         };
         let labels = match row.form {
@@ -323,11 +280,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             form::FIELDS => {
                 let numbers: Vec<u32> = self.labels.by_ref().take(labels).collect();
                 let fields = numbers.into_iter().map(|number| self.name(number));
-                let fields: Box<[Name]> = fields.collect::<Result<_>>()?;
-                // Cannot overflow: the names are in memory.
-                let text = fields.iter().map(|field| field.len() + 2).sum();
-                printed = printed.and(PrintCost::of_text(text));
-                Labels::Fields(fields)
+                Labels::Fields(fields.collect::<Result<_>>()?)
             }
             form::KEYS => {
                 let keys: Box<[Value]> = (0..labels).map(|_| take(self)).collect::<Result<_>>()?;
@@ -338,7 +291,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             form::STATIC if labels == 1 => Labels::Static(take(self)?),
             _ => return Err(wire::invalid(self.part, "node data has a form that there is not")),
         };
-        Ok((NodeData { name, variant, labels }, nesting, printed))
+        Ok((NodeData { name, variant, labels }, nesting))
     }
 
     fn name(&self, number: u32) -> Result<Name> {
@@ -386,11 +339,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
         self.check(!twin, "neighbouring runs are equal")?;
         parent.last = Some(child.at);
-        builder.count(parent.at, child.at)?;
-        let node = builder.nodes.get(child.at).ok_or_else(|| self.short())?;
-        let times = times_printed(parent.kind, node);
-        parent.printed = parent.printed.and(child.printed.times(times));
-        Ok(())
+        builder.count(parent.at, child.at)
     }
 
     fn check(&self, holds: bool, otherwise: &'static str) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::model::{Limits, TreeDef};
-use crate::treedef::limits::PrintCost;
 
 use super::container::{HEADER, Header, Kind};
 use super::decode::{Decoded, Part, decode};
@@ -67,7 +66,7 @@ impl TreeDef {
         limits.expect_nodes(nodes)?;
         limits.expect_depth(root.levels())?;
         limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
-        limits.expect_stored(PrintCost::of(&self.encoding), bytes)?;
+        limits.expect_printed(&self.encoding)?;
         // A file does not record that the treedef was made from a value, which allows any work.
         if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
     }

@@ -7,7 +7,6 @@ use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 use crate::treedef::arrays::in_one_buffer;
-use crate::treedef::limits::PrintCost;
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
 use super::decode::{Decoded, Part, decode};
@@ -47,11 +46,7 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
         wire::write(&remembered, &mut order)?;
     }
     let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
-    let printed = opaque.iter().map(|value| PrintCost::of_value(value));
-    let printed = printed.fold(PrintCost::default(), PrintCost::and);
-    tree.treedef.limits.expect_stored(printed, values.len())?;
-    let names = opaque.iter().map(|value| value.bytes_of_names());
-    tree.treedef.limits.expect_names(names.fold(0, usize::saturating_add), values.len())?;
+    expect_values(tree.treedef.limits, opaque.iter().copied(), values.len())?;
     let rest = Trailer::write([&order, &values, &kinds], &leaves)?;
     let mut file = tree.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
     file.extend_from_slice(&rest);
@@ -72,6 +67,17 @@ pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>>
     let values = values.into_iter().map(opaque_leaf);
     let leaves = read_leaves(&treedef, 0..treedef.num_leaves(), rows, parts.leaves, values)?;
     Ok(Tree::from_parts(treedef, leaves))
+}
+
+/// Checks the values among the leaves, which take so many bytes.
+fn expect_values<'v>(
+    limits: Limits,
+    values: impl Iterator<Item = &'v Value> + Clone,
+    bytes: usize,
+) -> Result<()> {
+    let sum = |of: fn(&Value) -> usize| values.clone().map(of).fold(0, usize::saturating_add);
+    limits.expect_work(sum(Value::work), sum(Value::stored))?;
+    limits.expect_names(sum(Value::bytes_of_names), bytes)
 }
 
 /// The values among the leaves. `orders` are those that the structure left.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
-use crate::treedef::limits;
 
 /// The tables that describe nodes.
 pub(super) struct Tables<'a> {
@@ -56,7 +55,7 @@ pub(super) struct NodeRow {
 }
 
 impl NodeRow {
-    pub(super) const BYTES: usize = limits::NODE_ROW;
+    pub(super) const BYTES: usize = 17;
 }
 
 /// Describes the bytes after it: runs of scalars of one kind.
