@@ -9,14 +9,14 @@ use std::vec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::compare::{self, Heads, Labelled, by_position, have_leaves};
+use crate::treedef::compare::{self, Heads, Labelled, have_leaves};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
 use crate::positions::sorted_positions;
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
-use crate::treedef::pairs::{equal_subtrees, expect_agreement};
+use crate::treedef::pairs::{equal_subtrees, expect_agreement, in_same_order};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;
 
@@ -285,15 +285,10 @@ type MergedChildren<'a> = Vec<(Option<Key>, Merged<'a>)>;
 
 /// Several equal pairs are one item only if the entries of all their maps came in the same orders.
 fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> {
-    let mut children = Vec::new();
-    for Overlap { position, a: x, b: y, count } in by_position(a, b, true) {
-        let mut done = 0;
-        while done < count {
-            let (x, y, left) = (x.later(done), y.later(done), count - done);
-            let same = x.in_same_order(left).min(y.in_same_order(left));
-            children.push((a.key(position + done), Merged::Both(x, y, same)));
-            done += same;
-        }
+    let (mut pairs, mut children) = (a.overlaps(b), Vec::new());
+    let most = |x, y| if have_leaves(x, y) { 1 } else { in_same_order(x, y) };
+    while let Some(Overlap { position, a: x, b: y, count }) = pairs.next_up_to(most) {
+        children.push((a.key(position), Merged::Both(x, y, count)));
     }
     children
 }

@@ -4,12 +4,11 @@
 //! are paired, and what is kept of a difference: texts, or the subtrees that differ.
 
 use std::collections::{HashMap, VecDeque};
-use std::iter;
 
 use crate::error::DifferenceKind;
 use crate::model::NodeKind;
 use crate::path::{Key, Path};
-use crate::treedef::node_ref::{NodeRef, Overlap};
+use crate::treedef::node_ref::NodeRef;
 
 /// What a comparison looks for.
 pub(crate) trait View<'a> {
@@ -265,20 +264,6 @@ fn few_by_label<'a, 'b>(
     let rest = others.into_iter().flatten();
     children.extend(rest.map(|(position, (key, node))| (key, Labelled::Second(position, node))));
     children
-}
-
-/// Pairs the children of two nodes by position. If leaves are compared, each pair that has some is
-/// on its own.
-pub(crate) fn by_position<'a, 'b>(
-    a: NodeRef<'a>,
-    b: NodeRef<'b>,
-    with_leaves: bool,
-) -> impl Iterator<Item = Overlap<'a, 'b>> {
-    let mut pairs = a.overlaps(b);
-    let most = move |a: NodeRef<'_>, b: NodeRef<'_>| {
-        if with_leaves && have_leaves(a, b) { 1 } else { usize::MAX }
-    };
-    iter::from_fn(move || pairs.next_up_to(most))
 }
 
 /// Whether one of two nodes has leaves.

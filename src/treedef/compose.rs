@@ -65,14 +65,12 @@ impl TreeDef {
     pub fn inner_of(&self, outer: &TreeDef) -> Result<TreeDef> {
         expect_prefix(outer, self)?;
         let mut inner = None;
-        let mut other = None;
-        in_step(outer.root(), self.root(), |leaf, subtree| {
+        for (leaf, subtree) in in_step(outer.root(), self.root(), |_, _, _| usize::MAX).flatten() {
             let first = *inner.get_or_insert(subtree);
-            other = (!first.is_like(subtree)).then_some((leaf, first, subtree));
-            other.is_none()
-        });
-        if let Some((leaf, first, other)) = other {
-            return Err(subtree_mismatch(&outer.leaf_path(leaf.first_leaf())?, first, other));
+            if !first.is_like(subtree) {
+                let path = outer.leaf_path(leaf.first_leaf())?;
+                return Err(subtree_mismatch(&path, first, subtree));
+            }
         }
         match inner {
             Some(node) => Ok(node.to_treedef().with_limits(self.limits)),

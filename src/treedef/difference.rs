@@ -8,7 +8,7 @@ use crate::message::counted;
 use crate::model::{Array, Leaf, Name, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{
-    Heads, Labelled, Site, Step, Steps, Task, View, by_label, by_position, compare,
+    Heads, Labelled, Site, Step, Steps, Task, View, by_label, compare, have_leaves,
 };
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::text::brief;
@@ -286,12 +286,15 @@ impl Differences {
         let same = a.node.num_children() == b.node.num_children();
         let length = || (DifferenceKind::Length, children(a.node), children(b.node));
         let length = (!same).then(|| Step::here(length()));
-        let pairs = by_position(a.node, b.node, self.with_leaves);
-        let pair = |Overlap { position, a: child, b: other, count }| {
+        let mut steps: Steps<_, _> = length.into_iter().collect();
+        let mut pairs = a.node.overlaps(b.node);
+        // If leaves are compared, each pair that has some is on its own.
+        let most = |a, b| if self.with_leaves && have_leaves(a, b) { 1 } else { usize::MAX };
+        while let Some(Overlap { position, a: child, b: other, count }) = pairs.next_up_to(most) {
             let key = a.node.key(position).unwrap_or(Key::Position(position));
-            Step::pair(key, count, a.child(child), b.child(other))
-        };
-        length.into_iter().chain(pairs.map(pair)).collect()
+            steps.push(Step::pair(key, count, a.child(child), b.child(other)));
+        }
+        steps
     }
 }
 

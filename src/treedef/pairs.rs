@@ -6,48 +6,60 @@ use crate::treedef::difference::{prefix_differences, structure_differences};
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::options::options_mismatch;
 use crate::treedef::parts::PartsBuilder;
-use crate::treedef::walk::{PairEvent, PairWalk};
+use crate::treedef::walk::{MostPairs, PairEvent, PairWalk};
 
 /// Whether two nodes are equal, apart from everything below them.
 pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.kind() == b.kind() && a.num_children() == b.num_children() && a.data() == b.data()
 }
 
+/// How many siblings of two nodes, starting with these, have maps whose entries came in the same
+/// orders.
+pub(crate) fn in_same_order(a: NodeRef<'_>, b: NodeRef<'_>) -> usize {
+    a.in_same_order(usize::MAX).min(b.in_same_order(usize::MAX))
+}
+
 /// Whether two subtrees are equal.
 pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() == b.num_leaves()
         && a.subtree().len() == b.subtree().len()
-        && in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
+        && in_step(a, b, |_, _, _| usize::MAX)
+            .all(|step| step.is_some_and(|(_, subtree)| subtree.is_leaf()))
 }
 
-/// Visits two structures in parallel, down to the leaves of `prefix`. Equal pairs are visited once.
-///
-/// `at_leaf` gets each leaf of `prefix` and the subtree at its place. Returns `false` when the
-/// structures differ above the leaves, or when `at_leaf` returns `false`.
+/// The leaves of `prefix` with the subtrees of `full` at their places, and `None` where the two
+/// differ above the leaves. `most` is as for a [`PairWalk`].
 pub(crate) fn in_step<'a, 'b>(
     prefix: NodeRef<'a>,
     full: NodeRef<'b>,
-    mut at_leaf: impl FnMut(NodeRef<'a>, NodeRef<'b>) -> bool,
-) -> bool {
-    let mut walk = PairWalk::new(prefix, full, |_, _, _| usize::MAX);
-    while let Some(event) = walk.next() {
-        match event {
-            PairEvent::Enter(Overlap { a: leaf, b: subtree, .. }) if leaf.is_leaf() => {
-                if !at_leaf(leaf, subtree) {
-                    return false;
-                }
+    most: MostPairs,
+) -> impl Iterator<Item = Option<(NodeRef<'a>, NodeRef<'b>)>> {
+    let mut walk = PairWalk::new(prefix, full, most);
+    std::iter::from_fn(move || {
+        loop {
+            let PairEvent::Enter(Overlap { a, b, .. }) = walk.next()? else { continue };
+            if a.is_leaf() {
                 walk.skip();
+                return Some(Some((a, b)));
+            } else if !same_head(a, b) {
+                return Some(None);
             }
-            PairEvent::Enter(Overlap { a, b, .. }) if !same_head(a, b) => return false,
-            PairEvent::Enter(_) | PairEvent::Leave(..) => {}
         }
-    }
-    true
+    })
 }
 
 /// Whether `prefix` equals `full` above its leaves.
 pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
-    in_step(prefix, full, |_, _| true)
+    in_step(prefix, full, |_, _, _| usize::MAX).all(|step| step.is_some())
+}
+
+/// The leaves of a prefix of `full`, with the subtrees at their places.
+pub(crate) fn leaf_steps<'a, 'b>(
+    prefix: NodeRef<'a>,
+    full: NodeRef<'b>,
+) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
+    // Equal pairs without leaves are visited as one.
+    in_step(prefix, full, |_, a, _| if a.num_leaves() == 0 { usize::MAX } else { 1 }).flatten()
 }
 
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.
@@ -138,27 +150,4 @@ fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
     (ours.none_is_leaf == theirs.none_is_leaf || either_without(&[NodeKind::None, NodeKind::Some]))
         && (ours.insertion == theirs.insertion || either_without(&[NodeKind::Map]))
         && ours.compact == theirs.compact
-}
-
-/// The leaves of a prefix of `full`, with the subtrees at their places.
-pub(crate) fn leaf_steps<'a, 'b>(
-    prefix: NodeRef<'a>,
-    full: NodeRef<'b>,
-) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
-    // Equal pairs without leaves are skipped as one.
-    let most = |_: NodeRef<'_>, a: NodeRef<'_>, _: NodeRef<'_>| {
-        if a.num_leaves() == 0 { usize::MAX } else { 1 }
-    };
-    let mut walk = PairWalk::new(prefix, full, most);
-    std::iter::from_fn(move || {
-        loop {
-            let PairEvent::Enter(Overlap { a, b, .. }) = walk.next()? else { continue };
-            if a.is_leaf() || a.num_leaves() == 0 {
-                walk.skip();
-            }
-            if a.is_leaf() {
-                return Some((a, b));
-            }
-        }
-    })
 }

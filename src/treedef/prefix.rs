@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::model::TreeDef;
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node_ref::{NodeRef, Overlap};
+use crate::treedef::node_ref::Overlap;
 use crate::treedef::walk::{PairEvent, PairWalk};
 
-use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
+use super::pairs::{expect_agreement, in_same_order, is_prefix, options_fit, same_head};
 use super::parts::PartsBuilder;
 
 impl TreeDef {
@@ -55,10 +55,7 @@ impl TreeDef {
         builder.set_limits(self.limits.or(other.limits));
         builder.unify_options(self)?;
         builder.unify_options(other)?;
-        let in_same_order = |_: NodeRef<'_>, a: NodeRef<'_>, b: NodeRef<'_>| {
-            a.in_same_order(usize::MAX).min(b.in_same_order(usize::MAX))
-        };
-        let mut walk = PairWalk::new(self.root(), other.root(), in_same_order);
+        let mut walk = PairWalk::new(self.root(), other.root(), |_, a, b| in_same_order(a, b));
         while let Some(event) = walk.next() {
             match event {
                 PairEvent::Enter(Overlap { a, b, count, .. }) if a.is_leaf() || b.is_leaf() => {

@@ -148,7 +148,7 @@ pub(crate) struct PairWalk<'a, 'b> {
 
 /// For a node of the first structure and the first of several equal pairs below it: how many of
 /// them are one event.
-type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>) -> usize;
+pub(crate) type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>) -> usize;
 
 pub(crate) enum PairEvent<'a, 'b> {
     /// The first of several equal pairs.
