@@ -130,11 +130,7 @@
 //! that is walked, so the addresses are usually equal.
 //!
 //! *Read structs by position where that is safe:* where serde_derive wrote the visitor, and the
-//! fields are exactly those of the structure, in the same order.
-//!
-//! *Know fields by their numbers.* Where serde_derive gives the same field for a name and for its
-//! number, the number is handed out, and no name is compared. A thread finds that out once for each
-//! struct type. All other structs are read by name.
+//! fields are exactly those of the structure, in the same order. All other structs are read by name.
 //!
 //! *Keep the place on the stack.* Rebuilding is one walk in pre-order. Each compound that is being
 //! read keeps the place of its next child, in seven words. So nothing is put back after a child, and

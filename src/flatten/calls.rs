@@ -37,7 +37,7 @@ macro_rules! numbers {
         |$this:ident, $kind:ident, $bits:ident, $value:ident| $then:expr, $number:expr;
         $($variant:ident: $type:ty, {$method:ident $visit:ident $deserialize:ident};)*
     ) => {$(
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn $method($this, $value: $type) -> Result<Self::Ok, Self::Error> {
             let ($kind, $bits) = (crate::model::LeafKind::$variant, $number);
             $then

@@ -217,6 +217,7 @@ impl Tape {
 
     /// What was recorded.
     fn take_off(&mut self, kept: &Kept) -> Result<Recorded> {
+        let expected = self.expected_label(kept);
         let Sink::Leaves(leaves) = &mut self.leaves else {
             return Err(ErrorKind::Internal("a kept value has other leaves").into());
         };
@@ -228,8 +229,8 @@ impl Tape {
             return Ok(Recorded::Scalar(leaf));
         }
         let values = leaves.get(kept.leaf..).unwrap_or_default();
-        if kept.keep != Keep::Leaf
-            && let Some(number) = self.labels.recorded(words, values)
+        if let Some(number) = expected
+            && self.labels.is_recorded(number, words, values)
         {
             return Ok(Recorded::Known(number));
         }
@@ -242,6 +243,13 @@ impl Tape {
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
         let words = if is_found { words.into() } else { Box::default() };
         Ok(Recorded::Value { value, words })
+    }
+
+    /// The number of the label that is expected in the place of a key or a static.
+    fn expected_label(&self, kept: &Kept) -> Option<usize> {
+        let at = kept.at + usize::from(kept.pending > 0); // behind the count of the leaves before it
+        let expected = self.words.get(..kept.word)?.get(at)?;
+        (kept.keep != Keep::Leaf && expected.has_label()).then(|| expected.number())
     }
 
     /// A value that is recorded as a whole.

@@ -17,8 +17,6 @@ pub(super) struct LabelTable {
     /// The numbers of the first labels by the hashes of their values. The others are not there yet.
     index: HashTable<(u64, usize)>,
     hasher: DefaultHashBuilder,
-    /// The label that came last.
-    last: usize,
 }
 
 /// A key or a static.
@@ -28,14 +26,9 @@ pub(super) struct Label {
     /// How the value was recorded, if its leaves came in the order of its structure and there are no
     /// labels in it, whose numbers are those of one walk. Otherwise there are no words.
     words: Box<[Word]>,
-    /// The label that came after this one. Probably it does so again.
-    next: usize,
     /// Its value is needed only once.
     is_last_use: bool,
 }
-
-/// Up to this number, a label is found by comparing each.
-const UNINDEXED: usize = 8;
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
@@ -66,7 +59,7 @@ fn is_scalar(value: &Value, scalar: Scalar<'_>) -> bool {
 
 impl Label {
     fn new(value: Value, words: Box<[Word]>) -> Self {
-        Label { value, words, next: 0, is_last_use: false }
+        Label { value, words, is_last_use: false }
     }
 
     /// The value of a key: moved out if this is its last use.
@@ -102,26 +95,14 @@ impl LabelTable {
 
     /// The number of a scalar.
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
-        let next = self.list.get(self.last).map_or(0, |last| last.next);
-        if self.is(next, scalar) {
-            self.last = next;
-            return next;
-        }
         let hash = hash_of(&self.hasher, scalar);
         let known = self.find(hash, |label| is_scalar(&label.value, scalar));
         self.came(known, || Label::new(Leaf::from(scalar).into(), Box::default()))
     }
 
-    /// The number of a compound that was recorded as these words and leaves, if it is known.
-    pub(super) fn recorded(&mut self, words: &[Word], leaves: &[Leaf]) -> Option<usize> {
-        let next = self.list.get(self.last).map_or(0, |last| last.next);
-        let first = self.list.len().saturating_sub(UNINDEXED);
-        let known = [next].into_iter().chain(first..self.list.len());
-        let is_it =
-            |number: &usize| self.list.get(*number).is_some_and(|label| label.is(words, leaves));
-        let number = known.into_iter().find(is_it)?;
-        self.note_last(number);
-        Some(number)
+    /// Whether the label of that number is a compound that was recorded as these words and leaves.
+    pub(super) fn is_recorded(&self, number: usize, words: &[Word], leaves: &[Leaf]) -> bool {
+        self.list.get(number).is_some_and(|label| label.is(words, leaves))
     }
 
     /// The number of a compound, which is found by these words again. Equal values whose maps had
@@ -133,9 +114,6 @@ impl LabelTable {
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
-        if self.list.len() <= UNINDEXED {
-            return self.list.iter().position(is_it);
-        }
         let (list, hasher) = (&self.list, &self.hasher);
         for number in self.index.len()..list.len() {
             let hash = match list.get(number).map(|label| &label.value) {
@@ -154,20 +132,10 @@ impl LabelTable {
     }
 
     fn came(&mut self, known: Option<usize>, new: impl FnOnce() -> Label) -> usize {
-        let number = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.list.push(new());
             self.list.len() - 1
-        });
-        self.note_last(number);
-        number
-    }
-
-    /// The label that came last. The one before it remembers it.
-    fn note_last(&mut self, number: usize) {
-        if let Some(last) = self.list.get_mut(self.last) {
-            last.next = number;
-        }
-        self.last = number;
+        })
     }
 
     /// The labels of `words`, which get their numbers among these alone, by first use. `None` if
@@ -186,7 +154,6 @@ impl LabelTable {
             };
             *word = Word::new(word.tag(), "", place as u64);
         }
-        used.iter_mut().for_each(|label| label.next = 0);
         Some(used)
     }
 
@@ -207,7 +174,6 @@ impl LabelTable {
     /// Takes other labels, and gives back its own ones.
     pub(super) fn replace(&mut self, list: Vec<Label>) -> Vec<Label> {
         self.index.clear();
-        self.last = 0;
         mem::replace(&mut self.list, list)
     }
 
@@ -215,7 +181,6 @@ impl LabelTable {
     pub(super) fn truncate(&mut self, len: usize, most_room: usize) {
         self.list.truncate(len);
         self.list.shrink_to(most_room);
-        self.last = 0;
         if self.index.capacity() > most_room {
             self.index = HashTable::new();
         }

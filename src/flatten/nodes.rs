@@ -360,7 +360,7 @@ impl WordReader {
     /// The node data of a node without labels, which may have a name.
     fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
         let data = NodeDataRef { name: &name, variant: &variant, labels: LabelsRef::None };
-        if kind.is_named() { self.builder.node_data.intern_of_type(data) } else { NodeData::NONE }
+        if kind.is_named() { self.builder.node_data.intern(data) } else { NodeData::NONE }
     }
 
     /// Adds a complete child to its parent, and closes each parent that takes only one child.
@@ -442,7 +442,7 @@ impl WordReader {
             NodeKind::Struct | NodeKind::StructVariant => {
                 let labels = LabelsRef::Fields(&self.fields[open.first_label..]); // as above
                 let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
-                let data = self.builder.node_data.intern_of_type(data);
+                let data = self.builder.node_data.intern(data);
                 self.fields.truncate(open.first_label);
                 data
             }

@@ -47,9 +47,6 @@ pub(super) struct Cursor<'de> {
     pub(super) supply: Supply<'de>,
     /// The current name, if a name was found.
     pub(super) text: &'de str,
-    /// The current field, if a number was found, and all fields.
-    pub(super) number: usize,
-    fields: &'static [&'static str],
     /// The current structure.
     pub(super) treedef: &'de TreeDef,
     /// The key, static or opaque leaf that is the current structure, and holds its leaves.
@@ -77,9 +74,6 @@ pub(super) enum Found {
     Kept,
     /// The name of a field or a variant, which is read like a leaf.
     Name,
-    /// The number of a field, which answers nothing but a request for an identifier. It exists only
-    /// for speed.
-    Number,
     /// A leaf that is a float, where a newtype of 16 bits was asked for: `half::f16`.
     F16,
     /// The same for `half::bf16`.
@@ -152,8 +146,6 @@ impl<'de> Cursor<'de> {
             map: 0,
             supply: Supply::new(leaves),
             text: "",
-            number: 0,
-            fields: &[],
             treedef,
             kept: None,
             leaf_found: LEAF,
@@ -192,14 +184,6 @@ impl<'de> Cursor<'de> {
     pub(super) fn go_to_name(&mut self, name: &'de str) {
         self.text = name;
         self.found = Found::Name;
-        self.newtypes = 0;
-    }
-
-    /// Goes to the field with a number, which is in range.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn go_to_number(&mut self, fields: &'static [&'static str], number: usize) {
-        (self.fields, self.number) = (fields, number);
-        self.found = Found::Number;
         self.newtypes = 0;
     }
 
@@ -339,10 +323,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn enter_kept(&mut self) {
         self.asked = true;
         match self.found {
-            Found::Node(NodeKind::Static | NodeKind::Leaf)
-            | Found::Number
-            | Found::F16
-            | Found::Bf16 => {
+            Found::Node(NodeKind::Static | NodeKind::Leaf) | Found::F16 | Found::Bf16 => {
                 self.enter_kept_value();
             }
             _ => {}
@@ -351,19 +332,12 @@ impl<'de> Cursor<'de> {
 
     #[inline(never)]
     fn enter_kept_value(&mut self) {
-        match self.found {
-            Found::Number => self.go_to_name_of_number(),
-            Found::F16 | Found::Bf16 => self.found = self.found_of(NodeKind::Leaf),
-            _ => {}
+        if let Found::F16 | Found::Bf16 = self.found {
+            self.found = self.found_of(NodeKind::Leaf);
         }
         while let Some(value) = self.inside() {
             self.enter(value);
         }
-    }
-
-    /// Something else than an identifier is asked for, so the field is its name after all.
-    fn go_to_name_of_number(&mut self) {
-        self.go_to_name(self.fields[self.number]); // it is one of them
     }
 
     /// Goes inside a static or an opaque leaf, and the newtypes around a node.
@@ -372,7 +346,6 @@ impl<'de> Cursor<'de> {
         self.asked = true;
         match self.found {
             Found::Node(NodeKind::Static | NodeKind::Leaf | NodeKind::NewtypeStruct)
-            | Found::Number
             | Found::F16
             | Found::Bf16 => self.unwrap(false),
             _ => Ok(()),

@@ -9,7 +9,6 @@ use crate::treedef::node_ref::NodeRef;
 
 use super::children::NextChild;
 use super::cursor::{Cursor, Found, NodeDeserializer, Parent};
-use super::fast::numbers::{FieldNumbers, KeyType, variant_of};
 use super::hints;
 
 /// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
@@ -28,7 +27,6 @@ pub(super) struct Entries<'c, 'de> {
     parent: Parent,
     /// The fields of the struct that is read, if it says them.
     fields: &'static [&'static str],
-    numbers: FieldNumbers,
 }
 
 enum EntryKeys<'de> {
@@ -59,10 +57,8 @@ impl<'c, 'de> Entries<'c, 'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
         let (parent, next) = (cursor.parent(), NextChild::of(cursor));
-        let mut numbers = FieldNumbers::NONE;
         let (keys, count) = match (cursor.found, cursor.data().map(|data| &data.labels)) {
             (Found::Node(NodeKind::Struct), Some(Labels::Fields(names))) => {
-                numbers = FieldNumbers::of(names, fields);
                 (EntryKeys::Names(names), names.len())
             }
             (Found::Node(NodeKind::Map), Some(Labels::Keys(keys))) => {
@@ -72,7 +68,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         };
         cursor.descend(1);
         let (position, is_pending, passed) = (0, false, 0);
-        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields, numbers }
+        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields }
     }
 
     /// Those of a variant, or of a sequence that is read as a struct.
@@ -90,8 +86,8 @@ impl<'c, 'de> Entries<'c, 'de> {
                 (EntryKeys::Fields(fields), count, next)
             }
         };
-        let (position, is_pending, passed, numbers) = (0, false, 0, FieldNumbers::NONE);
-        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields, numbers }
+        let (position, is_pending, passed) = (0, false, 0);
+        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields }
     }
 
     /// Goes on to the next entry, if there is one.
@@ -114,16 +110,6 @@ impl<'c, 'de> Entries<'c, 'de> {
         self.cursor.back_to(&self.parent);
         if !matches!(self.keys, EntryKeys::Inserted { .. }) {
             self.next.skip(self.cursor, &self.parent);
-        }
-    }
-
-    /// Goes to the number of the current field, if this type of keys takes it, or to the key.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn go_to_number_or_key(&mut self, keys: KeyType<'de>) {
-        if self.numbers.suit(keys, self.fields, self.cursor) {
-            self.cursor.go_to_number(self.fields, self.position - 1);
-        } else {
-            self.go_to_key();
         }
     }
 
@@ -272,7 +258,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         if !self.step() {
             return Ok(None);
         }
-        self.go_to_number_or_key(variant_of::<K>);
+        self.go_to_key();
         match K::deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.at(Path::root())),

@@ -215,10 +215,6 @@ impl<'de> Cursor<'de> {
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn identifier(&mut self) -> Option<Identifier<'de, '_>> {
         match self.found {
-            Found::Number => {
-                self.asked = true;
-                Some(Identifier::U64(self.number as u64)) // not wider
-            }
             Found::Name => {
                 self.asked = true;
                 Some(Identifier::Lent(self.text))

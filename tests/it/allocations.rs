@@ -51,7 +51,8 @@ fn flatten_like_allocates_nothing() {
     assert_like_allocates_nothing::<f32>(&vec![vec![0.5f32; 100]; 100]);
     assert_like_allocates_nothing::<f64>(&(Shape::Empty, Shape::Circle(1.0), (), [0.5f32; 3]));
     assert_like_allocates_nothing::<f64>(&vec![BTreeMap::from([("a", 1.0), ("b", 2.0)]); 10]);
-    assert_like_allocates_nothing::<f64>(&BTreeMap::from([((1, 2), 1.0), ((1, 3), 2.0)]));
+    let cells = (0..20).map(|cell| ((cell, 1), 1.0));
+    assert_like_allocates_nothing::<f64>(&cells.collect::<BTreeMap<_, _>>());
     assert_like_allocates_nothing::<Leaf>(&(1u8, -1i64, 0.5, true, 'x', [Some(1), None]));
 }
 

@@ -19,8 +19,6 @@ pub(crate) struct NodeDataTable {
     /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
-    /// Recently used node data, by the addresses of its names. This usually avoids comparing names.
-    recent: [usize; NodeDataTable::RECENT],
 }
 
 /// A borrowed [`NodeData`]. Its names are `&'static str`, as serde passes them, or [`Name`]s.
@@ -65,24 +63,10 @@ impl<'a> NodeDataRef<'a, Name> {
 impl NodeDataTable {
     /// Up to this number, node data is found by comparing each.
     const UNINDEXED: usize = 8;
-    const RECENT: usize = 32;
     /// The maximum capacity that is kept.
     const MOST_SPARE: usize = 64;
 
-    /// Like [`intern`](Self::intern), for node data with the names of a type.
-    pub(crate) fn intern_of_type(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
-        let fields = if let LabelsRef::Fields(fields) = data.labels { fields.len() } else { 0 };
-        let names = (data.name.as_ptr().addr() / 8) ^ data.variant.as_ptr().addr();
-        let place = (names ^ fields) % NodeDataTable::RECENT;
-        let recent = self.recent[place];
-        if self.list.get(recent).is_some_and(|known| data.is(known)) {
-            return recent;
-        }
-        let index = self.intern(data);
-        self.recent[place] = index;
-        index
-    }
-
+    /// The index of node data, which is added if it is new.
     pub(crate) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
         data: NodeDataRef<'_, N>,

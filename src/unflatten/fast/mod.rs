@@ -5,11 +5,9 @@
 //!   step of the cursor; elements of a fixed layout are read beside each other.
 //! - [`plain`]: the deserializers of these two.
 //! - [`layout`]: what is known of such elements before they are read.
-//! - [`numbers`]: the fields of a struct are known by their numbers, so that no name is compared.
 
 pub(super) mod layout;
 pub(super) mod plain;
 pub(super) mod ahead;
-pub(super) mod numbers;
 
 pub(super) use plain::{is_plain, read_whole};
