@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::Tree;
+use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
@@ -41,7 +41,7 @@ use crate::load::table::Table;
 use crate::report::LoadReport;
 use crate::shape::display;
 use crate::source::Source;
-use crate::structure::STRUCTURE;
+use crate::structure::{STRUCTURE, parse_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// serde stops at the first missing field. A load begins anew up to so many times, to report all.
@@ -316,11 +316,26 @@ impl Loader {
         &self,
         tensors: impl Into<Source<'s>>,
     ) -> Result<T> {
-        let (value, report) = self.read(&tensors.into().widened(), false)?;
-        match value {
-            Some(value) if report.is_exact() => Ok(value),
-            _ => Err(ErrorKind::Load(Box::new(report)).into()),
+        let source = tensors.into().widened();
+        let (value, report) = self.read(&source, false)?;
+        let value = value.filter(|_| report.is_exact()).or_else(|| self.by_structure(&source));
+        value.ok_or_else(|| ErrorKind::Load(Box::new(report)).into())
+    }
+
+    /// Reads a value with keys that no name tells, such as tuples, by the structure in the metadata.
+    fn by_structure<T: Serialize + DeserializeOwned>(&self, source: &Source<'_>) -> Option<T> {
+        let is_plain = self.rules.is_empty() && self.stacks.is_empty() && self.base.is_none();
+        let structure = source.metadata(STRUCTURE).filter(|_| is_plain && !source.is_part());
+        let structure = parse_structure(Some(structure?)).ok()?;
+        if !has_untold_keys(structure.root(), &self.separator) {
+            return None;
         }
+        let export = Export::new().separator(&self.separator);
+        let tree = export.tree::<Leaf>(&source.read().ok()?).ok()?;
+        let value: T = tree.clone().into_typed().ok()?;
+        // The value has to be of the structure and of the types of the file.
+        let kinds = |tree: Tree<Leaf>| tree.map(|leaf| leaf.kind());
+        (kinds(Tree::of(&value).ok()?) == kinds(tree)).then_some(value)
     }
 
     /// Reads a value and reports how it differs from the tensors. Tensors may be unused; what is
@@ -451,6 +466,21 @@ impl Loader {
         }
         None
     }
+}
+
+/// Whether a map has a key that no part of a name tells. The recursion is as deep as the limits of a
+/// structure allow.
+fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
+    let is_untold = |key: Key| match key {
+        Key::Entry(value) => match Leaf::from(value) {
+            Leaf::Opaque(_) | Leaf::None => true,
+            leaf => leaf.as_str().is_some_and(|text| text.contains(separator)),
+        },
+        _ => false,
+    };
+    let is_map = node.kind() == NodeKind::Map;
+    is_map && (0..node.num_children()).any(|at| node.key(at).is_some_and(is_untold))
+        || node.runs().any(|(child, _)| has_untold_keys(child, separator))
 }
 
 /// Reads a value. Where serde misses a field, the walk begins anew and goes on behind it.

@@ -9,7 +9,7 @@ use ndarray::{Array2, Array3, ArrayD, arr0};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Export, Loader};
+use treedef_exchange::{Export, Loader, Tensors};
 
 use crate::{Layer, comes_back, layer, message, read};
 
@@ -314,4 +314,34 @@ fn halves_are_the_nearest() {
     assert_eq!(half(1.0 + 2f64.powi(-11)).0, 1.0);
     assert_eq!(half(2f64.powi(-25) * (1.0 + tiny)).0, 2f64.powi(-24));
     assert_eq!(half(1.0 + 2f64.powi(-8) + tiny).1, 1.0 + 2f64.powi(-7));
+}
+
+/// Keys that no name tells come back by the structure in the metadata, and in a value of another type
+/// they are no numbers of it.
+#[test]
+fn keys_of_any_kind_come_back_by_the_structure() {
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    enum Part {
+        Bias,
+        Layer(u8),
+        Head { index: u8 },
+    }
+    fn back<K>(keys: [K; 2])
+    where
+        K: Ord + std::fmt::Debug + Serialize + serde::de::DeserializeOwned,
+    {
+        let map: BTreeMap<K, Vec<f32>> = keys.into_iter().map(|key| (key, vec![1.0])).collect();
+        let tree = Tree::of(&map).unwrap();
+        let tensors = Tensors::of(&tree).unwrap();
+        assert_eq!(Loader::new().load::<BTreeMap<K, Vec<f32>>>(&tensors).unwrap(), map);
+        assert!(Loader::new().load::<BTreeMap<K, [f32; 2]>>(&tensors).is_err());
+        assert!(Loader::new().load::<BTreeMap<K, Vec<f64>>>(&tensors).is_err());
+    }
+    back([(1u8, "a"), (2, "b")].map(|(number, text)| (number, text.to_owned())));
+    back([(), ()]);
+    back([None, Some(3u8)]);
+    back([Part::Layer(1), Part::Head { index: 2 }]);
+    back([Part::Bias, Part::Layer(7)]);
+    back([vec![1u8, 2], vec![]]);
+    back(["a.b".to_owned(), "a".to_owned()]);
 }
