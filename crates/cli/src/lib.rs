@@ -13,6 +13,7 @@ mod exact;
 mod paint;
 mod names;
 mod tensors;
+mod tensor_leaf;
 mod values;
 mod tensor_files;
 mod far;

@@ -4,13 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use half::{bf16, f16};
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
-use treedef_exchange::{__is_of_structure, __leaf_names, Export, Source, Stored, Tensor, Tensors};
+use treedef_exchange::{
+    __is_of_structure, __leaf_names, __stored, Descriptor, Export, Source, Stored, Tensor,
+};
 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::joined;
 use crate::paths::part_at;
 use crate::tensor_files::refused;
+use crate::tensor_leaf::tensor_of;
 use crate::tensors::has_arrays;
 use crate::values::PatchTree;
 
@@ -37,32 +40,29 @@ pub(crate) fn patched<'s>(
         format,
     };
     walk.visit(&Path::root(), new.treedef().root())?;
-    let Walk { mut kept, made, mut lost, .. } = walk;
-    // What is in no tree stays, unless the patch puts another tensor there.
-    let in_tree: HashSet<usize> = places.iter().map(|(_, at)| *at).collect();
-    let names: HashSet<&str> = made.iter().map(|(name, _)| name.as_str()).collect();
-    let beside = source
-        .iter()
-        .enumerate()
-        .filter(|(at, stored)| !in_tree.contains(at) && !names.contains(stored.name()));
-    kept.extend(beside.map(|(at, stored)| (at, stored.clone())));
-    kept.extend(stored(made, source)?);
-    kept.sort_by_key(|(at, _)| *at);
-    let tensors: Vec<Stored<'s>> = kept.into_iter().map(|(_, stored)| stored).collect();
+    let Walk { kept, made, mut lost, .. } = walk;
+    let tensors = in_order(source, kept, made);
     let texts = texts_beside(source, &tensors, &mut lost);
     Ok((Source::of(tensors, texts)?, lost))
 }
 
-/// Tensors that a patch made, each at the place that its name has in the file.
-fn stored(
-    made: Vec<(String, Tensor<'static>)>,
-    source: &Source<'_>,
-) -> Result<Vec<(usize, Stored<'static>)>> {
+/// The tensors in the order of the file. Those that a patch made are where their names were, or at the end.
+fn in_order<'s>(
+    source: &Source<'s>,
+    mut all: Vec<(usize, Stored<'s>)>,
+    made: Vec<Stored<'static>>,
+) -> Vec<Stored<'s>> {
     let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
-    let made = Tensors::new(made)?;
-    let made = Source::from(&made).into_owned()?;
     let place = |it: &Stored<'_>| places.get(it.name()).copied().unwrap_or(usize::MAX);
-    Ok(made.iter().map(|it| (place(it), it.clone())).collect())
+    all.extend(made.into_iter().map(|it| (place(&it), it)));
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, stored)| stored).collect()
+}
+
+/// A tensor that a patch made.
+fn stored(name: &str, tensor: Tensor<'_>) -> Result<Stored<'static>> {
+    let dtype = tensor.dtype().name();
+    Ok(__stored(name, dtype, tensor.shape().to_vec(), tensor.bytes().to_vec())?)
 }
 
 /// The metadata that is still true of the tensors.
@@ -106,7 +106,7 @@ struct Walk<'w, 's> {
     is_plain: bool,
     format: Format,
     kept: Vec<(usize, Stored<'s>)>,
-    made: Vec<(String, Tensor<'static>)>,
+    made: Vec<Stored<'static>>,
     lost: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ impl<'w, 's> Walk<'w, 's> {
         };
         if is_one {
             let was = was.map(|(_, stored)| stored);
-            return if leaves.is_empty() { Ok(()) } else { self.put(path, &part()?, was) };
+            return self.put(path, &part()?, was);
         }
         for (position, child) in node.children().enumerate() {
             if let Some(key) = node.key(position) {
@@ -151,16 +151,24 @@ impl<'w, 's> Walk<'w, 's> {
     /// Makes tensors of a part that a patch changed.
     fn put(&mut self, path: &Path, part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<()> {
         let name = was.map_or_else(|| joined(path), |was| was.name().to_owned());
-        if let Some(tensor) = complex(part, was)? {
-            self.made.push((name, tensor));
+        if let Some(stored) = tensor_of(&name, part)? {
+            self.made.push(stored);
             return Ok(());
         }
-        let dtype = was.and_then(|was| was.descriptor().dtype()).filter(|_| self.is_plain);
-        let same_type = dtype.zip(shape_of(part.treedef().root()));
-        if let Some((dtype, shape)) = same_type
+        if let Some(tensor) = complex(part, was)? {
+            self.made.push(stored(&name, tensor)?);
+            return Ok(());
+        }
+        let was = was.map(Stored::descriptor).filter(|_| self.is_plain);
+        if let Some(dtype) = was.and_then(Descriptor::dtype)
+            && let Some(shape) = shape_of(part.treedef().root())
             && let Some(bytes) = bytes_of(part, dtype)
         {
-            self.made.push((name, Tensor::new(dtype, shape, bytes)?));
+            self.made.push(stored(&name, Tensor::new(dtype, shape, bytes)?)?);
+            return Ok(());
+        }
+        if part.leaves().is_empty() {
+            self.lost.push(format!("`{name}`, which is empty, so that its type is not known"));
             return Ok(());
         }
         let tensors = Export::new().tensors(part).map_err(|error| {
@@ -173,11 +181,11 @@ impl<'w, 's> Walk<'w, 's> {
                 ("", below) => below.to_owned(),
                 (name, below) => format!("{name}.{below}"),
             };
-            if let Some(dtype) = dtype.filter(|dtype| *dtype != tensor.dtype()) {
-                let new = tensor.dtype();
-                self.lost.push(format!("the type of `{name}`, {dtype}, which is {new} there"));
+            if let Some(was) = was.filter(|was| was.dtype() != Some(tensor.dtype())) {
+                let (was, new) = (was.type_name(), tensor.dtype());
+                self.lost.push(format!("the type of `{name}`, {was}, which is {new} there"));
             }
-            self.made.push((name, tensor.clone().into_owned()));
+            self.made.push(stored(&name, tensor.clone())?);
         }
         Ok(())
     }
@@ -190,6 +198,9 @@ fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
         return Some(Vec::new());
     }
     let is_seq = matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple);
+    if is_seq && node.num_children() == 0 {
+        return Some(vec![0]);
+    }
     let mut shapes = node.children().filter(|_| is_seq).map(shape_of);
     let inner = shapes.next()??;
     shapes
@@ -311,11 +322,10 @@ fn with_structure<'s>(
                 let place = places.get(name).copied().unwrap_or(usize::MAX);
                 kept.push((place, stored.renamed(name)));
             }
-            None => made.push((name.to_owned(), tensor.clone().into_owned())),
+            None => made.push(stored(name, tensor.clone())?),
         }
     }
-    kept.extend(stored(made, source)?);
-    kept.sort_by_key(|(place, _)| *place);
+    let tensors = in_order(source, kept, made);
     let text = |key: &str| after.metadata(key).unwrap_or_default().to_owned();
     let mut texts: Vec<(String, String)> =
         after.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
@@ -331,6 +341,5 @@ fn with_structure<'s>(
             false => texts.push((key.to_owned(), text.to_owned())),
         }
     }
-    let tensors = kept.into_iter().map(|(_, stored)| stored);
     Ok((Source::of(tensors, texts)?, lost))
 }

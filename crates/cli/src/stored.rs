@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
-use treedef_exchange::{__STRUCTURE, Tensor};
+use treedef_exchange::{__STRUCTURE, __element, Tensor};
 
 use crate::args::Limits;
 use crate::checkpoint::{Checkpoint, expect_room};
@@ -114,15 +114,25 @@ impl Stored {
         Ok(Stored { name, format, tree, metadata, checkpoint, limits, progress })
     }
 
-    /// All values as one tree, without what is not read.
-    pub(crate) fn read_all(&self) -> Result<Tree<Leaf>> {
-        self.read_file().map_err(|failure| failure.in_file(&self.name))
+    /// The tree in the structure that the metadata has, if it is that of these tensors.
+    pub(crate) fn structured(&self) -> Result<Option<Tree<Leaf>>> {
+        if !self.has_structure() {
+            return Ok(None);
+        }
+        let source = self.checkpoint.source(self.limits);
+        let tree = source.and_then(|source| PatchTree::structured(&source));
+        Ok(tree.map_err(|failure| failure.in_file(&self.name))?.map(|it| it.tree))
     }
 
-    fn read_file(&self) -> Result<Tree<Leaf>> {
+    /// All values as one tree, whose leaves tell the types of all tensors.
+    pub(crate) fn by_name(&self) -> Result<Tree<Leaf>> {
+        self.read_by_name().map_err(|failure| failure.in_file(&self.name))
+    }
+
+    fn read_by_name(&self) -> Result<Tree<Leaf>> {
         if let Checkpoint::Safetensors(_) = self.checkpoint {
             let source = self.checkpoint.source(self.limits)?;
-            return Ok(PatchTree::of(&source, self.limits)?.tree);
+            return Ok(PatchTree::by_name(&source, self.limits)?.tree);
         }
         let values = self.checkpoint.values(self.limits)?;
         values.ok_or_else(|| Failure::new("it has no values"))
@@ -164,9 +174,17 @@ impl Stored {
         }
     }
 
+    /// Whether no leaf of a patch tells the type and the bytes of a tensor.
+    pub(crate) fn is_in_no_patch(&self, slot: &Slot) -> bool {
+        let stored = self.checkpoint.stored(slot.number);
+        slot.leaf.value.is_none()
+            && stored.is_none_or(|stored| __element(stored.descriptor()).is_none())
+    }
+
     /// Whether the metadata has another structure than that of the names.
-    pub(crate) fn has_structure(&self) -> bool {
-        self.metadata.contains_key(__STRUCTURE)
+    fn has_structure(&self) -> bool {
+        let has_texts = matches!(self.checkpoint, Checkpoint::Safetensors(_));
+        has_texts && self.metadata.contains_key(__STRUCTURE)
     }
 
     /// A tensor as a tree of one leaf.

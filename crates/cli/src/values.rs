@@ -8,6 +8,7 @@ use treedef_exchange::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Sou
 use crate::args::Limits;
 use crate::failure::Result;
 use crate::names::Names;
+use crate::tensor_leaf::leaf_of;
 
 /// The tree that was written, if the file has its structure, or that of the names. Each array is
 /// one leaf, and what is not read is a text that says why.
@@ -39,16 +40,20 @@ pub(crate) struct PatchTree {
 }
 
 impl PatchTree {
-    /// Without what is empty, and what has no numbers of a [`Dtype`](treedef::Dtype): no leaf tells their
-    /// types.
-    pub(crate) fn of(source: &Source<'_>, limits: Limits) -> Result<Self> {
-        if let Some((tree, _)) = structured(source)? {
-            return Ok(PatchTree { tree, places: None });
-        }
-        let is_in = |it: &Stored<'_>| it.descriptor().dtype().is_some() && it.num_bytes() > 0;
-        let tensors = source.iter().enumerate().filter(|(_, stored)| is_in(stored));
-        let named = tensors
-            .map(|(at, stored)| Ok((stored.name().to_owned(), (at, values(stored, limits)?))));
+    /// The tree that was written, if the file has its structure.
+    pub(crate) fn structured(source: &Source<'_>) -> Result<Option<Self>> {
+        Ok(structured(source)?.map(|(tree, _)| PatchTree { tree, places: None }))
+    }
+
+    /// The tree of the names. Its leaves tell the types of all tensors.
+    pub(crate) fn by_name(source: &Source<'_>, limits: Limits) -> Result<Self> {
+        let named = source.iter().enumerate().map(|(at, stored)| {
+            let tree = match leaf_of(stored)? {
+                Some(leaf) => Tree::leaf(leaf),
+                None => values(stored, limits)?,
+            };
+            Ok((stored.name().to_owned(), (at, tree)))
+        });
         let tree = Names::of(named.collect::<Result<Vec<_>>>()?).into_tree()?;
         let numbers = tree.leaves().iter().map(|(at, _)| *at);
         let places = Some(tree.treedef().leaf_paths().zip(numbers).collect());

@@ -44,6 +44,14 @@ impl ElementType {
         dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(small)
     }
 
+    /// The type that has this name here.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let dtype = Dtype::ALL.iter().find(|dtype| dtype.name() == name);
+        let small = || SMALL_FLOATS.iter().find(|float| float.names.1 == name);
+        let small = || small().map(ElementType::Small);
+        dtype.map(|dtype| ElementType::Dtype(*dtype)).or_else(small)
+    }
+
     /// Its name in a file of safetensors, which has no complex numbers of 128 bits.
     pub(crate) fn in_safetensors(self) -> Option<&'static str> {
         match self {
@@ -61,7 +69,7 @@ impl ElementType {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             ElementType::Dtype(dtype) => dtype.name(),
             ElementType::Small(float) => float.names.1,

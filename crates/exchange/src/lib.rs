@@ -51,6 +51,8 @@ pub use file::{
     target as __target,
 };
 #[doc(hidden)]
+pub use formats::npy::{element as __element, stored as __stored};
+#[doc(hidden)]
 pub use glob::renamed as __renamed;
 #[doc(hidden)]
 pub use names::leaf_names as __leaf_names;

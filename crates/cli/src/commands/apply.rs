@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use treedef::{Diff, Leaf, Tree};
+use treedef_exchange::Source;
 
-use crate::args::{Output, Reading, Report};
+use crate::args::{Limits, Output, Reading, Report};
 use crate::checkpoint::expect_room;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -13,7 +14,7 @@ use crate::json::json_failure;
 use crate::patching::patched;
 use crate::plain::{restored, with_paths};
 use crate::tensor_files;
-use crate::values::PatchTree;
+use crate::values::{self, PatchTree};
 
 use super::convert::{Written, format_of, write_as};
 
@@ -39,30 +40,62 @@ pub(super) fn apply(
     }
     let (tree, mut rest) = input.tree_and_rest()?;
     rest.tags.drop_changed(diff.changes());
-    let (new, _) = after(&tree, &diff, format).map_err(|failure| failure.in_file(&name))?;
+    let new = after(&tree, &diff, format).map_err(|failure| failure.in_file(&name))?;
     write_as((&new, &rest), (&name, format), to, reading.limits, told)
 }
 
-/// The tree after a patch, and whether the patch is one that was made with another format. Such a patch
-/// has no widths of numbers, one form of nothing, and each number of an array by itself.
-fn after(tree: &Tree<Leaf>, diff: &Patch, format: Format) -> Result<(Tree<Leaf>, bool)> {
-    let error = match tree.patch(diff) {
-        Ok(new) => return Ok((new, false)),
+/// The tree after a patch.
+fn after(tree: &Tree<Leaf>, diff: &Patch, format: Format) -> Result<Tree<Leaf>> {
+    match tree.patch(diff) {
+        Ok(new) => Ok(new),
+        Err(error) => after_plain(tree, tree.clone(), diff, format)?.ok_or_else(|| error.into()),
+    }
+}
+
+/// The tree after a patch that was made with another format, if it is one. Such a patch has no widths of
+/// numbers, one form of nothing, and each number of an array by itself.
+fn after_plain(
+    tree: &Tree<Leaf>,
+    values: Tree<Leaf>,
+    diff: &Patch,
+    format: Format,
+) -> Result<Option<Tree<Leaf>>> {
+    let plain = with_paths(values, [format, Format::Json])?;
+    let new = plain.patch(diff).ok();
+    new.map(|new| restored(tree, &plain, &new)).transpose()
+}
+
+/// The tree of a file that a patch is for, the same after the patch, and whether the patch was made with
+/// another format.
+fn tensors_after(
+    source: &Source<'_>,
+    diff: &Patch,
+    (format, limits): (Format, Limits),
+) -> Result<(PatchTree, Tree<Leaf>, bool)> {
+    let named = || PatchTree::by_name(source, limits);
+    let structured = PatchTree::structured(source)?;
+    let has_structure = structured.is_some();
+    let old = structured.map_or_else(named, Ok)?;
+    let error = match old.tree.patch(diff) {
+        Ok(new) => return Ok((old, new, false)),
         Err(error) => error,
     };
-    let plain = with_paths(tree.clone(), [format, Format::Json])?;
-    match plain.patch(diff) {
-        Ok(new) => Ok((restored(tree, &plain, &new)?, true)),
-        Err(_) => Err(error.into()),
+    // One that was made with a file without a structure has the names.
+    if has_structure {
+        let old = named()?;
+        if let Ok(new) = old.tree.patch(diff) {
+            return Ok((old, new, false));
+        }
     }
+    let new = after_plain(&old.tree, values::tree(source, limits)?, diff, format)?;
+    new.map(|new| (old, new, true)).ok_or_else(|| error.into())
 }
 
 fn apply_to_tensors(input: Input, diff: &Patch, format: Format) -> Result<Written> {
     let from = input.format;
     input.with_tensors(|source, limits| {
         expect_room(source.num_bytes(), limits)?;
-        let old = PatchTree::of(source, limits)?;
-        let (new, is_plain) = after(&old.tree, diff, from)?;
+        let (old, new, is_plain) = tensors_after(source, diff, (from, limits))?;
         let (tensors, mut lost) = patched(source, &old, &new, (is_plain, format))?;
         let (bytes, not_held) = tensor_files::copy(&tensors, format, true)?;
         lost.extend(not_held);

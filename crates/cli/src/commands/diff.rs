@@ -49,10 +49,14 @@ pub(super) fn diff(
         let (old, new, progress) = opened(old, new)?;
         let are_equal = are_equal(&old, &new)?;
         progress.end();
-        return if are_equal {
-            no_changes(patch, json)
-        } else if patch || old.has_structure() && new.has_structure() {
-            diff_structured(old, new, (tolerance, patch, json), style)
+        if are_equal {
+            return no_changes(patch, json);
+        }
+        let options = (tolerance, patch, json);
+        return if let (Some(a), Some(b)) = (old.structured()?, new.structured()?) {
+            diff_trees([&old, &new], [a, b], true, options, style)
+        } else if patch {
+            diff_trees([&old, &new], [old.by_name()?, new.by_name()?], false, options, style)
         } else {
             diff_tensors(&old, &new, tolerance, json)
         };
@@ -230,20 +234,20 @@ fn with_kinds(
     changes
 }
 
-/// Compares files of tensors by the structure in their metadata.
-fn diff_structured(
-    old: Stored,
-    new: Stored,
+/// Compares files of tensors by their trees: in the structure in their metadata, or those of the names.
+fn diff_trees(
+    files: [&Stored; 2],
+    [a, b]: [Tree<Leaf>; 2],
+    is_structured: bool,
     options: (Tolerance, bool, bool),
     style: Style,
 ) -> Result<bool> {
-    let (a, b) = (old.read_all()?, new.read_all()?);
-    let is_metadata = old.format == Format::Gguf;
-    let parts = [&a, &b].into_iter().flat_map(|tree| __leaf_names(tree.treedef()));
-    let parts: HashSet<String> = parts.collect();
+    let is_metadata = files[0].format == Format::Gguf;
+    let parts = [&a, &b].into_iter().filter(|_| is_structured);
+    let parts: HashSet<String> = parts.flat_map(|tree| __leaf_names(tree.treedef())).collect();
     let is_part = |key: &str| is_metadata || parts.contains(key) || __is_of_structure(key);
-    let mut lines = metadata_lines([&old, &new], options.2, is_part);
-    lines.extend(lines_beside_values(&old, &new, options.2)?);
+    let mut lines = metadata_lines(files, options.2, is_part);
+    lines.extend(lines_beside_values(files, is_structured, options.2)?);
     diff_values(&a, b, options, style, lines)
 }
 

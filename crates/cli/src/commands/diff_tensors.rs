@@ -74,26 +74,21 @@ pub(super) fn diff_tensors(
     report_lines(&lines, json)
 }
 
-/// The changes of tensors that are in no tree of values: what is empty or has no
-/// numbers of a type, and all of GGUF.
-pub(super) fn lines_beside_values(old: &Stored, new: &Stored, json: bool) -> Result<Vec<Line>> {
-    // Values do not tell the types of small floats and of what is empty.
-    let has_type =
-        |slot: &Slot| slot.leaf.value.is_some() || slot.dtype().is_some() && slot.leaf.size > 0;
-    let is_beside = |stored: &Stored, slot: &Slot| {
-        stored.format == Format::Gguf
-            || stored.unread(slot).is_some()
-            || !stored.has_structure() && !has_type(slot)
+/// The changes of tensors that no tree tells: their types, where it has the structure that was written,
+/// what is in no patch, and all of GGUF.
+pub(super) fn lines_beside_values(
+    files: [&Stored; 2],
+    is_structured: bool,
+    json: bool,
+) -> Result<Vec<Line>> {
+    let is_typed = |slot: &Slot| !is_structured || slot.dtype().is_some() && slot.leaf.size > 0;
+    let is_beside = |slots: [Option<&Slot>; 2]| {
+        let mut slots = files.into_iter().zip(slots).filter_map(|(file, slot)| Some((file, slot?)));
+        slots.any(|(file, slot)| {
+            slot.leaf.value.is_none() && (file.is_in_no_patch(slot) || !is_typed(slot))
+        })
     };
-    let is_beside = |[was, is]: [Option<&Slot>; 2]| {
-        let differ = |(was, is): (&Slot, &Slot)| {
-            !(was.leaf.is_alike(&is.leaf) || has_type(was) && has_type(is))
-        };
-        was.is_some_and(|slot| is_beside(old, slot))
-            || is.is_some_and(|slot| is_beside(new, slot))
-            || was.zip(is).is_some_and(differ)
-    };
-    let changes = by_name([old, new], is_beside, Tolerance::new())?;
+    let changes = by_name(files, is_beside, Tolerance::new())?;
     let line = |it: TensorChange| if json { it.into_json() } else { (it.line, None) };
     Ok(changes.into_iter().map(line).collect())
 }

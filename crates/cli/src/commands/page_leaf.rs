@@ -71,8 +71,8 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
     if matches!(input.format, Format::Safetensors | Format::Npz | Format::Npy) {
         let stored = Stored::open(input)?;
         // What the library wrote has another structure than that of the names.
-        if stored.has_structure() {
-            return Ok(Some(with_short_halves(stored.read_all()?)?.map(PageLeaf::Value)));
+        if let Some(tree) = stored.structured()? {
+            return Ok(Some(with_short_halves(tree)?.map(PageLeaf::Value)));
         }
         return stored
             .with_leaves(|slot, leaf| match leaf {

@@ -54,11 +54,9 @@ pub(super) fn select(
         Selecting { pattern: &pattern, name: &name, options, out, found, unread: false };
     let no_match = if input.format.is_of_tensors() {
         let stored = Stored::open(input)?;
-        if stored.has_structure() {
-            let documents = Documents::of(name.clone(), stored.read_all()?);
-            selecting.documents(documents)?
-        } else {
-            selecting.tensors(&stored.with_aliases()?)?
+        match stored.structured()? {
+            Some(tree) => selecting.documents(Documents::of(name.clone(), tree))?,
+            None => selecting.tensors(&stored.with_aliases()?)?,
         }
     } else if input.format == Format::Tree && input.size.is_some() && !part {
         let is_found = selecting.parts(&file.file, &input).map_err(|it| it.in_file(&name))?;

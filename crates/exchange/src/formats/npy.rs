@@ -24,7 +24,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
 use crate::formats::npy::descr::{Item, ItemKind, joined, read_shape};
@@ -196,6 +196,43 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensor<'
 /// ```
 pub fn holds(descriptor: &Descriptor) -> bool {
     code(descriptor).is_some()
+}
+
+/// How the type of the elements is named so that [`stored`] knows it. `None` for what is no array.
+pub fn element(descriptor: &Descriptor) -> Option<String> {
+    match descriptor.element() {
+        Some(element) => Some(element.name().to_owned()),
+        None => code(descriptor),
+    }
+}
+
+/// A tensor with these bytes, which are in our order.
+///
+/// # Errors
+///
+/// Returns an error when there is no such type, or its elements have another number of bytes.
+pub fn stored(
+    name: &str,
+    element: &str,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+) -> Result<Stored<'static>> {
+    if let Some(element) = ElementType::of_name(element) {
+        let descriptor = Descriptor::of(name.to_owned(), element, shape);
+        if descriptor.num_bytes() == u64::try_from(bytes.len()).ok() {
+            return Ok(Stored::owned(descriptor, bytes));
+        }
+        let what = format!("{}: {} bytes cannot be {descriptor}", quoted(name), bytes.len());
+        return Err(ErrorKind::Malformed(what).into());
+    }
+    let (mut file, mut arrays) = (header(element, &shape)?, Vec::new());
+    file.extend(bytes);
+    Array::read(Cow::Owned(file), &Reading::new())?.put(name, &mut arrays)?;
+    let wrong = || {
+        let what = format!("{}: {} is no type of elements", quoted(name), quoted(element));
+        Error::from(ErrorKind::Malformed(what))
+    };
+    arrays.pop().filter(|_| arrays.is_empty()).ok_or_else(wrong)
 }
 
 fn code(descriptor: &Descriptor) -> Option<String> {

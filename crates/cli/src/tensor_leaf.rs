@@ -1,0 +1,48 @@
+//! Tensors whose type no array tells, as leaves of a patch: empty ones, small floats, and what numpy has
+//! beside numbers.
+
+use serde::{Serialize, Serializer};
+use treedef::{Leaf, Tree, Value};
+use treedef_exchange::{__element, __stored, Stored};
+
+use crate::failure::Result;
+
+/// The name of such a leaf.
+const NAME: &str = "Tensor";
+
+#[derive(Serialize)]
+#[serde(rename = "Tensor")]
+struct Whole<'a> {
+    dtype: String,
+    dims: &'a [usize],
+    #[serde(serialize_with = "as_bytes")]
+    data: &'a [u8],
+}
+
+fn as_bytes<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bytes(bytes)
+}
+
+/// The tensor as a leaf. `None` if an array or a number tells its type, or nothing can.
+pub(crate) fn leaf_of(stored: &Stored<'_>) -> Result<Option<Leaf>> {
+    let descriptor = stored.descriptor();
+    if descriptor.dtype().is_some() && stored.num_bytes() > 0 {
+        return Ok(None);
+    }
+    let Some(dtype) = __element(descriptor) else { return Ok(None) };
+    let whole = Whole { dtype, dims: descriptor.shape(), data: &stored.read_bytes()? };
+    Ok(Some(Value::of(&whole)?.into()))
+}
+
+/// The tensor of this name that such a leaf is, if the part is one.
+pub(crate) fn tensor_of(name: &str, part: &Tree<Leaf>) -> Result<Option<Stored<'static>>> {
+    let [Leaf::Opaque(value)] = part.leaves() else { return Ok(None) };
+    let leaves = value.leaves();
+    let [Leaf::Str(dtype), dims @ .., Leaf::Bytes(bytes)] = &*leaves else { return Ok(None) };
+    if value.root().name() != Some(NAME) || !part.treedef().root().is_leaf() {
+        return Ok(None);
+    }
+    let dim = |leaf: &Leaf| usize::try_from(leaf.as_u64()?).ok();
+    let Some(dims) = dims.iter().map(dim).collect() else { return Ok(None) };
+    Ok(Some(__stored(name, dtype, dims, bytes.to_vec())?))
+}
