@@ -383,6 +383,13 @@ fn zip_files_are_what_they_say() {
     let at = file.windows(3).position(|bytes| bytes == b"I70").unwrap();
     file[at + 1] = b'8';
     assert_snapshot!(read(&file), @"data.pkl: Invalid checksum");
+    // PyTorch has two records of zip64 behind the list of files. Here they are as long as its first entry.
+    let folder = "a".repeat(21);
+    let names = [format!("{folder}/data.pkl"), format!("{folder}/data/0")];
+    let mut file = zipped(&[(&names[0], pickle, Stored), (&names[1], FLOATS, Stored)]);
+    let end = file.len() - 22;
+    file.splice(end..end, [0; 76]);
+    assert_snapshot!(read(&file), @": f32[2, 2]");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
+use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
@@ -136,7 +137,10 @@ fn is_tar(bytes: &Bytes<'_>) -> bool {
 }
 
 fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
-    let mut archive = ZipArchive::new(bytes.reader(0)).map_err(zip_error)?;
+    // The archive begins where the file does. `zip` would look for the beginning, and take it to be behind
+    // the first entry where that has as many bytes as the two records of zip64 that PyTorch writes.
+    let config = Config { archive_offset: ArchiveOffset::Known(0) };
+    let mut archive = ZipArchive::with_config(config, bytes.reader(0)).map_err(zip_error)?;
     let names: Vec<String> = archive.file_names().filter_map(|it| Some(it.ok()?.into())).collect();
     // The files are in one folder, whose name is that of the first file.
     let folder = names.iter().filter_map(|name| {
