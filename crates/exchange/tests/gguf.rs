@@ -242,7 +242,9 @@ fn memory_is_that_of_the_header() {
 
 /// A part as llama.cpp splits models, with one tensor of bytes.
 fn part(number: u16, count: u16, name: &str, byte: u8) -> Vec<u8> {
-    let mut file = File::new(1, 2)
+    let mut file = File::new(1, 3)
+        .key("split.tensors.count", 5)
+        .put(3i32.to_le_bytes())
         .key("split.count", 2)
         .put(count.to_le_bytes())
         .key("split.no", 2)
@@ -271,15 +273,22 @@ fn the_parts_of_a_model_are_opened_together() {
         let error = gguf::open(path).unwrap_err().to_string();
         error.replace(&folder.path().display().to_string(), "FOLDER")
     };
+    let empty = File::new(0, 2).key("split.count", 2).put(3u16.to_le_bytes());
+    let empty = empty.key("split.no", 2).put(1u16.to_le_bytes()).data(32, 0);
+    std::fs::write(path(2), empty).unwrap();
+    assert_snapshot!(told(&path(1)), @"the parts have 2 tensors, and the first says that there are 3");
     std::fs::write(path(2), part(1, 3, "a", 0)).unwrap();
     assert_snapshot!(told(&path(1)), @r#"the name "a" occurs in two parts"#);
     std::fs::write(path(2), part(2, 3, "b", 0)).unwrap();
     assert_snapshot!(told(&path(1)), @"FOLDER/m-00002-of-00003.gguf: part 3 of 3, and its name says part 2 of 3");
     std::fs::remove_file(path(2)).unwrap();
     assert_snapshot!(told(&path(3)), @r#"FOLDER/m-00003-of-00003.gguf: part 3 of 3, and "m-00002-of-00003.gguf" is not there"#);
+    std::fs::remove_file(path(1)).unwrap();
+    assert_snapshot!(told(folder.path()), @r#"FOLDER/m-00003-of-00003.gguf: part 3 of 3, and "m-00001-of-00003.gguf" is not there"#);
     let other = folder.path().join("other.gguf");
     std::fs::rename(path(3), &other).unwrap();
     assert_snapshot!(told(&other), @"FOLDER/other.gguf: part 3 of 3, and its name does not say which the others are, such as `model-00001-of-00003.gguf`");
+    std::fs::write(path(1), part(0, 3, "a", 0)).unwrap();
     assert_snapshot!(told(folder.path()), @r#"FOLDER: 2 models, such as "m-00001-of-00003.gguf", "other.gguf": open one of them"#);
     assert_eq!(gguf::read(&*part(1, 3, "b", 0), None).unwrap().part(), Some((2, 3)));
 }

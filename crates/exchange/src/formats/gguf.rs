@@ -179,6 +179,14 @@ fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
         files.extend(part.files);
     }
     let metadata = metadata.ok_or_else(|| malformed(0, "no parts"))?; // never, there are two
+    let expected = parts::num_tensors(&metadata);
+    if let Some(expected) = expected.filter(|it| usize::try_from(*it) != Ok(tensors.len())) {
+        let what = format!(
+            "the parts have {} tensors, and the first says that there are {expected}",
+            tensors.len()
+        );
+        return Err(ErrorKind::Malformed(what).into());
+    }
     Ok(Gguf { metadata, tensors, files })
 }
 

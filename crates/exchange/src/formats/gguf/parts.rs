@@ -1,6 +1,6 @@
 //! The parts of a model that llama.cpp splits into several files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,20 +11,27 @@ use crate::file;
 
 const ENDING: &str = ".gguf";
 
+/// An integer of the metadata.
+fn number(metadata: &Tree<Leaf>, key: &str) -> Option<u64> {
+    let root = metadata.treedef().root();
+    let is_key = |at: &usize| match root.key(*at) {
+        Some(Key::Entry(name)) => name.as_str() == Some(key),
+        _ => false,
+    };
+    let node = root.child((0..root.num_children()).find(is_key)?)?;
+    let leaf = metadata.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf())?;
+    u64::try_from(leaf.as_i128()?).ok()
+}
+
 /// The number of a part, from 1 on, and how many there are, if the header says that there are others.
 pub(super) fn part_of(metadata: &Tree<Leaf>) -> Option<(u64, u64)> {
-    let number = |key: &str| {
-        let root = metadata.treedef().root();
-        let is_key = |at: &usize| match root.key(*at) {
-            Some(Key::Entry(name)) => name.as_str() == Some(key),
-            _ => false,
-        };
-        let node = root.child((0..root.num_children()).find(is_key)?)?;
-        let leaf = metadata.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf())?;
-        u64::try_from(leaf.as_i128()?).ok()
-    };
-    let count = number("split.count").filter(|count| *count > 1)?;
-    Some((number("split.no")?.saturating_add(1), count))
+    let count = number(metadata, "split.count").filter(|count| *count > 1)?;
+    Some((number(metadata, "split.no")?.saturating_add(1), count))
+}
+
+/// The number of the tensors of all parts, as each of them says it.
+pub(super) fn num_tensors(metadata: &Tree<Leaf>) -> Option<u64> {
+    number(metadata, "split.tensors.count")
 }
 
 /// What is before the number in the name of a part, `model` of `model-00001-of-00003.gguf`.
@@ -61,24 +68,26 @@ pub(super) fn beside(path: &Path, (number, count): (u64, u64)) -> Result<Vec<Pat
     Ok(paths)
 }
 
-/// The only model in a folder, by its first file.
+/// The only model in a folder, by the first of its files that is there.
 pub(super) fn model_in(folder: &Path) -> Result<PathBuf> {
     let in_folder = |error| file::in_file(folder, error);
-    let mut models = BTreeSet::new();
+    let mut models = BTreeMap::<_, BTreeSet<String>>::new();
     for entry in fs::read_dir(folder).map_err(in_folder)? {
         let name = entry.map_err(in_folder)?.file_name().to_string_lossy().into_owned();
         if name.ends_with(ENDING) && !name.starts_with('.') {
-            models.insert(match stem(&name) {
+            let model = match stem(&name) {
                 Some((stem, count)) => format!("{stem}-00001-of-{count:05}{ENDING}"),
-                None => name,
-            });
+                None => name.clone(),
+            };
+            models.entry(model).or_default().insert(name);
         }
     }
     let shown = |what: String| ErrorKind::Malformed(format!("{}: {what}", folder.display()));
-    match models.first() {
-        Some(only) if models.len() == 1 => Ok(folder.join(only)),
+    let first = models.values().next().and_then(|files| files.first());
+    match first {
+        Some(first) if models.len() == 1 => Ok(folder.join(first)),
         Some(_) => {
-            let names: Vec<String> = models.iter().take(4).map(|name| quoted(name)).collect();
+            let names: Vec<String> = models.keys().take(4).map(|name| quoted(name)).collect();
             let names = names.join(", ");
             Err(shown(format!("{} models, such as {names}: open one of them", models.len())).into())
         }
