@@ -466,20 +466,20 @@ pub(crate) struct Mismatch;
 /// The result of a comparison.
 pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
-/// The error of a walk through an element that has another layout than was expected: the code of
-/// the call that was not. The element is walked again, and nobody sees it.
+/// The error of an element that makes other calls than the one before: a code of the place. The
+/// element is walked again, and nobody sees this error.
 #[derive(Debug, thiserror::Error)]
-#[error("another layout")]
-pub(crate) struct LayoutMismatch(pub(crate) u32);
+#[error("another element")]
+pub(crate) struct ElementMismatch(pub(crate) u32);
 
-impl LayoutMismatch {
+impl ElementMismatch {
     /// The code if the value itself failed.
-    pub(crate) const UNKNOWN: u32 = (1 << 31) - 1;
+    pub(crate) const UNKNOWN: u32 = u32::MAX;
 }
 
-impl serde::ser::Error for LayoutMismatch {
+impl serde::ser::Error for ElementMismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        LayoutMismatch(LayoutMismatch::UNKNOWN)
+        ElementMismatch(ElementMismatch::UNKNOWN)
     }
 }
 

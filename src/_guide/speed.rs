@@ -100,11 +100,10 @@
 //! kept with its treedef, from the second `flatten_like` on.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
-//! of numbers. An element is expected to look like the previous one. Lone numbers are taken by a
-//! loop that copies. An element with a fixed layout makes the same serde calls each time. So the
-//! calls of one element are stored, and each call of the next element is compared with one stored
-//! call, by code that is specific to the type. This holds for elements of up to 64 leaves, and also
-//! when they are rebuilt.
+//! of numbers. An element is expected to make the calls of the previous one, whose words are on the
+//! tape. So each of its calls is compared with one word, by code that is specific to the type, and
+//! its numbers are collected as bits. They are converted together, in a loop for their kind. This
+//! holds for elements of up to 64 leaves, and also when they are rebuilt.
 //!
 //! *Store equal neighbours as one node.* So the expected structure of a million elements is a
 //! handful of nodes that stay in the fastest cache.

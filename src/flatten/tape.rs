@@ -32,7 +32,7 @@ use super::labels::LabelTable;
 use super::nodes::WordReader;
 use super::refused::{no_object, wrong_scalar};
 use super::rules::{Keep, Objects};
-use super::word::{self, ALL_KINDS, KindSet, Tag, Word, bit};
+use super::word::{self, KindSet, Tag, Word, bit};
 
 #[derive(Default)]
 pub(super) struct Tape {
@@ -408,9 +408,9 @@ impl Tape {
             return None;
         }
         let Tape { leaves, words, options, takes, .. } = self;
-        let (compact, takes_all) = (options.compact, *takes == ALL_KINDS);
+        let (compact, takes) = (options.compact, *takes);
         let is_owning = owning != self.owning;
-        let seq = SeqState { leaves, words, compact, is_leaf, takes_all, is_owning, most };
+        let seq = SeqState { leaves, words, compact, is_leaf, takes, is_owning, most };
         self.follow.row(seq, progress)
     }
 
@@ -428,8 +428,8 @@ impl Tape {
 
     #[inline(never)]
     fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
-        let Tape { leaves, words, follow, .. } = self;
-        let (next, came) = follow.end_row(leaves, words, (at, is_leaf), progress)?;
+        let Tape { words, follow, .. } = self;
+        let (next, came) = follow.end_row(words, (at, is_leaf), progress)?;
         self.pending += came as u64; // at most the leaves
         self.cursor = next;
         Ok(next)

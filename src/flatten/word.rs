@@ -108,6 +108,12 @@ impl Word {
         Word { code: self.code + ((count as u64) << 8), ..self } // at most the elements
     }
 
+    /// Whether two words are the same but for their names.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn has_code_of(self, other: Word) -> bool {
+        self.code == other.code
+    }
+
     /// Whether two words are the same. Names are compared by their addresses: a name at two
     /// addresses makes two different words, which mean the same.
     #[inline(always)]

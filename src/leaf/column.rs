@@ -25,16 +25,10 @@ pub struct Segment {
 pub trait LeafVec {
     /// The kind of the leaves in error messages.
     fn kind(&self) -> LeafKind;
-    /// The kind of the leaf in a filled slot.
-    fn kind_at(&self, _slot: usize) -> Option<LeafKind> {
-        Some(self.kind())
-    }
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
-    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool;
-    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool;
-    /// Puts leaves of one kind, as their bits, into slots. Returns whether it could.
-    fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool;
+    /// Adds numbers of one kind, as their bits.
+    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]);
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
     fn resize(&mut self, count: usize);
@@ -249,13 +243,11 @@ impl Columns {
         self.columns.get_mut(self.last)
     }
 
-    /// Adds leaves of a kind, as their bits. Returns whether it could.
-    pub(crate) fn extend(&mut self, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
-        let Some(column) = self.grow(kind, bits.len()) else { return false }; // there is one
-        let first = column.len();
-        let column = column.as_leaves();
-        column.resize(first + bits.len()); // in memory
-        column.put_bits(first, kind, bits)
+    /// Adds numbers of one kind, as their bits.
+    pub(crate) fn extend(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
+        if let Some(column) = self.grow(kind, bits.len()) {
+            column.as_leaves().extend_bits(kind, bits);
+        }
     }
 
     /// The number of leaves.

@@ -198,21 +198,12 @@ impl<L: Emit> LeafVec for Vec<L> {
         true
     }
 
-    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool {
-        put(self, slot, L::from_scalar(scalar))
-    }
-
-    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool {
-        put(self, slot, L::from_leaf(leaf))
-    }
-
-    fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
-        let slots = self.get_mut(first..).unwrap_or_default();
+    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
         // A loop for a constant kind does not ask for it.
         if kind == L::KIND {
-            fill_from_bits(slots, L::KIND, bits)
+            extend_from_bits(self, L::KIND, bits);
         } else {
-            fill_from_bits(slots, kind, bits)
+            extend_from_bits(self, kind, bits);
         }
     }
 
@@ -239,31 +230,11 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 }
 
-/// Fills the first slots; returns whether they exist and take the leaves.
+/// Adds numbers, of a kind that is taken.
 #[inline(always)]
-fn fill_from_bits<L: Emit>(slots: &mut [L], kind: LeafKind, bits: &[Cell<u64>]) -> bool {
-    if slots.len() < bits.len() {
-        return false;
-    }
-    for (slot, bits) in slots.iter_mut().zip(bits) {
-        match scalar(kind, bits.get()).and_then(L::from_scalar) {
-            Some(leaf) => *slot = leaf,
-            None => return false,
-        }
-    }
-    true
-}
-
-/// Puts a leaf into a slot; returns whether both exist.
-#[inline(always)]
-pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
-    match (slots.get_mut(slot), leaf) {
-        (Some(slot), Some(leaf)) => {
-            *slot = leaf;
-            true
-        }
-        _ => false,
-    }
+fn extend_from_bits<L: Emit>(leaves: &mut Vec<L>, kind: LeafKind, bits: &[Cell<u64>]) {
+    let leaf = |bits: &Cell<u64>| scalar(kind, bits.get()).and_then(L::from_scalar);
+    leaves.extend(bits.iter().filter_map(leaf));
 }
 
 /// Implements the conversion of a vector of leaves into a [`Sink`] and back.

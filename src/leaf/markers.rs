@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use crate::error::{Error, LayoutMismatch};
+use crate::error::{ElementMismatch, Error};
 
 pub(crate) const STATIC_MARK: &str = "__treedef_private_Static";
 pub(crate) const LEAF_MARK: &str = "__treedef_private_Leaf";
@@ -94,7 +94,7 @@ fn mark<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let own = [type_name::<Error>(), type_name::<LayoutMismatch>()];
+    let own = [type_name::<Error>(), type_name::<ElementMismatch>()];
     if !own.contains(&type_name::<S::Error>()) {
         return value.serialize(serializer);
     }

@@ -48,7 +48,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use crate::error::{Error, LayoutMismatch, Mismatch};
+use crate::error::{ElementMismatch, Error, Mismatch};
 
 /// The name of the newtype around the number of an object.
 pub(crate) const OBJECT_MARK: &str = "__treedef_private_Object";
@@ -257,7 +257,7 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let error = type_name::<S::Error>();
-    if error == type_name::<LayoutMismatch>() {
+    if error == type_name::<ElementMismatch>() {
         // A guess that elements look alike. The element is walked again.
         return Err(ser::Error::custom("an object"));
     }

@@ -112,11 +112,6 @@ impl LeafVec for Columns {
         LeafKind::Opaque
     }
 
-    fn kind_at(&self, slot: usize) -> Option<LeafKind> {
-        let segment = self.segments.partition_point(|segment| segment.leaves.end <= slot);
-        self.segments.get(segment).map(|segment| segment.kind)
-    }
-
     fn push(&mut self, scalar: Scalar<'_>) -> bool {
         self.push_leaf(scalar.into())
     }
@@ -126,16 +121,8 @@ impl LeafVec for Columns {
         true
     }
 
-    fn put(&mut self, _: usize, scalar: Scalar<'_>) -> bool {
-        LeafVec::push(self, scalar)
-    }
-
-    fn put_leaf(&mut self, _: usize, leaf: Leaf) -> bool {
-        self.push_leaf(leaf)
-    }
-
-    fn put_bits(&mut self, _: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
-        self.extend(kind, bits)
+    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
+        self.extend(kind, bits);
     }
 
     fn len(&self) -> usize {

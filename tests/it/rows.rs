@@ -48,6 +48,22 @@ fn a_row_has_what_it_gives() {
     }
 }
 
+/// An element that gives far more than the ones before changes none of them.
+#[test]
+fn a_long_element_leaves_the_others_alone() {
+    for long in [4, 40, 254, 255, 256, 257, 300, 600, 70_000] {
+        let given = [3, 3, 3, 3, 3, long, 3, 3, 3, 3];
+        let rows = given.map(|given| Row { claimed: 3, given, overlooked: None });
+        let (leaves, _) = treedef::flatten_as::<f64>(&rows[..]).unwrap();
+        let expected = given.into_iter().flat_map(|given| (0..given).map(|at| at as f64));
+        assert!(leaves.into_iter().eq(expected), "{long}");
+        // The error is overlooked, and more comes.
+        let many = |overlooked| Row { claimed: 3, given: long, overlooked };
+        let rows = [many(None), many(None), many(None), many(None), many(None), many(Some(1))];
+        assert!(treedef::flatten_as::<f64>(&rows[..]).is_err());
+    }
+}
+
 /// A sequence of numbers whose iterator says that it gives so many.
 struct Claimed {
     claimed: (usize, Option<usize>),

@@ -9,18 +9,19 @@
 
 use crate::error::{Error, Result};
 use crate::leaf::sink::Sink;
+use crate::model::NodeKind;
 
-use super::super::refused::wrong_scalar;
-use super::super::word::Word;
+use super::super::word::{self, KindSet, Word};
+use super::element::{At, Cells, Like};
 use super::follow::Follow;
-use super::layout::{Divergence, Layout, MOST_LEAVES};
-use super::rows::{Expected, FEW, Outcome, Progress, Retry, Row, Stop};
+use super::rows::{FEW, FEW_NUMBERS, Outcome, Progress, Retry, Row, kinds_of_row};
 
-/// Maximum number of leaves for which slots are made at once.
-const BATCH: usize = 8_192;
-
-/// The most words of an element for which a row is tried.
+/// The most leaves and words of an element for which a row is tried.
+const MOST_LEAVES: usize = 64;
 const MOST_ROW_WORDS: usize = 2 * MOST_LEAVES;
+
+/// The most leaves for which a row makes room at once.
+const MOST_ROOM: usize = 8_192;
 
 /// The value gave less when it was serialized again.
 #[cold]
@@ -36,8 +37,8 @@ pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) compact: bool,
     /// The last element is a leaf.
     pub(in crate::flatten) is_leaf: bool,
-    /// Leaves may be of any kind.
-    pub(in crate::flatten) takes_all: bool,
+    /// The kinds of scalars that are leaves.
+    pub(in crate::flatten) takes: KindSet,
     /// A type inside the last element owns something.
     pub(in crate::flatten) is_owning: bool,
     /// The most elements that may come, if the iterator says so.
@@ -52,65 +53,29 @@ impl Follow {
         seq: SeqState<'r>,
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
-        let SeqState { leaves, words, compact, is_leaf, takes_all, is_owning, most } = seq;
-        let most = most.unwrap_or(progress.right.max(FEW));
-        if !is_leaf && self.expected_like_last(words) < FEW {
+        let SeqState { leaves, words, compact, is_leaf, takes, is_owning, most } = seq;
+        if is_leaf && most.is_some_and(|most| most < FEW_NUMBERS) {
+            progress.never_pays();
             return None;
         }
-        let like = if is_leaf {
-            let is_any = takes_all || !matches!(leaves, Sink::Counted(_));
-            let last = leaves.len().checked_sub(1).filter(|_| is_any);
-            let number = |last| Expected::number(&leaves.slots(), last, self.came_as_f32);
-            last.and_then(number).map(|number| (ElementForm::Number(number), most.min(BATCH)))
-        } else if is_owning {
-            None
-        } else {
-            self.read_layout(leaves, words, compact, most)
-        };
-        let Some((like, most)) = like else {
+        let expected = if is_leaf { usize::MAX } else { self.expected_like_last(words) };
+        if expected < FEW {
+            return None;
+        }
+        let last = self.last_range().filter(|_| !is_leaf);
+        let words = last.and_then(|(first, end)| words.get(first..end)).unwrap_or_default();
+        let end = if is_leaf { Some(At::end(0, 1, 1)) } else { end_of(words) };
+        let takes = takes & kinds_of_row(leaves);
+        let Some(end) = end.filter(|_| takes != 0 && !is_owning) else {
             progress.give_up();
             return None;
         };
-        let slot = leaves.len();
-        match like {
-            ElementForm::Number(number) => {
-                let slots = leaves.more_slots(most);
-                Some(Row::new(slots, slot, most, number, compact, progress))
-            }
-            ElementForm::Layout(num_leaves) => {
-                let layout = self.layout.as_deref()?; // it was read
-                let slots = leaves.more_slots(most * num_leaves);
-                Some(Row::new(slots, slot, most, Expected::Layout(layout), compact, progress))
-            }
+        if let Some(most) = most {
+            leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-    }
-
-    /// Reads the layout of the last element, if it has one. Returns with it the number of elements
-    /// of a row.
-    fn read_layout(
-        &mut self,
-        leaves: &mut Sink,
-        words: &[Word],
-        compact: bool,
-        most: usize,
-    ) -> Option<(ElementForm, usize)> {
-        let mut layout = self.layout.take().unwrap_or_else(|| Layout::boxed(compact));
-        layout.compact = compact;
-        let expected = self.expected_like_last(words);
-        let last = self.last_range().and_then(|(first, end)| words.get(first..end));
-        let words = last.unwrap_or_default();
-        let (end, came_as_f32, slots) = (leaves.len(), self.came_as_f32, &leaves.slots());
-        let read = !words.is_empty()
-            && words.len() <= MOST_ROW_WORDS
-            && most >= FEW
-            && layout.read(words, |count| {
-                let first = end.checked_sub(count)?;
-                Some(move |leaf| slots.number_at(first + leaf, came_as_f32)) // at most the leaves
-            });
-        let num_leaves = layout.num_leaves();
-        self.layout = Some(layout);
-        let most = most.min(expected).min(BATCH / num_leaves.max(1));
-        read.then_some((ElementForm::Layout(num_leaves), most))
+        let cells = &**self.cells.get_or_insert_with(Cells::boxed);
+        let like = Like { words, end, takes, compact, cells };
+        Some(Row::new(leaves, like, most.map_or(expected, |most| most.min(expected)), progress))
     }
 
     /// Counts the elements of the last row. Checks that an element that was serialized again gave
@@ -119,7 +84,6 @@ impl Follow {
     #[inline(never)]
     pub(in crate::flatten) fn end_row(
         &mut self,
-        leaves: &mut Sink,
         words: &mut Vec<Word>,
         (at, is_leaf): (usize, bool),
         progress: &mut Progress,
@@ -128,7 +92,7 @@ impl Follow {
             self.checks -= 1; // it was counted
             let last = self.last_range().filter(|_| !is_leaf);
             let agrees = if last == Some(like) {
-                different.divergence == Divergence::Perhaps
+                !different.surely
             } else {
                 let words = |(first, end): (usize, usize)| words.get(first..end);
                 let last = last.and_then(words).unwrap_or_default();
@@ -138,33 +102,52 @@ impl Follow {
                 return Err(gave_less());
             }
         }
-        let Some(Outcome { done, slot, stop, are_numbers }) = progress.take() else {
+        let Some(Outcome { done, different }) = progress.take() else {
             return Ok((at, 0));
         };
-        leaves.resize(slot);
-        let came = if are_numbers { (at, done) } else { (self.more_elements(words, at, done), 0) };
-        match stop {
-            Stop::Full => {}
-            Stop::Refused => {
-                let kind = leaves.kind();
-                return Err(wrong_scalar(kind, kind));
-            }
-            Stop::Different(different) => {
-                self.came_as_f32 = different.came_as_f32.unwrap_or(self.came_as_f32);
-                let like = self.last_range().filter(|_| !are_numbers);
-                progress.again = like.map(|like| Retry { like, different });
-                self.checks += usize::from(progress.again.is_some()); // at most the sequences
-            }
+        if is_leaf {
+            return Ok((at, done));
         }
-        Ok(came)
+        let next = self.more_elements(words, at, done);
+        progress.again =
+            different.and_then(|different| Some(Retry { like: self.last_range()?, different }));
+        self.checks += usize::from(progress.again.is_some()); // at most the sequences
+        Ok((next, 0))
     }
 }
 
-/// What the next elements look like.
-enum ElementForm {
-    Number(Expected<'static>),
-    /// A layout with so many leaves.
-    Layout(usize),
+/// The end of an element that has these words, if a row may take it: there are few of them, and each
+/// such element makes the same calls.
+fn end_of(words: &[Word]) -> Option<At> {
+    let leaves = words.iter().map(|word| word.leaves()).sum();
+    let (last, before) = words.split_last()?;
+    let (len, pending) = match last.tag() {
+        word::LEAVES => (before.len(), last.leaves()),
+        _ => (words.len(), 0),
+    };
+    let may = len <= MOST_ROW_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
+    may.then(|| At::end(len, leaves, pending))
+}
+
+/// Whether a word may be one of an element in a row.
+fn is_fixed(word: &Word) -> bool {
+    use NodeKind as Is;
+    match word.tag() {
+        word::FIELD | word::CLOSE | word::LEAVES => true,
+        _ => matches!(
+            word.kind(),
+            Some(
+                Is::None
+                    | Is::Some
+                    | Is::Unit
+                    | Is::UnitStruct
+                    | Is::NewtypeStruct
+                    | Is::Tuple
+                    | Is::TupleStruct
+                    | Is::Struct
+            )
+        ),
+    }
 }
 
 /// Whether the last of `leaves` leaves is at the same place in two elements.

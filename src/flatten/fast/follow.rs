@@ -14,7 +14,7 @@ use crate::model::Options;
 use super::super::labels::{Label, LabelTable};
 use super::super::nodes::Made;
 use super::super::word::{self, Word, same};
-use super::layout::Layout;
+use super::element::Cells;
 
 #[derive(Default)]
 pub(in crate::flatten) struct Follow {
@@ -36,10 +36,8 @@ pub(in crate::flatten) struct Follow {
     pub(super) checks: usize,
     /// The structure of the value, if it is too large for the thread.
     pub(super) large: Option<Made>,
-    /// Room for the layout of elements.
-    pub(super) layout: Option<Box<Layout>>,
-    /// Whether floats for `f64` slots come as `f32`, as far as was seen.
-    pub(super) came_as_f32: bool,
+    /// Room for the numbers of elements.
+    pub(super) cells: Option<Box<Cells>>,
 }
 
 /// An open sequence.

@@ -209,7 +209,7 @@ impl Follow {
         words.clear();
         words.shrink_to(MOST_SPARE_WORDS);
         labels.truncate(0, MOST_LABELS);
-        (self.base, self.ignore_statics, self.large, self.came_as_f32) = (0, false, None, false);
+        (self.base, self.ignore_statics, self.large) = (0, false, None);
         (self.keeps_large, self.checks) = (false, 0);
         self.frames.clear();
         if let Some(place) = self.known.iter().position(|known| !known.is_small()) {

@@ -3,8 +3,7 @@
 //! Without [`follow`] and [`known`] each call is written anew, and without [`rows`] each number of
 //! a sequence is a call. The result is the same.
 
-mod slots;
-mod layout;
+mod element;
 mod copies;
 pub(super) mod rows;
 pub(super) mod follow;

@@ -1,43 +1,33 @@
-//! Elements of a sequence that are expected to look like the last one: numbers, and types with a
-//! fixed [layout](super::layout).
+//! Elements of a sequence that are expected to look like the last one: numbers, and structs, tuples
+//! and options of numbers.
 //!
-//! The tape takes the first element itself, and each element that is different.
-//! The elements between them are put into slots here, a row at a time.
+//! The tape takes the first element itself, and each element that is different. The elements
+//! between them are compared with [its words](super::element), and their numbers are added to the
+//! leaves here, a row at a time.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use serde::Serialize;
 
 use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
+use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind};
 
-use super::layout::{Code, CodedNumber, Different, Layout, leaf};
-use super::slots::Slots;
+use super::super::word::{ALL_KINDS, KindSet, bit};
+use super::element::{Different, Like, MOST_NUMBERS};
 
-/// The minimum number of elements for which a layout is read.
+/// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
+pub(super) const FEW_NUMBERS: usize = 12;
 
-/// Numbers that are put at a time. A power of two.
-const BATCH_CELLS: usize = 64;
-
-/// Slots for the next elements.
+/// The next elements.
 pub(in crate::flatten) struct Row<'r> {
-    slots: Slots<'r>,
-    like: Expected<'r>,
-    compact: bool,
-    /// The remaining elements for which there are slots.
+    leaves: &'r mut Sink,
+    like: Like<'r>,
+    /// The most elements that may still be taken.
     left: usize,
     progress: &'r mut Progress,
-}
-
-/// What an element looks like.
-#[derive(Clone, Copy)]
-pub(super) enum Expected<'r> {
-    /// A number of one kind, or of any kind.
-    KindAndBits(Option<LeafKind>),
-    Layout(&'r Layout),
 }
 
 /// The state of the rows of a sequence.
@@ -56,22 +46,8 @@ pub(in crate::flatten) struct Progress {
 pub(super) struct Outcome {
     /// The number of elements that were put.
     pub(super) done: usize,
-    /// The slot behind them.
-    pub(super) slot: usize,
-    pub(super) stop: Stop,
-    /// The elements are numbers.
-    pub(super) are_numbers: bool,
-}
-
-/// Why a row ended.
-#[derive(Clone, Copy)]
-pub(super) enum Stop {
-    /// The row is full, or the sequence has no more elements.
-    Full,
-    /// The slots do not take a leaf.
-    Refused,
     /// The next element may be different. It was serialized in part.
-    Different(Different),
+    pub(super) different: Option<Different>,
 }
 
 /// An element that is serialized again.
@@ -114,34 +90,8 @@ impl Progress {
     pub(super) fn take(&mut self) -> Option<Outcome> {
         let outcome = self.row.take()?;
         self.right += outcome.done; // at most the elements so far
-        self.wrong += usize::from(matches!(outcome.stop, Stop::Different(..)));
+        self.wrong += usize::from(outcome.different.is_some());
         Some(outcome)
-    }
-}
-
-impl Expected<'_> {
-    /// Elements like the number in `slot`. A number in an `f64` slot came as an `f32` if `came_as_f32`
-    /// is set.
-    pub(super) fn number(slots: &Slots<'_>, slot: usize, came_as_f32: bool) -> Option<Self> {
-        match slots {
-            Slots::Counted => Some(Expected::KindAndBits(None)),
-            slots => Some(Expected::KindAndBits(Some(slots.number_at(slot, came_as_f32)?))),
-        }
-    }
-}
-
-impl Slots<'_> {
-    /// The kind of the number in a filled slot.
-    pub(super) fn number_at(&self, slot: usize, came_as_f32: bool) -> Option<LeafKind> {
-        let kind = match self {
-            Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
-            Slots::F64(_) if came_as_f32 => LeafKind::F32,
-            Slots::F64(_) => LeafKind::F64,
-            Slots::F32(_) => LeafKind::F32,
-            Slots::Other(leaves) => leaves.kind_at(slot)?,
-            Slots::Counted => return None,
-        };
-        Some(kind).filter(|kind| is_number(*kind))
     }
 }
 
@@ -150,170 +100,108 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     row: Option<Row<'_>>,
     items: &mut I,
 ) -> Option<I::Item> {
-    match row {
-        Some(row) => match row.like {
-            Expected::Layout(layout) => put_elements(row, layout, items),
-            Expected::KindAndBits(kind) => put_numbers(row, kind, items),
-        },
-        None => items.next(),
-    }
-}
-
-fn put_elements<I: Iterator<Item: Serialize>>(
-    mut row: Row<'_>,
-    layout: &Layout,
-    items: &mut I,
-) -> Option<I::Item> {
-    let mut room = row.room();
+    let Some(mut row) = row else { return items.next() };
+    let (mut room, like) = (row.room(), row.like);
     while room > 0 {
         let mut count = 0;
         while count < room {
             let Some(item) = items.next() else {
-                row.put(&[], count);
+                row.put(count);
                 return None;
             };
-            if let Err(different) = layout.take(count, &item) {
-                row.stop(&[], count, different);
+            if let Err(different) = like.take(count, &item) {
+                row.stop(count, different);
                 return Some(item);
             }
             count += 1; // at most the room
         }
-        room = row.put(&[], count);
+        room = row.put(count);
     }
     items.next()
-}
-
-/// This compiles to a loop that copies, if the numbers come as they are in memory.
-fn put_numbers<I: Iterator<Item: Serialize>>(
-    mut row: Row<'_>,
-    kind: Option<LeafKind>,
-    items: &mut I,
-) -> Option<I::Item> {
-    let cells = [const { Cell::new(0) }; BATCH_CELLS];
-    let (mut room, compact, code) = (row.room(), row.compact, kind.map(leaf));
-    while room > 0 {
-        let mut count = 0;
-        for cell in cells.iter().take(room) {
-            let Some(item) = items.next() else {
-                row.put(&cells, count);
-                return None;
-            };
-            let number = CodedNumber::of(&item, compact);
-            if !put_number(number, code, cell) {
-                row.stop(&cells, count, Different::number(number));
-                return Some(item);
-            }
-            count += 1; // at most the room
-        }
-        room = row.put(&cells, count);
-    }
-    items.next()
-}
-
-/// Puts the bits of a number into a cell, if it has the code that is asked for.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn put_number(number: Option<CodedNumber>, code: Option<Code>, cell: &Cell<u64>) -> bool {
-    match number {
-        Some(CodedNumber { code: found, bits }) if code.is_none_or(|code| code == found) => {
-            cell.set(bits);
-            true
-        }
-        _ => false,
-    }
 }
 
 impl<'r> Row<'r> {
-    /// A row with slots from `slot` on, for `left` elements.
+    /// A row of at most `left` elements.
     pub(super) fn new(
-        slots: Slots<'r>,
-        slot: usize,
+        leaves: &'r mut Sink,
+        like: Like<'r>,
         left: usize,
-        like: Expected<'r>,
-        compact: bool,
         progress: &'r mut Progress,
     ) -> Self {
-        let are_numbers = matches!(like, Expected::KindAndBits(_));
-        progress.row = Some(Outcome { done: 0, slot, stop: Stop::Full, are_numbers });
-        Row { slots, like, compact, left, progress }
+        progress.row = Some(Outcome { done: 0, different: None });
+        Row { leaves, like, left, progress }
     }
 
-    /// The number of elements for which there are both cells and slots.
+    /// The number of elements for which there are cells.
     fn room(&self) -> usize {
-        let cells = match self.like {
-            Expected::Layout(layout) => layout.room(),
-            Expected::KindAndBits(_) => BATCH_CELLS,
-        };
-        cells.min(self.left)
+        MOST_NUMBERS.checked_div(self.like.end.cells()).unwrap_or(usize::MAX).min(self.left)
     }
 
-    /// Moves the cells of `count` elements into slots. Returns how many more elements there is room
-    /// for.
+    /// Moves the numbers of `count` elements into the leaves. Returns how many more elements there
+    /// is room for.
     #[inline(never)]
-    fn put(&mut self, numbers: &[Cell<u64>], count: usize) -> usize {
-        let Some(outcome) = &mut self.progress.row else { return 0 }; // there is one
-        let (kind, kinds, cells) = match self.like {
-            Expected::Layout(layout) => (layout.kind, layout.kinds(), layout.cells(count)),
-            Expected::KindAndBits(kind) => {
-                (kind, &[][..], numbers.get(..count).unwrap_or_default())
-            }
-        };
-        let first = outcome.slot;
-        outcome.slot += cells.len(); // within the slots
-        outcome.done += count; // at most the row
-        self.left -= count; // as above
-        if !put_cells(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
-            outcome.stop = Stop::Refused;
-            return 0;
+    fn put(&mut self, count: usize) -> usize {
+        let Like { cells, end, .. } = self.like;
+        let leaves = count * end.cells(); // within the cells
+        let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
+        put_numbers(self.leaves, bits.unwrap_or_default(), kinds.unwrap_or_default());
+        if let Some(outcome) = &mut self.progress.row {
+            outcome.done += count; // at most the elements
         }
+        self.left -= count; // at most the room
         self.room()
     }
 
     /// Ends the row before an element that may be different.
     #[inline(never)]
-    fn stop(&mut self, numbers: &[Cell<u64>], count: usize, different: Different) {
-        self.put(numbers, count);
-        if let Some(Outcome { stop: stop @ Stop::Full, .. }) = &mut self.progress.row {
-            *stop = Stop::Different(different);
+    fn stop(&mut self, count: usize, different: Different) {
+        self.put(count);
+        if let Some(outcome) = &mut self.progress.row {
+            outcome.different = Some(different);
         }
     }
 }
 
-/// Puts leaves of one `kind`, or of the `kinds` in turn, into slots. Returns whether the slots take
-/// them.
-fn put_cells(
-    all: &mut Slots<'_>,
-    slots: Range<usize>,
-    kind: Option<LeafKind>,
-    kinds: &[LeafKind],
-    cells: &[Cell<u64>],
-) -> bool {
-    let bits = cells.iter().map(Cell::get);
+/// The kinds of numbers that a row puts into these leaves. None if the last leaf is no number.
+pub(super) fn kinds_of_row(leaves: &Sink) -> KindSet {
+    let of_number = |kind, kinds| if is_number(kind) { kinds } else { 0 };
+    match leaves {
+        Sink::Counted(_) => ALL_KINDS,
+        Sink::F64(_) => bit(LeafKind::F64) | bit(LeafKind::F32),
+        Sink::F32(_) => bit(LeafKind::F32),
+        Sink::Leaves(leaves) => leaves.last().map_or(0, |leaf| of_number(leaf.kind(), ALL_KINDS)),
+        Sink::Other(leaves) => match leaves.kind() {
+            LeafKind::Opaque => ALL_KINDS,
+            kind => of_number(kind, bit(kind)),
+        },
+    }
+}
+
+/// Adds numbers of kinds that the leaves take.
+fn put_numbers(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
+    let first = kinds.first().map_or(LeafKind::None, Cell::get);
+    let kind = kinds.iter().fold(true, |same, kind| same & (kind.get() == first)).then_some(first);
+    let numbers = bits.iter().map(Cell::get);
     match (all, kind) {
-        (Slots::Counted, _) => true,
-        (Slots::F64(all), Some(LeafKind::F64)) => extend(all, bits.map(f64::from_bits)),
-        (Slots::F64(all), Some(LeafKind::F32)) => extend(all, bits.map(|bits| widen(f32_of(bits)))),
-        (Slots::F32(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_of)),
-        (Slots::Leaves(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
-        (Slots::Leaves(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
-        (Slots::Other(all), Some(kind)) => all.put_bits(slots.start, kind, cells),
-        (all, kind) => {
-            let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
-            slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
-                scalar(*kind, bits).is_some_and(|scalar| all.put(slot, scalar))
-            })
+        (Sink::Counted(count), _) => *count += bits.len(),
+        (Sink::F64(all), Some(LeafKind::F64)) => all.extend(numbers.map(f64::from_bits)),
+        (Sink::F64(all), Some(LeafKind::F32)) => {
+            all.extend(numbers.map(|bits| widen(f32_of(bits))));
+        }
+        (Sink::F32(all), _) => all.extend(numbers.map(f32_of)),
+        (Sink::Leaves(all), Some(LeafKind::F64)) => {
+            all.extend(numbers.map(|bits| Leaf::F64(f64::from_bits(bits))));
+        }
+        (Sink::Leaves(all), Some(LeafKind::F32)) => {
+            all.extend(numbers.map(|bits| Leaf::F32(f32_of(bits))));
+        }
+        (Sink::Other(all), Some(kind)) => {
+            all.extend_bits(kind, bits);
+        }
+        (all, _) => {
+            for scalar in numbers.zip(kinds).filter_map(|(bits, kind)| scalar(kind.get(), bits)) {
+                all.push_other(scalar);
+            }
         }
     }
-}
-
-fn f64_leaf(bits: u64) -> Leaf {
-    Leaf::F64(f64::from_bits(bits))
-}
-
-fn f32_leaf(bits: u64) -> Leaf {
-    Leaf::F32(f32_of(bits))
-}
-
-fn extend<L>(all: &mut Vec<L>, leaves: impl Iterator<Item = L>) -> bool {
-    all.extend(leaves);
-    true
 }

@@ -1,0 +1,404 @@
+//! The serializer of an element that should make the calls of the last one, whose words are on the
+//! tape.
+//!
+//! Each call is compared with the next word. The new call is a constant at compile time, so this is
+//! cheap. Numbers are stored as bits, beside those of the elements before, in the same way for all
+//! types of leaves. This makes a `Vec` of particles as fast as a `Vec` of numbers: rows `particles`
+//! and `wide` in `benches/ratios`.
+
+use std::cell::Cell;
+use std::mem;
+
+use serde::ser::Impossible;
+use serde::{Serialize, Serializer};
+
+use crate::error::ElementMismatch;
+use crate::model::{LeafKind, NodeKind};
+use crate::treedef::node_ref::is_name;
+
+use super::super::calls::{children, mismatches, numbers};
+use super::super::rules::Keep;
+use super::super::word::{self, KindSet, Tag, Word, bit};
+
+/// Room for so many numbers. A power of two.
+const CELLS: usize = 256;
+
+/// Numbers of elements that are taken at a time. One cell stays free, for a number that is more than
+/// the words say.
+pub(super) const MOST_NUMBERS: usize = CELLS - 1;
+
+/// The numbers of elements. Those of earlier elements are not reached again, whatever an element
+/// does: each call but a number is compared with a word, which says how many numbers came, and a
+/// tuple asks for room before each of its elements.
+pub(in crate::flatten) struct Cells {
+    pub(super) bits: [Cell<u64>; CELLS],
+    pub(super) kinds: [Cell<LeafKind>; CELLS],
+}
+
+impl Cells {
+    #[inline(never)]
+    pub(super) fn boxed() -> Box<Self> {
+        Box::new(Cells {
+            bits: [const { Cell::new(0) }; CELLS],
+            kinds: [const { Cell::new(LeafKind::None) }; CELLS],
+        })
+    }
+}
+
+/// What an element looks like.
+#[derive(Clone, Copy)]
+pub(super) struct Like<'r> {
+    pub(super) words: &'r [Word],
+    /// The place behind the element.
+    pub(super) end: At,
+    /// The kinds of numbers that may come.
+    pub(super) takes: KindSet,
+    pub(super) compact: bool,
+    pub(super) cells: &'r Cells,
+}
+
+/// An element that does not look like that, as far as is known: it was not visited further.
+#[derive(Clone, Copy)]
+pub(super) struct Different {
+    /// It has another structure. Otherwise it may still have the same one.
+    pub(super) surely: bool,
+    /// At least this many leaves were as expected.
+    pub(super) leaves: usize,
+}
+
+/// A place in an element. Its size lets it be returned in a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct At {
+    /// The number of filled cells.
+    cells: u32,
+    /// The number of words, and in the lower half that of leaves since the last one, which have a
+    /// cell each.
+    place: u32,
+}
+
+impl At {
+    /// The number of words of an element after which no call is expected.
+    const FAILED: u32 = 0x7fff_0000;
+
+    /// The place behind an element of few words and leaves.
+    pub(super) fn end(words: usize, leaves: usize, pending: usize) -> Self {
+        At { cells: leaves as u32, place: (words as u32) << 16 | pending as u32 } // they are few
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn cells(self) -> usize {
+        self.cells as usize
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn words(self) -> usize {
+        (self.place >> 16) as usize
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn pending(self) -> u64 {
+        (self.place & 0xffff).into()
+    }
+
+    /// Another call came here than the expected one. Whether the structure is `surely` another.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn stop(self, surely: bool) -> ElementMismatch {
+        ElementMismatch(self.place << 1 | u32::from(surely)) // the words are few
+    }
+}
+
+impl Like<'_> {
+    /// Puts the numbers of an element behind those of `count` others.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn take<T: Serialize + ?Sized>(
+        &self,
+        count: usize,
+        element: &T,
+    ) -> Result<(), Different> {
+        let first = (count * self.end.cells()) as u32; // within the cells
+        let at = At { cells: first, place: 0 };
+        match element.serialize(ElementSerializer::<true> { like: self, at }) {
+            Ok(at) if at == (At { cells: self.end.cells + first, ..self.end }) => Ok(()),
+            Ok(_) => Err(self.different(ElementMismatch(ElementMismatch::UNKNOWN))),
+            Err(error) => Err(self.different(error)),
+        }
+    }
+
+    /// What is known of an element. Nothing, if its words ended with an error that was ignored.
+    #[cold]
+    #[inline(never)]
+    fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
+        let (words, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);
+        let Some(before) = self.words.get(..words) else {
+            return Different { surely: false, leaves: 0 };
+        };
+        let before: usize = before.iter().map(|word| word.leaves()).sum();
+        let expected = self.words.get(words).map_or(0, |word| word.leaves());
+        Different { surely: code & 1 == 1, leaves: before + pending.min(expected) }
+    }
+
+    /// Compares a call with the next word. Counts of children are not compared, because the count
+    /// that serde gets is not binding.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call(&self, at: At, tag: Tag, name: &'static str) -> Result<At, ElementMismatch> {
+        match self.words.get(at.words()) {
+            Some(expected)
+                if expected.has_code_of(Word::new(tag, "", at.pending()))
+                    && (!has_name(tag) || is_name(expected.name, name)) =>
+            {
+                Ok(At { cells: at.cells, place: (at.place & 0xffff_0000) + 0x1_0000 }) // at most the words
+            }
+            // A field may be left out, or be in another place.
+            _ => Err(at.stop(tag < word::FIELD)),
+        }
+    }
+}
+
+/// Whether a word has a name. It may be empty.
+#[cfg_attr(not(debug_assertions), inline(always))]
+const fn has_name(tag: Tag) -> bool {
+    const NAMELESS: [Tag; 5] = [
+        NodeKind::None as Tag,
+        NodeKind::Some as Tag,
+        NodeKind::Unit as Tag,
+        NodeKind::Tuple as Tag,
+        word::CLOSE,
+    ];
+    let [none, some, unit, tuple, close] = NAMELESS;
+    tag != none && tag != some && tag != unit && tag != tuple && tag != close
+}
+
+/// A serializer for an element or for a value inside it. The outermost one begins at place 0, which
+/// is a constant even if it is not inlined into the loop over the elements.
+struct ElementSerializer<'r, const OUTERMOST: bool> {
+    like: &'r Like<'r>,
+    at: At,
+}
+
+impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn at(&self) -> At {
+        if OUTERMOST { At { place: 0, ..self.at } } else { self.at }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn number(self, kind: LeafKind, bits: u64) -> Result<At, ElementMismatch> {
+        let Like { cells, takes, .. } = *self.like;
+        let at = self.at();
+        // The cells of earlier elements are never reached again, whatever comes.
+        let (Some(cell), Some(its_kind)) =
+            (cells.bits.get(at.cells()), cells.kinds.get(at.cells()))
+        else {
+            return Err(at.stop(false));
+        };
+        if takes & bit(kind) == 0 {
+            return Err(at.stop(false));
+        }
+        cell.set(bits);
+        its_kind.set(kind);
+        Ok(At { cells: at.cells + 1, place: at.place + 1 }) // at most the cells
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn atom(self, kind: NodeKind, name: &'static str) -> Result<At, ElementMismatch> {
+        self.like.call(self.at(), kind as Tag, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn open(
+        self,
+        kind: NodeKind,
+        name: &'static str,
+    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+        let at = self.like.call(self.at(), kind as Tag, name)?;
+        Ok(ElementChildren { like: self.like, at })
+    }
+}
+
+/// The children of an open compound.
+struct ElementChildren<'r> {
+    like: &'r Like<'r>,
+    at: At,
+}
+
+impl ElementChildren<'_> {
+    /// The element does not match any more, even if a `Serialize` implementation ignores the error.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fail(&mut self, error: ElementMismatch) -> ElementMismatch {
+        self.at.place = At::FAILED;
+        error
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ElementMismatch> {
+        // No code is compiled for fields whose types own something. The elements themselves come as
+        // references, which own nothing, so their fields are compared.
+        if const { mem::needs_drop::<T>() } {
+            let error = self.at.stop(false);
+            return Err(self.fail(error));
+        }
+        let Self { like, at } = *self;
+        match value.serialize(ElementSerializer::<false> { like, at }) {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ElementMismatch> {
+        if self.at.cells() >= MOST_NUMBERS {
+            let error = self.at.stop(false);
+            return Err(self.fail(error));
+        }
+        self.child(value)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), ElementMismatch> {
+        if const { mem::needs_drop::<T>() } {
+            let error = self.at.stop(false);
+            return Err(self.fail(error));
+        }
+        match self.like.call(self.at, word::FIELD, name) {
+            Ok(at) => {
+                self.at = at;
+                self.child(value)
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn end(self) -> Result<At, ElementMismatch> {
+        self.like.call(self.at, word::CLOSE, "")
+    }
+}
+
+impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> {
+    type Ok = At;
+    type Error = ElementMismatch;
+    type SerializeSeq = Impossible<At, ElementMismatch>;
+    type SerializeTuple = ElementChildren<'r>;
+    type SerializeTupleStruct = ElementChildren<'r>;
+    type SerializeTupleVariant = Impossible<At, ElementMismatch>;
+    type SerializeMap = Impossible<At, ElementMismatch>;
+    type SerializeStruct = ElementChildren<'r>;
+    type SerializeStructVariant = Impossible<At, ElementMismatch>;
+
+    numbers!(|self, kind, bits| self.number(kind, bits));
+
+    mismatches! { |self| self.at.stop(false);
+        serialize_i128(i128) -> At;
+        serialize_u128(u128) -> At;
+        serialize_str(&str) -> At;
+        serialize_bytes(&[u8]) -> At;
+        serialize_unit_variant(&'static str, u32, &'static str) -> At;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_none(self) -> Result<At, ElementMismatch> {
+        self.atom(NodeKind::None, "")
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<At, ElementMismatch> {
+        let mut some = self.open(NodeKind::Some, "")?;
+        some.child(value)?;
+        Ok(some.at)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_unit(self) -> Result<At, ElementMismatch> {
+        self.atom(NodeKind::Unit, "")
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_unit_struct(self, name: &'static str) -> Result<At, ElementMismatch> {
+        self.atom(NodeKind::UnitStruct, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<At, ElementMismatch> {
+        // A mark may make a leaf or a static of the value.
+        if Keep::marked_by(name).is_some() {
+            return Err(self.at.stop(false));
+        }
+        let mut newtype = self.open(NodeKind::NewtypeStruct, name)?;
+        newtype.child(value)?;
+        Ok(newtype.at)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_tuple(self, _: usize) -> Result<ElementChildren<'r>, ElementMismatch> {
+        self.open(NodeKind::Tuple, "")
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+        self.open(NodeKind::TupleStruct, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+        self.open(NodeKind::Struct, name)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<At, ElementMismatch> {
+        Err(self.at.stop(false))
+    }
+
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Result<At, ElementMismatch> {
+        Err(self.at.stop(false))
+    }
+
+    fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
+        self,
+        _: I,
+    ) -> Result<At, ElementMismatch> {
+        Err(self.at.stop(false))
+    }
+
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<At, ElementMismatch> {
+        Err(self.at.stop(false))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.like.compact
+    }
+}
+
+children! {
+    ElementChildren<'_> => At, ElementMismatch; #[cfg_attr(not(debug_assertions), inline(always))];
+    SerializeTuple: serialize_element() element;
+    SerializeTupleStruct: serialize_field() element;
+    SerializeStruct: serialize_field(name) field;
+}
