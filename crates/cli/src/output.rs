@@ -12,6 +12,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::readable;
 use crate::tensor_files;
+use crate::tensors::{self, Halves};
 
 /// Writes a tree as a document.
 ///
@@ -25,6 +26,10 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Failure::new(format!("{} cannot hold it: {first}", format.name()))
     };
     let mut bytes = Vec::new();
+    let is_short = |leaf: &Leaf| matches!(leaf, Leaf::F32(_) | Leaf::U16(_) | Leaf::Opaque(_));
+    let has_short = format.is_text() && tree.leaves().iter().any(is_short);
+    let doubles = has_short.then(|| tensors::numbers(tree.clone(), Halves::Double)).transpose()?;
+    let tree = doubles.as_ref().unwrap_or(tree);
     let rounded = match format {
         Format::Json | Format::Jsonl | Format::Tree => None,
         Format::Msgpack => Some(tree.clone().map(exact::within_64_bits)),

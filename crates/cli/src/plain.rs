@@ -17,7 +17,7 @@ pub(crate) fn lowered(
     formats: [Format; 2],
     limits: Limits,
 ) -> Result<Tree<Leaf>> {
-    let tree = numbers(tree, halves(formats))?;
+    let tree = numbers(tree, Halves::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
     let form = Form {
         has_null: is(Format::has_null),
@@ -114,7 +114,7 @@ struct LoweredKey(Key, bool);
 impl Serialize for LoweredKey {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Key::Entry(value) = &self.0 else { return to.serialize_str(&text_of(&self.0)) };
-        match plain_leaf(Leaf::from(value.clone()), Halves::Short) {
+        match plain_key(Leaf::from(value.clone())) {
             leaf if self.1 && leaf.as_str().is_none() => to.serialize_str(&numeral(&leaf)),
             leaf => leaf.serialize(to),
         }
@@ -131,45 +131,43 @@ pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
     }
 }
 
-/// A leaf for the comparison of formats, which have other kinds of integers.
-fn plain_leaf(leaf: Leaf, halves: Halves) -> Leaf {
+/// A key for the comparison of formats, which write one of `f32` with the fewest digits.
+fn plain_key(leaf: Leaf) -> Leaf {
     match &leaf {
-        Leaf::F32(number) if halves == Halves::Exact => Leaf::from(f64::from(*number)),
-        // As it is printed.
         Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
+        _ => plain_leaf(leaf),
+    }
+}
+
+/// A leaf for the comparison of formats, which have other kinds of integers. A short float is the
+/// double of the same value.
+fn plain_leaf(leaf: Leaf) -> Leaf {
+    match &leaf {
+        Leaf::F32(number) => f64::from(*number).into(),
         Leaf::Char(c) => Leaf::from(c.to_string()),
         Leaf::Opaque(_) => exact::by_value(leaf),
         _ => with_free_width(leaf),
     }
 }
 
-pub(crate) fn with_plain_leaves(tree: Tree<Leaf>, formats: [Format; 2]) -> Tree<Leaf> {
-    tree.map(|leaf| plain_leaf(leaf, halves(formats)))
+pub(crate) fn with_plain_leaves(tree: Tree<Leaf>) -> Tree<Leaf> {
+    tree.map(plain_leaf)
 }
 
 /// The new tree with the old number wherever the two differ in their widths alone.
-pub(crate) fn with_widths_of(
-    old: &Tree<Leaf>,
-    new: Tree<Leaf>,
-    formats: [Format; 2],
-) -> Tree<Leaf> {
-    let plain = |leaf: &Leaf| plain_leaf(leaf.clone(), halves(formats));
+pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
+    let plain = |leaf: &Leaf| plain_leaf(leaf.clone());
     new.map_with_path(|path, leaf| match leaf_at(old, path) {
         Some(old) if old != &leaf && plain(old) == plain(&leaf) => old.clone(),
         _ => leaf,
     })
 }
 
-/// In CBOR and MessagePack, a short float is the double of the same value.
-fn halves(formats: [Format; 2]) -> Halves {
-    if formats.into_iter().any(Format::has_free_widths) { Halves::Exact } else { Halves::Short }
-}
-
 /// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are
 /// those of the document.
-pub(crate) fn with_paths(tree: Tree<Leaf>, formats: [Format; 2]) -> Result<Tree<Leaf>> {
+pub(crate) fn with_paths(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     let unit = Tree::new(TreeDef::unit(), Vec::new())?;
-    let tree = with_plain_leaves(numbers(tree, halves(formats))?, formats);
+    let tree = with_plain_leaves(numbers(tree, Halves::Exact)?);
     Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
         (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),
         (NodeKind::NewtypeStruct, [leaf]) => Ok(Edit::Replace(Tree::leaf(leaf.clone()))),

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::names::Names;
 use crate::paint::counted;
 use crate::progress::Progress;
-use crate::tensors::{self, TensorLeaf, more_than, with_short_halves};
+use crate::tensors::{self, Halves, TensorLeaf, more_than, with_halves};
 use crate::values::PatchTree;
 
 /// How much is compared at once.
@@ -149,7 +149,7 @@ impl Stored {
             if is_empty || self.unread(slot).is_some() {
                 return Ok(Tree::leaf(make(slot, None)));
             }
-            let tree = with_short_halves(self.read(slot)?)?;
+            let tree = with_halves(self.read(slot)?, Halves::Short)?;
             Ok::<_, Failure>(tree.map(|leaf| make(slot, Some(leaf))))
         })?;
         Ok(trees.compose()?)

@@ -116,7 +116,9 @@ pub(crate) fn types(source: &Source<'_>) -> BTreeSet<String> {
 pub(crate) enum Halves {
     /// An `f32` inside of the newtype, without loss.
     Exact,
-    /// The shortest decimal that is read as the same half float.
+    /// The double of the same value, which every `f32` becomes too: for who reads doubles.
+    Double,
+    /// The shortest decimal that is read as the same half float: for who is told the type.
     Short,
 }
 
@@ -134,7 +136,7 @@ impl DocumentLeaf for Leaf {
     }
 
     fn summary(tree: &Tree<Leaf>) -> String {
-        let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
+        let tree = with_halves(tree.clone(), Halves::Short).unwrap_or_else(|_| tree.clone());
         bare_numbers(&tree.summary().to_string())
     }
 }
@@ -152,6 +154,10 @@ pub(crate) fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
 /// The tree with each number of an array as a leaf.
 pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
     let is_other = |leaf: &Leaf| leaf.as_array().is_some() || matches!(leaf, Leaf::U16(_));
+    let is_double = halves == Halves::Double;
+    if is_double && tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::F32(_))) {
+        return numbers(exact::with_doubles(tree), halves);
+    }
     if !tree.leaves().iter().any(is_other) {
         return Ok(tree);
     }
@@ -165,13 +171,14 @@ pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// The tree with half floats that are in no array as the shortest decimals.
-pub(crate) fn with_short_halves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+/// The tree with other floats for half floats that are in no array.
+pub(crate) fn with_halves(tree: Tree<Leaf>, halves: Halves) -> treedef::Result<Tree<Leaf>> {
+    let tree = if halves == Halves::Double { exact::with_doubles(tree) } else { tree };
     if !tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::U16(_))) {
         return Ok(tree);
     }
     tree.edit(|_, node, leaves| match leaves {
-        [leaf] => half_at(node, leaf, Halves::Short),
+        [leaf] => half_at(node, leaf, halves),
         _ => Ok(Edit::Keep),
     })
 }
@@ -185,6 +192,7 @@ fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Ed
     };
     let Leaf::U16(bits) = leaf else { return Ok(Edit::Keep) };
     Ok(Edit::Replace(match halves {
+        Halves::Double => Tree::leaf(f64::from(widened(*bits, is_bf16)).into()),
         Halves::Short => Tree::leaf(treedef::__private::shortest_half(*bits, is_bf16).into()),
         Halves::Exact => Tree::new(node.to_treedef(), vec![widened(*bits, is_bf16).into()])?,
     }))
@@ -204,7 +212,7 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
         (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Short) => {
             let bits = array.as_slice::<u16>().unwrap_or_default();
             if array.is_column_major() || bits.len() != array.shape().iter().product::<usize>() {
-                return with_short_halves(tree);
+                return with_halves(tree, Halves::Short);
             }
             let seq = |of: TreeDef, size: &usize| TreeDef::seq_of(&of, *size);
             let treedef = array.shape().iter().rev().try_fold(TreeDef::leaf(), seq)?;
@@ -212,6 +220,10 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
                 |bits: &u16| treedef::__private::shortest_half(*bits, dtype == Dtype::Bf16).into();
             Tree::new(treedef, bits.iter().map(short).collect())
         }
+        (Dtype::F16 | Dtype::Bf16, Halves::Double) => {
+            Ok(exact::with_doubles(of_array(array, Halves::Exact)?))
+        }
+        (_, Halves::Double) => Ok(exact::with_doubles(tree)),
         _ => Ok(tree),
     }
 }
@@ -237,7 +249,12 @@ pub(crate) fn key_text(key: &Key) -> (String, bool) {
 /// Writes the numbers of an array as JSON has nested sequences; of each sequence at most the first
 /// `most` elements, and `…` for the others. Returns `false` for an array that is no plain nested
 /// sequence to serde, e.g. a matrix that is stored by columns; nothing is written then.
-pub(crate) fn write_numbers(out: &mut dyn Write, array: &Array, most: usize) -> Result<bool> {
+pub(crate) fn write_numbers(
+    out: &mut dyn Write,
+    array: &Array,
+    halves: Halves,
+    most: usize,
+) -> Result<bool> {
     macro_rules! write {
         ($($type:ty)*) => {
             $(if let Some(numbers) = array.as_slice::<$type>() {
@@ -248,7 +265,15 @@ pub(crate) fn write_numbers(out: &mut dyn Write, array: &Array, most: usize) -> 
     if array.is_column_major() || !is_plain(array) {
         return Ok(false);
     }
+    let is_short = halves == Halves::Short;
     let half: fn(&u16) -> f64 = match array.dtype() {
+        Dtype::F16 if !is_short => |bits| widened(*bits, false).into(),
+        Dtype::Bf16 if !is_short => |bits| widened(*bits, true).into(),
+        Dtype::F32 if !is_short => {
+            let Some(numbers) = array.as_slice::<f32>() else { return Ok(false) };
+            let number = |it: &f32| f64::from(*it);
+            return write_rows(out, array.shape(), numbers, most, &number).map(|()| true);
+        }
         Dtype::F16 => |bits| treedef::__private::shortest_half(*bits, false),
         Dtype::Bf16 => |bits| treedef::__private::shortest_half(*bits, true),
         _ => {

@@ -40,27 +40,22 @@ pub(super) fn apply(
     }
     let (tree, mut rest) = input.tree_and_rest()?;
     rest.tags.drop_changed(diff.changes());
-    let new = after(&tree, &diff, format).map_err(|failure| failure.in_file(&name))?;
+    let new = after(&tree, &diff).map_err(|failure| failure.in_file(&name))?;
     write_as((&new, &rest), (&name, format), to, reading.limits, told)
 }
 
 /// The tree after a patch.
-fn after(tree: &Tree<Leaf>, diff: &Patch, format: Format) -> Result<Tree<Leaf>> {
+fn after(tree: &Tree<Leaf>, diff: &Patch) -> Result<Tree<Leaf>> {
     match tree.patch(diff) {
         Ok(new) => Ok(new),
-        Err(error) => after_plain(tree, tree.clone(), diff, format)?.ok_or_else(|| error.into()),
+        Err(error) => after_plain(tree, tree.clone(), diff)?.ok_or_else(|| error.into()),
     }
 }
 
 /// The tree after a patch that was made with another format, if it is one. Such a patch has no widths of
 /// numbers, one form of nothing, and each number of an array by itself.
-fn after_plain(
-    tree: &Tree<Leaf>,
-    values: Tree<Leaf>,
-    diff: &Patch,
-    format: Format,
-) -> Result<Option<Tree<Leaf>>> {
-    let plain = with_paths(values, [format, Format::Json])?;
+fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Option<Tree<Leaf>>> {
+    let plain = with_paths(values)?;
     let new = plain.patch(diff).ok();
     new.map(|new| restored(tree, &plain, &new)).transpose()
 }
@@ -70,7 +65,7 @@ fn after_plain(
 fn tensors_after(
     source: &Source<'_>,
     diff: &Patch,
-    (format, limits): (Format, Limits),
+    limits: Limits,
 ) -> Result<(PatchTree, Tree<Leaf>, bool)> {
     let named = || PatchTree::by_name(source, limits);
     let structured = PatchTree::structured(source)?;
@@ -87,15 +82,14 @@ fn tensors_after(
             return Ok((old, new, false));
         }
     }
-    let new = after_plain(&old.tree, values::tree(source, limits)?, diff, format)?;
+    let new = after_plain(&old.tree, values::tree(source, limits)?, diff)?;
     new.map(|new| (old, new, true)).ok_or_else(|| error.into())
 }
 
 fn apply_to_tensors(input: Input, diff: &Patch, format: Format) -> Result<Written> {
-    let from = input.format;
     input.with_tensors(|source, limits| {
         expect_room(source.num_bytes(), limits)?;
-        let (old, new, is_plain) = tensors_after(source, diff, (from, limits))?;
+        let (old, new, is_plain) = tensors_after(source, diff, limits)?;
         let (tensors, mut lost) = patched(source, &old, &new, (is_plain, format))?;
         let (bytes, not_held) = tensor_files::copy(&tensors, format, true)?;
         lost.extend(not_held);

@@ -65,7 +65,7 @@ impl Expected {
             }
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
-                let tree = numbers(tree, Halves::Short)?;
+                let tree = numbers(tree, Halves::Double)?;
                 let all = schema.violations(&tree, most.saturating_add(1))?;
                 Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
             }

@@ -8,7 +8,6 @@ use treedef::{Leaf, NodeKind, Tree};
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
 use crate::checkpoint::expect_room;
-use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input, Rest};
@@ -16,7 +15,7 @@ use crate::losses::{Loss, losses};
 use crate::output;
 use crate::parse::{Document, read_within};
 use crate::tensor_files;
-use crate::tensors::{self, Halves, has_arrays};
+use crate::tensors::{self, Halves};
 use crate::values::tree_and_beside;
 use crate::yaml;
 
@@ -74,19 +73,18 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
     written.put(&name, to, report)
 }
 
-/// The numbers of arrays as leaves, unless the format has arrays. JSON and the like have no half floats,
-/// and their numbers are worth more than their bits.
+/// The numbers of arrays as leaves, unless the format has arrays. JSON and the like have doubles only.
 fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
-    let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
+    let halves = if to.is_text() { Halves::Double } else { Halves::Exact };
     if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
 }
 
-/// The types of half floats, which a text does not keep, and of small ones, which only files of tensors
+/// The types of short floats, which a text does not keep, and of small ones, which only files of tensors
 /// have. Other types are found by reading the output.
 fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
-    let is_half = |dtype: &str| matches!(dtype, "f16" | "bf16");
+    let is_short = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32");
     let is_small = |dtype: &str| ["f4", "f6_", "f8_"].iter().any(|start| dtype.starts_with(start));
-    types.into_iter().filter(|dtype| is_half(dtype) && to.is_text() || is_small(dtype)).collect()
+    types.into_iter().filter(|dtype| is_short(dtype) && to.is_text() || is_small(dtype)).collect()
 }
 
 /// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.
@@ -141,9 +139,6 @@ fn write_rest(
     (from, to): (Format, Format),
     limits: Limits,
 ) -> Result<Written> {
-    let doubles =
-        (from == Format::Msgpack && to.is_text()).then(|| exact::with_doubles(tree.clone()));
-    let tree = doubles.as_ref().unwrap_or(tree);
     let mut written = write(tree, from, to, limits, BTreeSet::new())?;
     if !rest.dates.is_empty() {
         if to == Format::Toml {
@@ -207,16 +202,9 @@ fn write(
     let bytes = output::write(tree, format)?;
     let lost = match read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
-            let numbers = |tree: &Tree<Leaf>| {
-                has_arrays(tree).then(|| tree.clone().without_arrays()).transpose()
-            };
-            let (before, after) = (numbers(tree)?, numbers(&back)?);
-            losses(
-                before.as_ref().unwrap_or(tree),
-                after.as_ref().unwrap_or(&back),
-                from.is_typed(),
-                types,
-            )
+            let [before, after] =
+                [tree.clone(), back].map(|it| tensors::numbers(it, Halves::Exact));
+            losses(&before?, &after?, from.is_typed(), types)
         }
         Ok(_) => vec![Loss::of("the values")],
         Err(failure) => {

@@ -81,15 +81,15 @@ pub(super) fn diff(
             let is_exact = same_format && (patch || has_widths);
             let (old, new) = match (is_exact, patch) {
                 (true, true) if !has_widths => {
-                    let new = with_widths_of(&old, new, formats);
+                    let new = with_widths_of(&old, new);
                     (old, new)
                 }
                 (true, _) => (old, new),
-                (false, true) => (with_paths(old, formats)?, with_paths(new, formats)?),
+                (false, true) => (with_paths(old)?, with_paths(new)?),
                 (false, false) => (in_form(old)?, in_form(new)?),
             };
             let plain = |tree: Tree<Leaf>| {
-                if is_exact { tree } else { with_plain_leaves(tree, formats) }
+                if is_exact { tree } else { with_plain_leaves(tree) }
             };
             if structure {
                 let exact = (kinds(old.clone())?, kinds(new.clone())?);

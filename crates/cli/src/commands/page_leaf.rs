@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::parse::Document;
 use crate::stored::Stored;
-use crate::tensors::{DocumentLeaf, with_short_halves};
+use crate::tensors::{DocumentLeaf, Halves, with_halves};
 
 /// A leaf of a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
         let stored = Stored::open(input)?;
         // What the library wrote has another structure than that of the names.
         if let Some(tree) = stored.structured()? {
-            return Ok(Some(with_short_halves(tree)?.map(PageLeaf::Value)));
+            return Ok(Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)));
         }
         return stored
             .with_leaves(|slot, leaf| match leaf {
@@ -82,7 +82,7 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
             .map(Some);
     }
     Ok(match input.values()? {
-        Document::Tree(tree) => Some(with_short_halves(tree)?.map(PageLeaf::Value)),
+        Document::Tree(tree) => Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)),
         Document::Tensors(tree) => Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string()))),
         Document::Signature(tree) => Some(tree.map(|kind| PageLeaf::Type(kind.to_string()))),
         Document::Structure(_) => None,

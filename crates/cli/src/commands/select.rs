@@ -18,7 +18,7 @@ use crate::output;
 use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
 use crate::stored::{Slot, Stored};
-use crate::tensors::{Halves, has_arrays, numbers, of_array, with_short_halves, write_numbers};
+use crate::tensors::{Halves, has_arrays, numbers, of_array, with_halves, write_numbers};
 
 use super::nearest::no_match;
 
@@ -174,7 +174,9 @@ impl<W: Write> Selecting<'_, W> {
         if !is_large || slot.dtype().is_none() || !self.pattern.covers(path) {
             return Ok(false);
         }
-        let Some(text) = text_of_rows(stored, slot, first, LEFT.into())? else { return Ok(false) };
+        let Some(text) = text_of_rows(stored, slot, first, Halves::Short, LEFT.into())? else {
+            return Ok(false);
+        };
         self.found = true;
         let dim = anstyle::Style::new().dimmed();
         if json {
@@ -184,7 +186,8 @@ impl<W: Write> Selecting<'_, W> {
             write!(self.out, "{}{dim}:{dim:#} ", readable(path))?;
         }
         if full || json {
-            self.all_rows(stored, slot, LARGE.checked_div(row).unwrap_or(1).max(1))?;
+            let step = LARGE.checked_div(row).unwrap_or(1).max(1);
+            self.all_rows(stored, slot, halves(json), step)?;
         } else {
             write!(self.out, "{} ", slot.leaf)?;
             self.out.write_all(&text)?;
@@ -194,12 +197,13 @@ impl<W: Write> Selecting<'_, W> {
     }
 
     /// Writes all numbers of a tensor, so many rows at a time.
-    fn all_rows(&mut self, stored: &Stored, slot: &Slot, step: u64) -> Result<()> {
+    fn all_rows(&mut self, stored: &Stored, slot: &Slot, halves: Halves, step: u64) -> Result<()> {
         let count = slot.leaf.shape.first().copied().unwrap_or_default();
         let mut start = 0;
         while start < count {
             let end = (start + step).min(count); // a tensor of so many rows fits
-            let text = text_of_rows(stored, slot, start..end, usize::MAX)?.unwrap_or_default();
+            let text =
+                text_of_rows(stored, slot, start..end, halves, usize::MAX)?.unwrap_or_default();
             self.out.write_all(if start == 0 { b"[" } else { b"," })?;
             // Without the brackets around these rows.
             self.out.write_all(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())?;
@@ -216,14 +220,15 @@ impl<W: Write> Selecting<'_, W> {
         tree: Tree<Leaf>,
     ) -> Result<Option<Tree<Leaf>>> {
         let (pattern, (full, part, json)) = (self.pattern, self.options);
-        let tree = into_arrays(with_short_halves(tree)?, above, pattern)?;
+        let halves = halves(json || part);
+        let tree = into_arrays(with_halves(tree, halves)?, halves, above, pattern)?;
         if selected(&tree, above, pattern).next().is_none() {
             return Ok(Some(tree));
         }
         self.found = true;
         if part {
             let kept = with_empty_leaves(tree)?.filter(|path, _| pattern.covers(path))?;
-            let kept = numbers(kept, Halves::Short)?;
+            let kept = numbers(kept, halves)?;
             if place == Place::Whole {
                 self.out.write_all(&output::write(&kept, Format::Json)?)?;
             } else {
@@ -244,17 +249,23 @@ impl<W: Write> Selecting<'_, W> {
     }
 }
 
+/// JSON has doubles. A text has the fewest digits, as everywhere.
+fn halves(is_json: bool) -> Halves {
+    if is_json { Halves::Double } else { Halves::Short }
+}
+
 /// Some rows of a tensor as JSON. `None` if they are no plain nested sequence.
 fn text_of_rows(
     stored: &Stored,
     slot: &Slot,
     rows: Range<u64>,
+    halves: Halves,
     most: usize,
 ) -> Result<Option<Vec<u8>>> {
     let (tree, mut text) = (stored.read_rows(slot, rows)?, Vec::new());
     let [leaf] = tree.leaves() else { return Ok(None) };
     let Some(array) = leaf.as_array() else { return Ok(None) };
-    Ok(write_numbers(&mut text, array, most)?.then_some(text))
+    Ok(write_numbers(&mut text, array, halves, most)?.then_some(text))
 }
 
 /// Tells the paths of tensors that a pattern names, or leads into if it names none.
@@ -304,7 +315,7 @@ impl Found<'_> {
         let path = serde_json::Value::from(path_shown(self.path)).to_string();
         write!(out, "\"path\":{},\"value\":", visible(&path))?;
         match self.leaf().and_then(Leaf::as_array) {
-            Some(array) => write_array(out, array)?,
+            Some(array) => write_array(out, array, halves(true))?,
             None => out.write_all(shown(self.node, self.leaf()).as_bytes())?,
         }
         Ok(out.write_all(b"}\n")?)
@@ -319,11 +330,11 @@ impl Found<'_> {
         match self.leaf().and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
-                if !write_numbers(out, array, LEFT.into())? {
+                if !write_numbers(out, array, Halves::Short, LEFT.into())? {
                     out.write_all("…".as_bytes())?;
                 }
             }
-            Some(array) => write_array(out, array)?,
+            Some(array) => write_array(out, array, halves(false))?,
             None => out.write_all(paint(&shown(self.node, self.leaf())).as_bytes())?,
         }
         Ok(out.write_all(b"\n")?)
@@ -357,13 +368,18 @@ fn selected<'t>(
 }
 
 /// The tree with the numbers of those arrays that the pattern leads into, if it finds nothing else.
-fn into_arrays(tree: Tree<Leaf>, above: &Path, pattern: &Pattern) -> treedef::Result<Tree<Leaf>> {
+fn into_arrays(
+    tree: Tree<Leaf>,
+    halves: Halves,
+    above: &Path,
+    pattern: &Pattern,
+) -> treedef::Result<Tree<Leaf>> {
     if !has_arrays(&tree) || selected(&tree, above, pattern).next().is_some() {
         return Ok(tree);
     }
     tree.edit(|path, node, leaves| {
         let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
-        let inner = array.map(|array| of_array(array, Halves::Short)).transpose()?;
+        let inner = array.map(|array| of_array(array, halves)).transpose()?;
         let path = above.join(path);
         let is_named = |inner: &Tree<Leaf>| {
             inner.treedef().nodes().any(|(below, _)| pattern.matches(&path.join(&below)))
@@ -384,9 +400,9 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
 }
 
 /// Writes all numbers. Where that can be, one at a time.
-fn write_array(out: &mut impl Write, array: &Array) -> Result<()> {
-    if !write_numbers(out, array, usize::MAX)? {
-        serde_json::to_writer(out, &of_array(array, Halves::Short)?)?;
+fn write_array(out: &mut impl Write, array: &Array, halves: Halves) -> Result<()> {
+    if !write_numbers(out, array, halves, usize::MAX)? {
+        serde_json::to_writer(out, &of_array(array, halves)?)?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::paint::{
 };
 use crate::parse::Document;
 use crate::paths::shown;
-use crate::tensors::{TensorLeaf, kinds, with_short_halves};
+use crate::tensors::{Halves, TensorLeaf, kinds, with_halves};
 
 use super::print::{print, print_json};
 
@@ -206,7 +206,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
                 };
                 let shape = array.map_or_else(|| block.shape(), Array::shape);
                 let tree = Tree::new(block.node().to_treedef(), leaves.to_vec());
-                let tree = tree.and_then(with_short_halves).map_err(of_file)?;
+                let tree = tree.and_then(|it| with_halves(it, Halves::Short)).map_err(of_file)?;
                 let summary = bare(tree.summary().to_string());
                 let object = serde_json::json!({"path": shown(block.path()), "kind": kind, "shape": shape, "summary": summary});
                 all.serialize_element(&place.with(&name, object))?;
@@ -217,7 +217,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     } else {
         let width = width();
         while let Some((_, tree)) = documents.next()? {
-            let tree = with_short_halves(tree).map_err(of_file)?;
+            let tree = with_halves(tree, Halves::Short).map_err(of_file)?;
             let text = format!("{:#width$}", tree.summary());
             writeln!(out, "{}", paint(&bare(text)))?;
         }

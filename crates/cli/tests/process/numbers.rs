@@ -139,3 +139,26 @@ fn a_short_float_is_the_double_of_its_value() {
     run(&["convert", &msgpack, "-o", &copy]);
     assert_eq!(fs::read(&copy).unwrap(), fs::read(&msgpack).unwrap());
 }
+
+#[test]
+fn a_short_float_of_a_tensor_is_the_double_of_its_value() {
+    let folder = Folder::new("numbers_tensors");
+    let file = folder.path("a.safetensors");
+    let header = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[8,10]},"c":{"dtype":"F16","shape":[],"data_offsets":[10,12]}}"#;
+    let data = b"\0\0\0\x4f\xcd\xcc\xcc\x3d\xcd\x3d\xff\x7b";
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    fs::write(&file, [&length, header.as_bytes(), data].concat()).unwrap();
+    let exact = r#"{"a":[2147483648.0,0.10000000149011612],"b":[0.10009765625],"c":65504.0}"#;
+    for to in ["json", "yaml", "toml", "ron", "cbor", "msgpack", "tree"] {
+        let made = folder.path(&format!("made.{to}"));
+        run(&["convert", &file, "-o", &made]);
+        assert_eq!(run(&["diff", &file, &made]), Default::default(), "{to}");
+        let back = run(&["convert", &made, "--to", "json"]).0;
+        assert_eq!(back.replace([' ', '\n'], ""), exact, "{to}");
+    }
+    let lost = "the types of values: bf16, f16, f32";
+    assert!(run(&["convert", &file, "--to", "yaml"]).1.ends_with(&format!("{lost}\n")));
+    let selected = run(&["select", "**", "--json", &file]).0;
+    assert!(selected.contains(r#""value":[2147483648.0,0.10000000149011612]}"#), "{selected}");
+    assert!(selected.contains("0.10009765625") && selected.contains("65504.0"), "{selected}");
+}

@@ -138,7 +138,11 @@ fn typed_values_are_compared_with_other_formats_by_field() {
     lines.sort_unstable();
     assert_eq!(
         lines,
-        ["- .w: [0.1, 2.0]", "~ .acts[1].Prelu.slope: 0.1 → 0.5", "~ .port: 80 → 81"]
+        [
+            "- .w: [0.10000000149011612, 2.0]",
+            "~ .acts[1].Prelu.slope: 0.10000000149011612 → 0.5",
+            "~ .port: 80 → 81"
+        ]
     );
     assert_eq!(run(&["diff", "--structure", &tree, &json]).0, "- .w: [f32, f32]\n");
 }
