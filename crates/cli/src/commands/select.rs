@@ -280,10 +280,15 @@ fn wanted_by<P: Iterator<Item = Path>>(
     move |path| names.iter().any(|pattern| pattern.covers(path))
 }
 
-/// A pattern, and those without its last indices, which may lead into an array.
+/// A pattern, and those without its last indices and without the part of a complex number, which may lead
+/// into an array.
 fn leading_to(pattern: &Pattern) -> Vec<Pattern> {
     let text = pattern.to_string();
     let (mut patterns, mut rest) = (vec![pattern.clone()], text.as_str());
+    if let Some(before) = [".re", ".im"].iter().find_map(|part| rest.strip_suffix(part)) {
+        rest = before;
+        patterns.extend(before.parse::<Pattern>());
+    }
     while let Some((before, _)) = rest.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
         rest = before;
         patterns.extend(before.parse::<Pattern>());

@@ -8,7 +8,7 @@ use treedef_exchange::{Dtype, Tensor, Tensors, npz};
 use crate::{Folder, treedef};
 
 /// The type, the shape and the bytes of each tensor.
-type Checkpoint = BTreeMap<String, (&'static str, Vec<usize>, Vec<u8>)>;
+pub(crate) type Checkpoint = BTreeMap<String, (&'static str, Vec<usize>, Vec<u8>)>;
 
 const TYPES: [(&str, usize); 7] =
     [("F32", 4), ("I32", 4), ("U8", 1), ("BOOL", 1), ("F16", 2), ("F8_E4M3", 1), ("C64", 8)];
@@ -29,7 +29,7 @@ fn tensor(random: &mut fastrand::Rng, types: usize) -> (&'static str, Vec<usize>
     (dtype, shape, bytes)
 }
 
-fn checkpoint(random: &mut fastrand::Rng, types: usize) -> Checkpoint {
+pub(crate) fn checkpoint(random: &mut fastrand::Rng, types: usize) -> Checkpoint {
     let count = random.usize(1..7);
     let named = (0..count).map(|_| (name(random), tensor(random, types)));
     let named: Checkpoint = named.collect();
@@ -74,7 +74,7 @@ fn to_npz(checkpoint: &Checkpoint) -> Vec<u8> {
 }
 
 /// Writes a file, or a folder of two shards with an index, and returns its path.
-fn write(folder: &Folder, name: &str, checkpoint: &Checkpoint, form: usize) -> String {
+pub(crate) fn write(folder: &Folder, name: &str, checkpoint: &Checkpoint, form: usize) -> String {
     let path = folder.path(name);
     match form {
         0 => {
@@ -106,7 +106,7 @@ fn write(folder: &Folder, name: &str, checkpoint: &Checkpoint, form: usize) -> S
 }
 
 /// Types that files of numpy have.
-fn types_of(form: usize) -> usize {
+pub(crate) fn types_of(form: usize) -> usize {
     if form == 1 { 5 } else { TYPES.len() }
 }
 
