@@ -196,6 +196,9 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>, near: usize) -> Failure {
         Error::Semantic(_, message) if message.contains("expected non-break") => {
             "not CBOR: the end of a list where there is none".to_owned()
         }
+        Error::Semantic(None, message) if message.contains("known simple value") => {
+            format!("a simple value that has no meaning here, which ends at byte {near}")
+        }
         Error::Semantic(Some(at), message) => format!("{message} at byte {at}"),
         Error::Semantic(None, message) => format!("{message} near byte {near}"),
         Error::RecursionLimitExceeded => "nested too deep".to_owned(),

@@ -50,8 +50,15 @@ pub(super) fn select(
     // What is read by another program is written as it is found: it may have read enough.
     let out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
     let (found, options) = (false, (full, part, json));
-    let mut selecting =
-        Selecting { pattern: &pattern, name: &name, options, out, found, unread: false };
+    let mut selecting = Selecting {
+        pattern: &pattern,
+        name: &name,
+        options,
+        out,
+        found,
+        unread: false,
+        is_strict: file.reading.strict,
+    };
     let no_match = if input.format.is_of_tensors() {
         let stored = Stored::open(input)?;
         match stored.structured()? {
@@ -80,6 +87,7 @@ struct Selecting<'a, W> {
     found: bool,
     /// Whether it was said why a tensor is not read.
     unread: bool,
+    is_strict: bool,
 }
 
 impl<W: Write> Selecting<'_, W> {
@@ -127,6 +135,15 @@ impl<W: Write> Selecting<'_, W> {
     fn tensors(&mut self, stored: &Stored) -> Result<Option<String>> {
         let slots = || stored.tree.treedef().leaf_paths().zip(stored.tree.leaves());
         let wanted = wanted_by(self.pattern, || slots().map(|(path, _)| path));
+        if self.is_strict {
+            for (_, slot) in slots().filter(|(path, _)| wanted(path)) {
+                self.is_unread(stored, slot);
+            }
+            if self.unread {
+                let message = "nothing was printed, as something is not read (`--strict`)";
+                return Err(Failure::at(self.name, message));
+            }
+        }
         if self.options.1 {
             let nothing = Tree::new(TreeDef::unit(), Vec::new())?;
             let trees = slots().map(|(path, slot)| {

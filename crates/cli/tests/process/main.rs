@@ -314,9 +314,10 @@ fn escapes_are_not_cut() {
 
 #[test]
 fn files_that_are_cut_off_are_said_to_be_so() {
-    let cases: [(&str, &[u8], &str); 4] = [
+    let cases: [(&str, &[u8], &str); 5] = [
         ("msgpack", b"\x92\x01", "cut off: the document ends too early"),
         ("msgpack", b"\xc1", "not MessagePack near byte 1"),
+        ("cbor", b"\x82\xf6\xe0", "a simple value that has no meaning here, which ends at byte 3"),
         ("cbor", b"\xff", "not CBOR: the end of a list where there is none"),
         ("json", b"\x28\xb5\x2f\xfdxx", "damaged: it begins as a file of zstd, and is none"),
     ];

@@ -73,6 +73,9 @@ fn what_is_not_read_is_told() {
         if !is_told {
             expect_found_again(&found, &path);
         }
+        let strict = treedef(&["select", "--strict", "**", &path]).output().unwrap();
+        let is_refused = strict.status.code() == Some(2) && strict.stdout.is_empty();
+        assert_eq!(is_refused, is_told, "{code} {shape}: {strict:?}");
     }
 }
 
