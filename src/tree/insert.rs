@@ -12,7 +12,7 @@ use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
-use crate::treedef::replace::split;
+use crate::treedef::replace::runs_around;
 
 impl<L> Tree<L> {
     /// Puts a subtree into a map or a sequence, and returns the one that it replaces.
@@ -52,25 +52,29 @@ impl<L> Tree<L> {
         }
         let place = place_for(parent, key).map_err(|error| error.at(Path::clone(&path)));
         let (position, data) = place?;
-        let mut builder = PartsBuilder::onto(parent, self.treedef.limits);
-        builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
-        if parent.is_sorted_map() {
+        let order = parent.is_sorted_map().then(|| {
             let mut ranks = parent.insertion_ranks();
             ranks.insert(position, parent.num_children()); // the new entry comes last
-            builder.set_insertion_order(insertion_order(&ranks));
-        }
-        let (next, rest) = split(&mut builder, parent, position)?;
+            insertion_order(&ranks)
+        });
         let before = match parent.child(position) {
             Some(next) => next.first_leaf(),
             None => parent.leaf_range().end,
         };
-        builder.unify_options(&new.treedef)?;
-        builder.insert_copies(&new.treedef, 1)?;
-        for (child, repeat) in next.into_iter().map(|next| (next, 1)).chain(rest) {
-            builder.insert(child, repeat)?;
-        }
-        builder.close()?;
-        let replaced = self.treedef.replace(parent_path, &builder.finish()?)?;
+        let replaced = self.treedef.rebuilt(&parent_path, |builder, parent| {
+            builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
+            builder.set_insertion_order(order.clone().flatten());
+            for (child, repeat, is_next) in runs_around(parent, position) {
+                if is_next {
+                    builder.insert(new.treedef.root(), 1)?;
+                }
+                builder.insert(child, repeat)?;
+            }
+            if position == parent.num_children() {
+                builder.insert(new.treedef.root(), 1)?;
+            }
+            builder.close()
+        })?;
         self.leaves.splice(before..before, new.leaves);
         self.treedef = replaced;
         Ok(None)

@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
@@ -187,10 +186,9 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
 
 /// Two nodes that are merged into one, and the children that remain.
 struct MergedNode<'a> {
-    node: NodeRef<'a>,
     labels: Labels,
     order: Option<Arc<[usize]>>,
-    children: vec::IntoIter<(Option<Key>, Merged<'a>)>,
+    children: MergedChildren<'a>,
 }
 
 /// The subtree of one or both trees in a place. For runs without leaves, the count is the number of
@@ -212,45 +210,32 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
     };
     let mut builder = PartsBuilder::onto(first.treedef.root(), first.treedef.limits);
     let mut path = Path::root();
-    let mut open: Vec<MergedNode<'_>> = Vec::new();
-    let mut next = Some(Merged::Both(first.treedef.root(), second.treedef.root(), 1));
-    loop {
-        match next {
-            Some(Merged::First(node)) => {
+    let roots = (None, Merged::Both(first.treedef.root(), second.treedef.root(), 1));
+    builder.assemble(roots, |builder, depth, (key, part)| {
+        path.0.truncate(depth.saturating_sub(1)); // keeps the path of the parent
+        path.0.extend(key);
+        match part {
+            Merged::First(node) => {
                 move_from(&mut a_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Some(Merged::Second(node)) => {
+            Merged::Second(node) => {
                 move_from(&mut b_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Some(Merged::Both(a, b, repeat)) if !have_leaves(a, b) && equal_subtrees(a, b) => {
+            Merged::Both(a, b, repeat) if !have_leaves(a, b) && equal_subtrees(a, b) => {
                 builder.insert(a, repeat)?;
             }
-            Some(Merged::Both(a, b, repeat)) => {
-                let pair = MergedNode::of(a, b, &path)?;
-                builder.open(a, repeat)?;
-                open.push(pair);
-            }
-            None => {
-                if let Some(MergedNode { node, labels, order, .. }) = open.pop()
-                    && let Some(data) = node.data()
-                {
-                    let data = NodeData { labels, ..data.clone() };
-                    builder.relabel(node.kind(), Some(data.as_ref()));
-                    builder.set_insertion_order(order);
-                }
-                builder.close()?;
+            Merged::Both(a, b, repeat) => {
+                let MergedNode { labels, order, children } = MergedNode::of(a, b, &path)?;
+                let data = a.data().map(|data| NodeData { labels, ..data.clone() });
+                builder.open_new(a.kind(), data.as_ref().map(NodeData::as_ref), repeat);
+                builder.set_insertion_order(order);
+                return Ok(Some(children.into_iter()));
             }
         }
-        let depth = open.len();
-        let Some(pair) = open.last_mut() else { break };
-        path.0.truncate(depth - 1);
-        next = pair.children.next().map(|(key, part)| {
-            path.0.extend(key);
-            part
-        });
-    }
+        Ok(None)
+    })?;
     Ok(Tree::from_parts(builder.finish()?, leaves))
 }
 
@@ -277,7 +262,7 @@ impl<'a> MergedNode<'a> {
             ),
             _ => Labels::None,
         };
-        Ok(MergedNode { node: a, labels, order, children: children.into_iter() })
+        Ok(MergedNode { labels, order, children })
     }
 }
 

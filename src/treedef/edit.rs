@@ -271,8 +271,7 @@ impl EnteredNode<'_> {
             .node
             .insertion_order()
             .and_then(|_| insertion_order(&without(&self.node.insertion_ranks(), &self.removed)));
-        builder.relabel(kind, data.as_ref().map(NodeData::as_ref));
-        builder.set_insertion_order(order);
+        builder.relabel(kind, data.as_ref(), order);
     }
 
     fn without_removed(&self, labels: &Labels) -> Labels {

@@ -159,6 +159,31 @@ impl PartsBuilder {
         data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data))
     }
 
+    /// Builds a structure from parts. `put` gets how many nodes are open, and a part: it inserts what
+    /// the part stands for, or opens a node and returns the parts of its children.
+    pub(crate) fn assemble<P, I: Iterator<Item = P>>(
+        &mut self,
+        root: P,
+        mut put: impl FnMut(&mut Self, usize, P) -> Result<Option<I>>,
+    ) -> Result<()> {
+        let (mut open, mut next) = (Vec::new(), Some(root));
+        loop {
+            match next {
+                Some(part) => {
+                    if let Some(parts) = put(self, open.len(), part)? {
+                        open.push(parts);
+                    }
+                }
+                None => {
+                    self.close()?;
+                    open.pop();
+                }
+            }
+            let Some(parts) = open.last_mut() else { return Ok(()) };
+            next = parts.next();
+        }
+    }
+
     /// Copies a subtree. For each node, `replace` may insert something else and return `true`; the
     /// node is then skipped.
     pub(crate) fn copy<'a>(
@@ -224,11 +249,15 @@ impl PartsBuilder {
         }
     }
 
-    /// Changes the kind and node data of the current node. They must fit its children. Entries of a
-    /// map are then in the order of their keys.
-    pub(crate) fn relabel(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
-        self.set_insertion_order(None);
-        self.set_data(kind, data);
+    /// Changes the current node, whose children fit, and the order in which its entries came.
+    pub(crate) fn relabel(
+        &mut self,
+        kind: NodeKind,
+        data: Option<&NodeData>,
+        order: Option<Arc<[usize]>>,
+    ) {
+        self.set_data(kind, data.map(NodeData::as_ref));
+        self.set_insertion_order(order);
     }
 
     /// Sets the kind and node data of the current node.

@@ -3,6 +3,7 @@
 use crate::argument::ToPath;
 use crate::error::Result;
 use crate::model::TreeDef;
+use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 
 use super::parts::PartsBuilder;
@@ -23,53 +24,42 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
-        let path = self.resolve(path)?;
+        self.rebuilt(&self.resolve(path)?, |builder, _| builder.insert(new.root(), 1))
+    }
+
+    /// This structure with what `put` inserts in the place of the node at a path, which is there.
+    pub(crate) fn rebuilt<'a>(
+        &'a self,
+        path: &Path,
+        mut put: impl FnMut(&mut PartsBuilder, NodeRef<'a>) -> Result<()>,
+    ) -> Result<TreeDef> {
         let mut builder = PartsBuilder::onto(self.root(), self.limits);
-        let mut node = self.root();
-        let mut after = Vec::new();
-        for key in path.keys() {
-            let position = node.position(key).unwrap_or(0); // it was found
-            builder.open(node, 1)?;
-            let (child, rest) = split(&mut builder, node, position)?;
-            after.push(rest);
-            node = child.unwrap_or(node); // `position` is the index of a child, so there is one
-        }
-        builder.insert(new.root(), 1)?;
-        while let Some(rest) = after.pop() {
-            for (child, repeat) in rest {
-                builder.insert(child, repeat)?;
+        builder.assemble((self.root(), 1, true), |builder, depth, (node, repeat, is_above)| {
+            if !is_above {
+                builder.insert(node, repeat)?;
+                return Ok(None);
             }
-            builder.close()?;
-        }
+            let Some(key) = path.keys().get(depth) else {
+                return put(builder, node).map(|()| None);
+            };
+            builder.open(node, 1)?;
+            Ok(Some(runs_around(node, node.position(key).unwrap_or(0)))) // it was found
+        })?;
         builder.finish()
     }
 }
 
-pub(crate) type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
-
-/// Inserts the children before `position`. Returns the child at `position`, and the runs after it.
-pub(crate) fn split<'a>(
-    builder: &mut PartsBuilder,
-    node: NodeRef<'a>,
+/// The runs of children, with the child at `position` on its own, and whether it is that one.
+pub(crate) fn runs_around(
+    node: NodeRef<'_>,
     position: usize,
-) -> Result<(Option<NodeRef<'a>>, Runs<'a>)> {
-    let (mut left, mut found, mut rest) = (position, None, Vec::new());
-    for (child, repeat) in node.runs() {
-        if found.is_some() {
-            rest.push((child, repeat));
-            continue;
-        }
-        let before = left.min(repeat);
-        if before > 0 {
-            builder.insert(child, before)?;
-        }
-        left -= before;
-        if before < repeat {
-            found = Some(child.later(before));
-            if repeat - before > 1 {
-                rest.push((child.later(before + 1), repeat - before - 1));
-            }
-        }
-    }
-    Ok((found, rest))
+) -> impl Iterator<Item = (NodeRef<'_>, usize, bool)> {
+    let (mut children, mut next) = (node.children(), 0);
+    std::iter::from_fn(move || {
+        let is_it = next == position;
+        let most = if is_it { 1 } else { position.checked_sub(next).unwrap_or(usize::MAX) };
+        let (child, repeat) = children.next_up_to(most)?;
+        next += repeat; // at most the number of children
+        Some((child, repeat, is_it))
+    })
 }

@@ -74,42 +74,32 @@ type LeafPrint<'p, T> = &'p dyn Fn(&<T as Diffable>::Leaf) -> Option<String>;
 /// Applies a diff. `print` is for a message.
 pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T>) -> Result<T> {
     let side = DiffNode::of(old, &[]);
-    let mut next = match &diff.changes[..] {
+    let root = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
             expect(old, side, path, print)?;
             return Ok(new.clone());
         }
-        changes => Some(PatchedChild::Changed(side.node, 1, Applied { changes, after: 0 })),
+        changes => PatchedChild::Changed(side.node, 1, Applied { changes, after: 0 }),
     };
     let treedef = old.structure();
     let (mut builder, mut leaves) =
         (PartsBuilder::onto(treedef.root(), treedef.limits), Vec::new());
-    // The children that are left of each open node. The next is last.
-    let mut open: Vec<Vec<PatchedChild<'_, '_, T>>> = Vec::new();
     let mut after = Vec::new();
-    loop {
-        match next {
-            Some(PatchedChild::Old(node, repeat)) => {
+    builder.assemble(root, |builder, depth, part| {
+        match part {
+            PatchedChild::Old(node, repeat) => {
                 builder.insert(node, repeat)?;
                 leaves.extend_from_slice(below(node, side.leaves, repeat));
             }
-            Some(PatchedChild::New(new, repeat)) => {
+            PatchedChild::New(new, repeat) => {
                 builder.insert_copies(new.structure(), repeat)?;
                 leaves.extend_from_slice(new.own_leaves().unwrap_or_default());
             }
-            Some(part @ PatchedChild::Changed(node, repeat, applied)) => {
-                let same = node.in_same_order(repeat);
-                if same < repeat
-                    && let (first, Some(rest)) = part.split(same)
-                    && let Some(parts) = open.last_mut()
-                {
-                    parts.extend([rest, first]);
-                    next = parts.pop();
-                    continue;
-                }
+            PatchedChild::Changed(node, repeat, applied) => {
+                after.truncate(depth);
                 after.push(applied.after);
-                let plan = Plan::of(side.at(node), applied.changes, open.len(), print);
+                let plan = Plan::of(side.at(node), applied.changes, depth, print);
                 let plan = plan.map_err(|error| {
                     after.iter().skip(1).enumerate().fold(error, |error, (depth, after)| {
                         advanced(error, depth, *after) // the root has no siblings
@@ -118,17 +108,11 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
                 let data = plan.data();
                 builder.open_new(node.kind(), data.as_ref().map(NodeData::as_ref), repeat);
                 builder.set_insertion_order(plan.insertion_order());
-                open.push(plan.children.into_iter().rev().map(|child| child.part).collect());
-            }
-            None => {
-                builder.close()?;
-                open.pop();
-                after.pop();
+                return Ok(Some(plan.children.into_iter().flat_map(|child| child.part.by_order())));
             }
         }
-        let Some(parts) = open.last_mut() else { break };
-        next = parts.pop();
-    }
+        Ok(None)
+    })?;
     let treedef = builder.finish()?;
     // A type without a size has one value, so changes of such leaves may repeat.
     if size_of::<T::Leaf>() == 0
@@ -440,6 +424,21 @@ impl<T: Diffable> PlannedChild<'_, '_, T> {
 }
 
 impl<T: Diffable> PatchedChild<'_, '_, T> {
+    /// Siblings that are changed on their own, because the entries of their maps came in other orders.
+    fn by_order(self) -> impl Iterator<Item = Self> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let part = rest.take()?;
+            let most = match part {
+                PatchedChild::Changed(node, count, _) => node.in_same_order(count),
+                PatchedChild::Old(..) | PatchedChild::New(..) => usize::MAX,
+            };
+            let (first, more) = part.split(most);
+            rest = more;
+            Some(first)
+        })
+    }
+
     /// Splits off the first `most` siblings. Returns them and the rest.
     fn split(self, most: usize) -> (Self, Option<Self>) {
         let left = self.count().saturating_sub(most);

@@ -62,23 +62,10 @@ impl EncodingBuilder {
             node.count(child)?;
             run += child.span;
         }
-        self.nodes[at] = node;
-        self.seal(at, data);
-        Ok(())
-    }
-
-    /// Adds a complete run of children to the totals of an open node.
-    #[cfg(feature = "persist")]
-    pub(crate) fn count(&mut self, at: usize, child: usize) -> Result<()> {
-        let child = self.nodes[child];
-        self.nodes[at].count(&child)
-    }
-
-    /// Completes a node whose totals are up to date.
-    pub(crate) fn seal(&mut self, at: usize, data: usize) {
-        let node = &mut self.nodes[at];
         node.depth = node.depth.saturating_add(1);
+        self.nodes[at] = node;
         self.attach_data(at, data);
+        Ok(())
     }
 
     /// Sets the node data and the span of a complete node, and adds the cost of the data.
@@ -92,7 +79,7 @@ impl EncodingBuilder {
     }
 
     /// Whether two complete subtrees are equal, apart from the `repeat` of their roots.
-    pub(crate) fn same(&self, a: usize, b: usize) -> bool {
+    fn same(&self, a: usize, b: usize) -> bool {
         alike(self.subtree(a), self.subtree(b))
     }
 

@@ -124,6 +124,7 @@ struct OpenRow {
     end: usize,
     kind: NodeKind,
     data: usize,
+    repeat: usize,
     /// The last run of children.
     last: Option<usize>,
 }
@@ -222,10 +223,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             let end = fits.ok_or_else(|| wire::invalid(self.part, "a span does not fit"))?;
             self.check(at > 0 || repeat == 1, "the root is repeated")?;
             builder.open(kind, NodeData::NONE);
-            if let Some(node) = builder.nodes.get_mut(at) {
-                node.repeat = repeat;
-            }
-            open.push(OpenRow { at, end, kind, data, last: None });
+            open.push(OpenRow { at, end, kind, data, repeat, last: None });
             while let Some(node) = open.pop_if(|node| node.end == at + 1) {
                 self.complete(&mut builder, &node)?;
                 if let Some(parent) = open.last_mut() {
@@ -316,13 +314,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
     /// Completes a node. All nodes after it are its descendants.
     fn complete(&self, builder: &mut EncodingBuilder, node: &OpenRow) -> Result<()> {
-        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
-            self.check(children == 0, "an atom has children")?;
+            self.check(node.end == node.at + 1, "an atom has children")?;
             builder.attach_data(node.at, node.data);
         } else {
-            builder.seal(node.at, node.data);
+            builder.close(node.at, node.data)?;
         }
+        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         let single = node.kind.has_one_child();
         self.check(!single || children == 1, "a node around one child has another number")?;
         let fits = has_its_data(node.kind, builder.node_data.get(node.data), children);
@@ -336,10 +334,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         parent: &mut OpenRow,
         child: &OpenRow,
     ) -> Result<()> {
-        let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
-        self.check(!twin, "neighbouring runs are equal")?;
-        parent.last = Some(child.at);
-        builder.count(parent.at, child.at)
+        let last = parent.last.replace(builder.join(parent.last, child.at, child.repeat)?);
+        self.check(last != parent.last, "neighbouring runs are equal")
     }
 
     fn check(&self, holds: bool, otherwise: &'static str) -> Result<()> {
