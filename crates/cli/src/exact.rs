@@ -64,15 +64,29 @@ impl Decimal {
 
     /// One text for all that are the same number.
     fn text(&self) -> String {
-        let (first, rest) = self.digits.split_at_checked(1).unwrap_or(("0", ""));
         let sign = if self.is_negative { "-" } else { "" };
+        let digits = &self.digits;
+        let whole = usize::try_from(self.exponent).map_or(0, |exponent| exponent.saturating_add(1));
+        match digits.split_at_checked(whole) {
+            Some(("", digits)) if self.exponent >= -5 => {
+                let zeros = usize::try_from(-1 - self.exponent).unwrap_or(0);
+                return format!("{sign}0.{}{digits}", "0".repeat(zeros));
+            }
+            Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
+                return format!("{sign}{whole}.{part}");
+            }
+            Some((_, "")) => return format!("{sign}{digits}"),
+            None if whole < 60 => return format!("{sign}{digits:0<whole$}"),
+            _ => {}
+        }
+        let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
         let point = if rest.is_empty() { "" } else { "." };
         format!("{sign}{first}{point}{rest}e{}", self.exponent)
     }
 }
 
 /// The number of a text, if no reader makes it of 64 bits.
-fn long(text: &str) -> Option<Leaf> {
+pub(crate) fn long(text: &str) -> Option<Leaf> {
     // All with so few digits come back.
     if text.len() <= 15 && !text.contains(['e', 'E']) {
         return None;
@@ -108,14 +122,15 @@ pub(crate) fn by_value(leaf: Leaf) -> Leaf {
     one.map_or(leaf, Leaf::from)
 }
 
+/// Whether both are texts of the same number.
+pub(crate) fn is_same(old: &Leaf, new: &Leaf) -> bool {
+    text_of(old).is_some() && by_value(old.clone()) == by_value(new.clone())
+}
+
 /// The new tree with the old text wherever it is of the same number.
 pub(crate) fn as_in(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
     new.map_with_path(|path, leaf| match leaf_at(old, path) {
-        Some(old)
-            if text_of(&leaf).is_some() && by_value(old.clone()) == by_value(leaf.clone()) =>
-        {
-            old.clone()
-        }
+        Some(old) if is_same(old, &leaf) => old.clone(),
         _ => leaf,
     })
 }
@@ -124,6 +139,16 @@ pub(crate) fn as_in(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
 pub(crate) fn rounded(leaf: Leaf) -> Leaf {
     let float = text_of(&leaf).and_then(|text| text.parse::<f64>().ok());
     float.map_or(leaf, Leaf::from)
+}
+
+/// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
+pub(crate) fn nearest(leaf: Leaf) -> Leaf {
+    let is_text = text_of(&leaf).is_some();
+    match within_64_bits(leaf) {
+        Leaf::F64(number) if is_text && number.is_infinite() => f64::MAX.copysign(number).into(),
+        Leaf::F64(number) if is_text && number == 0.0 => f64::from_bits(1).copysign(number).into(),
+        leaf => leaf,
+    }
 }
 
 /// The leaf as a number of 64 bits, for formats without longer ones.
@@ -211,65 +236,136 @@ pub(crate) fn of_json<E>(
         digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
     }
     let tree = read(&tame)?;
-    let texts = inserted(bytes, &numbers, ["\"", "\""]);
-    Ok(joined(tree, read(&texts), ""))
+    Ok(joined(tree, read(&numbered(bytes, &numbers)).ok(), |at| long_at(bytes, &numbers, at)))
 }
 
-/// Reads YAML, with numbers as they stand.
-pub(crate) fn of_yaml<E>(
+/// Reads YAML or RON, with numbers as they stand.
+pub(crate) fn of_words<E>(
     text: &str,
     read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
 ) -> Result<Tree<Leaf>, E> {
     let tree = read(text)?;
     let mut numbers = Vec::new();
-    let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '{' | '}');
+    let is_between = |c: char| c.is_whitespace() || ",:[]{}()".contains(c);
     let mut start = 0;
     for part in text.split_inclusive(is_between) {
         let word = part.trim_end_matches(is_between);
-        // What is behind `?` is a key.
-        let is_key = text.get(..start).is_some_and(|before| before.ends_with("? "));
-        if !is_key && long(word).is_some() {
-            numbers.push(start..start + word.len());
-        }
+        let range = start..start + word.len();
         start += part.len();
+        if long(word).is_none() {
+            continue;
+        }
+        // A key is no leaf.
+        let [before, behind] = [text.get(..range.start), text.get(range.end..)];
+        let is_key = before.is_some_and(|it| it.ends_with("? "))
+            || behind.is_some_and(|it| it.trim_start_matches(' ').starts_with(':'));
+        if !is_key {
+            numbers.push(range);
+        }
     }
     if numbers.is_empty() {
         return Ok(tree);
     }
-    let texts = inserted(text.as_bytes(), &numbers, [WORD, ""]);
-    let texts = std::str::from_utf8(&texts).ok().and_then(|texts| read(texts).ok());
-    Ok(joined(tree, texts.ok_or(()), WORD))
+    let bytes = text.as_bytes();
+    let indices = String::from_utf8(numbered(bytes, &numbers)).ok();
+    let indices = indices.and_then(|text| read(&text).ok());
+    Ok(joined(tree, indices, |at| long_at(bytes, &numbers, at)))
 }
 
-/// What makes a word of a number.
-const WORD: &str = "x";
+/// The text with the index of each of these ranges in its place.
+fn numbered(bytes: &[u8], ranges: &[Range<usize>]) -> Vec<u8> {
+    replaced(bytes, ranges, |at| at.to_string().into_bytes())
+}
 
-/// The bytes with something before and behind each of these ranges.
-fn inserted(bytes: &[u8], ranges: &[Range<usize>], [before, behind]: [&str; 2]) -> Vec<u8> {
-    let (mut all, mut at) = (Vec::with_capacity(bytes.len() + 2 * ranges.len()), 0);
-    for Range { start, end } in ranges {
+fn long_at(bytes: &[u8], ranges: &[Range<usize>], at: usize) -> Option<Leaf> {
+    let text = bytes.get(ranges.get(at)?.clone())?;
+    std::str::from_utf8(text).ok().and_then(long)
+}
+
+/// The bytes with something else in the place of each of these ranges, which has an index.
+pub(crate) fn replaced(
+    bytes: &[u8],
+    ranges: &[Range<usize>],
+    by: impl Fn(usize) -> Vec<u8>,
+) -> Vec<u8> {
+    let (mut all, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    for (index, Range { start, end }) in ranges.iter().enumerate() {
         all.extend_from_slice(bytes.get(at..*start).unwrap_or_default());
-        all.extend_from_slice(before.as_bytes());
-        all.extend_from_slice(bytes.get(*start..*end).unwrap_or_default());
-        all.extend_from_slice(behind.as_bytes());
+        all.extend(by(index));
         at = *end;
     }
     all.extend_from_slice(bytes.get(at..).unwrap_or_default());
     all
 }
 
-/// The tree with the long numbers that are texts in the other.
-fn joined<E>(tree: Tree<Leaf>, texts: Result<Tree<Leaf>, E>, prefix: &str) -> Tree<Leaf> {
-    let Some(texts) = texts.ok().filter(|texts| texts.treedef() == tree.treedef()) else {
+/// The tree with the long numbers whose indices are in the other.
+pub(crate) fn joined(
+    tree: Tree<Leaf>,
+    indices: Option<Tree<Leaf>>,
+    number: impl Fn(usize) -> Option<Leaf>,
+) -> Tree<Leaf> {
+    let Some(indices) = indices.filter(|indices| indices.treedef() == tree.treedef()) else {
         return tree;
     };
-    let mut texts = texts.into_parts().1.into_iter();
-    tree.map(|leaf| match (&leaf, texts.next()) {
-        (Leaf::F64(_), Some(Leaf::Str(text))) => {
-            text.strip_prefix(prefix).and_then(long).unwrap_or(leaf)
+    let mut indices = indices.into_parts().1.into_iter();
+    tree.map(|leaf| match indices.next().and_then(|index| index.as_u64()) {
+        Some(at) if leaf.as_u64().is_none() => {
+            usize::try_from(at).ok().and_then(&number).unwrap_or(leaf)
         }
         _ => leaf,
     })
+}
+
+/// Writes YAML, with numbers as they stand.
+pub(crate) fn to_yaml<E>(
+    tree: &Tree<Leaf>,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    let text = write(&all_rounded(tree.clone()))?;
+    if !has_texts(tree) {
+        return Ok(text);
+    }
+    // A word that is nowhere else stands for the number.
+    let mut word = "number".to_owned();
+    while text.contains(&word) {
+        word.push('s');
+    }
+    let mut numbers = Vec::new();
+    let words = tree.clone().map(|leaf| match text_of(&leaf) {
+        Some(number) => {
+            numbers.push(yaml_of(&number));
+            Leaf::from(format!("{word}{}x", numbers.len() - 1))
+        }
+        None => leaf,
+    });
+    let text = write(&words)?;
+    let mut parts = text.split(&word);
+    let first = parts.next().unwrap_or_default().to_owned();
+    Ok(parts.fold(first, |all, part| {
+        let (at, rest) = part.split_once('x').unwrap_or(("", part));
+        let number = at.parse().ok().and_then(|at: usize| numbers.get(at));
+        all + number.map_or("", String::as_str) + rest
+    }))
+}
+
+/// The tree with numbers that RON writes as they stand.
+pub(crate) fn for_ron(tree: Tree<Leaf>) -> Tree<Leaf> {
+    #[derive(Serialize)]
+    #[serde(rename = "$ron::private::RawValue")]
+    struct RonText<'t>(&'t str);
+
+    tree.map(|leaf| {
+        let number = text_of(&leaf).and_then(|text| Value::of(&RonText(&text)).ok());
+        number.map_or(leaf, Leaf::from)
+    })
+}
+
+/// An exponent has a point before it and a sign, or YAML 1.1 takes the number for a text.
+fn yaml_of(number: &str) -> String {
+    let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with(['+', '-']) { "" } else { "+" };
+    format!("{digits}{point}e{sign}{exponent}")
 }
 
 /// Where there are long numbers in JSON, outside of texts.

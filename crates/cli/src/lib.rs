@@ -10,6 +10,7 @@ mod compression;
 mod encodings;
 mod args;
 mod exact;
+mod bignums;
 mod paint;
 mod names;
 mod tensors;

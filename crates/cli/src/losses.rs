@@ -145,6 +145,7 @@ fn is_same(old: &Leaf, new: &Leaf) -> bool {
             old.as_i128().is_some() && old.as_i128() == new.as_i128()
                 || old.as_f64().is_some() && old.as_f64() == new.as_f64()
                 || old.as_str().is_some() && old.as_str() == new.as_str()
+                || exact::is_same(old, new)
         }
     }
 }
@@ -168,6 +169,14 @@ impl Sides<'_> {
             }
             (false, true) => {
                 self.lost(Lost::Value(kind.to_string(), "another value".to_owned()), path);
+            }
+            // All digits of a float tell whether it is the integer.
+            (false, false)
+                if old.as_i128().is_some_and(|old| {
+                    new.as_f64().is_some_and(|new| format!("{new:.0}") == old.to_string())
+                }) =>
+            {
+                self.lost(Lost::Value(kind.to_string(), other.to_string()), path);
             }
             (false, false) => {
                 self.lost(Lost::Value(kind.to_string(), format!("{other} of another value")), path);

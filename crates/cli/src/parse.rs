@@ -8,6 +8,7 @@ use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
 use treedef_exchange::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
+use crate::bignums::of_cbor;
 use crate::dates::Dates;
 use crate::encodings::{Decoded, Encoding};
 use crate::exact;
@@ -84,7 +85,8 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
-            let tree = options.from_str_seed(text(bytes)?, seed).map_err(|error| {
+            let read = |text: &str| options.from_str_seed(text, seed);
+            let tree = exact::of_words(text(bytes)?, read).map_err(|error| {
                 let at = error.span.start;
                 Failure::at(format!("{}:{}", at.line, at.col), error.code)
             })?;
@@ -161,10 +163,13 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
 
 /// A document in CBOR without its tags, and where they are.
 pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
-    let mut rest = bytes;
-    let tree = tagged_tree(&mut rest, seed);
-    let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
-    expect_end(rest, bytes)?;
+    let tree = of_cbor(bytes, |bytes| {
+        let mut rest = bytes;
+        let tree = tagged_tree(&mut rest, seed);
+        let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
+        expect_end(rest, bytes)?;
+        Ok::<_, Failure>(tree)
+    })?;
     Ok(Tags::taken_from(tree)?)
 }
 

@@ -32,7 +32,7 @@ impl Schema {
         document: &Tree<Leaf>,
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
-        let document = serde_json::to_value(document.clone().map(exact::within_64_bits))?;
+        let document = serde_json::to_value(document.clone().map(exact::nearest))?;
         let errors = self.0.iter_errors(&document).take(most);
         Ok(errors
             .map(|error| (path_of(error.instance_path().as_str(), &document), error.to_string()))

@@ -165,7 +165,7 @@ fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> R
             seed.deserialize(yaml)
         })
     };
-    let tree = exact::of_yaml(part.text, |text| with_times(text, read));
+    let tree = exact::of_words(part.text, |text| with_times(text, read));
     let tree = tree.map_err(|error| failure(&error, part.lines, limits))?;
     if part.text.contains(BINARY) {
         let nulls = with_times(&part.text.replace(BINARY, "!!null"), read);

@@ -27,7 +27,7 @@ fn integers_of_128_bits_come_back_from_each_format_that_has_them() {
         assert_eq!(back.replace([' ', '\n'], ""), LONG, "{to}");
     }
     let (_, told) = run(&["convert", &file, "-o", &folder.path("made.msgpack")]);
-    assert!(told.contains("i128 became f64 of another value, 2 times, first at .a"), "{told}");
+    assert!(told.contains("i128 became f64 of another value, 1 time, first at .b"), "{told}");
 }
 
 #[test]
@@ -57,9 +57,71 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     let yaml = folder.path("old.yaml");
     fs::write(&yaml, text.replace(['"'], " ")).unwrap();
     assert_eq!(run(&["diff", &old, &yaml]).0, "");
+    for to in ["yaml", "ron"] {
+        let made = folder.path(&format!("made.{to}"));
+        assert_eq!(run(&["convert", &old, "-o", &made]).1, "", "{to}");
+        assert_eq!(run(&["diff", &old, &made]), Default::default(), "{to}");
+        let digits = fs::read_to_string(&made).unwrap();
+        assert!(digits.contains("0.12345678901234567890123"), "{digits}");
+    }
     let (_, told) = run(&["convert", &old, "--to", "toml"]);
     let loss = "changed in toml: number of more digits became f64 of another value, 3 times";
     assert!(told.contains(loss), "{told}");
+}
+
+#[test]
+fn words_that_look_like_numbers_stay_words() {
+    let folder = Folder::new("numbers_words");
+    let [yaml, ron] = ["a.yaml", "a.ron"].map(|name| folder.path(name));
+    let text =
+        "a: 1e401 # 1e402\nb: '1e403'\nc: x 1e404\nk: {\"d\":1e406, e: [1e407,0.5]}\nnumber0x: 5\n";
+    fs::write(&yaml, text).unwrap();
+    let (json, told) = run(&["convert", &yaml, "--to", "json", "--duplicate-keys", "warn"]);
+    let json = json.replace([' ', '\n'], "");
+    assert!(told.contains("not kept in json: comments"), "{told}");
+    for part in [r#""a":1e401"#, r#""b":"1e403""#, r#""c":"x1e404""#, r#""d":1e406"#, "[1e407,0.5]"]
+    {
+        assert!(json.contains(part), "{part}: {json}");
+    }
+    let copy = run(&["convert", &yaml, "--to", "yaml"]).0;
+    assert!(copy.contains("a: 1.0e+401\n") && copy.contains("number0x: 5\n"), "{copy}");
+    fs::write(&ron, r#"(a:1e401,b:"1e402",c:[0.5,-1e403],d:Some(1e404)) // 1e405"#).unwrap();
+    let copy = run(&["convert", &ron, "--to", "ron"]).0.replace([' ', '\n'], "");
+    assert_eq!(copy, r#"{"a":1e401,"b":"1e402","c":[0.5,-1e403,],"d":Some(1e404),}"#);
+}
+
+#[test]
+fn integers_of_any_length_are_read_in_cbor() {
+    let folder = Folder::new("numbers_bignums");
+    let [cbor, json] = ["a.cbor", "a.json"].map(|name| folder.path(name));
+    let least = [&[0xc3, 0x50, 0x80][..], &[0; 15]].concat();
+    let most = [&[0xc2, 0x51, 1][..], &[0; 16]].concat();
+    // Bytes that look like a number stay bytes.
+    let bytes = [&[0x52][..], &least].concat();
+    let map =
+        [&[0xa3, 0x61, b'a'][..], &least, &[0x61, b'b'], &most, &[0x61, b'c'], &bytes].concat();
+    fs::write(&cbor, &map).unwrap();
+    let text =
+        "-170141183460469231731687303715884105729,\"b\":340282366920938463463374607431768211456";
+    let bytes = least.iter().map(|byte| byte.to_string()).collect::<Vec<_>>().join(",");
+    fs::write(&json, format!("{{\"a\":{text},\"c\":[{bytes}]}}")).unwrap();
+    let copy = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
+    assert_eq!(copy, fs::read_to_string(&json).unwrap());
+    assert_eq!(run(&["select", "a", &cbor]).0, ".a: -170141183460469231731687303715884105729\n");
+    // A fault is where it is in the file.
+    fs::write(&cbor, [&map[..], &[0]].concat()).unwrap();
+    let told = run(&["summary", &cbor]).1;
+    assert!(told.ends_with(&format!("which ends at byte {}\n", map.len())), "{told}");
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn a_number_beyond_64_bits_is_one_to_a_schema() {
+    let folder = Folder::new("numbers_schema");
+    let [schema, json] = ["schema.json", "a.json"].map(|name| folder.path(name));
+    fs::write(&schema, r#"{"items":{"type":"number","exclusiveMinimum":0}}"#).unwrap();
+    fs::write(&json, "[1e400,1e-400,18446744073709551616]").unwrap();
+    assert_eq!(run(&["check", "--schema", &schema, &json]), Default::default());
 }
 
 #[test]
