@@ -75,7 +75,7 @@ fn all_faults_are_told_together() {
     7 faults
     model-00001-of-00002.safetensors: "b": the index has it, and the file does not
     model-00001-of-00002.safetensors: "c": passed over, as the index has it in "model-00002-of-00002.safetensors"
-    model-00001-of-00002.safetensors: "d": the index does not name it
+    model-00001-of-00002.safetensors: "d": left out, as the index does not name it
     model-00003-of-00003.safetensors: there is no such file
     model.safetensors.index.json: "g": "../g.safetensors" is no file below the folder
     model.safetensors.index.json: "h": "/h.safetensors" is no file below the folder
@@ -96,9 +96,15 @@ fn what_is_no_checkpoint_is_told() {
     folder.shard("one.safetensors", &[("a", &[1])]);
     folder.shard("other.safetensors", &[("b", &[1])]);
     assert_snapshot!(told(), @r#"FOLDER: several files and no index, "one.safetensors", "other.safetensors": which belong together? Open these with `open_files`"#);
-    folder.index(&[], 0);
-    folder.write("other.safetensors.index.json", "{}");
-    assert_snapshot!(told(), @r#"FOLDER: several indexes, "model.safetensors.index.json", "other.safetensors.index.json": open one of them"#);
+    let index = |name: &str| folder.write(name, r#"{"weight_map": {"b": "other.safetensors"}}"#);
+    index("one.safetensors.index.json");
+    index("other.safetensors.index.json");
+    assert_snapshot!(told(), @r#"FOLDER: several indexes, "one.safetensors.index.json", "other.safetensors.index.json": open one of them"#);
+    index("model.safetensors.index.json");
+    let source = safetensors::open(folder.path()).unwrap();
+    assert_snapshot!(folder.warned(&source), @"one.safetensors: left out, as the index does not name it");
+    folder.write("model.safetensors.index.json", "version https://git-lfs.github.com/spec/v1\n");
+    assert_snapshot!(told(), @"model.safetensors.index.json: a pointer of git-lfs and not the file: `git lfs pull` brings it");
     let missing = folder.refused(safetensors::open(folder.join("none")));
     assert_snapshot!(missing, @"none: No such file or directory (os error 2)");
     assert!(safetensors::open(folder.join("none")).unwrap_err().is_not_found());
@@ -153,6 +159,10 @@ fn a_damaged_index_is_told() {
     folder.write("model.safetensors.index.json", json);
     let source = safetensors::open(folder.path()).unwrap();
     assert_snapshot!(folder.warned(&source), @"model.safetensors.index.json: `total_size` is 2, and the tensors have 1 bytes");
+    let json = json.replace('2', "\"1\"");
+    folder.write("model.safetensors.index.json", json);
+    let source = safetensors::open(folder.path()).unwrap();
+    assert_snapshot!(folder.warned(&source), @"model.safetensors.index.json: `total_size` is not a number of bytes");
     // As older versions of transformers wrote it.
     let json = r#"{"metadata": {"total_size": 1.0}, "weight_map": {"a": "a.safetensors"}}"#;
     folder.write("model.safetensors.index.json", json);
@@ -176,6 +186,30 @@ fn the_index_or_the_names_decide() {
     adapter_model.safetensors: left out, as the index does not name it
     consolidated.safetensors: left out, as the index does not name it
     "#);
+    // Of a tied pair in one file, the index has one name in another.
+    let header =
+        r#"{"__metadata__":{"head":"wte"},"wte":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    let file = [&length[..], header.as_bytes(), &[7]].concat();
+    for (over, expected) in [("wte", [9, 7]), ("head", [7, 9])] {
+        let folder = Folder::new();
+        folder.write(first, &file);
+        folder.shard("overlay.safetensors", &[(over, &[9])]);
+        let of = |name| (name, if name == over { "overlay.safetensors" } else { first });
+        folder.index(&[of("wte"), of("head")], 2);
+        let source = safetensors::open(folder.path()).unwrap();
+        let bytes =
+            ["wte", "head"].map(|name| source.get(name).unwrap().read().unwrap().bytes()[0]);
+        assert_eq!(bytes, expected);
+        // Tensors that the index does not name are left out, and other names of those that it has are not.
+        let folder = Folder::new();
+        folder.write(first, &file);
+        folder.index(&[(over, first)], 1);
+        let source = safetensors::open(folder.path()).unwrap();
+        assert!(source.get(over).is_some());
+        assert_eq!(source.get("head").is_some() && source.get("wte").is_some(), over == "wte");
+        assert_eq!(source.warnings().len(), usize::from(over == "head"));
+    }
     // Without an index, the names say that they belong together.
     let folder = Folder::new();
     folder.shard(first, &[("a", &[1])]);

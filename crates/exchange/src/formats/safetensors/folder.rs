@@ -68,13 +68,18 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
             _ => String::new(),
         },
     };
-    match indexes.get(&asked).map(|names| names.iter().collect::<Vec<_>>()).as_deref() {
-        Some([index]) => return Ok(Found::Index((*index).clone(), all.into_iter().collect())),
-        Some(several @ [_, _, ..]) => {
-            let names = listed(several.iter().map(|name| name.as_str()));
-            return Err(format!("several indexes, {names}: open one of them"));
-        }
-        _ => {}
+    if let Some(indexes) = indexes.get(&asked) {
+        // `model` of `model.safetensors.index.json`
+        let stem = |name: &str| name.split('.').next().map(str::to_owned);
+        let mut of_model = indexes.iter().filter(|name| stem(name) == stem(of.whole));
+        let index = match (indexes.len(), of_model.next(), of_model.next()) {
+            (1, ..) => indexes.first(),
+            (_, Some(index), None) => Some(index),
+            _ => None,
+        };
+        let names = listed(indexes.iter().map(String::as_str));
+        let several = || format!("several indexes, {names}: open one of them");
+        return Ok(Found::Index(index.ok_or_else(several)?.clone(), all.into_iter().collect()));
     }
     let Some(files) = files.get(&asked) else {
         let names = listed(variants.iter().map(|name| name.as_str()).filter(|it| !it.is_empty()));

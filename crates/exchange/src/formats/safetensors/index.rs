@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use crate::error::Fault;
+use crate::file::{STAND_IN, stand_in};
 use crate::formats::safetensors::header::quoted;
 use crate::json::Json;
 
@@ -25,6 +26,8 @@ pub(crate) struct Index {
     pub(crate) replaced: Vec<String>,
     /// Whether the text is an index at all.
     pub(crate) is_read: bool,
+    /// What is odd, and decides nothing.
+    pub(crate) warnings: Vec<Fault>,
 }
 
 impl Index {
@@ -33,6 +36,10 @@ impl Index {
         let mut index = Index::default();
         let mut fault =
             |tensor: Option<&str>, what: String| faults.push(Fault::new(name, tensor, what));
+        if let Some(what) = stand_in(text.get(..STAND_IN).unwrap_or(text)) {
+            fault(None, what.to_owned());
+            return index;
+        }
         let json = match std::str::from_utf8(text) {
             Ok(text) => Json::parse(text).map_err(|error| error.to_string()),
             Err(error) => Err(format!("not UTF-8 at byte {}", error.valid_up_to())),
@@ -68,7 +75,8 @@ impl Index {
             Some(size) => {
                 index.total_size = number(size);
                 if index.total_size.is_none() {
-                    fault(None, "`total_size` is not a number of bytes".to_owned());
+                    let what = "`total_size` is not a number of bytes";
+                    index.warnings.push(Fault::new(name, None, what));
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::file::folder;
 use crate::formats::safetensors::folder::{Files, Found, SAFETENSORS, find};
 use crate::formats::safetensors::header::MAX_HEADER;
 use crate::formats::safetensors::index::{Index, is_of_save};
-use crate::formats::safetensors::shards::{Data, Shards};
+use crate::formats::safetensors::shards::{Data, LEFT_OUT, Shards};
 use crate::source::Source;
 
 /// How files are opened.
@@ -40,14 +40,13 @@ pub struct Opening {
 /// `model.fp16.safetensors` or `model.safetensors.index.fp16.json`, the plain one is opened, unless
 /// [`Opening::variant`] names another.
 ///
-/// The index decides. Other files in the folder, a copy of a tensor in another file than the one that the
-/// index names, and another total size than that of the index are listed in
+/// The index decides. Files and tensors that it does not name, a copy of a tensor in another file than the
+/// one that it names, and another total size than it says are listed in
 /// [`Source::warnings`](crate::Source::warnings). Everything is compared, and all faults are in one error,
 /// with their files and tensors:
 ///
 /// - a shard that is missing, cut off, or no file of the format; in its data a hole, an overlap, a rest;
-/// - a name in two shards; one that is in the index and not in the file, or in the file and not in the
-///   index;
+/// - a name in two shards without an index; one that is in the index and not in the file;
 /// - a path or a symbolic link that leads out of the folder. The cache of the Hugging Face hub, whose
 ///   links lead to its own folder `blobs`, is no fault;
 /// - several files without an index. Where this is meant, use [`open_files`].
@@ -174,9 +173,6 @@ pub fn open_indexed_slices<'a>(
     shards.expect_total_size(&index, "the index");
     shards.into_source(false)
 }
-
-/// Why a file is left out.
-const LEFT_OUT: &str = "left out, as the index does not name it";
 
 impl Opening {
     /// Links may not lead out of the folder, and what is passed over is listed.

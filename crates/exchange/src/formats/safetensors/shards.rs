@@ -13,6 +13,8 @@ use crate::source::{Source, Stored};
 
 /// So many files stay open. The others are opened when a tensor is read.
 const HELD: usize = 64;
+/// Why a file or a tensor is left out.
+pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
 
 /// Where the bytes of a file are.
 pub(super) enum Data<'a> {
@@ -28,8 +30,8 @@ pub(crate) struct Shards<'a> {
     files: HashMap<String, Arc<str>>,
     metadata: Vec<(String, String)>,
     keys: HashSet<String>,
-    /// The file that an index names for each tensor, if there is one.
-    expected: HashMap<String, Arc<str>>,
+    /// The file of each tensor as the index has it, if there is one.
+    expected: Option<HashMap<String, Arc<str>>>,
     pub(super) faults: Vec<Fault>,
     warnings: Vec<Fault>,
     held: usize,
@@ -51,17 +53,16 @@ impl<'a> Shards<'a> {
         shown: impl Fn(&str) -> String,
         mut open: impl FnMut(&mut Self, &str) -> Option<Vec<String>>,
     ) {
+        let mut expected = HashMap::new();
         for (file, names) in &index.files {
             let shown: Arc<str> = shown(file).into();
-            self.expected.extend(names.iter().map(|name| (name.clone(), shown.clone())));
+            expected.extend(names.iter().map(|name| (name.clone(), shown.clone())));
         }
+        self.expected = Some(expected);
         for (file, names) in &index.files {
             let Some(found) = open(self, file) else { continue };
             let shown = shown(file);
             let found: BTreeSet<String> = found.into_iter().collect();
-            for name in found.iter().filter(|name| !self.expected.contains_key(*name)) {
-                self.faults.push(Fault::new(&shown, Some(name), "the index does not name it"));
-            }
             for name in names.iter().filter(|name| !found.contains(*name)) {
                 self.fault(&shown, Some(name), "the index has it, and the file does not");
             }
@@ -70,6 +71,7 @@ impl<'a> Shards<'a> {
 
     /// Compares the total size of an index, if nothing else is wrong.
     pub(super) fn expect_total_size(&mut self, index: &Index, name: &str) {
+        self.warnings.extend(index.warnings.iter().cloned());
         let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
         match index.total_size.filter(|_| self.faults.is_empty()) {
             Some(total) if total != size => {
@@ -125,29 +127,48 @@ impl<'a> Shards<'a> {
                 match error.kind() {
                     ErrorKind::Faults(faults) => self.faults.extend(faults.iter().cloned()),
                     _ if error.is_not_found() => self.fault(&name, None, "there is no such file"),
-                    _ => self.fault(&name, None, error.to_string()),
+                    _ => {
+                        // Some errors name the file.
+                        let (what, prefix) = (error.to_string(), format!("{name}: "));
+                        self.fault(&name, None, what.strip_prefix(&prefix).unwrap_or(&what));
+                    }
                 }
                 return None;
             }
         };
         let names = source.iter().map(Stored::name).chain(source.aliases().map(|(name, _)| name));
         let names = names.map(str::to_owned).collect();
-        let file: Arc<str> = name.into();
-        for stored in source.iter() {
-            self.put(&file, stored.clone());
-        }
-        self.put_metadata(source.texts().to_vec());
+        self.put_all(&name.into(), &source);
         Some(names)
+    }
+
+    /// Adds the tensors of a file, of which the index may have some in other files or nowhere.
+    fn put_all(&mut self, file: &Arc<str>, source: &Source<'a>) {
+        let Some(expected) = &self.expected else {
+            source.iter().for_each(|stored| self.put(file, stored.clone()));
+            return self.put_metadata(source.texts().to_vec());
+        };
+        let is_here = |name: &str| expected.get(name).is_some_and(|other| other == file);
+        for name in source.iter().map(Stored::name).filter(|name| !is_here(name)) {
+            let what = match expected.get(name) {
+                Some(other) => format!("passed over, as the index has it in {}", quoted(other)),
+                None => LEFT_OUT.to_owned(),
+            };
+            self.warnings.push(Fault::new(file, Some(name), what));
+        }
+        // An index need not name the other names of a tensor.
+        let tied: HashMap<&str, &str> = source.aliases().collect();
+        let kept = source.filtered(|name| match (expected.get(name), tied.get(name)) {
+            (None, Some(tensor)) => is_here(tensor),
+            _ => is_here(name),
+        });
+        kept.iter().for_each(|stored| self.put(file, stored.clone()));
+        self.put_metadata(kept.texts().to_vec());
     }
 
     /// Adds a tensor, unless it is in another file.
     fn put(&mut self, file: &Arc<str>, stored: Stored<'a>) {
         let tensor = stored.name();
-        if let Some(other) = self.expected.get(tensor).filter(|other| *other != file) {
-            let what = format!("passed over, as the index has it in {}", quoted(other));
-            self.warnings.push(Fault::new(file, Some(tensor), what));
-            return;
-        }
         if let Some(other) = self.files.get(tensor) {
             let what = format!("it is also in {}", quoted(other));
             self.faults.push(Fault::new(file, Some(tensor), what));
@@ -173,7 +194,7 @@ impl<'a> Shards<'a> {
                 return None;
             }
         };
-        let names = header.tensors.iter().map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = header.tensors.iter().map(|(name, _)| name.clone()).collect();
         let faults = &mut self.faults;
         let placed = header::placed(header.tensors, size, |misplaced| {
             faults.push(match misplaced {
@@ -181,11 +202,10 @@ impl<'a> Shards<'a> {
                 Misplaced::Rest(_, what) => Fault::new(name, None, what),
             });
         });
-        let file: Arc<str> = name.into();
-        for placed in placed {
-            self.put(&file, data.stored(placed, start));
-        }
-        self.put_metadata(header.metadata);
+        let tensors = placed.into_iter().map(|placed| data.stored(placed, start)).collect();
+        let source = Source::new(tensors, header.metadata);
+        names.extend(source.aliases().map(|(name, _)| name.to_owned()));
+        self.put_all(&name.into(), &source);
         Some(names)
     }
 }
