@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
-use treedef_exchange::{Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors};
+use treedef_exchange::{
+    __STAND_IN, __stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors,
+};
 
 use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};
@@ -121,7 +123,11 @@ fn begins_as_pytorch(path: &Path) -> Result<bool> {
     let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
     let mut start = Vec::new();
     let file = fs::File::open(path).map_err(|error| of_file(error.into()))?;
-    file.take(9).read_to_end(&mut start).map_err(|error| of_file(error.into()))?;
+    file.take(__STAND_IN as u64).read_to_end(&mut start).map_err(|error| of_file(error.into()))?;
+    if let Some(what) = __stand_in(&start) {
+        return Err(of_file(Failure::new(what)));
+    }
+    start.truncate(9);
     let what = match start.as_slice() {
         [b'P', b'K', 3, 4, ..] | [0x80, 0..=5, ..] => return Ok(true),
         [b'G', b'G', b'U', b'F', ..] => "GGUF, pass `--format gguf`",
@@ -132,9 +138,16 @@ fn begins_as_pytorch(path: &Path) -> Result<bool> {
     Err(of_file(Failure::new(format!("no file of PyTorch: it begins as {what}"))))
 }
 
+/// An error of a file, or of another one of the model that it names.
+fn in_file(name: &str, error: Error) -> Failure {
+    let names_it = error.to_string().starts_with(name);
+    let failure = Failure::from(error);
+    if names_it { failure } else { failure.in_file(name) }
+}
+
 fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
-    let file = pytorch::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
+    let file = pytorch::open(path).map_err(|error| in_file(&name, error))?;
     warn_of(&file, &name);
     let entries = file.entries();
     Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(Opened { file, entries }))))
@@ -143,40 +156,53 @@ fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
 /// A file of GGUF with the other parts of the model, or the model in a folder.
 fn of_gguf(path: &Path) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
-    let gguf = gguf::open(path).map_err(|error| match error.to_string() {
-        // It names the file of the model, which may be another one.
-        message if message.starts_with(&name) => Failure::new(message),
-        _ => Failure::from(error).in_file(&name),
-    })?;
+    let gguf = gguf::open(path).map_err(|error| in_file(&name, error))?;
     Ok((Format::Gguf, Checkpoint::Gguf(gguf)))
 }
 
-/// A folder with files of GGUF and none of safetensors.
-fn model_of_gguf(folder: &Path) -> Option<Result<(Format, Checkpoint)>> {
-    let has = |end: &str| inside(folder).iter().any(|path| path.to_string_lossy().ends_with(end));
-    (has(".gguf") && !has(".safetensors") && !has(".safetensors.index.json"))
-        .then(|| of_gguf(folder))
+fn names_in(folder: &Path) -> Vec<String> {
+    let name = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+    let names = inside(folder).into_iter().filter_map(name);
+    names.filter(|name| !name.starts_with('.')).collect()
 }
 
-/// A folder with a model of PyTorch and none of safetensors: the only file of it, or the index.
-fn model_of_pytorch(folder: &Path, reading: Reading) -> Option<Result<(Format, Checkpoint)>> {
-    let paths = inside(folder);
-    let with = |is: fn(&str) -> bool| -> Vec<&PathBuf> {
-        let name =
-            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        paths.iter().filter(|path| is(&name(path))).collect()
+fn is_index_of_pytorch(name: &str) -> bool {
+    name.contains(".bin.") && name.ends_with(".json")
+}
+
+/// The format of the model in a folder, and the files of other formats, which are left out.
+fn format_in(folder: &Path) -> (Format, Vec<String>) {
+    let names = names_in(folder);
+    let of = |is: fn(&str) -> bool| -> Vec<String> {
+        names.iter().filter(|name| is(name)).cloned().collect()
     };
-    if !with(|name| name.contains(".safetensors")).is_empty() {
-        return None;
+    let (pytorch, gguf) = (of(pytorch::is_of_model), of(|name| name.ends_with(".gguf")));
+    if names.iter().any(|name| name.contains(".safetensors")) {
+        (Format::Safetensors, [pytorch, gguf].concat())
+    } else if !pytorch.is_empty() || names.iter().any(|name| is_index_of_pytorch(name)) {
+        (Format::Pytorch, gguf)
+    } else if !gguf.is_empty() {
+        (Format::Gguf, Vec::new())
+    } else {
+        (Format::Safetensors, Vec::new()) // it says that there is none
     }
-    let is_index = |name: &str| name.contains(".bin.") && name.ends_with(".json");
-    match (&*with(is_index), &*with(pytorch::is_of_model)) {
-        ([], []) => None,
-        ([], [file]) => Some(of_pytorch(file)),
-        _ => {
-            let opened = shards(folder, Format::Pytorch, reading);
-            Some(opened.map(|checkpoint| (Format::Safetensors, checkpoint)))
+}
+
+/// The model of PyTorch in a folder: the only file of it, or shards.
+fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
+    let names = names_in(folder);
+    let is_index = |name: &String| is_index_of_pytorch(name);
+    let files: Vec<&String> = names.iter().filter(|name| pytorch::is_of_model(name)).collect();
+    match files.as_slice() {
+        // It may have more than tensors.
+        [file]
+            if !names.iter().any(is_index)
+                && !file.contains("-of-")
+                && reading.variant.is_none() =>
+        {
+            of_pytorch(&folder.join(file))
         }
+        _ => Ok((Format::Safetensors, shards(folder, Format::Pytorch, reading)?)),
     }
 }
 
@@ -240,14 +266,11 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
     let found = of_orbax(folder);
     match (format, found.as_slice()) {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
-        (None | Some(Format::Safetensors | Format::Pytorch), []) => {
-            let model = Some(folder).filter(|_| format != Some(Format::Safetensors));
-            let model = model.and_then(|folder| {
-                model_of_pytorch(folder, reading).or_else(|| model_of_gguf(folder))
-            });
-            model.unwrap_or_else(|| {
-                Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
-            })
+        (None, []) => {
+            let (format, others) = format_in(folder);
+            let opened = of_folder(folder, Reading { format: Some(format), ..reading })?;
+            leave_out(folder, format, &others, reading)?;
+            Ok(opened)
         }
         (None | Some(Format::Orbax), [_, ..]) => {
             let message = format!("several checkpoints of orbax, pass one: {}", listed(&found));
@@ -256,12 +279,33 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
         (Some(Format::Safetensors), _) => {
             Ok((Format::Safetensors, shards(folder, Format::Safetensors, reading)?))
         }
+        (Some(Format::Pytorch), _) => model_of_pytorch(folder, reading),
         (Some(Format::Gguf), _) => of_gguf(folder),
         (Some(format), _) => {
             let message = format!("a folder, which is no {}; pass the files in it", format.name());
             Err(Failure::at(folder.display(), message))
         }
     }
+}
+
+/// Says which files of other formats are left out.
+fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> Result<()> {
+    let Some(first) = others.first() else { return Ok(()) };
+    let more = match others.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let what = format!(
+        "`{}`{more}: left out, as there are files of {} (`--format` opens others)",
+        first.escape_debug(),
+        of.name()
+    );
+    let failure = Failure::at(folder.display(), what);
+    if reading.strict {
+        return Err(failure);
+    }
+    anstream::eprintln!("treedef: {failure}");
+    Ok(())
 }
 
 /// Opens a folder, an index or a file, and says what is passed over.

@@ -285,13 +285,15 @@ fn each_subcommand_takes_a_folder_of_a_hub() {
         sparse(&folder.path(&format!("{name}.safetensors")), &[("other".to_owned(), 4)]);
     }
     fs::write(folder.path("config.json"), "{}").unwrap();
-    fs::copy(recorded("../pytorch.in/model.bin"), folder.path("pytorch_model.bin")).unwrap();
+    fs::copy(recorded("../pytorch.in/shared.pt"), folder.path("pytorch_model.bin")).unwrap();
     let out = |name: &str| folder.path(name);
     let (patch, like) = (out("patch.json"), out("like.treedef"));
     fs::write(&patch, r#"{"changes": []}"#).unwrap();
     fs::write(&like, r#"{"model": {"layers": [{"w": bf16[4]}; 2]}}"#).unwrap();
     let left_out = "treedef: FOLDER: `adapter_model.safetensors`, `consolidated.safetensors`: \
-                    left out, as the index does not name it\n";
+                    left out, as the index does not name it\n\
+                    treedef: FOLDER: `pytorch_model.bin`: left out, as there are files of safetensors \
+                    (`--format` opens others)\n";
     for (args, expected) in [
         (vec!["show", &path], "{\"model\": {\"layers\": [{\"w\": bf16[4]}; 2]}}\n"),
         (vec!["summary", &path], "bf16[4]"),
@@ -320,4 +322,45 @@ fn each_subcommand_takes_a_folder_of_a_hub() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     let strict = treedef(&["show", "--strict", &path]).output().unwrap();
     assert_eq!(strict.status.code(), Some(2));
+}
+
+/// The format that is asked for is opened, shards of PyTorch are all there, and what stands in for a file is
+/// told.
+#[test]
+fn a_folder_of_several_formats_is_no_other_than_it_says() {
+    let folder = Folder::new("formats");
+    let mut path = checkpoint(&folder, 1, 1, 8);
+    path.pop();
+    let model = recorded("../pytorch.in/shared.pt");
+    let told = |args: &[&str]| {
+        let output = treedef(&[&["show", &path], args].concat()).output().unwrap();
+        let [told, shown] = [output.stderr, output.stdout]
+            .map(|bytes| String::from_utf8(bytes).unwrap().replace(&path, "FOLDER"));
+        (output.status.code(), if told.is_empty() { shown } else { told })
+    };
+    let of_pytorch = ["--format", "pytorch"];
+    let none = "treedef: FOLDER: there is no file `*pytorch_model*.bin` in it\n";
+    assert_eq!(told(&of_pytorch), (Some(2), none.to_owned()));
+    fs::copy(&model, folder.path("pytorch_model.bin")).unwrap();
+    let shown = printed(&["show", &model]).split_once(": ").unwrap().1.to_owned();
+    assert_eq!(told(&of_pytorch), (Some(0), format!("# FOLDER: {shown}")));
+    let variant = "treedef: FOLDER: there is no variant \"fp16\"\n";
+    let args = ["--format", "pytorch", "--variant", "fp16"];
+    assert_eq!(told(&args), (Some(2), variant.to_owned()));
+    let left_out = "treedef: FOLDER: `pytorch_model.bin`: left out, as there are files of safetensors \
+                    (`--format` opens others)\n";
+    assert_eq!(told(&["--strict"]), (Some(2), left_out.to_owned()));
+    let part = folder.path("pytorch_model-00001-of-00002.bin");
+    fs::rename(folder.path("pytorch_model.bin"), &part).unwrap();
+    let missing = "treedef: FOLDER: \"pytorch_model-00001-of-00002.bin\" is one of 2 shards, and number 2 \
+                   is not there\n";
+    assert_eq!(told(&of_pytorch), (Some(2), missing.to_owned()));
+    for name in ["pytorch_model.bin", "model.ckpt", "model.pt"] {
+        let path = folder.path(name);
+        fs::write(&path, "version https://git-lfs.github.com/spec/v1\noid sha256:0\n").unwrap();
+        let output = treedef(&["show", &path]).output().unwrap();
+        let what = "a pointer of git-lfs and not the file: `git lfs pull` brings it";
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told, format!("treedef: {path}: {what}\n"));
+    }
 }
