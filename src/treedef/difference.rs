@@ -18,8 +18,9 @@ use crate::treedef::text::brief;
 struct ComparedNode<'a> {
     node: NodeRef<'a>,
     leaves: Option<ComparedLeaves<'a>>,
-    /// Whether the node is inside a static or an opaque leaf. These have no options.
-    inside: bool,
+    /// Whether a `Some` may be around it on one side only: after a migration, and inside a static or
+    /// an opaque leaf of a tree with `none_is_leaf`, where `None` is a node.
+    any_some: bool,
 }
 
 /// The leaves of a tree, or the scalars of a value.
@@ -37,14 +38,10 @@ struct Differences {
     heads: Heads,
     /// Whether an expected leaf matches any subtree.
     prefix: bool,
-    /// Whether leaves are compared.
+    /// Whether values are compared, and not only structures.
     with_leaves: bool,
-    /// Whether the trees have this option.
-    none_is_leaf: bool,
     /// Whether an `f64` equals the `f32` that it was widened from.
     widened: bool,
-    /// A `Some` may be around a node on one side only, as in a migration.
-    any_some: bool,
     /// Whether it does not matter what the two roots are, e.g. which variants.
     below: bool,
     found: Vec<Difference>,
@@ -59,7 +56,7 @@ pub(crate) fn tree_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    Differences { widened, ..Differences::of_values() }.of_trees(expected, found)
+    Differences { widened, ..Differences::of_values() }.of_trees(expected, found, false)
 }
 
 /// As [`tree_differences`], for what a type made of the tree: a map may be a struct, and a `Some`
@@ -72,17 +69,16 @@ pub(crate) fn migration_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
-    Differences { widened, heads, any_some: true, ..Differences::of_values() }
-        .of_trees(expected, found)
+    Differences { widened, ..Differences::of_migrated() }.of_trees(expected, found, true)
 }
 
 /// As [`migration_differences`], without leaves, and without what two nodes are themselves.
 #[cfg(feature = "migrate")]
 pub(crate) fn differences_below(expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
-    let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
-    let differences = Differences { heads, any_some: true, ..Differences::of_values() };
-    Differences { below: true, ..differences }.between(expected, found)
+    let side = |node| ComparedNode { any_some: true, ..ComparedNode::of(node) };
+    let mut differences = Differences { below: true, ..Differences::of_migrated() };
+    compare(&mut differences, side(expected), side(found));
+    differences.found
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -150,9 +146,7 @@ impl Differences {
             heads: Heads::EQUAL,
             prefix: false,
             with_leaves: false,
-            none_is_leaf: false,
             widened: false,
-            any_some: false,
             below: false,
             found: Vec::new(),
         }
@@ -163,20 +157,23 @@ impl Differences {
         Differences { heads, with_leaves: true, ..Differences::of_structures() }
     }
 
+    #[cfg(feature = "migrate")]
+    fn of_migrated() -> Self {
+        let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
+        Differences { heads, ..Differences::of_values() }
+    }
+
     fn between(mut self, expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
         compare(&mut self, ComparedNode::of(expected), ComparedNode::of(found));
         self.found
     }
 
-    fn of_trees(mut self, expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
-        fn side(tree: &Tree<Leaf>) -> ComparedNode<'_> {
-            ComparedNode {
-                leaves: Some(ComparedLeaves::Tree(&tree.leaves)),
-                ..ComparedNode::of(tree.treedef.root())
-            }
+    fn of_trees(mut self, a: &Tree<Leaf>, b: &Tree<Leaf>, any_some: bool) -> Vec<Difference> {
+        fn side(tree: &Tree<Leaf>, any_some: bool) -> ComparedNode<'_> {
+            let leaves = Some(ComparedLeaves::Tree(&tree.leaves));
+            ComparedNode { node: tree.treedef.root(), leaves, any_some }
         }
-        self.none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
-        compare(&mut self, side(expected), side(found));
+        compare(&mut self, side(a, any_some), side(b, any_some));
         self.found
     }
 
@@ -191,34 +188,15 @@ impl Differences {
             if a.is_none() && b.is_none() || self.prefix && a.node.is_leaf() {
                 return None;
             }
-            let Some(inside) = self.without_some(a, b) else { return Some((a, b)) };
+            let Some(inside) = without_some(a, b) else { return Some((a, b)) };
             (a, b) = inside;
         }
     }
 
-    /// With `none_is_leaf`, `None` is a leaf, but a node inside a static. So a `Some` that is only
-    /// on one side is skipped.
-    fn without_some<'a>(
-        &self,
-        a: ComparedNode<'a>,
-        b: ComparedNode<'a>,
-    ) -> Option<(ComparedNode<'a>, ComparedNode<'a>)> {
-        let inside = self.none_is_leaf && (a.inside || b.inside);
-        if !inside && !self.any_some {
-            return None;
-        }
-        match (a.node.kind(), b.node.kind()) {
-            (NodeKind::Some, NodeKind::Some) => None,
-            (NodeKind::Some, _) => Some((a.child(a.node.child(0)?), b)),
-            (_, NodeKind::Some) => Some((a, b.child(b.node.child(0)?))),
-            _ => None,
-        }
-    }
-
-    /// In a migration, whether only one of two nodes with elements is a sequence.
+    /// If kinds may differ, whether only one of two nodes with elements is a sequence.
     fn fixed_length(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<DifferenceKind> {
         let is_seq = |compared: ComparedNode<'_>| compared.node.kind() == NodeKind::Seq;
-        (self.any_some && is_seq(a) != is_seq(b)).then_some(DifferenceKind::Name)
+        (self.with_leaves && is_seq(a) != is_seq(b)).then_some(DifferenceKind::Name)
     }
 
     fn different_leaves(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Found> {
@@ -298,6 +276,22 @@ impl Differences {
     }
 }
 
+/// The node inside a `Some` that is only on one side, with the one on the other side.
+fn without_some<'a>(
+    a: ComparedNode<'a>,
+    b: ComparedNode<'a>,
+) -> Option<(ComparedNode<'a>, ComparedNode<'a>)> {
+    if !a.any_some && !b.any_some {
+        return None;
+    }
+    match (a.node.kind(), b.node.kind()) {
+        (NodeKind::Some, NodeKind::Some) => None,
+        (NodeKind::Some, _) => Some((a.child(a.node.child(0)?), b)),
+        (_, NodeKind::Some) => Some((a, b.child(b.node.child(0)?))),
+        _ => None,
+    }
+}
+
 impl<'a> View<'a> for Differences {
     type Compared = ComparedNode<'a>;
     type Found = Found;
@@ -343,7 +337,7 @@ impl<'a> View<'a> for Differences {
 
 impl<'a> ComparedNode<'a> {
     fn of(node: NodeRef<'a>) -> Self {
-        ComparedNode { node, leaves: None, inside: false }
+        ComparedNode { node, leaves: None, any_some: false }
     }
 
     fn leaf(self) -> Option<Cow<'a, Leaf>> {
@@ -365,7 +359,7 @@ impl<'a> ComparedNode<'a> {
             Some(value) => ComparedNode {
                 node: value.root(),
                 leaves: Some(ComparedLeaves::Value(value)),
-                inside: true,
+                any_some: self.any_some || self.node.options().none_is_leaf,
             },
             None => self,
         }
