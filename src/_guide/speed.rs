@@ -128,8 +128,9 @@
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.
 //!
-//! *Read structs by position where that is safe:* where serde_derive wrote the visitor, and the
-//! fields are exactly those of the structure, in the same order. All other structs are read by name.
+//! *Read structs of plain data by position,* where the fields of the type are exactly those of the
+//! structure, in the same order. All other structs are read by name, and so is one whose visitor
+//! refuses a sequence.
 //!
 //! *Keep the place on the stack.* Rebuilding is one walk in pre-order. Each compound that is being
 //! read keeps the place of its next child, in seven words. So nothing is put back after a child, and

@@ -10,8 +10,7 @@ use serde::de::{self, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, flatten, flatten_as, unflatten};
 
-// Two derives of this type, expanded and edited: the names of their visitors are those of derived
-// ones.
+// Two derives of this type, expanded and edited.
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename = "Point")]
@@ -98,22 +97,26 @@ const _: () = {
 
 /// Alone, which is read as a whole, and as one of many, which are read beside each other.
 #[test]
-fn an_edited_derive_is_read_by_name() {
-    let [by_name, swapped] = [1.0, 3.0].map(|x| (x, x + 1.0));
-    let by_name = ByNameOnly { x: by_name.0, y: by_name.1 };
-    let swapped = Swapped { x: swapped.0, y: swapped.1 };
+fn a_visitor_without_sequences_reads_by_name() {
+    let value = ByNameOnly { x: 1.0, y: 2.0 };
     for count in [1, 2, 100] {
-        let (leaves, treedef) = flatten_as::<f64>(&vec![by_name; count]).unwrap();
-        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, &leaves).unwrap(), vec![by_name; count]);
-        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, leaves).unwrap(), vec![by_name; count]);
-        let (leaves, treedef) = flatten(&vec![swapped; count]).unwrap();
-        assert_eq!(unflatten::<Vec<Swapped>>(&treedef, &leaves).unwrap(), vec![swapped; count]);
-        assert_eq!(unflatten::<Vec<Swapped>>(&treedef, leaves).unwrap(), vec![swapped; count]);
+        let (leaves, treedef) = flatten_as::<f64>(&vec![value; count]).unwrap();
+        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, &leaves).unwrap(), vec![value; count]);
+        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, leaves).unwrap(), vec![value; count]);
     }
-    let (leaves, treedef) = flatten_as::<f64>(&swapped).unwrap();
-    assert_eq!(unflatten::<Swapped>(&treedef, &leaves).unwrap(), swapped);
-    let (leaves, treedef) = flatten_as::<f64>(&by_name).unwrap();
-    assert_eq!(unflatten::<ByNameOnly>(&treedef, &leaves).unwrap(), by_name);
+    let (leaves, treedef) = flatten_as::<f64>(&value).unwrap();
+    assert_eq!(unflatten::<ByNameOnly>(&treedef, &leaves).unwrap(), value);
+}
+
+/// Nobody can see that a visitor reads another order by position than it says, so the values are
+/// exchanged. By name they are not, as where the structure has another order.
+#[test]
+fn a_visitor_is_taken_at_its_word() {
+    let (leaves, treedef) = flatten_as::<f64>(&Swapped { x: 1.0, y: 2.0 }).unwrap();
+    let exchanged = Swapped { x: 2.0, y: 1.0 };
+    assert_eq!(unflatten::<Swapped>(&treedef, &leaves).unwrap(), exchanged);
+    let treedef: treedef::TreeDef = "Point { y: *, x: * }".parse().unwrap();
+    assert_eq!(unflatten::<Swapped>(&treedef, &leaves).unwrap(), exchanged);
 }
 
 // A derive whose keys are expanded and edited: their numbers are not in the order of the names.

@@ -9,8 +9,8 @@
 //! plain data takes nothing from the leaves. Whether a type owns nothing is known at compile time,
 //! so no other type is compiled for this module.
 
+use std::marker::PhantomData;
 use std::mem;
-use std::panic::Location;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -23,9 +23,7 @@ use crate::model::{Leaf, NodeKind};
 
 use super::super::cursor::Cursor;
 use super::super::supply::Supply;
-use super::layout::FixedNode;
-use super::layout::derived::same_place;
-use super::layout::packed::LayoutSteps;
+use super::layout::{FixedNode, LayoutSteps};
 
 /// Whether values of a type own nothing, and are not zero-sized.
 pub(in crate::unflatten) const fn is_plain<T>() -> bool {
@@ -78,10 +76,10 @@ impl<'de> FixedNode<'de> {
     }
 
     #[inline(always)]
-    fn read_from<'t, S: LeafWindow, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
-        let mut walk = PlainWalk { fixed: self, steps: LayoutSteps::new(&self.layout, window) };
-        let value = T::deserialize(FixedDeserializer(&mut walk))?;
-        if walk.steps.is_complete() { Ok(value) } else { Err(Mismatch) }
+    fn read_from<'t, W: LeafWindow, T: Deserialize<'t>>(&self, window: W) -> Matched<T> {
+        let mut steps = LayoutSteps::new(self, window);
+        let value = T::deserialize(FixedDeserializer(&mut steps))?;
+        if steps.is_complete() { Ok(value) } else { Err(Mismatch) }
     }
 }
 
@@ -140,17 +138,11 @@ pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
     fixed.read(&cursor.supply, 0).ok()
 }
 
-/// A walk through a node with a fixed layout: the calls so far, and the leaves.
-struct PlainWalk<'w, 'n, S> {
-    fixed: &'w FixedNode<'n>,
-    steps: LayoutSteps<'w, S>,
-}
-
-/// Reads a node with a fixed layout, or a value inside it. After a failed request the form stays
+/// Reads a node with a fixed layout, or a value inside it. After a failed request the walk stays
 /// incomplete. So there is no value even if a `Deserialize` implementation ignores the error.
-struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut PlainWalk<'w, 'n, S>);
+struct FixedDeserializer<'c, 'w, 'n, W>(&'c mut LayoutSteps<'w, 'n, W>);
 
-impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
+impl<W: LeafWindow> FixedDeserializer<'_, '_, '_, W> {
     #[inline(always)]
     fn children<'de, V: Visitor<'de>>(
         self,
@@ -158,8 +150,8 @@ impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
         count: usize,
         visitor: V,
     ) -> Matched<V::Value> {
-        self.0.steps.compound(kind, count)?;
-        visitor.visit_seq(PlainChildren { walk: self.0, left: count, caller: None })
+        self.0.compound(kind, count)?;
+        visitor.visit_seq(PlainChildren { steps: self.0, left: count })
     }
 }
 
@@ -168,31 +160,29 @@ macro_rules! scalars {
     ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            let steps = &mut self.0.steps;
-            let window = steps.data;
-            let Scalar::$variant(value) = window.scalar(steps.num_leaves())? else { return Err(Mismatch) };
-            steps.leaf()?;
+            let window = self.0.window;
+            let Scalar::$variant(value) = window.scalar(self.0.leaves)? else { return Err(Mismatch) };
+            self.0.leaf()?;
             visitor.$visit(value)
         }
     )*};
 }
 
-impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
+impl<'de, W: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, W> {
     type Error = Mismatch;
 
     each_scalar! { [bool integers char] => scalars F32: f32, {serialize_f32 visit_f32 deserialize_f32}; }
 
     #[inline(always)]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        let steps = &mut self.0.steps;
-        let value = steps.data.f64(steps.num_leaves())?;
-        steps.leaf()?;
+        let value = self.0.window.f64(self.0.leaves)?;
+        self.0.leaf()?;
         visitor.visit_f64(value)
     }
 
     #[inline(always)]
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        self.0.steps.compound(NodeKind::Unit, 0)?;
+        self.0.compound(NodeKind::Unit, 0)?;
         visitor.visit_unit()
     }
 
@@ -202,7 +192,7 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
         _: &'static str,
         visitor: V,
     ) -> Matched<V::Value> {
-        self.0.steps.compound(NodeKind::UnitStruct, 0)?;
+        self.0.compound(NodeKind::UnitStruct, 0)?;
         visitor.visit_unit()
     }
 
@@ -212,22 +202,18 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
         _: &'static str,
         visitor: V,
     ) -> Matched<V::Value> {
-        self.0.steps.compound(NodeKind::NewtypeStruct, 1)?;
+        self.0.compound(NodeKind::NewtypeStruct, 1)?;
         visitor.visit_newtype_struct(self)
     }
 
     #[inline(always)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        match self.0.steps.next_extra()? {
-            0 => {
-                self.0.steps.compound(NodeKind::None, 0)?;
-                visitor.visit_none()
-            }
-            _ => {
-                self.0.steps.compound(NodeKind::Some, 1)?;
-                visitor.visit_some(self)
-            }
+        if self.0.is_next(NodeKind::None, 0) {
+            self.0.compound(NodeKind::None, 0)?;
+            return visitor.visit_none();
         }
+        self.0.compound(NodeKind::Some, 1)?;
+        visitor.visit_some(self)
     }
 
     #[inline(always)]
@@ -245,23 +231,19 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
         self.children(NodeKind::TupleStruct, count, visitor)
     }
 
+    /// By position, if the type has the very fields of the node: a visitor reads them in the order
+    /// of `fields`, as serde has it. Otherwise, and after any error, by name.
     #[inline(always)]
-    #[track_caller]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Matched<V::Value> {
-        let PlainWalk { fixed, steps } = &mut *self.0;
-        let number = steps.num_extras();
-        let data = fixed.node_data.get(steps.next_extra()?);
-        if !fixed.proofs.by_position::<V>(number, data, fields) {
+        if !self.0.has_fields(fields) {
             return Err(Mismatch);
         }
-        steps.compound(NodeKind::Struct, fields.len())?;
-        let caller = Some(Location::caller());
-        visitor.visit_seq(PlainChildren { walk: self.0, left: fields.len(), caller })
+        self.children(NodeKind::Struct, fields.len(), visitor)
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
@@ -269,7 +251,7 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.0.fixed.compact
+        !self.0.node.compact
     }
 
     forward_to_deserialize_any! {
@@ -278,40 +260,28 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
 }
 
 /// The children of a compound, of which `left` remain.
-struct PlainChildren<'c, 'w, 'n, S> {
-    walk: &'c mut PlainWalk<'w, 'n, S>,
+struct PlainChildren<'c, 'w, 'n, W> {
+    steps: &'c mut LayoutSteps<'w, 'n, W>,
     left: usize,
-    /// For the fields of a struct, the place in the source where the struct was requested. A derive
-    /// requests the fields at the same place: see [`derived`](super::layout::derived).
-    caller: Option<&'static Location<'static>>,
 }
 
-impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
+impl<'de, W: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, W> {
     type Error = Mismatch;
 
     #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Matched<Option<T::Value>> {
-        if const { mem::needs_drop::<T::Value>() } || self.caller.is_some() {
+        if const { mem::needs_drop::<T::Value>() } {
             return Err(Mismatch);
         }
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
-        seed.deserialize(FixedDeserializer(self.walk)).map(Some)
+        seed.deserialize(FixedDeserializer(self.steps)).map(Some)
     }
 
+    /// As serde has it, but always inlined.
     #[inline(always)]
-    #[track_caller]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Matched<Option<T>> {
-        if const { mem::needs_drop::<T>() } {
-            return Err(Mismatch);
-        }
-        let here = Location::caller(); // in a closure it would be another place
-        if self.caller.is_some_and(|caller| !same_place(caller, here)) {
-            return Err(Mismatch);
-        }
-        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
-        self.left = left;
-        T::deserialize(FixedDeserializer(self.walk)).map(Some)
+        self.next_element_seed(PhantomData)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -378,8 +348,6 @@ mod tests {
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Mass(f64);
 
-    /// This test fails if serde_derive or the compiler change the marks of derived visitors. No
-    /// other test would.
     #[test]
     fn derived_structs_of_numbers_are_read_by_position() {
         let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };
