@@ -11,7 +11,7 @@ use treedef_exchange::{
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::joined;
-use crate::paths::part_at;
+use crate::paths::{part_at, text_of};
 use crate::tensor_files::refused;
 use crate::tensor_leaf::tensor_of;
 use crate::tensors::has_arrays;
@@ -31,7 +31,9 @@ pub(crate) fn patched<'s>(
         source,
         old: &old.tree,
         new,
-        places: places.iter().map(|(path, at)| (path, *at)).collect(),
+        places: places.iter().map(|(path, name)| (path, name.as_str())).collect(),
+        order: source.iter().map(Stored::name).zip(0..).collect(),
+        has_values: old.has_values,
         above: above.collect(),
         is_plain,
         kept: Vec::new(),
@@ -40,7 +42,11 @@ pub(crate) fn patched<'s>(
         format,
     };
     walk.visit(&Path::root(), new.treedef().root())?;
-    let Walk { kept, made, mut lost, .. } = walk;
+    let Walk { mut kept, made, mut lost, .. } = walk;
+    // Tied tensors that are as they were stay tied.
+    let names: HashSet<String> = kept.iter().map(|(_, it)| it.name().to_owned()).collect();
+    let ties: HashMap<&str, &str> = source.aliases().collect();
+    kept.retain(|(_, it)| ties.get(it.name()).is_none_or(|of| !names.contains(*of)));
     let tensors = in_order(source, kept, made);
     let texts = texts_beside(source, &tensors, &mut lost);
     Ok((Source::of(tensors, texts)?, lost))
@@ -99,8 +105,11 @@ struct Walk<'w, 's> {
     source: &'w Source<'s>,
     old: &'w Tree<Leaf>,
     new: &'w Tree<Leaf>,
-    /// The numbers of the tensors by their paths.
-    places: HashMap<&'w Path, usize>,
+    /// The names of the tensors by their paths.
+    places: HashMap<&'w Path, &'w str>,
+    /// The numbers of the tensors by their names.
+    order: HashMap<&'w str, usize>,
+    has_values: bool,
     /// The paths above them.
     above: HashSet<Path>,
     is_plain: bool,
@@ -116,10 +125,10 @@ impl<'w, 's> Walk<'w, 's> {
         let leaves = self.new.leaves().get(node.leaf_range()).unwrap_or_default();
         let part = || Tree::new(node.to_treedef(), leaves.to_vec());
         let was = self.tensor_at(path);
-        if let Some((at, stored)) = was
+        if let Some((at, stored)) = was.clone()
             && part_at(self.old, path) == Some(part()?)
         {
-            self.kept.push((at, stored.clone()));
+            self.kept.push((at, stored));
             return Ok(());
         }
         // Sequences of numbers are arrays where the patch has no others.
@@ -133,7 +142,7 @@ impl<'w, 's> Walk<'w, 's> {
         };
         if is_one {
             let was = was.map(|(_, stored)| stored);
-            return self.put(path, &part()?, was);
+            return self.put(path, &part()?, was.as_ref());
         }
         for (position, child) in node.children().enumerate() {
             if let Some(key) = node.key(position) {
@@ -143,9 +152,10 @@ impl<'w, 's> Walk<'w, 's> {
         Ok(())
     }
 
-    fn tensor_at(&self, path: &Path) -> Option<(usize, &'w Stored<'s>)> {
-        let at = *self.places.get(path)?;
-        Some((at, self.source.iter().nth(at)?))
+    fn tensor_at(&self, path: &Path) -> Option<(usize, Stored<'s>)> {
+        let name = *self.places.get(path)?;
+        let at = self.order.get(name).copied().unwrap_or(usize::MAX);
+        Some((at, self.source.get(name)?.renamed(name)))
     }
 
     /// Makes tensors of a part that a patch changed.
@@ -157,6 +167,11 @@ impl<'w, 's> Walk<'w, 's> {
         }
         if let Some(tensor) = complex(part, was)? {
             self.made.push(stored(&name, tensor)?);
+            return Ok(());
+        }
+        let is_value = !has_arrays(part) && was.is_none();
+        if self.has_values && is_value {
+            self.lost.push(format!("`{name}`, which is no tensor"));
             return Ok(());
         }
         let was = was.map(Stored::descriptor).filter(|_| self.is_plain);
@@ -208,30 +223,47 @@ fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
         .then(|| [&[node.num_children()], &*inner].concat())
 }
 
-/// Complex numbers as one tensor: an array of them, a single one, or those of a tensor that was one. For
-/// serde each is a struct.
+/// Complex numbers as one tensor: an array of them, or nested sequences of structs or maps of their parts.
 fn complex(part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<Option<Tensor<'static>>> {
     let is_complex = |dtype: &Dtype| matches!(dtype, Dtype::C64 | Dtype::C128);
+    let float = |dtype| if dtype == Dtype::C64 { Dtype::F32 } else { Dtype::F64 };
     let array = part.leaves().first().filter(|_| part.treedef().root().is_leaf());
-    let array = array.and_then(Leaf::as_array).map(|array| (array.dtype(), array.shape().to_vec()));
-    let single = || {
-        let is_struct = part.treedef().root().name() == Some("Complex");
-        match part.leaves() {
-            [Leaf::F32(_), Leaf::F32(_)] if is_struct => Some((Dtype::C64, Vec::new())),
-            [Leaf::F64(_), Leaf::F64(_)] if is_struct => Some((Dtype::C128, Vec::new())),
-            _ => None,
-        }
+    if let Some(array) = array.and_then(Leaf::as_array).filter(|it| is_complex(&it.dtype())) {
+        let bytes = bytes_of(part, float(array.dtype()));
+        let tensor = |bytes| Tensor::new(array.dtype(), array.shape().to_vec(), bytes);
+        return Ok(bytes.map(tensor).transpose()?);
+    }
+    let mut leaves = Vec::new();
+    let Some(shape) = complex_parts(part.treedef().root(), part.leaves(), &mut leaves) else {
+        return Ok(None);
     };
-    let same = || {
-        let was = was?.descriptor();
-        let numbers = was.shape().iter().product::<usize>().checked_mul(2);
-        let is_same = numbers == Some(part.leaves().len()) && !has_arrays(part);
-        is_same.then(|| Some((was.dtype()?, was.shape().to_vec())))?
+    let dtype = was.and_then(|was| was.descriptor().dtype()).filter(is_complex);
+    let is_wide = leaves.iter().any(|leaf| !matches!(leaf, Leaf::F32(_)));
+    let dtype = dtype.unwrap_or(if is_wide { Dtype::C128 } else { Dtype::C64 });
+    let mut bytes = Vec::new();
+    let is_held = leaves.iter().all(|leaf| put_number(leaf, float(dtype), &mut bytes).is_some());
+    Ok(is_held.then(|| Tensor::new(dtype, shape, bytes)).transpose()?)
+}
+
+/// The sizes of nested sequences of complex numbers, and their parts. The recursion is as deep as the
+/// limits of the tree allow.
+fn complex_parts(node: NodeRef<'_>, leaves: &[Leaf], to: &mut Vec<Leaf>) -> Option<Vec<usize>> {
+    if matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple) {
+        let mut shapes = node.children().map(|child| complex_parts(child, leaves, to));
+        let inner = shapes.next()??;
+        let are_alike = shapes.all(|shape| shape.as_ref() == Some(&inner));
+        return are_alike.then(|| [&[node.num_children()], &*inner].concat());
+    }
+    let named = |name: &str| {
+        let mut children = node.children().enumerate();
+        let child = children.find(|(at, _)| node.key(*at).is_some_and(|key| text_of(&key) == name));
+        leaves.get(child.filter(|(_, child)| child.is_leaf())?.1.leaf_range().start)
     };
-    let found = array.or_else(single).or_else(same).filter(|(dtype, _)| is_complex(dtype));
-    let Some((dtype, shape)) = found else { return Ok(None) };
-    let bytes = bytes_of(part, if dtype == Dtype::C64 { Dtype::F32 } else { Dtype::F64 });
-    Ok(bytes.map(|bytes| Tensor::new(dtype, shape, bytes)).transpose()?)
+    let is_pair =
+        matches!(node.kind(), NodeKind::Struct | NodeKind::Map) && node.num_children() == 2;
+    let (re, im) = named("re").zip(named("im")).filter(|_| is_pair)?;
+    to.extend([re.clone(), im.clone()]);
+    Some(Vec::new())
 }
 
 /// The bytes of numbers as another type, if it holds all of them exactly.

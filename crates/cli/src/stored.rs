@@ -125,14 +125,25 @@ impl Stored {
     }
 
     /// All values as one tree, whose leaves tell the types of all tensors.
-    pub(crate) fn by_name(&self) -> Result<Tree<Leaf>> {
-        self.read_by_name().map_err(|failure| failure.in_file(&self.name))
+    /// `by_all_names` says that tied tensors are at each of their names.
+    pub(crate) fn by_name(&self, by_all_names: bool) -> Result<Tree<Leaf>> {
+        self.read_by_name(by_all_names).map_err(|failure| failure.in_file(&self.name))
     }
 
-    fn read_by_name(&self) -> Result<Tree<Leaf>> {
-        if let Checkpoint::Safetensors(_) = self.checkpoint {
-            let source = self.checkpoint.source(self.limits)?;
-            return Ok(PatchTree::by_name(&source, self.limits)?.tree);
+    fn read_by_name(&self, by_all_names: bool) -> Result<Tree<Leaf>> {
+        let source = || self.checkpoint.source(self.limits);
+        match &self.checkpoint {
+            Checkpoint::Safetensors(_) | Checkpoint::Pytorch(_) if by_all_names => {
+                return Ok(PatchTree::by_name(&source()?.separate(), self.limits)?.tree);
+            }
+            Checkpoint::Safetensors(_) => {
+                return Ok(PatchTree::by_name(&source()?, self.limits)?.tree);
+            }
+            Checkpoint::Pytorch(opened) => {
+                expect_room(opened.file.num_bytes(), self.limits)?;
+                return Ok(PatchTree::of_pytorch(&opened.file, self.limits)?.tree);
+            }
+            Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => {}
         }
         let values = self.checkpoint.values(self.limits)?;
         values.ok_or_else(|| Failure::new("it has no values"))

@@ -23,10 +23,12 @@ fn as_bytes<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
 }
 
-/// The tensor as a leaf. `None` if an array or a number tells its type, or nothing can.
-pub(crate) fn leaf_of(stored: &Stored<'_>) -> Result<Option<Leaf>> {
+/// The tensor as a leaf. `None` if an array tells its type, or nothing can. So does a number, unless there
+/// are others beside the tensors.
+pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Leaf>> {
     let descriptor = stored.descriptor();
-    if descriptor.dtype().is_some() && stored.num_bytes() > 0 {
+    let is_number = descriptor.shape().is_empty();
+    if descriptor.dtype().is_some() && stored.num_bytes() > 0 && !(has_values && is_number) {
         return Ok(None);
     }
     let Some(dtype) = __element(descriptor) else { return Ok(None) };

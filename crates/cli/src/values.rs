@@ -1,14 +1,16 @@
 //! The values of files of tensors as trees, and what such a tree does not have.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use treedef::{Flattener, Leaf, Path, Tree, TreeDef};
+use treedef::{Edit, Flattener, Leaf, Path, Tree, TreeDef};
+use treedef_exchange::pytorch::{Entry, Pytorch};
 use treedef_exchange::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
 
 use crate::args::Limits;
 use crate::failure::Result;
 use crate::names::Names;
-use crate::tensor_leaf::leaf_of;
+use crate::tensor_leaf::{leaf_of, tensor_of};
 
 /// The tree that was written, if the file has its structure, or that of the names. Each array is
 /// one leaf, and what is not read is a text that says why.
@@ -35,30 +37,86 @@ pub(crate) fn tree_and_beside(
 /// The tree that a patch is made of and applied to.
 pub(crate) struct PatchTree {
     pub(crate) tree: Tree<Leaf>,
-    /// Where each tensor is, with its number in the file, unless the tree has the structure of the file.
-    pub(crate) places: Option<Vec<(Path, usize)>>,
+    /// Where each tensor is, with its name, unless the tree has the structure of the file.
+    pub(crate) places: Option<Vec<(Path, String)>>,
+    /// Whether there are values beside the tensors, as in files of PyTorch.
+    pub(crate) has_values: bool,
 }
 
 impl PatchTree {
     /// The tree that was written, if the file has its structure.
     pub(crate) fn structured(source: &Source<'_>) -> Result<Option<Self>> {
-        Ok(structured(source)?.map(|(tree, _)| PatchTree { tree, places: None }))
+        let tree = structured(source)?;
+        Ok(tree.map(|(tree, _)| PatchTree { tree, places: None, has_values: false }))
     }
 
     /// The tree of the names. Its leaves tell the types of all tensors.
     pub(crate) fn by_name(source: &Source<'_>, limits: Limits) -> Result<Self> {
-        let named = source.iter().enumerate().map(|(at, stored)| {
-            let tree = match leaf_of(stored)? {
-                Some(leaf) => Tree::leaf(leaf),
-                None => values(stored, limits)?,
-            };
-            Ok((stored.name().to_owned(), (at, tree)))
-        });
-        let tree = Names::of(named.collect::<Result<Vec<_>>>()?).into_tree()?;
-        let numbers = tree.leaves().iter().map(|(at, _)| *at);
-        let places = Some(tree.treedef().leaf_paths().zip(numbers).collect());
-        Ok(PatchTree { tree: tree.map(|(_, values)| values).compose()?, places })
+        let named = source.iter().map(|stored| (stored.name().to_owned(), stored));
+        PatchTree::of(Names::of(named).into_tree()?.map(Ok), false, limits)
     }
+
+    /// The tree of a file of PyTorch. Its leaves tell the types of all tensors.
+    pub(crate) fn of_pytorch(file: &Pytorch<'_>, limits: Limits) -> Result<Self> {
+        let entries = file.entries();
+        let of_entry = |entry| match entry {
+            Entry::Tensor(stored) => Ok(stored),
+            Entry::Value(value) => Err(value),
+            _ => Err(Leaf::None),
+        };
+        PatchTree::of(entries.map(of_entry), true, limits)
+    }
+
+    fn of<'s>(
+        parts: Tree<std::result::Result<impl Borrow<Stored<'s>>, Leaf>>,
+        has_values: bool,
+        limits: Limits,
+    ) -> Result<Self> {
+        let mut places = Vec::new();
+        for (path, part) in parts.treedef().leaf_paths().zip(parts.leaves()) {
+            if let Ok(stored) = part {
+                places.push((path, stored.borrow().name().to_owned()));
+            }
+        }
+        let trees = parts.try_map(|part| match part {
+            Err(value) => Ok(Tree::leaf(value)),
+            Ok(stored) => match leaf_of(stored.borrow(), has_values)? {
+                Some(leaf) => Ok(Tree::leaf(leaf)),
+                None => values(stored.borrow(), limits),
+            },
+        });
+        Ok(PatchTree { tree: trees?.compose()?, places: Some(places), has_values })
+    }
+}
+
+/// The tree with the elements of tensors that are one leaf. What is not read is told by a text, or left out.
+pub(crate) fn with_values(
+    tree: Tree<Leaf>,
+    tells_unread: bool,
+    limits: Limits,
+) -> Result<Tree<Leaf>> {
+    let mut failed = None;
+    let tree = tree.edit(|_, node, leaves| {
+        let leaf = leaves.first().filter(|_| node.is_leaf());
+        let tensor = leaf.map(|leaf| tensor_of("", &Tree::leaf(leaf.clone()))).transpose();
+        let tensor = tensor.map(Option::flatten);
+        Ok(match tensor {
+            Ok(Some(it)) if it.descriptor().unread().is_some() && !tells_unread => Edit::Remove,
+            Ok(Some(it)) => values(&it, limits).map_or_else(
+                |failure| {
+                    failed.get_or_insert(failure);
+                    Edit::Keep
+                },
+                Edit::Replace,
+            ),
+            Ok(None) => Edit::Keep,
+            Err(failure) => {
+                failed.get_or_insert(failure);
+                Edit::Keep
+            }
+        })
+    })?;
+    failed.map_or(Ok(tree), Err)
 }
 
 /// The tree that was written, if the file has its structure.

@@ -14,9 +14,10 @@ use crate::json::json_failure;
 use crate::patching::patched;
 use crate::plain::{restored, with_paths};
 use crate::tensor_files;
-use crate::values::{self, PatchTree};
+use crate::tensors;
+use crate::values::{PatchTree, tree_and_beside, with_values};
 
-use super::convert::{Written, format_of, write_as};
+use super::convert::{Written, document, format_of, write_as};
 
 type Patch = Diff<Tree<Leaf>>;
 
@@ -33,14 +34,38 @@ pub(super) fn apply(
     let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
     let diff: Patch = serde_json::from_slice(&text)
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
-    let has_tensors = matches!(format, Format::Safetensors | Format::Npz | Format::Npy);
     let to_format = format_of(to, Some(format))?;
-    if has_tensors && to_format.is_of_tensors() {
-        return apply_to_tensors(input, &diff, to_format)?.put(&name, to, told);
-    }
+    let formats = (format, to_format);
+    let written = match format {
+        Format::Pytorch => input.with_pytorch(|file, limits| {
+            expect_room(file.num_bytes(), limits)?;
+            let first = PatchTree::of_pytorch(file, limits)?;
+            to_tensors(&file.source()?, first, &diff, formats, limits)
+        })?,
+        format if format.is_of_tensors() => input.with_tensors(|source, limits| {
+            expect_room(source.num_bytes(), limits)?;
+            let first = match PatchTree::structured(source)? {
+                Some(old) => old,
+                None => PatchTree::by_name(source, limits)?,
+            };
+            to_tensors(source, first, &diff, formats, limits)
+        })?,
+        _ => return to_document(input, &diff, to, reading, told),
+    };
+    written.put(&name, to, told)
+}
+
+fn to_document(
+    input: Input,
+    diff: &Patch,
+    to: &Output,
+    reading: Reading,
+    told: Report,
+) -> Result<bool> {
+    let (name, format) = (input.name.clone(), input.format);
     let (tree, mut rest) = input.tree_and_rest()?;
     rest.tags.drop_changed(diff.changes());
-    let new = after(&tree, &diff).map_err(|failure| failure.in_file(&name))?;
+    let new = after(&tree, diff).map_err(|failure| failure.in_file(&name))?;
     write_as((&new, &rest), (&name, format), to, reading.limits, told)
 }
 
@@ -60,41 +85,48 @@ fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Op
     new.map(|new| restored(tree, &plain, &new)).transpose()
 }
 
-/// The tree of a file that a patch is for, the same after the patch, and whether the patch was made with
-/// another format.
+/// Applies a patch to tensors. `first` is the tree that it was made of, unless the other file had names
+/// alone, or numbers without types.
+fn to_tensors(
+    source: &Source<'_>,
+    first: PatchTree,
+    diff: &Patch,
+    (from, to): (Format, Format),
+    limits: Limits,
+) -> Result<Written> {
+    let (old, new, is_plain) = tensors_after(source, first, diff, limits)?;
+    if !to.is_of_tensors() {
+        let (_, beside) = tree_and_beside(source, limits)?;
+        let tree = with_values(new, false, limits)?;
+        return document(tree, tensors::types(source), beside.lost(), (from, to), limits);
+    }
+    let (tensors, mut lost) = patched(source, &old, &new, (is_plain, to))?;
+    let (bytes, not_held) = tensor_files::copy(&tensors, to, true)?;
+    lost.extend(not_held);
+    Ok(Written::new(bytes, to, lost))
+}
+
+/// The tree that a patch is for, the same after the patch, and whether the patch was made with another
+/// format.
 fn tensors_after(
     source: &Source<'_>,
+    first: PatchTree,
     diff: &Patch,
     limits: Limits,
 ) -> Result<(PatchTree, Tree<Leaf>, bool)> {
-    let named = || PatchTree::by_name(source, limits);
-    let structured = PatchTree::structured(source)?;
-    let has_structure = structured.is_some();
-    let old = structured.map_or_else(named, Ok)?;
-    let error = match old.tree.patch(diff) {
-        Ok(new) => return Ok((old, new, false)),
+    let error = match first.tree.patch(diff) {
+        Ok(new) => return Ok((first, new, false)),
         Err(error) => error,
     };
-    // One that was made with a file without a structure has the names.
-    if has_structure {
-        let old = named()?;
-        if let Ok(new) = old.tree.patch(diff) {
-            return Ok((old, new, false));
+    for source in [source, &source.separate()] {
+        let named = PatchTree::by_name(source, limits)?;
+        if let Ok(new) = named.tree.patch(diff) {
+            return Ok((named, new, false));
         }
     }
-    let new = after_plain(&old.tree, values::tree(source, limits)?, diff)?;
-    new.map(|new| (old, new, true)).ok_or_else(|| error.into())
-}
-
-fn apply_to_tensors(input: Input, diff: &Patch, format: Format) -> Result<Written> {
-    input.with_tensors(|source, limits| {
-        expect_room(source.num_bytes(), limits)?;
-        let (old, new, is_plain) = tensors_after(source, diff, limits)?;
-        let (tensors, mut lost) = patched(source, &old, &new, (is_plain, format))?;
-        let (bytes, not_held) = tensor_files::copy(&tensors, format, true)?;
-        lost.extend(not_held);
-        Ok(Written::new(bytes, format, lost))
-    })
+    let values = with_values(first.tree.clone(), true, limits)?;
+    let new = after_plain(&first.tree, values, diff)?;
+    new.map(|new| (first, new, true)).ok_or_else(|| error.into())
 }
 
 /// Says what a patch is, and whether the other file is one.

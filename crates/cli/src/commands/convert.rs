@@ -53,16 +53,11 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
             expect_room(file.num_bytes(), limits)?;
-            let halves = halves(to, types_of(file));
-            write(&plain(file.tree()?, to)?, from, to, limits, halves)
+            document(file.tree()?, types_of(file), Vec::new(), (from, to), limits)
         })?,
         (true, to) => input.with_tensors(|source, limits| {
             let (tree, beside) = tree_and_beside(source, limits)?;
-            let tree = plain(tree, to)?;
-            let halves = halves(to, tensors::types(source));
-            let mut written = write(&tree, from, to, limits, halves)?;
-            written.lost.splice(0..0, beside.lost().into_iter().map(Loss::of));
-            Ok(written)
+            document(tree, tensors::types(source), beside.lost(), (from, to), limits)
         })?,
         _ => {
             let (tree, rest) = input.tree_and_rest()?;
@@ -71,6 +66,19 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         }
     };
     written.put(&name, to, report)
+}
+
+/// The tree of tensors of these types as a document. `lost` is what the tree does not have.
+pub(super) fn document(
+    tree: Tree<Leaf>,
+    types: BTreeSet<String>,
+    lost: Vec<String>,
+    (from, to): (Format, Format),
+    limits: Limits,
+) -> Result<Written> {
+    let mut written = write(&plain(tree, to)?, from, to, limits, halves(to, types))?;
+    written.lost.splice(0..0, lost.into_iter().map(Loss::of));
+    Ok(written)
 }
 
 /// The numbers of arrays as leaves, unless the format has arrays. JSON and the like have doubles only.

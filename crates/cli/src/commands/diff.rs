@@ -56,7 +56,9 @@ pub(super) fn diff(
         return if let (Some(a), Some(b)) = (old.structured()?, new.structured()?) {
             diff_trees([&old, &new], [a, b], true, options, style)
         } else if patch {
-            diff_trees([&old, &new], [old.by_name()?, new.by_name()?], false, options, style)
+            let is_mixed = (old.format == Format::Pytorch) != (new.format == Format::Pytorch);
+            let trees = [old.by_name(is_mixed)?, new.by_name(is_mixed)?];
+            diff_trees([&old, &new], trees, false, options, style)
         } else {
             diff_tensors(&old, &new, tolerance, json)
         };

@@ -5,7 +5,7 @@ use std::fs;
 
 use treedef_exchange::{Dtype, Tensor, Tensors, npz};
 
-use crate::{Folder, treedef};
+use crate::{Folder, printed, treedef};
 
 /// The type, the shape and the bytes of each tensor.
 pub(crate) type Checkpoint = BTreeMap<String, (&'static str, Vec<usize>, Vec<u8>)>;
@@ -208,6 +208,7 @@ fn a_patch_of_json_is_applied_to_tensors() {
     let folder = Folder::new("json_patch");
     let of = |dtype, shape: &[usize], bytes: &[u8]| (dtype, shape.to_vec(), bytes.to_vec());
     let old = Checkpoint::from([
+        ("c".to_owned(), of("C64", &[1], &[0, 0, 128, 63, 0, 0, 0, 64])), // 1.0 and 2.0
         ("e.0".to_owned(), of("I32", &[2, 0], &[])),
         ("e.1".to_owned(), of("U8", &[1], &[5])),
         ("h".to_owned(), of("F16", &[2], &[0, 60, 0, 64])), // 1.0 and 2.0
@@ -219,13 +220,14 @@ fn a_patch_of_json_is_applied_to_tensors() {
     let path = write(&folder, "old", &old, 0);
     let [document, patch, new] =
         ["new.json", "patch.json", "new.safetensors"].map(|it| folder.path(it));
-    let json = r#"{"e": [[], [6]], "h": [1.0, 1.5], "params": [[1, 2], [3, 255]], "q": [9],
+    let json = r#"{"c": [{"re": 1.0, "im": 2.5}], "e": [[], [6]], "h": [1.0, 1.5], "params": [[1, 2], [3, 255]], "q": [9],
         "small": [1.0]}"#;
     fs::write(&document, json).unwrap();
     let diff = treedef(&["diff", "--patch", &path, &document]).output().unwrap();
     fs::write(&patch, diff.stdout).unwrap();
-    crate::printed(&["apply", &path, &patch, "-o", &new]);
+    printed(&["apply", &path, &patch, "-o", &new]);
     let mut expected = old;
+    expected.insert("c".to_owned(), of("C64", &[1], &[0, 0, 128, 63, 0, 0, 32, 64]));
     expected.insert("e.1".to_owned(), of("U8", &[1], &[6]));
     expected.insert("h".to_owned(), of("F16", &[2], &[0, 60, 0, 62]));
     expected.insert("params.1".to_owned(), of("U8", &[2], &[3, 255]));
@@ -246,4 +248,35 @@ fn a_patch_of_json_is_applied_to_tensors() {
          treedef: new: nothing was written, as something would be lost (`--strict`)\n"
     );
     assert_eq!(read(&new), expected);
+}
+
+/// A patch of files of PyTorch makes what `convert` makes of the new file, whose tied tensors stay tied.
+#[test]
+fn a_patch_of_pytorch_keeps_its_tensors() {
+    let folder = Folder::new("pytorch_patch");
+    let [patch, made, new] =
+        ["patch.json", "made.safetensors", "new.safetensors"].map(|it| folder.path(it));
+    let of =
+        |name: &str| format!("{}/tests/commands/pytorch.in/{name}", env!("CARGO_MANIFEST_DIR"));
+    for (old, is) in [
+        ("checkpoint.pt", "later.ckpt"),
+        ("dtypes.pt", "dtypes.pt"),
+        ("shared.pt", "shared.pt"),
+        ("shared.pt", "dtypes.pt"),
+        ("pytorch_model.bin", "pytorch_model.bin"),
+        ("numpy.pt", "dtypes.pt"),
+    ] {
+        let diff = treedef(&["diff", "--patch", &of(old), &of(is)]).output().unwrap();
+        fs::write(&patch, diff.stdout).unwrap();
+        for args in [["apply", &of(old), &patch].as_slice(), &["convert", &of(is)]] {
+            let to = if args[0] == "apply" { &made } else { &new };
+            let output = treedef(&[args, &["-o", to]].concat()).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{old} {is}: {output:?}");
+        }
+        let output = treedef(&["diff", "--json", &made, &new]).output().unwrap();
+        let differ: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        // The ties of the new file are metadata, which is in no patch.
+        let is_tie = |it: &serde_json::Value| it["name"].is_null() && old != is;
+        assert!(differ.iter().all(is_tie), "{old} {is}: {differ:?}");
+    }
 }
