@@ -244,7 +244,8 @@ pub const STAND_IN: usize = 64;
 
 /// What a download left instead of the file, by its first bytes.
 pub fn stand_in(start: &[u8]) -> Option<&'static str> {
-    let text = start.trim_ascii_start().to_ascii_lowercase();
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let text = text.trim_ascii_start().to_ascii_lowercase();
     if text.starts_with(b"version https://git-lfs") {
         return Some("a pointer of git-lfs and not the file: `git lfs pull` brings it");
     }

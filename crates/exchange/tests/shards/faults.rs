@@ -96,6 +96,9 @@ fn what_is_no_checkpoint_is_told() {
     folder.shard("one.safetensors", &[("a", &[1])]);
     folder.shard("other.safetensors", &[("b", &[1])]);
     assert_snapshot!(told(), @r#"FOLDER: several files and no index, "one.safetensors", "other.safetensors": which belong together? Open these with `open_files`"#);
+    fs::rename(folder.join("other.safetensors"), folder.join("llama-3.1.safetensors")).unwrap();
+    assert_snapshot!(told(), @r#"FOLDER: several files and no index, "llama-3.1.safetensors", "one.safetensors": which belong together? Open these with `open_files`"#);
+    fs::rename(folder.join("llama-3.1.safetensors"), folder.join("other.safetensors")).unwrap();
     let index = |name: &str| folder.write(name, r#"{"weight_map": {"b": "other.safetensors"}}"#);
     index("one.safetensors.index.json");
     index("other.safetensors.index.json");
@@ -293,7 +296,10 @@ fn damaged_files_are_told() {
     );
     let pointer = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(pointer, @"a.safetensors: a pointer of git-lfs and not the file: `git lfs pull` brings it");
-    folder.write("a.safetensors", "\n<!DOCTYPE html><html>");
+    folder.write("a.safetensors", "Entry not found");
+    let answer = folder.refused(safetensors::open(folder.path()));
+    assert_snapshot!(answer, @r#"a.safetensors: no safetensors: it begins with the text "Entry no""#);
+    folder.write("a.safetensors", "\u{feff}\n<!DOCTYPE html><html>");
     let page = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(page, @"a.safetensors: a page of HTML and not the file, as a download without a login may be: get it again");
     assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: the metadata is not an object of strings at line 1 column 20 at byte 27");

@@ -68,9 +68,9 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
             _ => String::new(),
         },
     };
+    // `model` of `model.safetensors.index.json`
+    let stem = |name: &str| name.split('.').next().map(str::to_owned);
     if let Some(indexes) = indexes.get(&asked) {
-        // `model` of `model.safetensors.index.json`
-        let stem = |name: &str| name.split('.').next().map(str::to_owned);
         let mut of_model = indexes.iter().filter(|name| stem(name) == stem(of.whole));
         let index = match (indexes.len(), of_model.next(), of_model.next()) {
             (1, ..) => indexes.first(),
@@ -81,7 +81,7 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
         let several = || format!("several indexes, {names}: open one of them");
         return Ok(Found::Index(index.ok_or_else(several)?.clone(), all.into_iter().collect()));
     }
-    let Some(files) = files.get(&asked) else {
+    let Some(of_variant) = files.get(&asked) else {
         let names = listed(variants.iter().map(|name| name.as_str()).filter(|it| !it.is_empty()));
         return Err(match variant {
             Some(asked) if names.is_empty() => format!("there is no variant {}", quoted(asked)),
@@ -89,7 +89,12 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
             None => format!("there is no file `{}` in it", of.what),
         });
     };
-    let files = of_one_model(files, of)?;
+    // A point in a name is no variant if there is no plain file of that name: `adapter.safetensors` beside
+    // `llama-3.1.safetensors`.
+    let stems: BTreeSet<_> = of_variant.iter().map(|name| stem(name)).collect();
+    let is_other = |name: &&String| variant.is_none() && !stems.contains(&stem(name));
+    let candidates = of_variant.iter().chain(files.values().flatten().filter(is_other));
+    let files = of_one_model(&candidates.cloned().collect(), of)?;
     let beside = all.into_iter().filter(|name| !files.contains(name) && !is_of_save(name));
     let beside = beside.collect();
     Ok(Found::Files(files, beside))

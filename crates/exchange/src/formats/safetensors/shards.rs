@@ -228,9 +228,14 @@ impl<'a> Data<'a> {
         let after_prefix = self.len().checked_sub(8).ok_or_else(short)?;
         self.read(&mut prefix, 0)?;
         let length = header::length(prefix).ok_or_else(|| {
-            ErrorKind::Malformed(format!(
-                "no safetensors: a header of more than {MAX_HEADER} bytes"
-            ))
+            // Such as what a server answered instead of the file.
+            let text = std::str::from_utf8(&prefix).ok();
+            let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
+            let what = match text {
+                Some(text) => format!("it begins with the text {}", quoted(text)),
+                None => format!("a header of more than {MAX_HEADER} bytes"),
+            };
+            ErrorKind::Malformed(format!("no safetensors: {what}"))
         })?;
         let size = u64::try_from(length).ok().and_then(|length| after_prefix.checked_sub(length));
         let size = size.ok_or_else(short)?;
