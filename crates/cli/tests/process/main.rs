@@ -6,6 +6,7 @@ mod losses;
 mod metadata;
 mod numbers;
 mod random_checkpoints;
+mod random_numbers;
 mod random_select;
 mod shell;
 mod tensors;
