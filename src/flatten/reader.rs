@@ -23,6 +23,10 @@ use super::walk::Request;
 /// map that has a key twice is read with both entries: [`NodeRef::entry_keys`](crate::NodeRef) has
 /// them next to each other.
 ///
+/// Numbers are those that the reader of the format gives. serde_json gives an `f64` for a number that
+/// 64 bits do not hold. With its feature `arbitrary_precision` it gives the text of each number, which a
+/// tree keeps and which is written as a number again.
+///
 /// ```
 /// use serde::de::DeserializeSeed;
 /// use treedef::{Limits, TreeSeed};
