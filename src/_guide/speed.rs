@@ -91,13 +91,13 @@
 //!
 //! *Follow instead of record.* A walk writes a word for each serde call, and makes nodes from the
 //! words at the end. Expected words are there before it begins: those of the last structure of the
-//! thread, those of the structure that `flatten_like` is given, and in a sequence those of the
-//! element before. While the value makes the same calls, each is compared with a word, and nothing
-//! is written. If all are as expected, the structure is known, too. So a second call of `flatten`
-//! on a value with an equal structure allocates the leaves and nothing else. At the first
-//! difference, the words that were followed are copied, and writing goes on. A thread keeps eight
-//! structures of up to 1,024 words and 64 different keys and statics. The words of a larger one are
-//! kept with its treedef, from the second `flatten_like` on.
+//! thread, or those of the structure that `flatten_like` is given. While the value makes the same
+//! calls, each is compared with a word, and nothing is written. If all are as expected, the structure
+//! is known, too. So the third call of `flatten` on values with equal structures allocates the
+//! leaves and nothing else. At the first difference, the words that were followed are copied, and
+//! writing goes on. A thread keeps eight structures that came twice, of up to 1,024 words and 64
+//! different keys and statics. The words of a larger one are kept with its treedef, from the second
+//! `flatten_like` on.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
 //! of numbers. An element is expected to make the calls of the previous one, whose words are on the

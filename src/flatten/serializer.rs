@@ -398,8 +398,12 @@ impl<'t> Serializer for Writer<'t> {
             };
             let most = items.size_hint().1;
             if !progress.may_pay(most) {
-                next = items.next();
-                continue;
+                for item in items {
+                    if let Err(error) = seq.child(&item) {
+                        return Err(error);
+                    }
+                }
+                break;
             }
             next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
             if let Err(error) = seq.row_came(is_leaf, &mut progress) {

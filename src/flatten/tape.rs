@@ -151,12 +151,13 @@ impl Tape {
         if self.failure.is_some() {
             return at;
         }
-        if at < self.words.len()
-            && let Some(next) =
-                self.follow.turn_aside((&mut self.words, &mut self.labels), self.options, at, word)
-        {
-            self.cursor = next;
-            return next;
+        if at < self.words.len() {
+            let Tape { words, labels, follow, options, .. } = self;
+            if at == 0 && follow.follow_other(words, labels, *options, word) {
+                self.cursor = 1;
+                return 1;
+            }
+            follow.write_followed(words, at);
         }
         self.words.push(word);
         self.cursor = self.words.len();

@@ -1,5 +1,7 @@
 //! The words of a [tape](super::tape).
 
+use std::hash::{Hash, Hasher};
+
 use crate::model::{LeafKind, NodeKind};
 
 /// One serde call. It says as well how many leaves came since the word before.
@@ -121,6 +123,14 @@ impl Word {
         self.code == other.code
             && self.name.as_ptr() == other.name.as_ptr()
             && self.name.len() == other.name.len()
+    }
+}
+
+/// The numbers of labels are those of one walk, so they are left out.
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(if self.has_label() { self.tag().into() } else { self.code });
+        state.write_usize(self.name.as_ptr().addr());
     }
 }
 

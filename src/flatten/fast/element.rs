@@ -114,26 +114,25 @@ impl Like<'_> {
         &self,
         count: usize,
         element: &T,
-    ) -> Result<(), Different> {
+    ) -> Result<(), ElementMismatch> {
         let first = (count * self.end.cells()) as u32; // within the cells
         let at = At { cells: first, place: 0 };
         match element.serialize(ElementSerializer::<true> { like: self, at }) {
             Ok(at) if at == (At { cells: self.end.cells + first, ..self.end }) => Ok(()),
-            Ok(_) => Err(self.different(ElementMismatch(ElementMismatch::UNKNOWN))),
-            Err(error) => Err(self.different(error)),
+            Ok(_) => Err(ElementMismatch(ElementMismatch::UNKNOWN)),
+            Err(error) => Err(error),
         }
     }
 
-    /// What is known of an element. Nothing, if its words ended with an error that was ignored.
+    /// What is known of an element that was not taken: nothing, if an error was ignored.
     #[cold]
-    #[inline(never)]
-    fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
-        let (words, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);
-        let Some(before) = self.words.get(..words) else {
+    pub(super) fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
+        let (at, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);
+        let Some(before) = self.words.get(..at) else {
             return Different { surely: false, leaves: 0 };
         };
         let before: usize = before.iter().map(|word| word.leaves()).sum();
-        let expected = self.words.get(words).map_or(0, |word| word.leaves());
+        let expected = self.words.get(at).map_or(0, |word| word.leaves());
         Different { surely: code & 1 == 1, leaves: before + pending.min(expected) }
     }
 

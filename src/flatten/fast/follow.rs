@@ -1,17 +1,19 @@
 //! Follows words that are expected, instead of writing them again.
 //!
-//! Expected are the words of the last structure of this thread, of the structure that is given to
-//! `flatten_like`, and of the element before, in a sequence. They are on the tape already. While
-//! the value makes the same calls, only the position moves. At the first difference the words that
-//! were followed are copied to the end of the tape, and writing goes on there. So nothing is
-//! serialized twice.
+//! Expected are the words of the last structure of this thread, or of the structure that is given to
+//! `flatten_like`. They are on the tape already. While the value makes the same calls, only the
+//! position moves. At the first difference the words that were followed are copied to the end of the
+//! tape, and from there on all is written. So nothing is serialized twice.
 //!
-//! An element that has the words of the one before becomes a count, a word `REPEAT` behind them.
+//! A written element that has the words of the one before is cut off again, and becomes a count: a
+//! word `REPEAT` behind them.
 //! Writing alone, without this file, would give the same tape without these counts.
 
-use crate::model::Options;
+use std::hash::BuildHasher;
 
-use super::super::labels::{Label, LabelTable};
+use hashbrown::DefaultHashBuilder;
+
+use super::super::labels::Label;
 use super::super::nodes::Made;
 use super::super::word::{self, Word, same};
 use super::element::Cells;
@@ -28,6 +30,8 @@ pub(in crate::flatten) struct Follow {
     pub(super) ignore_statics: bool,
     /// The structures of this thread, the last one first.
     pub(super) known: Vec<KnownStructure>,
+    /// The last structures that came once.
+    pub(super) seen: SeenOnce,
     /// The number of words and of labels of the first known structure, while they are on the tape.
     pub(super) lent: Option<(usize, usize)>,
     /// The words of a structure that is too large for the cache of the thread are kept, too.
@@ -45,7 +49,7 @@ pub(in crate::flatten) struct Follow {
 pub(in crate::flatten) struct Frame {
     /// Where the current element begins: its own words, or those that it follows.
     pub(super) start: usize,
-    /// The words of the last element, if there is one that may be followed.
+    /// The words of the last element, if there is one and the next may have the same.
     pub(super) last: Option<(usize, usize)>,
     /// How many elements with these words came.
     pub(super) count: usize,
@@ -60,6 +64,30 @@ pub(super) struct KnownStructure {
     pub(super) made: Made,
 }
 
+/// The maximum number of structures that a thread remembers.
+pub(super) const MOST_KNOWN: usize = 8;
+
+/// Structures that came lately and were not kept: one that never comes again is not worth the copies.
+#[derive(Default)]
+pub(super) struct SeenOnce {
+    hashes: [u64; MOST_KNOWN],
+    next: usize,
+    hasher: DefaultHashBuilder,
+}
+
+impl SeenOnce {
+    /// Whether a structure with these words came lately. From now on it did.
+    pub(super) fn come(&mut self, words: &[Word]) -> bool {
+        let hash = self.hasher.hash_one(words);
+        let again = self.hashes.contains(&hash);
+        if !again {
+            self.hashes[self.next] = hash; // in range
+            self.next = (self.next + 1) % MOST_KNOWN;
+        }
+        again
+    }
+}
+
 impl Follow {
     /// The number of open sequences.
     pub(in crate::flatten) fn num_open(&self) -> usize {
@@ -70,8 +98,8 @@ impl Follow {
     pub(super) fn expected_like_last(&self, words: &[Word]) -> usize {
         let Some(frame) = self.frames.last() else { return 0 };
         match frame.last {
-            Some((first, _)) if first != frame.start => 0,
             Some(_) if frame.writes => usize::MAX,
+            Some((first, _)) if first != frame.start => 0,
             Some((_, end)) => match words.get(end) {
                 Some(word) if word.tag() == word::REPEAT => {
                     word.number().saturating_sub(frame.count)
@@ -129,71 +157,28 @@ impl Follow {
                 }
                 _ => at,
             };
-        } else if frame.last == Some((frame.start, at)) {
-            frame.count += 1; // at most the elements
-            repeat(words, at, 1);
-        } else if is_again(words, *frame, at) {
-            // It was written, because only its beginning was not as expected.
-            words.truncate(frame.start);
-            let (first, end) = frame.last.unwrap_or_default(); // there is one
-            (frame.count, frame.start) = (frame.count + 1, first);
-            repeat(words, end, 1);
-        } else if may_be_followed(words.get(frame.start)) {
-            (frame.last, frame.count) = (Some((frame.start, at)), 1);
         } else {
-            (frame.last, frame.count, frame.start) = (None, 0, words.len());
+            if is_again(words, *frame, at) {
+                words.truncate(frame.start);
+                frame.count += 1; // at most the elements
+                repeat(words, frame.last.map_or(at, |(_, end)| end), 1);
+            } else if may_be_again(words.get(frame.start)) {
+                (frame.last, frame.count) = (Some((frame.start, at)), 1);
+            } else {
+                (frame.last, frame.count) = (None, 0);
+            }
+            frame.start = words.len();
         }
         frame.start
     }
 
-    /// Leaves the expected words before `at`, where another word came. Returns the position behind
-    /// that word if it is expected after all.
-    #[inline(never)]
-    pub(in crate::flatten) fn turn_aside(
-        &mut self,
-        (words, labels): (&mut Vec<Word>, &mut LabelTable),
-        options: Options,
-        at: usize,
-        word: Word,
-    ) -> Option<usize> {
-        if at == 0 && self.follows_known && self.follow_other(words, labels, options, word) {
-            return Some(1);
-        }
-        let at = self.write_followed(words, at);
-        if at < words.len() {
-            if words.get(at).is_some_and(|expected| expected.is(word)) {
-                return Some(at + 1); // it is in range
-            }
-            if let Some(frame) = self.frames.last_mut() {
-                frame.start = words.len();
-            }
-        }
-        None
-    }
-
-    /// Writes down what was followed before `at`. Returns where the next word belongs: at the end,
-    /// or at the last element if the next one may be like it.
+    /// Writes down what was followed before `at`. Returns where the next word belongs: at the end.
     #[inline(never)]
     pub(in crate::flatten) fn write_followed(&mut self, words: &mut Vec<Word>, at: usize) -> usize {
-        let written = self.frames.iter().rposition(|frame| frame.writes);
-        let (mut from, open) = match written {
-            // Only the current element was followed.
-            Some(place) => {
-                let (outer, open) = self.frames.split_at_mut(place + 1); // it is in range
-                let start = words.len();
-                let from = outer
-                    .last_mut()
-                    .map_or(start, |frame| std::mem::replace(&mut frame.start, start));
-                (from, open)
-            }
-            None => {
-                self.follows_known = false;
-                self.base = words.len();
-                (0, &mut self.frames[..])
-            }
-        };
-        let mut next = None;
-        for frame in open {
+        self.follows_known = false;
+        self.base = words.len();
+        let mut from = 0;
+        for frame in &mut self.frames {
             let Frame { start, last, count, .. } = *frame;
             words.extend_from_within(from..start);
             from = start;
@@ -205,28 +190,19 @@ impl Follow {
                     frame.last = Some((copy, words.len()));
                     repeat(words, words.len(), count - 1);
                 }
-                Some((first, end)) if may_be_followed(words.get(first)) => {
+                Some((first, end)) if may_be_again(words.get(first)) => {
                     // It was copied just now: it ends at `start`, or before its count.
                     let moved = words.len() - start;
                     let repeat = words.get(end..start).and_then(|between| between.first());
                     frame.count = repeat.map_or(1, |repeat| repeat.number());
                     frame.last = Some((first + moved, end + moved));
-                    next = frame.last.filter(|_| start == at);
                 }
                 _ => frame.last = None,
             }
-            frame.start = match next {
-                Some((first, _)) => first,
-                None => words.len(),
-            };
+            frame.start = words.len();
         }
-        match next {
-            Some((first, _)) => first,
-            None => {
-                words.extend_from_within(from..at);
-                words.len()
-            }
-        }
+        words.extend_from_within(from..at);
+        words.len()
     }
 
     /// More elements like the last one came, at most those that are expected.
@@ -241,6 +217,7 @@ impl Follow {
         frame.count += count; // at most the elements
         if frame.writes {
             repeat(words, end, count);
+            frame.start = words.len();
         } else if words.get(end).is_none_or(|word| frame.count == word.number()) {
             (frame.count, frame.start) = (0, end + 1); // behind its count
         }
@@ -263,7 +240,7 @@ fn repeat(words: &mut Vec<Word>, end: usize, count: usize) {
     }
 }
 
-/// Whether an element may be followed: there are no leaves between it and the one before.
-fn may_be_followed(first: Option<&Word>) -> bool {
+/// Whether the next element may have the words of this one: there are no leaves between the two.
+fn may_be_again(first: Option<&Word>) -> bool {
     first.is_some_and(|first| first.leaves() == 0)
 }

@@ -10,10 +10,9 @@ use super::super::labels::{Label, LabelTable};
 use super::super::nodes::{Made, WordReader};
 use super::super::word::{self, Word, same};
 use super::early::Early;
-use super::follow::{Follow, KnownStructure};
+use super::follow::{Follow, KnownStructure, MOST_KNOWN};
 
-/// The maximum numbers of structures that a thread remembers, and of words and labels of each.
-const MOST_KNOWN: usize = 8;
+/// The maximum numbers of words and labels of a structure that a thread remembers.
 const MOST_KEPT_WORDS: usize = 1_024;
 const MOST_LABELS: usize = 64;
 
@@ -79,7 +78,7 @@ impl Follow {
 
     /// Follows another structure, whose first word this is.
     #[inline(never)]
-    pub(super) fn follow_other(
+    pub(in crate::flatten) fn follow_other(
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut LabelTable,
@@ -140,7 +139,7 @@ impl Follow {
         at: usize,
     ) -> Result<()> {
         let own = words.get(self.base..at).unwrap_or_default();
-        if own.len() <= MOST_KEPT_WORDS {
+        if own.len() <= MOST_KEPT_WORDS && (self.keeps_large || self.seen.come(own)) {
             let mut own = own.to_vec();
             if let Some(used) = labels.used(&mut own, MOST_LABELS) {
                 self.take_back(words, labels);

@@ -9,6 +9,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
+use crate::error::ElementMismatch;
 use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::leaf::sink::Sink;
@@ -109,8 +110,8 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
                 row.put(count);
                 return None;
             };
-            if let Err(different) = like.take(count, &item) {
-                row.stop(count, different);
+            if let Err(error) = like.take(count, &item) {
+                row.stop(count, error);
                 return Some(item);
             }
             count += 1; // at most the room
@@ -154,8 +155,9 @@ impl<'r> Row<'r> {
 
     /// Ends the row before an element that may be different.
     #[inline(never)]
-    fn stop(&mut self, count: usize, different: Different) {
+    fn stop(&mut self, count: usize, error: ElementMismatch) {
         self.put(count);
+        let different = self.like.different(error);
         if let Some(outcome) = &mut self.progress.row {
             outcome.different = Some(different);
         }
