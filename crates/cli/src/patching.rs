@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use half::{bf16, f16};
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
 use treedef_exchange::{
-    __is_of_structure, __leaf_names, __stored, Descriptor, Export, Source, Stored, Tensor,
+    __is_of_structure, __leaf_names, __stored, Descriptor, Export, Source, Stored, Tensor, Tensors,
 };
 
 use crate::failure::{Failure, Result};
@@ -343,7 +343,9 @@ fn with_structure<'s>(
         Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
     let before = export.tensors(old).map_err(|error| refused(&error, format))?;
     let after = export.tensors(new).map_err(|error| refused(&error, format))?;
-    let is_kept = |name: &str| after.get(name).is_some() && after.get(name) == before.get(name);
+    let by_name = |tensors| Tensors::iter(tensors).collect::<HashMap<_, _>>();
+    let (was, is) = (by_name(&before), by_name(&after));
+    let is_kept = |name: &str| is.get(name).is_some_and(|it| was.get(name) == Some(it));
     let ties: HashMap<&str, &str> = source.aliases().collect();
     let is_tied = |name: &str| ties.get(name).is_some_and(|of| is_kept(of) && is_kept(name));
     let (mut kept, mut made) = (Vec::new(), Vec::new());
