@@ -42,7 +42,7 @@ pub(crate) fn of_cbor<E>(
     };
     let tree = read(&replaced(bytes, &places, text))?;
     let indices = read(&replaced(bytes, &places, index)).ok();
-    Ok(joined(tree, indices, |at| long(&numbers.get(at)?.digits)))
+    joined(tree, indices, |at| long(&numbers.get(at)?.digits)).or_else(|_| read(bytes))
 }
 
 /// The head of a text that has this length with it, which is from 18 to some thousand bytes.

@@ -236,7 +236,8 @@ pub(crate) fn of_json<E>(
         digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
     }
     let tree = read(&tame)?;
-    Ok(joined(tree, read(&numbered(bytes, &numbers)).ok(), |at| long_at(bytes, &numbers, at)))
+    let indices = read(&numbered(bytes, &numbers)).ok();
+    joined(tree, indices, |at| long_at(bytes, &numbers, at)).or_else(|_| read(bytes))
 }
 
 /// Reads YAML or RON, with numbers as they stand.
@@ -269,7 +270,7 @@ pub(crate) fn of_words<E>(
     let bytes = text.as_bytes();
     let indices = String::from_utf8(numbered(bytes, &numbers)).ok();
     let indices = indices.and_then(|text| read(&text).ok());
-    Ok(joined(tree, indices, |at| long_at(bytes, &numbers, at)))
+    Ok(joined(tree, indices, |at| long_at(bytes, &numbers, at)).unwrap_or_else(|tree| *tree))
 }
 
 /// The text with the index of each of these ranges in its place.
@@ -298,22 +299,23 @@ pub(crate) fn replaced(
     all
 }
 
-/// The tree with the long numbers whose indices are in the other.
+/// The tree with the long numbers whose indices are in the other, or as it was if they do not fit
+/// together: some were keys.
 pub(crate) fn joined(
     tree: Tree<Leaf>,
     indices: Option<Tree<Leaf>>,
     number: impl Fn(usize) -> Option<Leaf>,
-) -> Tree<Leaf> {
+) -> Result<Tree<Leaf>, Box<Tree<Leaf>>> {
     let Some(indices) = indices.filter(|indices| indices.treedef() == tree.treedef()) else {
-        return tree;
+        return Err(Box::new(tree));
     };
     let mut indices = indices.into_parts().1.into_iter();
-    tree.map(|leaf| match indices.next().and_then(|index| index.as_u64()) {
+    Ok(tree.map(|leaf| match indices.next().and_then(|index| index.as_u64()) {
         Some(at) if leaf.as_u64().is_none() => {
             usize::try_from(at).ok().and_then(&number).unwrap_or(leaf)
         }
         _ => leaf,
-    })
+    }))
 }
 
 /// Writes YAML, with numbers as they stand.

@@ -108,6 +108,9 @@ fn integers_of_any_length_are_read_in_cbor() {
     let copy = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
     assert_eq!(copy, fs::read_to_string(&json).unwrap());
     assert_eq!(run(&["select", "a", &cbor]).0, ".a: -170141183460469231731687303715884105729\n");
+    // As a key it is what the reader makes of it.
+    fs::write(&cbor, [&[0xa1][..], &most, &[1]].concat()).unwrap();
+    assert!(run(&["summary", &cbor]).0.contains("b\"\\x01\\x00"), "{:?}", run(&["summary", &cbor]));
     // A fault is where it is in the file.
     fs::write(&cbor, [&map[..], &[0]].concat()).unwrap();
     let told = run(&["summary", &cbor]).1;
