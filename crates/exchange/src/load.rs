@@ -51,6 +51,10 @@ const WALKS: usize = 64;
 const BUFFER: &str =
     " (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)";
 
+/// Why a key is not read that the structure would tell.
+const KEYS: &str =
+    " (the structure in the metadata tells keys such as tuples to a load without rules)";
+
 /// How named tensors become a value, and what may differ.
 ///
 /// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
@@ -324,10 +328,7 @@ impl Loader {
 
     /// Reads a value with keys that no name tells, such as tuples, by the structure in the metadata.
     fn by_structure<T: Serialize + DeserializeOwned>(&self, source: &Source<'_>) -> Option<T> {
-        let is_plain = self.rules.is_empty() && self.stacks.is_empty() && self.base.is_none();
-        let structure = source.metadata(STRUCTURE).filter(|_| is_plain && !source.is_part());
-        let structure = parse_structure(Some(structure?)).ok()?;
-        if !has_untold_keys(structure.root(), &self.separator) {
+        if !self.is_plain() || source.is_part() || !self.has_untold_keys(source) {
             return None;
         }
         let export = Export::new().separator(&self.separator);
@@ -336,6 +337,17 @@ impl Loader {
         // The value has to be of the structure and of the types of the file.
         let kinds = |tree: Tree<Leaf>| tree.map(|leaf| leaf.kind());
         (kinds(Tree::of(&value).ok()?) == kinds(tree)).then_some(value)
+    }
+
+    /// Whether there are no rules, so that a file of Rust is read as it is.
+    fn is_plain(&self) -> bool {
+        self.rules.is_empty() && self.stacks.is_empty() && self.base.is_none()
+    }
+
+    fn has_untold_keys(&self, source: &Source<'_>) -> bool {
+        let structure = source.metadata(STRUCTURE).map(|text| parse_structure(Some(text)));
+        let structure = structure.and_then(Result::ok);
+        structure.is_some_and(|treedef| has_untold_keys(treedef.root(), &self.separator))
     }
 
     /// Reads a value and reports how it differs from the tensors. Tensors may be unused; what is
@@ -348,7 +360,14 @@ impl Loader {
         &self,
         tensors: impl Into<Source<'s>>,
     ) -> Result<(T, LoadReport)> {
-        match self.read(&tensors.into().widened(), true)? {
+        let source = tensors.into().widened();
+        let (value, report) = self.read(&source, true)?;
+        if !report.is_exact()
+            && let Some(value) = self.by_structure(&source)
+        {
+            return Ok((value, LoadReport::default()));
+        }
+        match (value, report) {
             (Some(value), report) if report.missing.is_empty() && report.renamed.is_empty() => {
                 Ok((value, report))
             }
@@ -380,6 +399,9 @@ impl Loader {
             Err(failure) => {
                 let in_buffer = table.entries.iter().any(|entry| entry.buffered.get());
                 let hint = match failure {
+                    Failure::Custom(..) if !self.is_plain() && self.has_untold_keys(tensors) => {
+                        KEYS
+                    }
                     Failure::Custom(..) if in_buffer && table.missing.borrow().is_empty() => BUFFER,
                     _ => "",
                 };
@@ -474,7 +496,7 @@ fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
     let is_untold = |key: Key| match key {
         Key::Entry(value) => match Leaf::from(value) {
             Leaf::Opaque(_) | Leaf::None => true,
-            leaf => leaf.as_str().is_some_and(|text| text.contains(separator)),
+            leaf => leaf.as_str().is_some_and(|text| text.is_empty() || text.contains(separator)),
         },
         _ => false,
     };

@@ -196,6 +196,11 @@ impl<'de> Items<'de> {
         }
     }
 
+    /// Whether there may be no element, as in no tuple.
+    fn is_absent_sequence(&self) -> bool {
+        matches!(self.source, Source::Absent(_, None))
+    }
+
     /// One element shows what all are.
     pub(crate) fn absent(absent: Absent<'de>, length: Option<usize>) -> Self {
         Items { source: Source::Absent(absent, length), next: 0, length: length.unwrap_or(1) }
@@ -217,7 +222,7 @@ impl<'de> Items<'de> {
         }
         let table = self.table();
         let reports = table.num_reports();
-        let is_absent = matches!(self.source, Source::Absent(..));
+        let is_absent = self.is_absent_sequence();
         if is_absent {
             table.open.borrow_mut().push(None);
         }
@@ -277,10 +282,9 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
                 Place::Absent(Box::new(absent.element(*length, index)))
             }
         };
-        let is_absent = matches!(self.source, Source::Absent(..));
         match deserialize(place, seed) {
             // The sequence without elements is what can be said.
-            Err(Failure::Recursive) if is_absent => {
+            Err(Failure::Recursive) if self.is_absent_sequence() => {
                 self.next = self.length;
                 Ok(None)
             }
@@ -330,11 +334,7 @@ impl<'de> Fields<'de> {
         fields: &'static [&'static str],
     ) -> Result<Self, Failure> {
         let type_id = format!("{name} {:p}", fields.as_ptr());
-        if let Place::Absent(absent) = &place
-            && absent.table.is_in_itself(&type_id)
-        {
-            return Err(Failure::Recursive);
-        }
+        place.expect_not_in_itself(&type_id)?;
         let mut all = Vec::new();
         for field in fields.iter().rev() {
             let here = match &place {
@@ -383,6 +383,29 @@ fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Resu
 }
 
 impl<'de> Place<'de> {
+    /// Checks that an absent sequence is not in a type that it has as its elements.
+    fn expect_not_in_itself(&self, type_id: &str) -> Result<(), Failure> {
+        match self {
+            Place::Absent(absent) if absent.table.is_in_itself(type_id) => Err(Failure::Recursive),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a tuple struct, inside of which its type is known to be open.
+    pub(crate) fn open<T>(
+        self,
+        name: &'static str,
+        read: impl FnOnce(Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let Some(table) = self.above().map(|above| above.table) else { return read(self) };
+        let type_id = format!("{name} {:p}", name.as_ptr());
+        self.expect_not_in_itself(&type_id)?;
+        table.open.borrow_mut().push(Some(type_id));
+        let result = read(self);
+        table.open.borrow_mut().pop();
+        result
+    }
+
     /// This place as one whose children are absent.
     fn above(&self) -> Option<Absent<'de>> {
         match self {

@@ -3,7 +3,7 @@
 //! They are read as nested sequences. Where the type refuses these, texts stand for the tensors, so
 //! that the type says of each what it expects, and is offered what can be that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use treedef::ArrayFields;
@@ -14,8 +14,13 @@ use crate::load::key::Keys;
 use crate::load::table::{Table, place};
 use crate::structure::array_names;
 
-/// So often a value is read to find what its tensors are.
+/// So often a value is read to find what its tensors are: with many tensors, fewer times.
 const WALKS: usize = 1 << 10;
+const FEWEST_WALKS: usize = 1 << 6;
+/// The most tensors that are offered in all walks but the fewest.
+const OFFERED: usize = 1 << 20;
+/// More tensors than these, of a map or the like, are offered at once.
+const FEW: usize = 16;
 
 /// Reads a value, with the tensors that serde keeps in a buffer in the forms that the type takes.
 pub(crate) fn with_forms<T>(
@@ -45,7 +50,8 @@ pub(crate) fn with_forms<T>(
     }
     let known: Vec<Form> = buffered.iter().map(|entry| entry.form.get()).collect();
     let as_known = || buffered.iter().zip(&known).for_each(|(entry, form)| entry.form.set(*form));
-    let (mut walks, mut best, mut refused_first) = (0..WALKS, Vec::new(), None);
+    let most = OFFERED.checked_div(buffered.len()).unwrap_or(WALKS).clamp(FEWEST_WALKS, WALKS);
+    let (mut walks, mut best, mut refused_first) = (0..most, Vec::new(), None);
     let places: Vec<String> = table.keys.borrow().keys().cloned().collect();
     for keys in all_keys(&places) {
         table.is_trying.set(true);
@@ -62,12 +68,16 @@ pub(crate) fn with_forms<T>(
                 best = keys.clone();
             }
         }
-        let found = find(table, &buffered, &walk, &mut walks);
+        // Where the keys are wrong, no form fits, and nothing says so.
+        let share = if places.is_empty() { walks.len() } else { walks.len() / 4 };
+        let end = walks.start + share;
+        let mut share = walks.start..end;
+        let found = find(table, &buffered, &walk, &mut share);
+        walks.start = share.start;
         table.is_trying.set(false);
         match found {
             Ok(result) => return result,
-            Err(refused) if is_first => refused_first = refused,
-            Err(_) => {}
+            Err(refused) => refused_first = refused_first.or(refused),
         }
         as_known();
     }
@@ -121,26 +131,19 @@ fn find<T>(
     }
     // What fitted where the type expected the same in words.
     let mut fitted = HashMap::<String, Form>::new();
+    // What is expected beside other things where names are alike.
+    let mut mixed = HashSet::new();
     walks.next().ok_or(None)?;
     let mut result = walk(table);
     while let Err(Failure::Wish(number, expected)) = result {
         let entry = buffered.get(number).ok_or(None)?;
         let (mut misses_field, mut cause) = (false, None);
-        let alike = place(&entry.name, table.separator);
-        let same_place: Vec<&Entry<'_>> = buffered
-            .iter()
-            .copied()
-            .filter(|other| matches!(other.form.get(), Form::Unknown(_)))
-            .filter(|other| place(&other.name, table.separator) == alike)
-            .collect();
         let mut forms = forms(entry, expected.starts_with("struct "));
         if let Some(known) = fitted.get(&expected).filter(|known| forms.contains(known)) {
             forms.insert(0, *known);
         }
-        // Elements of a sequence mostly have one type.
-        let all = [same_place.as_slice(), std::slice::from_ref(entry)];
-        let all = if same_place.len() > 1 { &all[..] } else { &all[..1] };
-        let mut tries = forms.iter().flat_map(|form| all.iter().map(move |all| (*all, *form)));
+        let groups = groups(entry, buffered, table.separator, mixed.contains(&expected));
+        let mut tries = forms.iter().flat_map(|form| groups.iter().map(move |all| (all, *form)));
         result = loop {
             walks.next().ok_or(None)?;
             let Some((entries, form)) = tries.next() else {
@@ -154,6 +157,9 @@ fn find<T>(
             entries.iter().for_each(|entry| entry.form.set(form));
             let result = walk(table);
             if is_read(&result) {
+                if groups.first().is_some_and(|most| entries.len() < most.len()) {
+                    mixed.insert(expected.clone());
+                }
                 fitted.insert(expected, form);
                 break result;
             }
@@ -174,6 +180,37 @@ fn find<T>(
     let unknown = unknown.map(|entry| entry.form.set(Form::Nested)).count();
     let result = if unknown > 0 { walk(table) } else { result };
     if is_read(&result) { Ok(result) } else { Err(None) }
+}
+
+/// The tensors that are offered in one form, the most first: elements of a sequence mostly have one type,
+/// and so have the values of a large map.
+fn groups<'b, 't>(
+    entry: &'b Entry<'t>,
+    buffered: &[&'b Entry<'t>],
+    separator: &str,
+    is_mixed: bool,
+) -> Vec<Vec<&'b Entry<'t>>> {
+    let of_place = place(&entry.name, separator);
+    let unknown = |most: usize| -> Vec<&'b Entry<'t>> {
+        let all = buffered.iter().copied();
+        let all = all.filter(|other| matches!(other.form.get(), Form::Unknown(_)));
+        all.filter(|other| differ(&place(&other.name, separator), &of_place) <= most).collect()
+    };
+    let same_place = unknown(0);
+    let alike = if is_mixed { Vec::new() } else { unknown(1) };
+    let is_many = alike.len() > FEW.max(same_place.len());
+    let mut groups = Vec::from_iter(Some(alike).filter(|_| is_many));
+    groups.extend(Some(same_place).filter(|same| same.len() > 1));
+    groups.push(vec![entry]);
+    groups
+}
+
+/// In how many of their parts two names differ.
+fn differ(first: &[&str], second: &[&str]) -> usize {
+    if first.len() != second.len() {
+        return usize::MAX;
+    }
+    first.iter().zip(second).filter(|(first, second)| first != second).count()
 }
 
 /// The forms that a tensor can have.

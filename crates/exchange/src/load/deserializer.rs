@@ -228,11 +228,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        self.sequence(Some(length), visitor)
+        self.open(name, |place| place.sequence(Some(length), visitor))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {

@@ -379,6 +379,21 @@ fn a_missing_part_of_a_recursive_type_is_one_line() {
     the tensors do not fit the type
     missing `turns.0.angle`: f32[]
     ");
+    // Tuples have all of their elements.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Pair(f32, Vec<Pair>);
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Spin {
+        spins: Vec<(f32, Spin)>,
+    }
+    assert_snapshot!(message::<Pair>(&()), @"
+    the tensors do not fit the type
+    missing ``: f32[2]
+    ");
+    assert_snapshot!(message::<Vec<Spin>>(&()), @"
+    the tensors do not fit the type
+    missing `0.spins`: f32[_, 2]
+    ");
     // With our structure, it is empty.
     let tree = Tree(Node { w: 1.0, children: vec![] });
     let written = treedef::Tree::of(&tree).unwrap();

@@ -228,3 +228,23 @@ fn keys_of_all_kinds_come_back() {
     stopped: invalid type: string "300", expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
     "#);
 }
+
+/// A map of many arrays is not read once for each of them.
+#[test]
+fn many_arrays_are_read_below_flatten() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Arrays<A> {
+        arrays: BTreeMap<String, A>,
+        lists: BTreeMap<String, Vec<f32>>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model<A> {
+        scale: f32,
+        #[serde(flatten)]
+        arrays: Arrays<A>,
+    }
+    let arrays = (0..1100).map(|at| (format!("k{at}"), arr1(&[1.0f32, 2.0]))).collect();
+    let lists = (0..30).map(|at| (format!("v{at}"), vec![0.5])).collect();
+    let model = Model { scale: 0.5, arrays: Arrays { arrays, lists } };
+    assert!(crate::read::<Model<Array1<f32>>>(&Loader::new(), &model).unwrap() == model);
+}

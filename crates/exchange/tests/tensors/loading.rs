@@ -334,6 +334,8 @@ fn keys_of_any_kind_come_back_by_the_structure() {
         let tree = Tree::of(&map).unwrap();
         let tensors = Tensors::of(&tree).unwrap();
         assert_eq!(Loader::new().load::<BTreeMap<K, Vec<f32>>>(&tensors).unwrap(), map);
+        let (partial, report) = Loader::new().load_partial(&tensors).unwrap();
+        assert_eq!((partial, report.is_exact()), (map, true));
         assert!(Loader::new().load::<BTreeMap<K, [f32; 2]>>(&tensors).is_err());
         assert!(Loader::new().load::<BTreeMap<K, Vec<f64>>>(&tensors).is_err());
     }
@@ -344,4 +346,15 @@ fn keys_of_any_kind_come_back_by_the_structure() {
     back([Part::Bias, Part::Layer(7)]);
     back([vec![1u8, 2], vec![]]);
     back(["a.b".to_owned(), "a".to_owned()]);
+    back([String::new(), "a".to_owned()]);
+
+    // Rules are for names.
+    let tree = Tree::of(&BTreeMap::from([((1u8, 2u8), [1.0f32])])).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    let loader = Loader::new().rename_if_present("module.**", "**");
+    let error = loader.load::<BTreeMap<(u8, u8), [f32; 1]>>(&tensors).unwrap_err();
+    assert_snapshot!(error, @r#"
+    the tensors do not fit the type
+    stopped: invalid type: string "(1, 2)", expected a tuple of size 2 at the root (the structure in the metadata tells keys such as tuples to a load without rules)
+    "#);
 }
