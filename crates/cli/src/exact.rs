@@ -206,15 +206,18 @@ pub(crate) fn printed(text: &str) -> String {
     all
 }
 
-/// Whether a text has 19 digits one after another, without a look at most of its bytes.
+/// Whether a text has 19 digits one after another, without a look at most of its bytes: the last of 19
+/// that is none is in no such row, and neither is what stands before it.
 pub(crate) fn has_long_digits(bytes: &[u8]) -> bool {
-    const STEP: usize = 16;
-    let is_digit = |at: &usize| bytes.get(*at).is_some_and(u8::is_ascii_digit);
-    (STEP - 1..bytes.len()).step_by(STEP).filter(is_digit).any(|at| {
-        let before = (0..at).rev().take_while(is_digit).take(19).count();
-        let behind = (at..bytes.len()).take_while(is_digit).take(19).count();
-        before + behind >= 19
-    })
+    const LONG: usize = 19;
+    let mut start = 0;
+    while let Some(row) = bytes.get(start..start + LONG) {
+        match row.iter().rposition(|byte| !byte.is_ascii_digit()) {
+            Some(at) => start += at + 1,
+            None => return true,
+        }
+    }
+    false
 }
 
 /// Reads JSON, with numbers as they stand.
