@@ -158,7 +158,7 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
         .map_err(|error| error.about(PICKLE))?;
     let mut places = HashMap::new();
     for key in keys(&graph).into_keys() {
-        let place = place(&mut archive, &format!("{folder}data/{key}"));
+        let place = place(&mut archive, &format!("{folder}data/{key}"), bytes.len());
         places.insert(key, place.map_err(|error| error.to_string()));
     }
     let storages = Storages { places, big_endian };
@@ -197,8 +197,8 @@ fn is_big_endian<R: Read + Seek>(archive: &mut ZipArchive<R>, folder: &str) -> R
     }
 }
 
-/// Where a file in the zip file is.
-fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Span> {
+/// Where a file in the zip file is, which has `most` bytes.
+fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str, most: u64) -> Result<Span> {
     let missing = || malformed_at(name, "there is no such file in the zip file");
     let index = archive.index_for_name(name).ok_or_else(missing)?;
     let entry = archive.by_index_raw(index).map_err(zip_error)?;
@@ -208,8 +208,11 @@ fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Span
         );
         return Err(ErrorKind::Unsupported(what).into());
     }
-    let start = entry.data_start().ok_or_else(missing)?;
-    Ok(Span { start, length: entry.size() })
+    let (start, length) = (entry.data_start().ok_or_else(missing)?, entry.size());
+    if start.checked_add(length).is_none_or(|end| end > most) {
+        return Err(malformed_at(name, "the file ends before its bytes"));
+    }
+    Ok(Span { start, length })
 }
 
 fn malformed_at(name: &str, what: &str) -> Error {
