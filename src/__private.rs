@@ -5,17 +5,17 @@ use std::fmt;
 
 use crate::call_stack;
 use crate::error::{Error, Result};
+use crate::message;
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
 use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::text;
 
+pub use crate::arrays::collect::matrix_shape;
+#[cfg(feature = "diff")]
+pub use crate::diff::report::alike;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
-pub use crate::treedef::arrays::matrix_shape;
-#[cfg(feature = "diff")]
-pub use crate::treedef::diff::report::alike;
 
 /// The most compounds that a recursive walk may enter.
 pub fn deepest(limits: Limits) -> usize {
@@ -79,5 +79,5 @@ pub fn work_of(value: &Value) -> usize {
 
 /// One line, cut off if it is long.
 pub fn brief(printed: &impl fmt::Display) -> String {
-    text::brief(printed)
+    message::brief(printed)
 }

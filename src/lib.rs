@@ -11,10 +11,18 @@ mod argument;
 mod call_stack;
 mod leaf;
 mod treedef;
+mod text;
+mod records;
 mod flatten;
 mod unflatten;
 mod tree;
-mod serde_impls;
+mod arrays;
+#[cfg(feature = "persist")]
+mod files;
+#[cfg(feature = "diff")]
+mod diff;
+#[cfg(feature = "migrate")]
+mod migration;
 mod map;
 mod assertion;
 mod adapter;
@@ -30,6 +38,7 @@ mod readme {}
 pub use crate::{
     adapter::{Fallible, FlatFn},
     argument::{ToPath, ToPattern},
+    arrays::{ArrayFields, ArrayStruct, Block, Blocks, Buffers, Summary, TreeBlocks},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
@@ -50,22 +59,19 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
-    tree::{Buffers, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
-    treedef::{
-        ArrayFields, ArrayStruct, Block, Blocks, Children, Edit, LeafPaths, NodeRef, Nodes,
-        TreeDefBuilder,
-    },
+    tree::{Ravel, Tolerance, Unique, WithShapes},
+    treedef::{Children, Edit, LeafPaths, NodeRef, Nodes, TreeDefBuilder},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };
 
 #[cfg(feature = "diff")]
-pub use crate::treedef::{Change, ChangeKind, Diff};
+pub use crate::diff::{Change, ChangeKind, Diff};
 
 #[cfg(feature = "migrate")]
-pub use crate::tree::{Migration, MigrationGroup, MigrationKind};
+pub use crate::migration::{Migration, MigrationGroup, MigrationKind};
 
 #[cfg(feature = "persist")]
-pub use crate::treedef::{Fingerprint, TreeReader};
+pub use crate::files::{Fingerprint, TreeReader};
 
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_into;

@@ -16,6 +16,11 @@ pub(crate) fn limited(printed: &dyn fmt::Display, most: usize) -> String {
     }
 }
 
+/// One line, cut off if it is long, for messages.
+pub(crate) fn brief(printed: &impl fmt::Display) -> String {
+    limited(printed, 60)
+}
+
 /// The text without the beginning of an escape, such as `\\u{202`, at its end.
 pub fn without_open_escape(text: &str) -> &str {
     let Some((before, escape)) = text.rsplit_once('\\') else { return text };

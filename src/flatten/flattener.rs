@@ -13,11 +13,10 @@ use crate::model::{
     Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, Options, Tree, TreeDef, Value,
 };
 use crate::path::Path;
-use crate::treedef::arrays::{ArrayRule, Collector};
 use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
-use super::rules::{Keep, Objects, Rule, Rules};
+use super::rules::{ArrayRule, Collector, Keep, Objects, Rule, Rules};
 use super::serializer::Writer;
 use super::tape::Tape;
 use super::walk::Request;
@@ -142,8 +141,8 @@ pub struct Flattener {
     pub(super) serialize_once: bool,
     pub(super) objects: Objects,
     pub(super) only_objects: bool,
-    pub(super) arrays: Option<Collector>,
-    pub(super) array_rules: Vec<ArrayRule>,
+    pub(crate) arrays: Option<Collector>,
+    pub(crate) array_rules: Vec<ArrayRule>,
 }
 
 impl Flattener {
@@ -254,44 +253,6 @@ impl Flattener {
     /// ```
     pub fn leaves_where(self, is_leaf: impl Fn(LeafKind) -> bool + Send + Sync + 'static) -> Self {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
-    }
-
-    /// Makes each array one leaf, whose numbers are in one buffer.
-    ///
-    /// An array is what [`TreeDef::blocks`] calls a block, if it has dimensions and its leaves are
-    /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
-    /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
-    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`; see
-    /// [`ArrayFields`](crate::ArrayFields)). A dynamic matrix of `nalgebra` is a list with two sizes,
-    /// and is an array if these are static and fit: see
-    /// [`with_nalgebra_rules_at`](Self::with_nalgebra_rules_at).
-    /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
-    /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
-    ///
-    /// For types that serialize without their shape, add a rule:
-    /// [`with_complex_rules_at`](Self::with_complex_rules_at) and
-    /// [`with_matrix_rules_at`](Self::with_matrix_rules_at).
-    ///
-    /// [`Leaf::as_array`] gives the [`Array`](crate::Array). It comes back exactly, whatever its
-    /// form was.
-    ///
-    /// ```
-    /// use serde::{Deserialize, Serialize};
-    /// use treedef::Flattener;
-    ///
-    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    /// struct Layer { w: Vec<[f32; 2]>, b: Vec<f32>, step: u64 }
-    ///
-    /// let layer = Layer { w: vec![[0.5, 1.0]; 3], b: vec![0.0; 2], step: 7 };
-    /// let (leaves, treedef) = Flattener::new().arrays(true).flatten(&layer)?;
-    /// assert_eq!(treedef.to_string(), "Layer { w: *, b: *, step: * }");
-    /// assert_eq!(leaves[0].as_array().unwrap().shape(), [3, 2]);
-    /// assert_eq!(treedef::unflatten::<Layer>(&treedef, leaves)?, layer);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn arrays(mut self, yes: bool) -> Self {
-        self.arrays = yes.then_some(Collector::ARRAYS);
-        self
     }
 
     /// Makes a field of a type static: its value is stored in the treedef. Both names are those

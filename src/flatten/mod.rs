@@ -35,3 +35,4 @@ pub use reader::TreeSeed;
 
 pub(crate) use calls::mismatches;
 pub(crate) use reader::CBOR_TAG;
+pub(crate) use rules::{ArrayMeaning, ArrayRule, Collector};

@@ -8,7 +8,6 @@ use crate::argument::ToPattern;
 use crate::error::Result;
 use crate::path::Key;
 use crate::pattern::PatternStep;
-use crate::treedef::arrays::{ArrayMeaning, ArrayRule};
 
 use super::flattener::Flattener;
 use super::rules::{Keep, Rule};
@@ -100,69 +99,6 @@ impl Flattener {
     /// ```
     pub fn with_half_rules(self) -> Self {
         self.with_preset_of(Rule::Half, Keep::Half)
-    }
-
-    /// Takes pairs of floats for complex numbers, in the [arrays](Self::arrays) at `pattern` and
-    /// below.
-    ///
-    /// A `num_complex::Complex` is a pair to serde, like any other, so only a path can find it. A
-    /// struct with the fields `re` and `im` needs no rule. A lone number stays two leaves.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the text is not a valid [`Pattern`](crate::Pattern).
-    ///
-    /// ```
-    /// use treedef::{Dtype, Flattener};
-    ///
-    /// let (signal, spectrum) = (vec![[0.5f32; 2]; 3], vec![(0.5f32, 1.0f32); 3]);
-    /// let flattener = Flattener::new().arrays(true).with_complex_rules_at(".1")?;
-    /// let (leaves, treedef) = flattener.flatten(&(signal, &spectrum))?;
-    /// let shapes: Vec<_> =
-    ///     leaves.iter().filter_map(|leaf| Some(leaf.as_array()?.to_string())).collect();
-    /// assert_eq!(shapes, ["f32[3, 2]", "c64[3]"]);
-    /// assert_eq!(leaves[1].clone().into_typed::<Vec<(f32, f32)>>()?, spectrum);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn with_complex_rules_at(self, pattern: impl ToPattern) -> Result<Self> {
-        self.with_array_rule(pattern, ArrayMeaning::Complex)
-    }
-
-    /// Takes lists of `rows * columns` numbers for matrices, column by column, in the
-    /// [arrays](Self::arrays) at `pattern` and below.
-    ///
-    /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of
-    /// `nalgebra` 0.32 to 0.35, and a `Mat3` of `glam`. In a list of such matrices, each is an
-    /// array.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the text is not a valid [`Pattern`](crate::Pattern).
-    ///
-    /// ```
-    /// use treedef::Flattener;
-    ///
-    /// // What a `nalgebra::SMatrix<f64, 2, 3>` looks like to serde.
-    /// let matrix = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
-    /// let flattener = Flattener::new().arrays(true).with_matrix_rules_at("", 2, 3)?;
-    /// let (leaves, _) = flattener.flatten(&matrix)?;
-    /// let array = leaves[0].as_array().unwrap();
-    /// assert_eq!((array.shape(), array.is_column_major()), (&[2, 3][..], true));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn with_matrix_rules_at(
-        self,
-        pattern: impl ToPattern,
-        rows: usize,
-        columns: usize,
-    ) -> Result<Self> {
-        self.with_array_rule(pattern, ArrayMeaning::Columns(rows, columns))
-    }
-
-    fn with_array_rule(mut self, pattern: impl ToPattern, means: ArrayMeaning) -> Result<Self> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        self.array_rules.push(ArrayRule { pattern, means });
-        Ok(self)
     }
 
     fn with_preset(self, rule: Rule) -> Self {

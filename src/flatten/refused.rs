@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::sink::Sink;
+use crate::message::brief;
 use crate::model::{Leaf, LeafKind};
-use crate::treedef::text::brief;
 
 /// Puts a leaf that a mark or a rule made of a subtree.
 pub(super) fn put_opaque(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> {

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::leaf::float::Half;
 use crate::leaf::markers;
 use crate::leaf::object::OBJECT_MARK;
-use crate::model::{LeafKind, NodeHead, NodeKind};
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, LeafKind, NodeHead, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
@@ -170,5 +172,37 @@ impl fmt::Debug for Rules {
         f.debug_list()
             .entries(self.rules.iter().map(|(rule, keep)| format!("{keep:?} {rule}")))
             .finish()
+    }
+}
+
+/// What serde does not say about the arrays at some paths, and below.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayRule {
+    pub(crate) pattern: Pattern,
+    pub(crate) means: ArrayMeaning,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ArrayMeaning {
+    /// Pairs of floats are complex numbers.
+    Complex,
+    /// Lists of as many numbers as a matrix of this shape has are its columns, one after the other.
+    Columns(usize, usize),
+}
+
+/// Both ends of a walk that makes one leaf of each array. It is set by
+/// [`Flattener::arrays`](crate::Flattener::arrays), so a program that does not ask for arrays does not
+/// link what it points to.
+#[derive(Clone, Copy)]
+pub(crate) struct Collector {
+    /// Where the walk puts the leaves.
+    pub(crate) sink: fn() -> Sink,
+    /// Makes the tree of what is there.
+    pub(crate) collect: fn(&TreeDef, Sink, &[ArrayRule]) -> Result<Tree<Leaf>>,
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Collector")
     }
 }

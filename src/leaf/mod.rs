@@ -8,9 +8,6 @@ pub(crate) mod column;
 pub(crate) mod sink;
 pub(crate) mod leaf_type;
 mod conversion;
-mod dtype;
-pub(crate) mod array;
-pub(crate) mod statistics;
 pub(crate) mod markers;
 pub mod object;
 

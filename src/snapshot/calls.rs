@@ -8,9 +8,9 @@ use insta::internals::SettingsBindDropGuard;
 use insta::{Comparator, Settings, Snapshot};
 use serde::Serialize;
 
+use crate::diff::Diff;
 use crate::error::Result;
-use crate::treedef::Diff;
-use crate::treedef::text::{parse_signature_without_lengths, parse_structure_without_lengths};
+use crate::text::{parse_signature_without_lengths, parse_structure_without_lengths};
 
 #[track_caller]
 pub fn structure(value: &(impl Serialize + ?Sized)) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use crate::error::Result;
 use crate::model::{LeafKind, NodeKind, Tree, TreeDef};
 use crate::positions::distinct_positions;
+use crate::text::WithoutLengths;
 use crate::treedef::edit::Edit;
-use crate::treedef::text::WithoutLengths;
 
 impl Tree<LeafKind> {
     /// The text without the lengths of sequences, as [`TreeDef::without_lengths`].

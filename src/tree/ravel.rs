@@ -6,8 +6,8 @@
 use crate::error::{Error, Result};
 use crate::leaf::each_scalar;
 use crate::leaf::float::narrow;
+use crate::message::brief;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
-use crate::treedef::text::brief;
 
 /// Turns a vector back into a tree; made by [`Tree::ravel`].
 #[derive(Clone, Debug, PartialEq, Eq)]

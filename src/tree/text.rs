@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, Tree};
-use crate::treedef::text::{KindsAndShapes, LeafTexts, parse_signature, write_tree};
+use crate::text::{KindsAndShapes, LeafTexts, parse_signature, write_tree};
 
 /// Prints the structure with the leaves in their places. Siblings are equal if they print the same.
 ///

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::leaf::float::{Half, widen};
+use crate::message::brief;
 use crate::message::counted;
 use crate::model::{Array, Leaf, Name, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -11,7 +12,6 @@ use crate::treedef::compare::{
     Heads, Labelled, Site, Step, Steps, Task, View, by_label, compare, have_leaves,
 };
 use crate::treedef::node_ref::{NodeRef, Overlap};
-use crate::treedef::text::brief;
 
 /// A node, with the leaves of its tree if they are compared.
 #[derive(Clone, Copy)]

@@ -205,6 +205,11 @@ impl<'a> NodeRef<'a> {
         Children { next, left_in_run, left: self.num_children() }
     }
 
+    /// The first child, if all children are alike.
+    pub(crate) fn only_run(self) -> Option<NodeRef<'a>> {
+        self.first_child().filter(|first| first.repeat() == self.num_children())
+    }
+
     /// The first child, without visiting the others.
     #[inline]
     pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {

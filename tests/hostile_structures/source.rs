@@ -208,8 +208,7 @@ impl Operations {
                 continue; // not part of the public face
             }
             let text = fs::read_to_string(&file).unwrap();
-            let is_off = (name.starts_with("treedef/persist") || name == "tree/file.rs")
-                && !cfg!(feature = "persist");
+            let is_off = name.starts_with("files/") && !cfg!(feature = "persist");
             self.read(&name, &text, &exported, is_off);
         }
     }

@@ -18,7 +18,7 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             // Private modules: the grammar of the text, and a message of JAX.
-            let private = path.ends_with("treedef/text/mod.rs") || path.ends_with("jax/proto.rs");
+            let private = path.ends_with("src/text/mod.rs") || path.ends_with("jax/proto.rs");
             match path.extension().and_then(|end| end.to_str()) {
                 None => folders.push(path),
                 Some("rs" | "md") if !private => files.push(path),

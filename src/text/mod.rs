@@ -45,6 +45,7 @@
 mod literal;
 mod lex;
 mod print;
+mod kinds;
 mod syntax;
 mod parse;
 #[cfg(feature = "diff")]
@@ -52,12 +53,14 @@ mod exact;
 mod path;
 mod pattern;
 mod serde;
+mod lengths;
 
 #[cfg(feature = "diff")]
 pub(crate) use exact::{ExactText, read_kinds, read_leaves, write_kinds, write_leaves};
+pub(crate) use kinds::KindsAndShapes;
 pub(crate) use parse::parse_signature;
 #[cfg(feature = "insta")]
 pub(crate) use parse::{parse_signature_without_lengths, parse_structure_without_lengths};
-pub(crate) use print::{KindsAndShapes, LeafText, LeafTexts, WithoutLengths, brief, write_tree};
+pub(crate) use print::{LeafText, LeafTexts, WithoutLengths, write_tree};
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

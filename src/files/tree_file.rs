@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::error::Result;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree};
-use crate::treedef::persist::{load_tree, read_tree, save, write_tree};
+
+use super::file::{load_tree, save};
+use super::tree::{read, write};
 
 impl<L: LeafType> Tree<L> {
     /// The tree as the bytes of a file: structure, leaves, and the insertion orders of maps.
@@ -28,7 +30,7 @@ impl<L: LeafType> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        write_tree(self)
+        write(self)
     }
 }
 
@@ -74,7 +76,7 @@ impl Tree<Leaf> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn from_bytes_as<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>> {
-        read_tree(bytes, limits)
+        read(bytes, limits)
     }
 }
 

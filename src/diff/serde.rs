@@ -14,15 +14,15 @@ use std::marker::PhantomData;
 use std::mem::discriminant;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::error::DifferenceKind;
 use crate::model::{Limits, Name};
 use crate::path::{Key, Path};
-use crate::treedef::diff::{Change, ChangeKind, Diff};
-use crate::treedef::text::ExactText;
+use crate::records::as_record;
+use crate::text::ExactText;
 
-use super::records::as_record;
+use super::change::{Change, ChangeKind, Diff};
 
 as_record! {
     ChangeRecord<T> { path, spans, change, by, position, old, new, to, names, keys }

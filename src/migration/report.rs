@@ -2,6 +2,12 @@
 
 use crate::error::Difference;
 use crate::path::Path;
+use crate::records::as_record;
+
+as_record! {
+    // Earlier versions had no `renamed_nodes`.
+    Migration { filled, dropped, renamed, renamed_nodes = Vec::new(), computed, changed }
+}
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///

@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::message::{Limited, limited};
+use crate::message::{Limited, brief};
 use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
-use crate::treedef::blocks::{have_one_kind, plain_dims};
 use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
@@ -126,35 +125,6 @@ impl LeafText for LeafTexts {
     }
 }
 
-/// The kind and the shape of arrays: `f32[3, 4]`.
-pub(crate) struct KindsAndShapes<'a>(pub(crate) &'a [LeafKind]);
-
-impl LeafText for KindsAndShapes<'_> {
-    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.0.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"))
-    }
-
-    fn same(&self, a: usize, b: usize) -> bool {
-        self.0.get(a) == self.0.get(b)
-    }
-
-    fn array(&self, node: NodeRef<'_>) -> Option<String> {
-        let dims = plain_dims(node)?;
-        let kinds = self.0.get(node.leaf_range())?;
-        let kind = kinds.first().filter(|_| have_one_kind(kinds.iter().copied()))?;
-        let mut text = kind.to_string();
-        for container in dims.chunk_by(|(a, _), (b, _)| a == b) {
-            let (start, end) = container.first().map_or(("", ""), |(kind, _)| delimiters(*kind));
-            let sizes: Vec<String> = container.iter().map(|(_, size)| size.to_string()).collect();
-            text.extend([start, &sizes.join(", "), end]);
-        }
-        if dims.is_empty() {
-            text.push_str("[]");
-        }
-        Some(text)
-    }
-}
-
 fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
     match (leaf.as_scalar(), leaf) {
         (Some(scalar), _) => write_scalar(out, scalar, suffix),
@@ -165,11 +135,6 @@ fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
 
 pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
     write_node(out, value.root(), &Literals(value, suffix))
-}
-
-/// One line, cut off if it is long, for messages.
-pub(crate) fn brief(printed: &impl fmt::Display) -> String {
-    limited(printed, 60)
 }
 
 /// A writer that tracks the current column.
@@ -416,7 +381,7 @@ fn entries_as_they_came(node: NodeRef<'_>) -> Option<Vec<(usize, NodeRef<'_>)>> 
     order.iter().map(|&position| Some((position, *children.get(position)?))).collect()
 }
 
-fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
+pub(super) fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
     use NodeKind as Is;
     match kind {
         Is::Some => ("Some(", ")"),

@@ -15,10 +15,8 @@ mod fingerprint;
 mod serde;
 mod atomic_file;
 mod file;
+mod tree_file;
 mod reader;
 
 pub use fingerprint::Fingerprint;
 pub use reader::TreeReader;
-
-pub(crate) use file::{load_tree, save};
-pub(crate) use tree::{read as read_tree, write as write_tree};

@@ -1,7 +1,7 @@
 //! Structs that hold an array, which their fields show.
 
+use crate::arrays::blocks::{dims, is_list, num_elements, rectangle};
 use crate::model::{Dtype, LeafKind, Name, NodeKind};
-use crate::treedef::blocks::{dims, is_list, num_elements, rectangle};
 use crate::treedef::node_ref::NodeRef;
 
 /// No array has more dimensions: numpy allows no more, and a structure may list any number.

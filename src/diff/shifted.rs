@@ -1,7 +1,6 @@
 //! Finds out whether the elements of a list moved, so that pairing by position tells too much.
 
 use crate::model::{Encoding, NodeKind};
-use crate::treedef::blocks::only_run;
 use crate::treedef::node_ref::NodeRef;
 
 use super::node::DiffNode;
@@ -130,7 +129,7 @@ struct ListElements<'a, L> {
 
 impl<'a, L> ListElements<'a, L> {
     fn of(list: DiffNode<'a, L>) -> Self {
-        ListElements { list, alike: only_run(list.node) }
+        ListElements { list, alike: list.node.only_run() }
     }
 
     /// The number of leaves in each, if all have one structure.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::message::brief;
 use crate::message::counted;
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
-use crate::treedef::text::brief;
 
 use super::change::{Change, ChangeKind, Diff};
 

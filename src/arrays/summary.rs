@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
+use crate::arrays::blocks::{have_one_kind, shape_of};
+use crate::arrays::statistics::{SHORT_ARRAY, statistics_of};
 use crate::leaf::leaf_type::LeafType;
-use crate::leaf::statistics::{SHORT_ARRAY, statistics_of};
 use crate::model::{Array, NodeKind, Tree, Value};
-use crate::treedef::blocks::{have_one_kind, shape_of};
+use crate::text::{LeafText, write_tree};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::text::{LeafText, write_tree};
 
 /// A tree that prints its arrays with statistics. See [`Tree::summary`].
 pub struct Summary<'a, L>(&'a Tree<L>);

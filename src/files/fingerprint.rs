@@ -7,7 +7,7 @@ use blake2b_simd::Params;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
-use crate::treedef::text::as_text;
+use crate::text::as_text;
 
 use super::container::flags;
 use super::encode::encode_part;

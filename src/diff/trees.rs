@@ -6,14 +6,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::arrays::collect::in_one_buffer;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::each_scalar;
 use crate::leaf::leaf_type::LeafType;
+use crate::message::brief;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
-use crate::treedef::arrays::in_one_buffer;
-use crate::treedef::diff::{Diff, Diffable, below, diff, patch};
+use crate::text::{ExactText, read_kinds, read_leaves, write_kinds, write_leaves};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::text::{ExactText, brief, read_kinds, read_leaves, write_kinds, write_leaves};
+
+use super::change::Diff;
+use super::changes::diff;
+use super::node::{Diffable, below};
+use super::patch::patch;
 
 impl<L: Clone + PartialEq> Diffable for Tree<L> {
     type Leaf = L;

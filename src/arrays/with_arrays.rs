@@ -1,9 +1,9 @@
 //! Trees whose arrays are leaves.
 
+use crate::arrays::collect::collect_arrays;
 use crate::error::Result;
 use crate::model::{Leaf, Tree};
 use crate::treedef::Edit;
-use crate::treedef::arrays::collect_arrays;
 
 impl Tree<Leaf> {
     /// The tree with each array as one leaf, whose numbers are in one buffer.

@@ -134,10 +134,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
 pub(super) const NO_INDEX: u32 = u32::MAX;
 
 pub(super) mod form {
-    pub(in crate::treedef::persist) const NONE: u8 = 0;
-    pub(in crate::treedef::persist) const FIELDS: u8 = 1;
-    pub(in crate::treedef::persist) const KEYS: u8 = 2;
-    pub(in crate::treedef::persist) const STATIC: u8 = 3;
+    pub(in crate::files) const NONE: u8 = 0;
+    pub(in crate::files) const FIELDS: u8 = 1;
+    pub(in crate::files) const KEYS: u8 = 2;
+    pub(in crate::files) const STATIC: u8 = 3;
 }
 
 pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use crate::arrays::collect::in_one_buffer;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
-use crate::treedef::arrays::in_one_buffer;
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
 use super::decode::{Decoded, Part, decode};

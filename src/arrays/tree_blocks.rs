@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{LeafKind, Tree};
-use crate::treedef::blocks::have_one_kind;
-use crate::treedef::{Block, Blocks};
+
+use super::blocks::{Block, Blocks, have_one_kind};
 
 /// The blocks of a tree with their leaves. See [`Tree::blocks`].
 #[must_use = "iterators are lazy"]

@@ -7,10 +7,8 @@ mod align;
 mod shifted;
 mod changes;
 mod patch;
+mod trees;
+mod serde;
 pub(crate) mod report;
 
 pub use change::{Change, ChangeKind, Diff};
-
-pub(crate) use changes::diff;
-pub(crate) use node::{Diffable, below};
-pub(crate) use patch::patch;

@@ -46,7 +46,7 @@ macro_rules! as_text {
         /// From its text.
         impl<'de> ::serde::Deserialize<'de> for $type {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::treedef::text::parsed(deserializer)
+                crate::text::parsed(deserializer)
             }
         }
     )*};

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
 use crate::positions::distinct_positions;
 use crate::treedef::edit::Edit;
-use crate::treedef::text::WithoutLengths;
+
+use super::print::WithoutLengths;
 
 impl TreeDef {
     /// The text without the lengths of sequences. `_` stands for how many of an element there are.

@@ -1,72 +1,21 @@
 //! Finds the arrays of a structure and makes one leaf of each.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result};
+use crate::arrays::array::late;
+use crate::arrays::array_struct::ArrayStruct;
+use crate::arrays::blocks::{Rectangle, is_list, num_elements, rectangle};
+use crate::error::Result;
+use crate::flatten::{ArrayMeaning, ArrayRule};
 use crate::leaf::Scalar;
-use crate::leaf::array::late;
 use crate::leaf::column::{Columns, Segment, home};
-use crate::leaf::sink::Sink;
-use crate::model::{
-    Array, Column, Content, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, TreeDef, Value,
-};
+use crate::model::{Array, Column, Content, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef, Value};
 use crate::path::Path;
-use crate::pattern::Pattern;
-use crate::treedef::array_struct::ArrayStruct;
-use crate::treedef::blocks::{Rectangle, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
-
-/// What serde does not say about the arrays at some paths, and below.
-#[derive(Clone, Debug)]
-pub(crate) struct ArrayRule {
-    pub(crate) pattern: Pattern,
-    pub(crate) means: ArrayMeaning,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ArrayMeaning {
-    /// Pairs of floats are complex numbers.
-    Complex,
-    /// Lists of as many numbers as a matrix of this shape has are its columns, one after the other.
-    Columns(usize, usize),
-}
-
-/// Both ends of a walk that makes one leaf of each array. Only programs that ask for arrays name
-/// [`Collector::ARRAYS`], so the others do not link what it points to.
-#[derive(Clone, Copy)]
-pub(crate) struct Collector {
-    /// Where the walk puts the leaves.
-    pub(crate) sink: fn() -> Sink,
-    /// Makes the tree of what is there.
-    pub(crate) collect: fn(&TreeDef, Sink, &[ArrayRule]) -> Result<Tree<Leaf>>,
-}
-
-impl Collector {
-    pub(crate) const ARRAYS: Collector = Collector {
-        sink: || Sink::Other(Box::<Columns>::default()),
-        collect: |treedef, leaves, rules| {
-            let leaves = match leaves {
-                Sink::Other(leaves) => leaves.into_any().downcast::<Columns>().ok(),
-                _ => None,
-            };
-            let leaves =
-                leaves.ok_or(ErrorKind::Internal("arrays were not recorded in columns"))?;
-            let (treedef, leaves) = collect_arrays(treedef, *leaves, rules)?;
-            Ok(Tree::from_parts(treedef, leaves))
-        },
-    };
-}
-
-impl fmt::Debug for Collector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Collector")
-    }
-}
 
 /// The shape of a matrix with so many numbers. A size that the type has is `None`, and follows from
 /// the other: a vector has one row or column, and is an array of one dimension.
@@ -444,7 +393,7 @@ impl<'a> Arrays<'a> {
 /// The nodes of a rectangle from the outside in, whose children may be arrays of their own: these
 /// are neither numbers nor, where pairs may be numbers, pairs.
 fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
-    let mut above: Vec<_> = std::iter::successors(Some(node), |node| only_run(*node)).collect();
+    let mut above: Vec<_> = std::iter::successors(Some(node), |node| node.only_run()).collect();
     let inside = match means {
         ArrayMeaning::Complex => 3,
         ArrayMeaning::Columns(..) => 2,

@@ -159,7 +159,7 @@ pub(crate) struct Rectangle<'a> {
 /// Goes down from a node as long as there is only one kind of child.
 pub(crate) fn rectangle(root: NodeRef<'_>) -> Rectangle<'_> {
     let mut found = Rectangle { shape: Vec::new(), element: root, newtype: None };
-    while let Some(inside) = only_run(found.element) {
+    while let Some(inside) = found.element.only_run() {
         match found.element.kind() {
             NodeKind::NewtypeStruct => found.newtype = found.element.name(),
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
@@ -183,16 +183,11 @@ pub(crate) fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
     }
 }
 
-/// The first child, if all children are alike.
-pub(crate) fn only_run(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    node.first_child().filter(|first| first.repeat() == node.num_children())
-}
-
 /// The shape of a struct with one flat array and a static that holds its shape.
 fn shape_of_array(node: NodeRef<'_>) -> Option<Vec<usize>> {
     let mut with_leaves = node.children().filter(|child| child.num_leaves() > 0);
     let data = with_leaves.next().filter(|_| with_leaves.next().is_none())?;
-    let is_flat = data.is_leaf() || only_run(data).is_some_and(NodeRef::is_leaf);
+    let is_flat = data.is_leaf() || data.only_run().is_some_and(NodeRef::is_leaf);
     let mut named = node.fields().iter().zip(node.children());
     let (_, shape) = named.find(|(name, _)| SHAPE_FIELDS.contains(&name.as_ref()))?;
     let shape = dims(shape.static_value()?)?;
@@ -214,21 +209,6 @@ pub(crate) fn dims(value: &Value) -> Option<Vec<usize>> {
 pub(crate) fn is_list(node: NodeRef<'_>) -> bool {
     let is_sequence = matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple);
     node.is_leaf() || is_sequence && node.runs().all(|(child, _)| child.is_leaf())
-}
-
-/// The containers of a signature's array from the outside in, if a node is nothing but sequences
-/// and tuples of leaves of one kind: `[(f32; 3); 100]` is `f32[100](3)`.
-pub(crate) fn plain_dims(root: NodeRef<'_>) -> Option<Vec<(NodeKind, usize)>> {
-    let mut dims = Vec::new();
-    let mut node = root;
-    while !node.is_leaf() {
-        if !matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple) {
-            return None;
-        }
-        dims.push((node.kind(), node.num_children()));
-        node = only_run(node)?;
-    }
-    Some(dims)
 }
 
 /// Whether all leaves of a range have the kind of the first.

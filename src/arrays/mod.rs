@@ -1,0 +1,19 @@
+//! Arrays: rectangular parts of a structure, and leaves that hold whole arrays.
+
+mod dtype;
+pub(crate) mod array;
+pub(crate) mod statistics;
+pub(crate) mod blocks;
+mod array_struct;
+pub(crate) mod collect;
+mod buffers;
+mod tree_blocks;
+mod rules;
+mod with_arrays;
+mod summary;
+
+pub use array_struct::{ArrayFields, ArrayStruct};
+pub use blocks::{Block, Blocks};
+pub use buffers::Buffers;
+pub use summary::Summary;
+pub use tree_blocks::TreeBlocks;
