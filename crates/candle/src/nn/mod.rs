@@ -1,0 +1,77 @@
+//! Layers as plain structs: public fields, tensors as leaves, names and shapes of PyTorch's `state_dict`.
+//!
+//! The layers of `candle_nn` hide their fields, so a model of them is no tree. These show all, and are
+//! `Module`s of candle too, so the two mix in one model. All of them can be trained: where candle has a fast
+//! operation without a gradient, they do not use it.
+//!
+//! ```
+//! use candle_core::{DType, Device, Module, Result, Tensor};
+//! use serde::{Deserialize, Serialize};
+//! use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Model {
+//!     up: Linear,
+//!     norm: LayerNorm,
+//!     down: Linear,
+//! }
+//!
+//! impl Module for Model {
+//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+//!         self.down.forward(&self.norm.forward(&self.up.forward(x)?.gelu_erf()?)?)
+//!     }
+//! }
+//!
+//! let mut init = Initialiser::new(0); // a seed
+//! let model = Model {
+//!     up: Linear::new(4, 8, &mut init)?,
+//!     norm: LayerNorm::new(8, 1e-5, &mut init)?,
+//!     down: Linear::new(8, 2, &mut init)?.without_bias(),
+//! };
+//! let x = Tensor::ones((3, 4), DType::F32, &Device::Cpu)?;
+//! assert_eq!(model.forward(&x)?.dims(), [3, 2]);
+//!
+//! let tree = treedef::Tree::<Tensor>::of_objects(&model)?;
+//! let names: Vec<String> = tree.iter().map(|(path, _)| path.to_string()).collect();
+//! assert_eq!(names, [".up.weight", ".up.bias?", ".norm.weight", ".norm.bias?", ".down.weight"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | layer | of PyTorch | its tensors |
+//! |---|---|---|
+//! | [`Linear`] | `Linear` | `weight`, `bias` |
+//! | [`Embedding`] | `Embedding` | `weight` |
+//! | [`LayerNorm`], [`RmsNorm`], [`GroupNorm`] | the same, `RMSNorm` | `weight`, `bias` |
+//! | [`BatchNorm`] | `BatchNorm1d` to `3d` | `weight`, `bias`, `running_mean`, `running_var`, `num_batches_tracked` |
+//! | [`Conv1d`], [`Conv2d`], [`ConvTranspose1d`], [`ConvTranspose2d`] | the same | `weight`, `bias` |
+//! | [`Lstm`], [`Gru`] | `LSTM`, `GRU` of one layer | `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` |
+//! | [`MultiHeadAttention`], [`SwiGlu`] | those of transformers' Llama | `q_proj.weight` …, `gate_proj.weight` … |
+//! | [`Mlp`] | a list of `Linear` | `layers.0.weight` … |
+//! | [`Dropout`] | `Dropout` | |
+//!
+//! A layer without something has `None` there, as after `without_bias`. What is no tensor, such as `eps` or
+//! a stride, is static.
+
+mod init;
+mod linear;
+mod embedding;
+mod normalisation;
+mod batch_norm;
+mod convolution;
+mod transposed;
+mod recurrent;
+mod dropout;
+mod mlp;
+mod attention;
+
+pub use attention::{MultiHeadAttention, Rope};
+pub use batch_norm::{BatchNorm, BatchStatistics};
+pub use convolution::{Conv1d, Conv2d, ConvOptions};
+pub use dropout::Dropout;
+pub use embedding::Embedding;
+pub use init::Initialiser;
+pub use linear::Linear;
+pub use mlp::{Mlp, SwiGlu};
+pub use normalisation::{GroupNorm, LayerNorm, RmsNorm};
+pub use recurrent::{Gru, Lstm, LstmState};
+pub use transposed::{ConvTranspose1d, ConvTranspose2d};
