@@ -19,7 +19,7 @@ use super::{Initialiser, Linear};
 /// // 8 heads of 4 numbers; each pair of them shares its keys and values.
 /// let mut attention = MultiHeadAttention::new(32, 8, 4, &mut Initialiser::new(0))?;
 /// attention.causal = true;
-/// attention.rope = Some(Rope { theta: 10_000.0 });
+/// attention.rope = Some(Rope::new(10_000.0));
 /// assert_eq!((attention.q_proj.weight.dims(), attention.k_proj.weight.dims()), (&[32, 32][..], &[16, 32][..]));
 /// let x = Tensor::ones((2, 5, 32), DType::F32, &Device::Cpu)?;
 /// assert_eq!(attention.forward(&x)?.dims(), [2, 5, 32]);
@@ -51,9 +51,41 @@ pub struct MultiHeadAttention {
 pub struct Rope {
     /// The base of the frequencies.
     pub theta: f64,
+    /// How frequencies differ for sequences that are longer than those of the first training.
+    pub scaling: Option<RopeScaling>,
+}
+
+/// The scaling of Llama 3: low frequencies are divided by a factor, high ones stay. The fields are those of
+/// `rope_scaling` in a `config.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RopeScaling {
+    /// What low frequencies are divided by.
+    pub factor: f64,
+    /// Waves longer than the first length divided by this are low.
+    pub low_freq_factor: f64,
+    /// Waves shorter than the first length divided by this are high.
+    pub high_freq_factor: f64,
+    /// The length of the sequences in the first training.
+    pub original_max_position_embeddings: usize,
+}
+
+impl RopeScaling {
+    #[allow(clippy::cast_precision_loss, reason = "a length")]
+    fn scale(&self, frequency: f64) -> f64 {
+        let waves =
+            self.original_max_position_embeddings as f64 * frequency / std::f64::consts::TAU;
+        let (low, high) = (self.low_freq_factor, self.high_freq_factor);
+        let kept = ((waves - low) / (high - low)).clamp(0.0, 1.0);
+        frequency * (kept + (1.0 - kept) / self.factor)
+    }
 }
 
 impl Rope {
+    /// Positions without a scaling.
+    pub fn new(theta: f64) -> Self {
+        Rope { theta, scaling: None }
+    }
+
     /// Turns `[batch, heads, time, head size]`, whose first place has a position.
     ///
     /// # Errors
@@ -78,7 +110,10 @@ impl Rope {
         if !size.is_multiple_of(2) {
             candle_core::bail!("rotary positions turn pairs of numbers, and a head has {size}");
         }
-        let frequency = |at: usize| self.theta.powf(-2.0 * at as f64 / size as f64);
+        let frequency = |at: usize| {
+            let frequency = self.theta.powf(-2.0 * at as f64 / size as f64);
+            self.scaling.map_or(frequency, |scaling| scaling.scale(frequency))
+        };
         let frequencies: Vec<f64> = (0..size / 2).map(frequency).collect();
         // In `f64`: far positions need it.
         let of = |function: fn(f64) -> f64| {

@@ -21,7 +21,8 @@ use candle_core::{DType, Device, Result, Shape, Tensor};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Initialiser {
-    random: fastrand::Rng,
+    /// None for parameters that are replaced afterwards.
+    random: Option<fastrand::Rng>,
     dtype: DType,
     device: Device,
 }
@@ -29,11 +30,14 @@ pub struct Initialiser {
 impl Initialiser {
     /// Numbers of `f32` on the CPU, from a seed.
     pub fn new(seed: u64) -> Self {
-        Initialiser {
-            random: fastrand::Rng::with_seed(seed),
-            dtype: DType::F32,
-            device: Device::Cpu,
-        }
+        let random = Some(fastrand::Rng::with_seed(seed));
+        Initialiser { random, ..Initialiser::empty() }
+    }
+
+    /// In place of random numbers, one zero that is in all places and takes no memory: for a model that is
+    /// loaded afterwards.
+    pub fn empty() -> Self {
+        Initialiser { random: None, dtype: DType::F32, device: Device::Cpu }
     }
 
     /// Sets the type of the parameters.
@@ -93,7 +97,10 @@ impl Initialiser {
         shape: Shape,
         next: impl Fn(&mut fastrand::Rng) -> f64,
     ) -> Result<Tensor> {
-        let numbers: Vec<f64> = (0..shape.elem_count()).map(|_| next(&mut self.random)).collect();
+        let Some(random) = &mut self.random else {
+            return Tensor::zeros((), self.dtype, &self.device)?.broadcast_as(shape);
+        };
+        let numbers: Vec<f64> = (0..shape.elem_count()).map(|_| next(random)).collect();
         Tensor::from_vec(numbers, shape, &Device::Cpu)?
             .to_dtype(self.dtype)?
             .to_device(&self.device)

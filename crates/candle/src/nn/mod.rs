@@ -64,7 +64,7 @@ mod dropout;
 mod mlp;
 mod attention;
 
-pub use attention::{MultiHeadAttention, Rope};
+pub use attention::{MultiHeadAttention, Rope, RopeScaling};
 pub use batch_norm::{BatchNorm, BatchStatistics};
 pub use convolution::{Conv1d, Conv2d, ConvOptions};
 pub use dropout::Dropout;

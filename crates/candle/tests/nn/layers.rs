@@ -5,7 +5,7 @@ use candle_nn::Activation;
 use treedef_candle::nn::{
     BatchNorm, Conv1d, Conv2d, ConvOptions, ConvTranspose1d, ConvTranspose2d, Embedding, GroupNorm,
     Gru, Initialiser, LayerNorm, Linear, Lstm, LstmState, Mlp, MultiHeadAttention, RmsNorm, Rope,
-    SwiGlu,
+    RopeScaling, SwiGlu,
 };
 
 use crate::vectors::Case;
@@ -168,8 +168,16 @@ fn attention() {
         |inputs, outputs| Linear::new(inputs, outputs, &mut init()).unwrap().without_bias();
     (grouped.q_proj, grouped.o_proj) = (linear(8, 16), linear(16, 8));
     (grouped.k_proj, grouped.v_proj) = (linear(8, 8), linear(8, 8));
-    (grouped.causal, grouped.rope) = (true, Some(Rope { theta: 10_000.0 }));
-    Case::new("attention_grouped").module(grouped);
+    (grouped.causal, grouped.rope) = (true, Some(Rope::new(10_000.0)));
+    Case::new("attention_grouped").module(grouped.clone());
+    let scaling = Some(RopeScaling {
+        factor: 8.0,
+        low_freq_factor: 1.0,
+        high_freq_factor: 4.0,
+        original_max_position_embeddings: 16,
+    });
+    grouped.rope = Some(Rope { theta: 10.0, scaling });
+    Case::new("attention_scaled").module(grouped);
     Case::new("attention_all").module(new(6, 3, 3));
     Case::new("attention_torch").module(new(4, 2, 2));
     Case::new("attention_crossed")

@@ -134,12 +134,23 @@ class SwiGlu(nn.Module):
         return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
+def llama3(frequencies, factor, low_freq_factor, high_freq_factor, original_max_position_embeddings):
+    """As transformers.modeling_rope_utils._compute_llama3_parameters."""
+    wavelen = 2 * math.pi / frequencies
+    low = original_max_position_embeddings / low_freq_factor
+    high = original_max_position_embeddings / high_freq_factor
+    scaled = torch.where(wavelen > low, frequencies / factor, frequencies)
+    smooth = (original_max_position_embeddings / wavelen - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    smoothed = (1 - smooth) * scaled / factor + smooth * scaled
+    return torch.where(~(wavelen < high) * ~(wavelen > low), smoothed, scaled)
+
+
 class Attention(nn.Module):
     """Grouped attention with rotary positions, as in Llama, with PyTorch's scaled_dot_product_attention."""
 
-    def __init__(self, size, heads, kv_heads, head_size, theta=None, bias=False):
+    def __init__(self, size, heads, kv_heads, head_size, theta=None, bias=False, scaling=None):
         super().__init__()
-        self.heads, self.kv_heads, self.theta = heads, kv_heads, theta
+        self.heads, self.kv_heads, self.theta, self.scaling = heads, kv_heads, theta, scaling
         self.q_proj = nn.Linear(size, heads * head_size, bias=bias)
         self.k_proj = nn.Linear(size, kv_heads * head_size, bias=bias)
         self.v_proj = nn.Linear(size, kv_heads * head_size, bias=bias)
@@ -150,6 +161,8 @@ class Attention(nn.Module):
             return x
         time, size = x.shape[-2:]
         frequencies = self.theta ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+        if self.scaling:
+            frequencies = llama3(frequencies, **self.scaling)
         angles = torch.arange(time, dtype=torch.float64)[:, None] * frequencies
         cos, sin = (torch.cat([f(angles)] * 2, -1).to(x) for f in (torch.cos, torch.sin))
         a, b = x.chunk(2, -1)
@@ -169,6 +182,9 @@ case("mlp_relu", Mlp([3, 4, 2], F.relu), numbers(2, 2, 3))
 case("swiglu", SwiGlu(3, 5), numbers(2, 2, 3))
 attention = Attention(8, 4, 2, 4, theta=10000.0)
 case("attention_grouped", attention, numbers(2, 5, 8))
+scaling = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+attention = Attention(8, 4, 2, 4, theta=10.0, scaling=scaling)
+case("attention_scaled", attention, numbers(2, 5, 8))
 attention = Attention(6, 3, 3, 2, bias=True)
 case("attention_all", attention, numbers(1, 4, 6), run=lambda x: attention(x, causal=False))
 crossed = Attention(4, 2, 1, 2, bias=True)

@@ -1,0 +1,175 @@
+//! Adapters, and the model with them.
+
+use std::collections::BTreeMap;
+
+use candle_core::{Error, Result, Tensor};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use treedef::{Path, Tree};
+
+use crate::nn::Initialiser;
+
+/// Adapters of some matrices of a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lora {
+    /// By the layer whose `weight` they are for: `model.layers.0.self_attn.q_proj`.
+    pub adapters: BTreeMap<String, Adapter>,
+    /// The product of an adapter is multiplied by `alpha / rank`.
+    pub alpha: f64,
+    /// What PEFT is told that the adapters are for: the ends of the names of layers.
+    pub target_modules: Vec<String>,
+}
+
+/// Two matrices whose product `b · a` is added to a matrix.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Adapter {
+    /// `[rank, inputs]`.
+    #[serde(with = "treedef::object", rename = "lora_A")]
+    pub a: Tensor,
+    /// `[outputs, rank]`.
+    #[serde(with = "treedef::object", rename = "lora_B")]
+    pub b: Tensor,
+}
+
+/// Adapters for the matrices that a pattern names, or a layer around them: `"**.{q_proj,v_proj}"` is for both.
+///
+/// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that they change nothing. They
+/// have the dtype and the device of their matrix.
+///
+/// # Errors
+///
+/// Returns an error when a pattern names nothing or no matrix, when the rank is 0, and of the device.
+pub fn lora<T: Serialize>(
+    model: &T,
+    pattern: &str,
+    rank: usize,
+    alpha: f64,
+    seed: u64,
+) -> Result<Lora> {
+    if rank == 0 {
+        candle_core::bail!("an adapter has a rank of at least 1, not 0");
+    }
+    let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
+    let mut named = vec![false; tree.leaves().len()];
+    for pattern in alternatives(pattern) {
+        let mask = tree.mask(pattern.as_str()).map_err(Error::wrap)?;
+        let leaves = tree.iter().zip(mask.leaves()).zip(&mut named);
+        let found = leaves.filter(|((leaf, mask), _)| **mask && is_matrix(leaf.1));
+        if found.map(|(_, named)| *named = true).count() == 0 {
+            candle_core::bail!("`{pattern}` names no matrix of floats: there is nothing to adapt");
+        }
+    }
+    let mut init = Initialiser::new(seed);
+    let (mut adapters, mut others) = (BTreeMap::new(), Vec::new());
+    for ((path, weight), named) in tree.iter().zip(named) {
+        let layer = layer_of(&path);
+        if named {
+            let (outputs, inputs) = weight.dims2()?;
+            init = init.dtype(weight.dtype()).device(weight.device());
+            let a = init.of_inputs(inputs, (rank, inputs))?;
+            adapters.insert(layer, Adapter { a, b: init.constant(0.0, (outputs, rank))? });
+        } else if is_matrix(weight) {
+            others.push(layer);
+        }
+    }
+    let target_modules = targets(adapters.keys(), &others);
+    Ok(Lora { adapters, alpha, target_modules })
+}
+
+fn is_matrix(tensor: &Tensor) -> bool {
+    tensor.rank() == 2 && tensor.dtype().is_float()
+}
+
+/// The name of the layer that a weight belongs to; of another tensor, its own.
+fn layer_of(path: &Path) -> String {
+    let name = path.to_joined_string(".");
+    name.strip_suffix(".weight").map_or(name.clone(), str::to_owned)
+}
+
+/// The patterns that one with braces stands for.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let open = pattern.split_once('{');
+    let parts = open.and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    // A brace in a key of a map stands for itself.
+    let Some((before, (inside, after))) = parts.filter(|_| !pattern.contains('"')) else {
+        return vec![pattern.to_owned()];
+    };
+    let inside = inside.split(',').map(|it| format!("{before}{}{after}", it.trim()));
+    inside.flat_map(|pattern| alternatives(&pattern)).collect()
+}
+
+/// The last parts of the names, as long as they name no other layer; else the whole names.
+fn targets<'a>(names: impl Iterator<Item = &'a String> + Clone, others: &[String]) -> Vec<String> {
+    let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+    let mut short: Vec<String> = names.clone().map(|name| last(name).to_owned()).collect();
+    short.sort();
+    short.dedup();
+    let also = |other: &String| short.iter().any(|short| other.rsplit('.').next() == Some(short));
+    if others.iter().any(also) { names.cloned().collect() } else { short }
+}
+
+impl Lora {
+    /// The model with the adapters: `weight + alpha / rank · b · a` in the place of each weight. All other
+    /// tensors are those of the model.
+    ///
+    /// Gradients reach the adapters. A step costs as much as one that trains the adapted matrices, for a
+    /// moment also in memory, but what an optimiser remembers is only for the adapters.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the model has no weight for an adapter, or one of another shape.
+    pub fn merge<T: Serialize + DeserializeOwned>(&self, model: &T) -> Result<T> {
+        self.moved(model, self.alpha)
+    }
+
+    /// The model without adapters that have been [merged](Self::merge) into it, up to rounding.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`](Self::merge).
+    pub fn unmerge<T: Serialize + DeserializeOwned>(&self, model: &T) -> Result<T> {
+        self.moved(model, -self.alpha)
+    }
+
+    fn moved<T: Serialize + DeserializeOwned>(&self, model: &T, alpha: f64) -> Result<T> {
+        let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
+        let mut unused = self.adapters.clone();
+        let tree = tree.try_map_with_path(|path, weight| {
+            let Some(adapter) = unused.remove(&layer_of(path)) else { return Ok(weight) };
+            weight.add(&adapter.product(&weight, alpha)?)
+        });
+        let tree = tree.map_err(Error::wrap)?;
+        if let Some((layer, _)) = unused.first_key_value() {
+            candle_core::bail!("the model has no `{layer}.weight`, for which there is an adapter");
+        }
+        tree.into_objects().map_err(Error::wrap)
+    }
+}
+
+impl Adapter {
+    /// What is added to a weight.
+    #[allow(clippy::cast_precision_loss, reason = "a rank")]
+    fn product(&self, weight: &Tensor, alpha: f64) -> Result<Tensor> {
+        let (rank, inputs) = self.a.dims2()?;
+        let (outputs, other_rank) = self.b.dims2()?;
+        if weight.dims() != [outputs, inputs] || rank != other_rank || rank == 0 {
+            let (a, b, weight) = (self.a.shape(), self.b.shape(), weight.shape());
+            candle_core::bail!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}");
+        }
+        (self.b.matmul(&self.a)? * (alpha / rank as f64))?.to_dtype(weight.dtype())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_are_alternatives() {
+        assert_eq!(alternatives("**.w"), ["**.w"]);
+        assert_eq!(alternatives("**.{a, b}.w"), ["**.a.w", "**.b.w"]);
+        assert_eq!(alternatives("{a,b}.{c,d}"), ["a.c", "a.d", "b.c", "b.d"]);
+        assert_eq!(alternatives(r#"["{a,b}"]"#), [r#"["{a,b}"]"#]);
+        assert_eq!(alternatives("{a"), ["{a"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The files of PEFT.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use candle_core::{Device, Error, Result, safetensors};
+use serde_json::{Value, json};
+
+use super::{Adapter, Lora};
+
+const TENSORS: &str = "adapter_model.safetensors";
+const CONFIG: &str = "adapter_config.json";
+const A: &str = ".lora_A.weight";
+const B: &str = ".lora_B.weight";
+/// What PEFT has around a model.
+const PREFIX: &str = "base_model.model.";
+
+impl Lora {
+    /// Writes the adapters into a folder as PEFT does: `adapter_model.safetensors` and
+    /// `adapter_config.json`. `base` is the name or the folder of the model, which PEFT loads by it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the adapters have several ranks, and of the files.
+    pub fn save_peft(&self, folder: impl AsRef<Path>, base: &str) -> Result<()> {
+        let folder = folder.as_ref();
+        let ranks = self.adapters.values().map(|adapter| adapter.a.dim(0));
+        let ranks = ranks.collect::<Result<BTreeSet<usize>>>()?;
+        let Some(rank) = ranks.first().filter(|_| ranks.len() == 1) else {
+            candle_core::bail!("a file of PEFT has adapters of one rank, not of {ranks:?}");
+        };
+        let config = json!({
+            "peft_type": "LORA",
+            "base_model_name_or_path": base,
+            "r": rank,
+            "lora_alpha": self.alpha,
+            "target_modules": self.target_modules,
+            "lora_dropout": 0.0,
+            "bias": "none",
+            "fan_in_fan_out": false,
+            "inference_mode": true,
+        });
+        let mut tensors = HashMap::new();
+        for (layer, Adapter { a, b }) in &self.adapters {
+            tensors.insert(format!("{PREFIX}{layer}{A}"), a.contiguous()?);
+            tensors.insert(format!("{PREFIX}{layer}{B}"), b.contiguous()?);
+        }
+        fs::create_dir_all(folder)?;
+        safetensors::save(&tensors, folder.join(TENSORS))?;
+        fs::write(folder.join(CONFIG), format!("{config:#}\n"))?;
+        Ok(())
+    }
+
+    /// Reads the adapters of a folder that PEFT, or [`save_peft`](Self::save_peft), has written.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the adapters are of another kind than those here, when a tensor is no half of an
+    /// adapter, and of the files.
+    pub fn load_peft(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
+        let folder = folder.as_ref();
+        let path = folder.join(CONFIG);
+        let text =
+            fs::read_to_string(&path).map_err(|error| Error::from(error).with_path(&path))?;
+        let config: Value =
+            serde_json::from_str(&text).map_err(|error| Error::wrap(error).with_path(&path))?;
+        expect_plain(&config).map_err(|error| error.with_path(&path))?;
+        let Some(alpha) = config["lora_alpha"].as_f64() else {
+            return Err(Error::msg("there is no `lora_alpha`").with_path(&path));
+        };
+        let targets = match &config["target_modules"] {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            one => Vec::from_iter(one.as_str()),
+        };
+        let path = folder.join(TENSORS);
+        let mut tensors = safetensors::load(&path, device)?;
+        let layers: Vec<String> = tensors.keys().filter_map(|name| layer_of(name, A)).collect();
+        let mut half = |layer: &str, half: &str| {
+            let name = format!("{PREFIX}{layer}{half}");
+            let tensor = tensors.remove(&name);
+            tensor.ok_or_else(|| Error::msg(format!("{path:?} has no `{name}`")))
+        };
+        let adapters = layers.into_iter().map(|layer| {
+            let (a, b) = (half(&layer, A)?, half(&layer, B)?);
+            Ok((layer, Adapter { a, b }))
+        });
+        let adapters = adapters.collect::<Result<_>>()?;
+        if let Some(name) = tensors.keys().min() {
+            candle_core::bail!("{path:?} has `{name}`, which is no half of an adapter");
+        }
+        let target_modules = targets.into_iter().map(str::to_owned).collect();
+        Ok(Lora { adapters, alpha, target_modules })
+    }
+}
+
+/// The layer of a tensor's name, if it is the first half of its adapter.
+fn layer_of(name: &str, half: &str) -> Option<String> {
+    Some(name.strip_prefix(PREFIX)?.strip_suffix(half)?.to_owned())
+}
+
+/// Whether all adapters are `weight + alpha / rank · b · a`, and nothing else is trained.
+fn expect_plain(config: &Value) -> Result<()> {
+    if config["peft_type"] != "LORA" {
+        candle_core::bail!(
+            "adapters of the kind {} cannot be read, only \"LORA\"",
+            config["peft_type"]
+        );
+    }
+    let is_off = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text == "none",
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    let others = [
+        "alpha_pattern",
+        "bias",
+        "fan_in_fan_out",
+        "lora_bias",
+        "modules_to_save",
+        "trainable_token_indices",
+        "use_dora",
+        "use_rslora",
+    ];
+    match others.into_iter().find(|key| !is_off(&config[key])) {
+        Some(key) => candle_core::bail!("adapters with `{key}` = {} cannot be read", config[key]),
+        None => Ok(()),
+    }
+}
