@@ -41,6 +41,11 @@ fn tiny() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/llama/tiny"))
 }
 
+/// Where the model is, and what JAX computes with it: another one by the variable.
+fn folder() -> PathBuf {
+    std::env::var_os("TREEDEF_LLAMA").map_or_else(tiny, PathBuf::from)
+}
+
 struct Given {
     expected: Expected,
     tokens: Tensor,
@@ -48,11 +53,11 @@ struct Given {
     model: Llama,
 }
 
-fn given(dtype: DType) -> Given {
-    let text = fs::read(tiny().join("expected.json")).unwrap();
+fn given(dtype: DType, folder: &Path) -> Given {
+    let text = fs::read(folder.join("expected.json")).unwrap();
     let expected: Expected = serde_json::from_slice(&text).unwrap();
     let tokens = Tensor::new(expected.tokens.clone(), &Device::Cpu).unwrap();
-    let (config, model) = files::load_model(&tiny()).unwrap();
+    let (config, model) = files::load_model(folder).unwrap();
     Given { expected, tokens, config, model: cast(&model, dtype).unwrap() }
 }
 
@@ -78,7 +83,7 @@ fn by_name<T: Serialize>(value: &T) -> BTreeMap<String, Tensor> {
 #[test]
 fn logits_loss_and_gradients() {
     for dtype in [DType::F32, DType::F64] {
-        let Given { expected, tokens, model, .. } = given(dtype);
+        let Given { expected, tokens, model, .. } = given(dtype, &folder());
         let logits = model.forward(&tokens).unwrap().i(0).unwrap();
         let logits = logits.to_dtype(DType::F64).unwrap().to_vec2::<f64>().unwrap();
         let pairs = logits.iter().flatten().zip(expected.logits_of_first.iter().flatten());
@@ -150,7 +155,7 @@ fn compare<P: Clone + Serialize + DeserializeOwned>(
 #[test]
 fn everything() {
     for dtype in [DType::F32, DType::F64] {
-        let Given { expected, tokens, config, model } = given(dtype);
+        let Given { expected, tokens, config, model } = given(dtype, &folder());
         let recipe = Recipe::all(&config, RATE);
         compare(model, &recipe, |m| m.loss(&tokens), &expected.full, dtype, str::to_owned);
     }
@@ -159,7 +164,7 @@ fn everything() {
 #[test]
 fn the_last_layer() {
     for dtype in [DType::F32, DType::F64] {
-        let Given { expected, tokens, config, model } = given(dtype);
+        let Given { expected, tokens, config, model } = given(dtype, &folder());
         let recipe = Recipe::last(&config, RATE);
         compare(model, &recipe, |m| m.loss(&tokens), &expected.frozen, dtype, str::to_owned);
     }
@@ -168,8 +173,8 @@ fn the_last_layer() {
 #[test]
 fn adapters() {
     for dtype in [DType::F32, DType::F64] {
-        let Given { expected, tokens, model, .. } = given(dtype);
-        let adapters = cast(&Lora::load_peft(tiny(), &Device::Cpu).unwrap(), dtype).unwrap();
+        let Given { expected, tokens, model, .. } = given(dtype, &folder());
+        let adapters = cast(&Lora::load_peft(folder(), &Device::Cpu).unwrap(), dtype).unwrap();
         let recipe = Recipe::adapters(RATE);
         let loss = |adapters: &Lora| adapters.merge(&model)?.loss(&tokens);
         // The key of an adapter has dots, which the name escapes.
@@ -182,7 +187,7 @@ fn adapters() {
 
 #[test]
 fn generation_is_that_of_whole_sequences() {
-    let Given { expected, model, .. } = given(DType::F32);
+    let Given { expected, model, .. } = given(DType::F32, &tiny());
     let mut all = expected.tokens[0][..4].to_vec();
     let generated = model.generate(&all, 12).unwrap();
     for _ in 0..12 {
@@ -208,7 +213,7 @@ fn peft() -> OfPeft {
 
 #[test]
 fn adapters_of_peft_and_back() {
-    let Given { tokens, model, .. } = given(DType::F32);
+    let Given { tokens, model, .. } = given(DType::F32, &tiny());
     let adapters = Lora::load_peft(tiny().with_file_name("peft"), &Device::Cpu).unwrap();
     let folder = tempfile::tempdir().unwrap();
     adapters.save_peft(folder.path(), "tiny").unwrap();
@@ -251,7 +256,7 @@ const OUT: &str = "TREEDEF_LLAMA_OUT";
 #[test]
 fn the_training_of_another_process() {
     if let Some(out) = std::env::var_os(OUT) {
-        let Given { tokens, .. } = given(DType::F32);
+        let Given { tokens, .. } = given(DType::F32, &tiny());
         let what = std::env::var("TREEDEF_LLAMA_WHAT").unwrap();
         train(&what, tiny().to_str().unwrap(), &tokens, Path::new(&out)).unwrap();
     }

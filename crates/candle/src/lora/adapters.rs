@@ -112,6 +112,25 @@ impl Lora {
     /// The model with the adapters: `weight + alpha / rank · b · a` in the place of each weight. All other
     /// tensors are those of the model.
     ///
+    /// ```
+    /// use candle_core::{Device, Tensor};
+    /// use treedef_candle::lora::{Adapter, lora};
+    /// use treedef_candle::nn::Linear;
+    ///
+    /// let matrix = |numbers: [[f64; 2]; 2]| Tensor::new(&numbers, &Device::Cpu);
+    /// let model = Linear { weight: matrix([[1.0, 0.0], [0.0, 1.0]])?, bias: None };
+    /// let mut adapters = lora(&vec![model.clone()], "[0]", 2, 1.0, 0)?;
+    /// let (a, b) = (matrix([[1.0, 2.0], [0.0, 0.0]])?, matrix([[8.0, 0.0], [0.0, 0.0]])?);
+    /// adapters.adapters.insert("0".to_owned(), Adapter { a, b });
+    ///
+    /// // Scaled by alpha / rank, which is a half.
+    /// let merged = adapters.merge(&vec![model])?;
+    /// assert_eq!(merged[0].weight.to_vec2::<f64>()?, [[5.0, 8.0], [0.0, 1.0]]);
+    /// let unmerged = adapters.unmerge(&merged)?;
+    /// assert_eq!(unmerged[0].weight.to_vec2::<f64>()?, [[1.0, 0.0], [0.0, 1.0]]);
+    /// # Ok::<(), candle_core::Error>(())
+    /// ```
+    ///
     /// Gradients reach the adapters. A step costs as much as one that trains the adapted matrices, for a
     /// moment also in memory, but what an optimiser remembers is only for the adapters.
     ///

@@ -20,6 +20,26 @@ impl Lora {
     /// Writes the adapters into a folder as PEFT does: `adapter_model.safetensors` and
     /// `adapter_config.json`. `base` is the name or the folder of the model, which PEFT loads by it.
     ///
+    /// ```
+    /// use candle_core::Device;
+    /// use treedef_candle::lora::{Lora, lora};
+    /// use treedef_candle::nn::{Initialiser, SwiGlu};
+    ///
+    /// let model = vec![SwiGlu::new(4, 8, &mut Initialiser::new(0))?];
+    /// let adapters = lora(&model, "**.up_proj", 2, 4.0, 0)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// adapters.save_peft(&folder, "the model's folder")?;
+    ///
+    /// let names = candle_core::safetensors::load(
+    ///     folder.path().join("adapter_model.safetensors"),
+    ///     &Device::Cpu,
+    /// )?;
+    /// assert!(names.contains_key("base_model.model.0.up_proj.lora_A.weight"));
+    /// let adapters = Lora::load_peft(&folder, &Device::Cpu)?;
+    /// assert_eq!(adapters.adapters["0.up_proj"].b.dims(), [8, 2]);
+    /// # Ok::<(), candle_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error when the adapters have several ranks, and of the files.

@@ -49,6 +49,16 @@ pub struct RmsNorm {
 }
 
 /// Norms groups of channels to mean 0 and variance 1, then scales and moves each channel.
+///
+/// ```
+/// use candle_core::{Device, Module, Tensor};
+/// use treedef_candle::nn::{GroupNorm, Initialiser};
+///
+/// let norm = GroupNorm::new(2, 4, 0.0, &mut Initialiser::new(0))?;
+/// let x = Tensor::new(&[[[1f32], [3.0], [0.0], [100.0]]], &Device::Cpu)?;
+/// assert_eq!(norm.forward(&x)?.to_vec3::<f32>()?, [[[-1.0], [1.0], [-1.0], [1.0]]]);
+/// # Ok::<(), candle_core::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GroupNorm {
     /// `[channels]`.
