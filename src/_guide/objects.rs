@@ -56,7 +56,8 @@
 //! | `Rc<T>`, a handle that is freed once | | any handle | `examples/handles.rs` |
 //! | `Tensor` of `tch`, `Array` of `mlx-rs`, `Tensor` of burn, buffers of `wgpu` | | | not tested; they are `Clone`, or are in an `Rc` |
 //!
-//! For gradients and optimisers of such models, see `crates/optim`.
+//! For gradients and optimisers of such models, see `crates/optim`; for layers of candle that are plain structs,
+//! `crates/candle`.
 //!
 //! # Duals, and other types that have serde
 //!

@@ -94,6 +94,21 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
         if file.exists() { files::load_like(&self, file) } else { Ok(self) }
     }
 
+    /// A step, and the loss before it.
+    pub(crate) fn step(
+        &mut self,
+        recipe: &Recipe,
+        loss: impl Fn(&P) -> candle_core::Result<Tensor>,
+    ) -> Result<f64> {
+        let with_nothing = |parameters: &P| loss(parameters).map(|loss| (loss, ()));
+        let (loss, (), gradient) =
+            value_and_grad_with(&recipe.gradient, with_nothing, &self.parameters)?;
+        recipe.optimiser.step_in_place(&mut self.parameters, &gradient, &mut self.state)?;
+        let average = self.average.clone();
+        self.average = incremental_update::<Tensor, _>(&self.parameters, average, 0.1)?;
+        Ok(loss)
+    }
+
     /// Trains up to a step, and returns the loss of each. Each `every` steps, and at the end, all of it is
     /// saved.
     pub(crate) fn run(
@@ -105,12 +120,7 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
     ) -> Result<Vec<f64>> {
         let mut losses = Vec::new();
         while self.state.count() < steps {
-            let with_nothing = |parameters: &P| loss(parameters).map(|loss| (loss, ()));
-            let (loss, (), gradient) =
-                value_and_grad_with(&recipe.gradient, with_nothing, &self.parameters)?;
-            recipe.optimiser.step_in_place(&mut self.parameters, &gradient, &mut self.state)?;
-            let average = self.average.clone();
-            self.average = incremental_update::<Tensor, _>(&self.parameters, average, 0.1)?;
+            let loss = self.step(recipe, &loss)?;
             losses.push(loss);
             let step = self.state.count();
             println!("step {step:4}: loss {loss:.6}");

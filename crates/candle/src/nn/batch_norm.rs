@@ -9,8 +9,9 @@ use super::normalisation::{along, norm_last, wide};
 /// Norms each channel to mean 0 and variance 1, then scales and moves it: over the batch in training, by
 /// the running statistics otherwise.
 ///
-/// The running statistics are saved and loaded as other tensors, and no gradient reaches them. An optimiser
-/// with weight decay has to leave them alone: `.freeze("**.running_*")`, or `.decay_only("**.weight")`.
+/// The running statistics are saved and loaded as other tensors, and no gradient reaches them. Weight decay
+/// would: an optimiser with it gets `.freeze("**.running_mean").freeze("**.running_var")`, or decays only the
+/// weights.
 ///
 /// A training step returns the new statistics beside the output. The loss returns them as what is beside it,
 /// and then they replace the old ones:

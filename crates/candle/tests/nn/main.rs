@@ -3,5 +3,6 @@
 mod halves;
 mod initialisers;
 mod layers;
+mod training;
 mod vectors;
 mod wrong;

@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Module, ModuleT, Tensor};
 use treedef_candle::nn::{
     BatchNorm, Conv1d, Conv2d, ConvOptions, ConvTranspose1d, ConvTranspose2d, Dropout, Embedding,
-    GroupNorm, Initialiser, LayerNorm, Linear, MultiHeadAttention, RmsNorm,
+    GroupNorm, Initialiser, LayerNorm, Linear, Lstm, MultiHeadAttention, RmsNorm, Rope,
 };
 
 fn zeros(shape: &[usize]) -> Tensor {
@@ -59,6 +59,25 @@ fn errors() {
     3 heads with 1 keys do not divide a size of 8
     a rate of dropout is from 0 to below 1, not 1
     ");
+}
+
+/// Fields are public, so they may be anything.
+#[test]
+fn other_numbers_in_fields_are_no_panic() {
+    let init = &mut Initialiser::new(0);
+    let x = zeros(&[1, 2, 4]);
+    let mut attention = MultiHeadAttention::new(4, 2, 1, init).unwrap();
+    for (heads, kv_heads) in [(0, 1), (2, 0), (0, 0), (3, 1), (2, 3), (9, 9)] {
+        (attention.heads, attention.kv_heads) = (heads, kv_heads);
+        assert!(attention.forward(&x).is_err(), "{heads} {kv_heads}");
+    }
+    let norm = GroupNorm::new(2, 4, 1e-5, init).unwrap();
+    assert!(GroupNorm { groups: 0, ..norm }.forward(&zeros(&[1, 4, 2])).is_err());
+    let odd = Linear { weight: zeros(&[2]), bias: None };
+    assert!(odd.forward(&x).is_err());
+    let lstm = Lstm { weight_hh_l0: zeros(&[8, 3]), ..Lstm::new(4, 2, init).unwrap() };
+    assert!(lstm.forward(&x).is_err());
+    assert!(Rope::new(10.0).rotate(&zeros(&[1, 1, 2, 3]), 0).is_err());
 }
 
 #[test]
