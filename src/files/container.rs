@@ -222,8 +222,10 @@ impl<'a> Trailer<'a> {
         let lengths = [orders, values, kinds, leaves].map(|part| wide(part.len()));
         let mut table = Vec::with_capacity(TABLE_BYTES);
         wire::write(&(lengths, parts.map(crc32c)), &mut table)?;
-        let chunks: Vec<u8> =
-            leaves.chunks(CHUNK).flat_map(|chunk| crc32c(chunk).to_le_bytes()).collect();
+        let mut chunks = Vec::new();
+        for chunk in leaves.chunks(CHUNK) {
+            chunks.extend_from_slice(&crc32c(chunk).to_le_bytes());
+        }
         wire::write(&crc32c_append(crc32c(&table), &chunks), &mut table)?;
         Ok([&table, &chunks, orders, values, kinds, leaves].concat())
     }

@@ -289,7 +289,11 @@ impl Columns {
         let last = self.segments.last().map(|segment| home(segment.kind));
         let column = self.columns.iter().position(|column| Some(column.home()) == last);
         self.last = column.unwrap_or(0);
-        removed.into_iter().rev().flatten().collect()
+        let mut leaves = Vec::new();
+        while let Some(mut of_segment) = removed.pop() {
+            leaves.append(&mut of_segment);
+        }
+        leaves
     }
 }
 

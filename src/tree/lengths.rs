@@ -53,8 +53,11 @@ fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
         }
     }
     let once = distinct_positions(forms.len(), &mut |a, b| forms[a].0.cmp(&forms[b].0));
-    let forms = || once.iter().map(|at| &forms[*at].1);
-    let leaves = forms().flat_map(|form| form.leaves.iter().copied()).collect();
-    let treedef = TreeDef::seq(forms().map(|form| form.treedef.clone()))?;
-    Ok(Tree::from_parts(treedef, leaves))
+    let (mut treedefs, mut leaves) = (Vec::new(), Vec::new());
+    for at in once {
+        let (_, form) = &forms[at];
+        treedefs.push(form.treedef.clone());
+        leaves.extend_from_slice(&form.leaves);
+    }
+    Ok(Tree::from_parts(TreeDef::seq(treedefs)?, leaves))
 }

@@ -3,11 +3,10 @@
 //! [`compare`] visits pairs of nodes in pre-order. A [`View`] says what is compared, how children
 //! are paired, and what is kept of a difference: texts, or the subtrees that differ.
 
-use std::collections::{HashMap, VecDeque};
-
 use crate::error::DifferenceKind;
 use crate::model::NodeKind;
 use crate::path::{Key, Path};
+use crate::positions::sorted_positions;
 use crate::treedef::node_ref::NodeRef;
 
 /// What a comparison looks for.
@@ -218,51 +217,35 @@ pub(crate) fn by_label<'a, 'b>(
     b: NodeRef<'b>,
     label: &dyn Fn(&Key) -> Key,
 ) -> Vec<(Key, Labelled<'a, 'b>)> {
-    let mut others: Vec<_> = b.entries().enumerate().map(Some).collect();
-    if a.num_children().max(others.len()) <= FEW_CHILDREN {
-        return few_by_label(a, others, label);
+    let firsts: Vec<(Key, NodeRef<'a>)> = a.entries().collect();
+    let seconds: Vec<(Key, NodeRef<'b>)> = b.entries().collect();
+    let labels: Vec<Key> = firsts.iter().map(|(key, _)| label(key)).collect();
+    let others: Vec<Key> = seconds.iter().map(|(key, _)| label(key)).collect();
+    let in_order =
+        |labels: &[Key]| sorted_positions(labels.len(), &mut |a, b| labels[a].cmp(&labels[b]));
+    let mut pairs = vec![None; labels.len()];
+    let mut is_alone = vec![true; others.len()];
+    let mut next = in_order(&others).into_iter().peekable();
+    for first in in_order(&labels) {
+        while next.next_if(|second| others[*second] < labels[first]).is_some() {}
+        pairs[first] = next.next_if(|second| others[*second] == labels[first]);
     }
-    let mut positions = HashMap::<Key, VecDeque<usize>>::with_capacity(others.len());
-    for (position, (key, _)) in others.iter().flatten() {
-        positions.entry(label(key)).or_default().push_back(*position);
+    let mut children = Vec::with_capacity(labels.len());
+    for ((key, child), second) in firsts.into_iter().zip(pairs) {
+        let labelled = match second {
+            Some(second) => {
+                is_alone[second] = false;
+                Labelled::Both(child, second, seconds[second].1)
+            }
+            None => Labelled::First(child),
+        };
+        children.push((key, labelled));
     }
-    let mut children = Vec::with_capacity(others.len());
-    children.extend(a.entries().map(|(key, child)| {
-        let position = positions.get_mut(&label(&key)).and_then(VecDeque::pop_front);
-        match position.and_then(|position| others.get_mut(position)?.take()) {
-            Some((position, (_, other))) => (key, Labelled::Both(child, position, other)),
-            None => (key, Labelled::First(child)),
+    for (second, (key, child)) in seconds.into_iter().enumerate() {
+        if is_alone[second] {
+            children.push((key, Labelled::Second(second, child)));
         }
-    }));
-    let rest = others.into_iter().flatten();
-    children.extend(rest.map(|(position, (key, node))| (key, Labelled::Second(position, node))));
-    children
-}
-
-/// The most children for which comparing all labels takes less time than a hash table.
-const FEW_CHILDREN: usize = 8;
-
-/// A child of the second node, with its position and its key.
-type Other<'b> = Option<(usize, (Key, NodeRef<'b>))>;
-
-fn few_by_label<'a, 'b>(
-    a: NodeRef<'a>,
-    mut others: Vec<Other<'b>>,
-    label: &dyn Fn(&Key) -> Key,
-) -> Vec<(Key, Labelled<'a, 'b>)> {
-    let labels: Vec<Key> = others.iter().flatten().map(|(_, (key, _))| label(key)).collect();
-    let mut children = Vec::with_capacity(others.len());
-    children.extend(a.entries().map(|(key, child)| {
-        let labelled = label(&key);
-        let mut pairs = labels.iter().zip(&mut others);
-        let same = pairs.find(|(other, child)| child.is_some() && **other == labelled);
-        match same.and_then(|(_, other)| other.take()) {
-            Some((position, (_, other))) => (key, Labelled::Both(child, position, other)),
-            None => (key, Labelled::First(child)),
-        }
-    }));
-    let rest = others.into_iter().flatten();
-    children.extend(rest.map(|(position, (key, node))| (key, Labelled::Second(position, node))));
+    }
     children
 }
 
