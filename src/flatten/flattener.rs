@@ -16,7 +16,9 @@ use crate::path::Path;
 use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
-use super::rules::{ArrayRule, Collector, Keep, Objects, Rule, Rules};
+use super::apply::{Ruled, apply};
+use super::marks::Objects;
+use super::rules::{ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
 use super::tape::Tape;
 use super::walk::Request;
@@ -175,9 +177,8 @@ impl Flattener {
     /// `Vec<f64>`.
     ///
     /// A `Some` around a `None`, a `Some` or a unit stays a node, with or without newtypes and
-    /// marks between them. So nested options stay exact, also in serde's buffers. Whether the node
-    /// stays is known only after its inside was visited. So rules see the inside at a path without
-    /// the `?` that its final path has.
+    /// marks between them. So nested options stay exact, also in serde's buffers. A rule gets the tree
+    /// without the others: what it makes static is `3`, not `Some(3)`.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -274,12 +275,12 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn static_field(self, type_name: &str, field: &str) -> Self {
-        self.with_rule(field_rule(type_name, field), Keep::Static)
+        self.with_rule(field_rule(type_name, field), Becomes::Static)
     }
 
     /// Makes all values of a type static: they are stored in the treedef.
     pub fn static_type(self, type_name: &str) -> Self {
-        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Static)
+        self.with_rule(Rule::Type(type_name.to_owned()), Becomes::Static)
     }
 
     /// Makes the values at these paths static: they are stored in the treedef.
@@ -303,12 +304,12 @@ impl Flattener {
     /// ```
     pub fn static_at(self, pattern: impl ToPattern) -> Result<Self> {
         let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.with_rule(Rule::Path(pattern), Keep::Static))
+        Ok(self.with_rule(Rule::Path(pattern), Becomes::Static))
     }
 
     /// Makes a field of a type one leaf, with its whole subtree.
     pub fn opaque_field(self, type_name: &str, field: &str) -> Self {
-        self.with_rule(field_rule(type_name, field), Keep::Leaf)
+        self.with_rule(field_rule(type_name, field), Becomes::Leaf)
     }
 
     /// Makes each value of a type one leaf, with its whole subtree.
@@ -328,7 +329,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn opaque_type(self, type_name: &str) -> Self {
-        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
+        self.with_rule(Rule::Type(type_name.to_owned()), Becomes::Leaf)
     }
 
     /// Makes each value at these paths one leaf, with its whole subtree. The root stays as it is, even
@@ -339,7 +340,7 @@ impl Flattener {
     /// Returns an error when the text is not a valid pattern.
     pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
         let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.with_rule(Rule::Path(pattern), Keep::Leaf))
+        Ok(self.with_rule(Rule::Path(pattern), Becomes::Leaf))
     }
 
     /// Makes each node for which `is_leaf` returns true one leaf, with its whole subtree. It is
@@ -361,6 +362,42 @@ impl Flattener {
         self.with_rules(|rules| rules.is_leaf = Some(Arc::new(is_leaf)))
     }
 
+    /// Applies the rules, and [`arrays`](Self::arrays), to a tree that was loaded, parsed or made by
+    /// other rules. The result is what these rules make of its value.
+    ///
+    /// The options and limits are those of the tree. A rule that makes a leaf of what is static there
+    /// takes it out of the structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are more nodes than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::{Flattener, Leaf, LeafKind, Tree};
+    ///
+    /// let json = r#"{"name": "adam", "steps": [1, 2], "rate": 0.5}"#;
+    /// let tree: Tree<Leaf> = serde_json::from_str(json).unwrap();
+    /// let flattener = Flattener::new().leaves_where(LeafKind::is_float).opaque_at("steps")?;
+    /// let tree = flattener.apply_rules(tree)?;
+    /// assert_eq!(tree.treedef().to_string(), r#"{"name": static "adam", "rate": *, "steps": *}"#);
+    /// assert_eq!(tree.get("rate")?.as_f64(), Some(0.5));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn apply_rules(&self, tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
+        let (treedef, leaves) = tree.into_parts();
+        treedef.expect_work(leaves.len())?;
+        let none = Rules::default();
+        let rules = self.rules.as_deref().unwrap_or(&none);
+        let to = self.sink(Sink::Leaves(Vec::new()));
+        let Ruled { treedef, leaves, .. } = apply(rules, Objects::None, &treedef, leaves, to)?;
+        let treedef = treedef.within_limits()?;
+        match self.arrays {
+            Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_rules),
+            None => Ok(Tree::from_parts(treedef, Leaf::from_sink(leaves))),
+        }
+    }
+
     /// Returns the rules about types, fields and paths that match nothing in a value, for example
     /// because of a typo.
     ///
@@ -376,8 +413,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
-        let (_, _, hits) = self.walk_any(Sink::Counted(0), value)?;
-        Ok(self.unmatched(&hits))
+        Ok(self.unmatched(&self.walk_any(Sink::Counted(0), value)?.hits))
     }
 
     fn unmatched(&self, hits: &[bool]) -> Vec<String> {
@@ -430,8 +466,8 @@ impl Flattener {
         self
     }
 
-    fn with_rule(self, rule: Rule, keep: Keep) -> Self {
-        self.with_rules(|rules| rules.rules.push((rule, keep)))
+    fn with_rule(self, rule: Rule, becomes: Becomes) -> Self {
+        self.with_rules(|rules| rules.rules.push((rule, becomes)))
     }
 
     /// As [`flatten`](crate::flatten()), with these options.
@@ -563,8 +599,7 @@ impl Flattener {
             None => mem::replace(sink, Sink::Counted(0)),
         };
         let options = treedef.encoding.options;
-        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
-        if self.arrays.is_none() && rules.is_none() {
+        if self.arrays.is_none() && self.node_rules().is_none() {
             let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
             let mut tape = Tape::begin(task, Some((treedef, self.ignore_statics)));
             let end = value.serialize(Writer { tape: &mut tape, at: 0 });
@@ -572,7 +607,7 @@ impl Flattener {
             return Ok(());
         }
         let like = Flattener { options, limits: treedef.limits, ..self.clone() };
-        let (found, leaves, _) = like.walk_any(leaves, value)?;
+        let Ruled { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
         if let Some(arrays) = self.arrays {
             let found = (arrays.collect)(&found, leaves, &self.array_rules)?;
             self.expect_same(treedef, &found.treedef)?;
@@ -644,7 +679,7 @@ impl Flattener {
         sink: Sink,
         value: &T,
     ) -> Result<(TreeDef, Sink)> {
-        let (treedef, leaves, _) = self.walk_any(sink, value)?;
+        let Ruled { treedef, leaves, .. } = self.walk_any(sink, value)?;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(treedef.encoding.printed(NodeData::expanded), 0)?;
@@ -653,23 +688,37 @@ impl Flattener {
     }
 
     /// Returns the structure, the leaves, and for each rule whether it applied.
-    fn walk_any<T: Serialize + ?Sized>(
-        &self,
-        sink: Sink,
-        value: &T,
-    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
-        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
-        // By rules, leaves are chosen when the nodes are made.
-        let (leaves, to) = match rules {
-            Some(_) => (Sink::Leaves(Vec::new()), sink),
-            None => (sink, Sink::Counted(0)),
-        };
-        let mut tape = Tape::begin(Request { ruled: rules.is_some(), ..self.task(leaves) }, None);
+    fn walk_any<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<Ruled> {
+        let (request, to) = self.begin(sink);
+        let mut tape = Tape::begin(request, None);
         let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-        match rules {
-            Some(rules) => tape.finish_by_rules(end, Arc::clone(rules), to),
-            None => tape.finish(end).map(|(treedef, leaves)| (treedef, leaves, Vec::new())),
+        self.end(tape.finish(end), to)
+    }
+
+    /// A walk, and where its leaves go then: rules choose leaves of the finished tree.
+    fn begin(&self, sink: Sink) -> (Request, Sink) {
+        if self.node_rules().is_none() {
+            return (self.task(sink), Sink::Counted(0));
         }
+        let objects = match self.objects {
+            Objects::None => Objects::None,
+            _ => Objects::AmongLeaves,
+        };
+        let all = self.task(Sink::Leaves(Vec::new()));
+        (Request { takes: ALL_KINDS, objects, ..all }, sink)
+    }
+
+    fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<Ruled> {
+        let (treedef, leaves) = walked?;
+        match self.node_rules() {
+            Some(rules) => apply(rules, self.objects, &treedef, Leaf::from_sink(leaves), to),
+            None => Ok(Ruled { treedef, leaves, hits: Vec::new() }),
+        }
+    }
+
+    /// The rules, if there are any about nodes and places.
+    fn node_rules(&self) -> Option<&Rules> {
+        self.rules.as_deref().filter(|rules| rules.need_nodes())
     }
 
     /// A walk with the options of this flattener.

@@ -8,9 +8,9 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
 
 use super::labels::LabelTable;
+use super::marks::{Keep, Objects, object_leaf};
 use super::nodes::{Made, is_nothing};
-use super::refused::{object_is_kept, put_opaque};
-use super::rules::{Keep, Objects};
+use super::refused::{object_is_kept, put_leaf};
 use super::tape::{BeforeLabel, Kept, Tape};
 use super::word::{self, ALL_KINDS, Tag, Word, bit};
 
@@ -29,7 +29,7 @@ impl Kept {
 impl Tape {
     /// Begins to keep a value. Returns the position of its first word.
     fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
-        if self.kept.len() + usize::from(self.ruled) >= MAX_KEY_NESTING {
+        if self.kept.len() >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
         let outermost = self.kept.is_empty();
@@ -102,15 +102,6 @@ impl Tape {
         if self.is_keeping() || self.before_label.is_some() || self.failure.is_some() {
             return self.descend(at);
         }
-        if self.ruled {
-            let is_static = keep == Keep::Static;
-            let at = self.descend(at)?;
-            return Ok(self.emit(
-                at,
-                if is_static { word::MARKED_STATIC } else { word::MARKED_LEAF },
-                "",
-            ));
-        }
         if keep == Keep::Static {
             self.expect_label(keep);
             return Ok(at);
@@ -131,14 +122,15 @@ impl Tape {
             Err(error) => return Err(self.child_failed(at, error)),
         };
         if mark == Some(Keep::Object) {
-            return Ok(self.close_object(at));
+            self.close_object();
+            return Ok(at);
         }
         match (mark, self.kept.last()) {
             (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
                 self.end_keeping(at)
             }
             // The static was a scalar.
-            (Some(Keep::Static), None) if !self.ruled && !self.keeps_whole => Ok(at),
+            (Some(Keep::Static), None) if !self.keeps_whole => Ok(at),
             _ => {
                 self.ascend();
                 Ok(at)
@@ -163,14 +155,16 @@ impl Tape {
     }
 
     #[cold]
-    fn close_object(&mut self, at: usize) -> usize {
-        if self.failure.is_some() || !self.ruled {
-            self.takes = 0;
-            return at;
+    fn close_object(&mut self) {
+        self.takes = 0;
+        if self.objects == Objects::AmongLeaves
+            && self.failure.is_none()
+            && let Sink::Leaves(leaves) = &mut self.leaves
+        {
+            self.takes = ALL_KINDS;
+            let object = leaves.pop().map(object_leaf); // the number came
+            leaves.extend(object);
         }
-        self.takes = ALL_KINDS;
-        self.pending -= 1; // the number came
-        self.emit(at, word::OBJECT, "")
     }
 
     /// Whether the current value is part of one that is kept.
@@ -200,7 +194,7 @@ impl Tape {
         let tag = match keep {
             Keep::Key => word::KEY,
             Keep::Static => word::STATIC,
-            Keep::Leaf | Keep::Half | Keep::Object => return self.put_opaque(at, value?),
+            Keep::Leaf | Keep::Object => return self.put_opaque(at, value?),
         };
         match value? {
             Recorded::Scalar(leaf) => match leaf.as_scalar() {
@@ -319,7 +313,7 @@ impl Tape {
             Recorded::Value { value, .. } => (value.into(), Some(word::OPAQUE)),
             Recorded::Known(_) => return Err(ErrorKind::Internal("a leaf is no label").into()),
         };
-        put_opaque(&mut self.leaves, leaf, "a mark")?;
+        put_leaf(&mut self.leaves, leaf, "a mark")?;
         match tag {
             Some(tag) => Ok(self.emit(at, tag, "")),
             None => {

@@ -11,10 +11,9 @@
 
 mod word;
 mod labels;
-mod rules;
+mod marks;
 mod refused;
 mod nodes;
-mod ruled;
 mod calls;
 mod fast;
 mod tape;
@@ -23,6 +22,9 @@ mod failure;
 mod serializer;
 mod walk;
 mod reader;
+mod rules;
+mod subtree;
+mod apply;
 mod flattener;
 mod presets;
 mod objects;

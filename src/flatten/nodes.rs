@@ -2,20 +2,16 @@
 
 use std::mem;
 use std::ops::Range;
-use std::sync::Arc;
-use std::vec;
 
 use crate::error::Result;
-use crate::leaf::sink::Sink;
 use crate::model::{
-    Insertion, Leaf, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
+    Insertion, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
-use crate::path::{Key, Path};
+use crate::path::Key;
 use crate::positions::permute;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::labels::Label;
-use super::rules::{Keep, Objects, Rules};
 use super::word::{self, Tag, Word};
 
 /// A structure, and what brings the leaves of a walk into its order.
@@ -41,9 +37,8 @@ pub(super) struct WordReader {
     /// The open compounds.
     pub(super) open: Vec<Open>,
     fields: Vec<&'static str>,
-    /// The numbers of the keys, and the keys if paths are asked for.
+    /// The numbers of the keys.
     numbers: Vec<usize>,
-    keys: Vec<Value>,
     /// The maps whose keys needed no sorting: where their keys are in `known_keys`, and their node
     /// data.
     maps: Vec<(Range<usize>, usize)>,
@@ -60,36 +55,6 @@ pub(super) struct WordReader {
     /// How often a child was copied, and how often none was like it.
     pub(super) copied: usize,
     pub(super) uncopied: usize,
-    /// The rules, if there are any that need the nodes.
-    pub(super) ruled: Option<Ruled>,
-}
-
-/// The rules, and where the leaves come from and go to.
-pub(super) struct Ruled {
-    pub(super) rules: Arc<Rules>,
-    pub(super) objects: Objects,
-    /// Whether each rule applied anywhere.
-    pub(super) hits: Vec<bool>,
-    /// The keys that lead to the current place.
-    pub(super) path: Path,
-    pub(super) from: vec::IntoIter<Leaf>,
-    pub(super) to: Sink,
-    /// The value that is being kept.
-    pub(super) kept: Option<KeptNodes>,
-}
-
-/// The first nodes of a value that is being kept, and its leaves.
-pub(super) struct KeptNodes {
-    pub(super) keep: Keep,
-    pub(super) by_mark: bool,
-    /// The number of open compounds around it.
-    pub(super) depth: usize,
-    pub(super) node: usize,
-    /// How many leaves and maps came before it.
-    pub(super) leaf: usize,
-    pub(super) map: usize,
-    pub(super) insertion: usize,
-    pub(super) leaves: Vec<Leaf>,
 }
 
 /// A child of a sequence that may come again: its words and its node.
@@ -127,8 +92,6 @@ pub(super) struct Open {
     pub(super) child: Count,
     /// The first of its children among those that were seen.
     pub(super) first_seen: usize,
-    /// How often the last child is still to be repeated.
-    repeats: Option<usize>,
 }
 
 impl Open {
@@ -172,7 +135,6 @@ impl WordReader {
         self.open.clear();
         self.fields.clear();
         self.numbers.clear();
-        self.keys.clear();
         self.maps.clear();
         self.maps.shrink_to(MOST_SPARE_KEYS);
         self.known_keys.clear();
@@ -180,7 +142,6 @@ impl WordReader {
         self.seen.clear();
         (self.copied, self.uncopied) = (0, 0);
         (self.insertions, self.swaps, self.so_far) = Default::default();
-        self.ruled = None;
     }
 
     /// The keys that lead to the current place, after the first words of a value and some leaves.
@@ -204,10 +165,7 @@ impl WordReader {
         {
             last.children = last.children.saturating_sub(1);
         }
-        let numbers = self.numbers.iter();
-        self.keys =
-            numbers.filter_map(|number| Some(labels.get_mut(*number)?.take_value())).collect();
-        let keys = open.iter().map(|open| self.key(open)).collect();
+        let keys = open.iter().map(|open| self.key(open, labels)).collect();
         self.clear();
         keys
     }
@@ -228,12 +186,7 @@ impl WordReader {
                         self.variant = word.name;
                     }
                 }
-                word::KEY => {
-                    self.numbers.push(word.number());
-                    if self.ruled.is_some() {
-                        self.keys.extend(labels.get_mut(word.number()).map(Label::take_value));
-                    }
-                }
+                word::KEY => self.numbers.push(word.number()),
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -242,8 +195,6 @@ impl WordReader {
                     }
                 }
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
-                word::OBJECT => self.object()?,
-                word::MARKED_STATIC | word::MARKED_LEAF => self.open_mark(word.tag())?,
                 _ => self.node(*word, words, labels)?,
             }
         }
@@ -262,16 +213,10 @@ impl WordReader {
         let after = words.get(self.so_far.word..).unwrap_or_default();
         let head = NodeHead { kind, name: word.name, variant };
         self.begin_child(1 + usize::from(kind.is_variant()));
-        let none_is_leaf = self.options.none_is_leaf && !self.is_keeping();
+        let none_is_leaf = self.options.none_is_leaf;
         match kind {
             NodeKind::None if none_is_leaf => self.put_leaf(),
-            NodeKind::None if self.options.none_is_leaf => {
-                self.drop_leaf();
-                self.builder.open(kind, NodeData::NONE);
-                self.complete()
-            }
             NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct | NodeKind::UnitVariant => {
-                self.apply_rules(head);
                 let data = self.unlabelled(head);
                 self.builder.open(kind, data);
                 self.complete()
@@ -281,7 +226,6 @@ impl WordReader {
                 Ok(())
             }
             _ => {
-                self.apply_rules(head);
                 let node = self.builder.open(kind, NodeData::NONE);
                 self.push(head, Some(node));
                 self.so_far.map += usize::from(kind == NodeKind::Map);
@@ -305,7 +249,6 @@ impl WordReader {
             begin: self.so_far,
             child: self.so_far,
             first_seen: self.seen.len(),
-            repeats: None,
         });
     }
 
@@ -319,7 +262,7 @@ impl WordReader {
     fn leaves(&mut self, mut count: usize) -> Result<()> {
         while count > 0 {
             match self.open.last_mut() {
-                Some(open) if open.takes_leaves() && self.ruled.is_none() => {
+                Some(open) if open.takes_leaves() => {
                     let leaf = self.builder.open(NodeKind::Leaf, NodeData::NONE);
                     open.last = Some(self.builder.join(open.last, leaf, count)?);
                     open.next = self.builder.nodes.len();
@@ -339,22 +282,24 @@ impl WordReader {
     }
 
     fn put_leaf(&mut self) -> Result<()> {
-        if self.take_leaf()? {
-            self.builder.open(NodeKind::Leaf, NodeData::NONE);
-            self.so_far.leaf += 1; // at most the calls
-        }
+        self.builder.open(NodeKind::Leaf, NodeData::NONE);
+        self.so_far.leaf += 1; // at most the calls
         self.complete()
     }
 
     pub(super) fn put_static(&mut self, value: &Value) -> Result<()> {
         self.begin_child(1);
-        self.open_static(value);
+        let data = self.builder.node_data.intern(NodeDataRef::of_static(value));
+        self.builder.open(NodeKind::Static, data);
         self.complete()
     }
 
-    pub(super) fn open_static(&mut self, value: &Value) {
-        let data = self.builder.node_data.intern(NodeDataRef::of_static(value));
-        self.builder.open(NodeKind::Static, data);
+    /// Called before each value, of which so many words were read.
+    fn begin_child(&mut self, words: usize) {
+        if let Some(parent) = self.open.last_mut() {
+            let word = self.so_far.word - words; // they were read
+            parent.child = Count { word, ..self.so_far };
+        }
     }
 
     /// The node data of a node without labels, which may have a name.
@@ -366,14 +311,12 @@ impl WordReader {
     /// Adds a complete child to its parent, and closes each parent that takes only one child.
     pub(super) fn complete(&mut self) -> Result<()> {
         loop {
-            self.end_keeping()?;
             let Some(open) = self.open.last_mut() else { return Ok(()) };
             if open.node.is_some() {
                 open.last = Some(self.builder.join(open.last, open.next, 1)?);
                 open.next = self.builder.nodes.len();
             }
             open.children += 1; // at most the calls
-            self.end_child();
             let Some(open) = self.open.last().filter(|open| open.has_one_child()) else {
                 return Ok(());
             };
@@ -386,17 +329,9 @@ impl WordReader {
         }
     }
 
-    /// The last child of the sequence comes so many times in all. With rules, it is read again.
+    /// The last child of the sequence comes so many times in all.
     fn repeat(&mut self, count: usize) -> Result<()> {
         let Some(open) = self.open.last_mut() else { return Ok(()) }; // there is a sequence
-        if self.ruled.is_some() {
-            let left = open.repeats.take().unwrap_or(count) - 1; // it was read once more
-            if left > 0 {
-                open.repeats = Some(left);
-                self.so_far.word = open.child.word;
-            }
-            return Ok(());
-        }
         let more = count - 1; // at least two came
         let (before, after) = (open.child, self.so_far);
         if let Some(last) = open.last {
@@ -436,7 +371,6 @@ impl WordReader {
                 let (data, order) = self.keys_of(node, open.first_label, labels);
                 sorted = order;
                 self.numbers.truncate(open.first_label);
-                self.keys.truncate(open.first_label);
                 data
             }
             NodeKind::Struct | NodeKind::StructVariant => {
@@ -452,11 +386,7 @@ impl WordReader {
         if let Some(mut sorted) = sorted {
             let (first, map) = (open.begin.leaf, open.begin.map);
             let moved = mem::take(&mut sorted.leaves);
-            let before = self.swaps.len();
             permute(moved, |a, b| self.swaps.push((first + a, first + b)));
-            if self.ruled.is_some() {
-                self.swap_now(before);
-            }
             for below in &mut self.insertions[open.begin.insertion..] {
                 below.map = map + 1 + sorted.moved(below.map - map - 1);
             }
@@ -475,11 +405,8 @@ impl WordReader {
         labels: &mut [Label],
     ) -> (usize, Option<Sorted>) {
         let numbers = self.numbers.get(first..).unwrap_or_default();
-        let by_key = self.is_keeping() || !self.options.insertion;
-        // In the order of insertion, only maps in kept values are sorted. They are not remembered.
-        let may_be_known = !(self.options.insertion && self.is_keeping());
         let is_it = |(known, _): &&(Range<usize>, usize)| {
-            may_be_known && self.known_keys.get(known.clone()).is_some_and(|known| known == numbers)
+            self.known_keys.get(known.clone()).is_some_and(|known| known == numbers)
         };
         if let Some((_, data)) = self.maps.iter().rev().take(MOST_MAPS).find(is_it) {
             return (*data, None);
@@ -487,9 +414,13 @@ impl WordReader {
         let keys =
             numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value));
         let mut keys: Vec<Value> = keys.collect();
-        let sorted = if by_key { self.builder.sort_entries(node, &mut keys, true) } else { None };
+        let sorted = if self.options.insertion {
+            None
+        } else {
+            self.builder.sort_entries(node, &mut keys, true)
+        };
         let data = self.builder.node_data.intern_keys(keys);
-        if sorted.is_none() && may_be_known {
+        if sorted.is_none() {
             let start = self.known_keys.len();
             self.known_keys.extend_from_slice(numbers);
             self.maps.push((start..self.known_keys.len(), data));
@@ -497,17 +428,14 @@ impl WordReader {
         (data, sorted)
     }
 
-    pub(super) fn take_swaps(&mut self, before: usize) -> Vec<(usize, usize)> {
-        self.swaps.split_off(before)
-    }
-
     /// The key of the current child of an open compound.
-    pub(super) fn key(&self, open: &Open) -> Key {
+    fn key(&self, open: &Open, labels: &[Label]) -> Key {
         let Open { kind, variant, children, first_label, .. } = *open;
         let variant = || Name::Borrowed(variant);
         let field = || self.fields.get(first_label + children).map(|name| Name::Borrowed(*name));
+        let label = || labels.get(*self.numbers.get(first_label + children)?);
         let labelled = match kind {
-            NodeKind::Map => self.keys.get(first_label + children).cloned().map(Key::Entry),
+            NodeKind::Map => label().map(|label| Key::Entry(label.value.clone())),
             NodeKind::Struct => field().map(Key::Field),
             NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
             _ => None,
@@ -529,15 +457,9 @@ fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
     if after.first().is_some_and(|word| word.tag() == NodeKind::Some as Tag && word.leaves() == 0) {
         return true;
     }
-    let is_newtype = |word: &&Word| {
-        let marks = [NodeKind::NewtypeStruct as Tag, word::MARKED_STATIC, word::MARKED_LEAF];
-        word.leaves() == 0 && marks.contains(&word.tag())
-    };
-    let mut is_kept = false;
-    let inside = after.iter().find(|word| {
-        is_kept |= matches!(word.tag(), word::MARKED_STATIC | word::MARKED_LEAF);
-        !is_newtype(word)
-    });
+    let is_newtype =
+        |word: &&Word| word.leaves() == 0 && word.tag() == NodeKind::NewtypeStruct as Tag;
+    let inside = after.iter().find(|word| !is_newtype(word));
     let Some(inside) = inside.filter(|word| word.leaves() == 0) else { return false };
     match inside.tag() {
         word::STATIC => labels.get(inside.number()).is_some_and(|label| is_nothing(&label.value)),
@@ -545,7 +467,6 @@ fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
         tag => {
             let nothing = [NodeKind::None, NodeKind::Unit, NodeKind::UnitStruct];
             nothing.map(|kind| kind as Tag).contains(&tag)
-                || is_kept && tag == NodeKind::Some as Tag
         }
     }
 }

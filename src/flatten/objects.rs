@@ -10,7 +10,7 @@ use crate::leaf::leaf_type::Emit;
 use crate::leaf::object::{collecting, in_order};
 use crate::model::{LeafKind, TreeDef};
 
-use super::rules::Objects;
+use super::marks::Objects;
 
 /// Flattens a value into its objects of one type and its treedef. All that is no object is static,
 /// [opaque](crate::Opaque) values as well.

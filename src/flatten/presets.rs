@@ -10,7 +10,7 @@ use crate::path::Key;
 use crate::pattern::PatternStep;
 
 use super::flattener::Flattener;
-use super::rules::{Keep, Rule};
+use super::rules::{Becomes, Rule};
 
 impl Flattener {
     /// Makes the version and the shape of an `Array` of `ndarray` 0.15 to 0.17 static.
@@ -98,17 +98,17 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn with_half_rules(self) -> Self {
-        self.with_preset_of(Rule::Half, Keep::Half)
+        self.with_preset_of(Rule::Half, Becomes::Half)
     }
 
     fn with_preset(self, rule: Rule) -> Self {
-        self.with_preset_of(rule, Keep::Static)
+        self.with_preset_of(rule, Becomes::Static)
     }
 
-    fn with_preset_of(self, rule: Rule, keep: Keep) -> Self {
+    fn with_preset_of(self, rule: Rule, becomes: Becomes) -> Self {
         self.with_rules(|rules| {
             rules.presets.push(rules.rules.len());
-            rules.rules.push((rule, keep));
+            rules.rules.push((rule, becomes));
         })
     }
 }

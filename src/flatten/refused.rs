@@ -5,8 +5,8 @@ use crate::leaf::sink::Sink;
 use crate::message::brief;
 use crate::model::{Leaf, LeafKind};
 
-/// Puts a leaf that a mark or a rule made of a subtree.
-pub(super) fn put_opaque(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> {
+/// Puts a leaf. If it is a subtree, a mark or a rule made one of it.
+pub(super) fn put_leaf(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> {
     let kind = leaf.kind();
     let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
     if leaves.push_leaf(leaf) {

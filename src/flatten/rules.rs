@@ -5,61 +5,22 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::leaf::float::Half;
-use crate::leaf::markers;
-use crate::leaf::object::OBJECT_MARK;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeHead, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
-use super::word::{KindSet, bit};
+use super::word::{ALL_KINDS, KindSet, bit};
 
-/// What a subtree is that is kept as one value, by a mark or a rule or as a key.
+/// What a rule makes of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// The subtree is the key of an entry.
-    Key,
-    /// The subtree is stored in the treedef.
+pub(super) enum Becomes {
+    /// It is stored in the treedef.
     Static,
-    /// The subtree is one leaf.
+    /// It is one leaf.
     Leaf,
-    /// The subtree is the bits of a [`Half`], and is that float.
+    /// It is the bits of a [`Half`], and is that float.
     Half,
-    /// The subtree is the number of an object.
-    Object,
-}
-
-/// Whether objects are leaves, and scalars are not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Objects {
-    /// Scalars are leaves, and an object is an error.
-    #[default]
-    None,
-    /// Scalars are static.
-    AmongStatics,
-    /// A scalar that no mark or rule makes static is an error.
-    Alone,
-}
-
-impl Keep {
-    /// The meaning of a newtype of this name, if it is a mark.
-    pub(super) fn marked_by(name: &str) -> Option<Self> {
-        match name {
-            markers::STATIC_MARK => Some(Keep::Static),
-            markers::LEAF_MARK => Some(Keep::Leaf),
-            OBJECT_MARK => Some(Keep::Object),
-            _ => None,
-        }
-    }
-
-    /// What it is among such leaves: where objects are the only leaves, one of another value is
-    /// static.
-    pub(super) fn among(self, objects: Objects) -> Self {
-        match self {
-            Keep::Leaf | Keep::Half if objects != Objects::None => Keep::Static,
-            keep => keep,
-        }
-    }
 }
 
 type IsLeaf = Arc<dyn Fn(&Path, NodeHead<'_>) -> bool + Send + Sync>;
@@ -67,7 +28,7 @@ type LeavesWhere = Arc<dyn Fn(LeafKind) -> bool + Send + Sync>;
 
 #[derive(Clone, Default)]
 pub(super) struct Rules {
-    pub(super) rules: Vec<(Rule, Keep)>,
+    pub(super) rules: Vec<(Rule, Becomes)>,
     /// The indices of rules that need not match anything.
     pub(super) presets: Vec<usize>,
     pub(super) is_leaf: Option<IsLeaf>,
@@ -87,72 +48,53 @@ pub(super) enum Rule {
 }
 
 impl Rules {
-    /// Whether there are rules about nodes and places. A walk knows only the kinds of its scalars.
+    /// Whether there are rules about nodes and places. A walk knows only marks and the kinds of scalars.
     pub(super) fn need_nodes(&self) -> bool {
         self.is_leaf.is_some() || !self.rules.is_empty()
     }
 
     /// The kinds of scalars that are leaves.
     pub(super) fn leaf_kinds(&self) -> KindSet {
-        let kinds = LeafKind::ALL.iter().filter(|kind| self.is_leaf_kind(**kind));
+        let Some(is_leaf) = &self.leaves_where else { return ALL_KINDS };
+        // An absent value always is a leaf: the option `none_is_leaf` decides about it.
+        let kinds = LeafKind::ALL.iter().filter(|kind| **kind == LeafKind::None || is_leaf(**kind));
         kinds.fold(0, |kinds, kind| kinds | bit(*kind))
     }
+}
 
-    /// The first rule about a child, by its place.
-    pub(super) fn place(
-        &self,
-        parent: NodeHead<'_>,
-        path: &Path,
-        hits: &mut [bool],
-    ) -> Option<Keep> {
-        self.first(hits, |rule| match rule {
-            Rule::Field { type_name, field } => {
-                parent.name().is_some_and(|name| name == type_name)
-                    && path.keys().last().is_some_and(|key| is_field(key, field))
-            }
-            Rule::Path(pattern) => pattern.matches(path),
-            Rule::Type(_) | Rule::Half => false,
-        })
+impl Rule {
+    /// Whether it is about types of this name, or about a field of them.
+    pub(super) fn is_about_type(&self, name: &str) -> bool {
+        match self {
+            Rule::Type(type_name) | Rule::Field { type_name, .. } => type_name == name,
+            Rule::Half => Half::named(name).is_some(),
+            Rule::Path(_) => false,
+        }
     }
 
-    /// The first rule about a node, by its type or by `is_leaf`.
-    pub(super) fn node(&self, head: NodeHead<'_>, path: &Path, hits: &mut [bool]) -> Option<Keep> {
-        let by_type = self.first(hits, |rule| match rule {
+    /// Whether it is about the type of such a node.
+    pub(super) fn names_node(&self, head: NodeHead<'_>) -> bool {
+        match self {
             Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
             Rule::Half => {
                 head.kind() == NodeKind::NewtypeStruct
                     && head.name().and_then(Half::named).is_some()
             }
             Rule::Field { .. } | Rule::Path(_) => false,
-        });
-        by_type.or_else(|| {
-            let is_leaf = self.is_leaf.as_ref()?;
-            is_leaf(path, head).then_some(Keep::Leaf)
-        })
-    }
-
-    /// Whether a scalar of this kind is a leaf. An absent value always is: the option
-    /// `none_is_leaf` decides about it.
-    pub(super) fn is_leaf_kind(&self, kind: LeafKind) -> bool {
-        kind == LeafKind::None || self.leaves_where.as_ref().is_none_or(|is_leaf| is_leaf(kind))
-    }
-
-    fn first(&self, hits: &mut [bool], applies: impl Fn(&Rule) -> bool) -> Option<Keep> {
-        let index = self.rules.iter().position(|(rule, _)| applies(rule))?;
-        if let Some(hit) = hits.get_mut(index) {
-            *hit = true;
         }
-        self.rules.get(index).map(|(_, keep)| *keep)
     }
-}
 
-fn is_field(key: &Key, field: &str) -> bool {
-    match key {
-        Key::Field(name) | Key::VariantField(_, name) => name == field,
-        Key::Position(position) | Key::VariantPosition(_, position) => {
-            position.to_string() == field
-        }
-        Key::Index(_) | Key::Entry(_) | Key::Some => false,
+    /// Whether it is about this field of a type.
+    pub(super) fn names_field(&self, name: Option<&str>, key: &Key) -> bool {
+        let Rule::Field { type_name, field } = self else { return false };
+        name.is_some_and(|name| name == type_name)
+            && match key {
+                Key::Field(name) | Key::VariantField(_, name) => name == field,
+                Key::Position(position) | Key::VariantPosition(_, position) => {
+                    position.to_string() == *field
+                }
+                Key::Index(_) | Key::Entry(_) | Key::Some => false,
+            }
     }
 }
 
@@ -170,7 +112,7 @@ impl fmt::Display for Rule {
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.rules.iter().map(|(rule, keep)| format!("{keep:?} {rule}")))
+            .entries(self.rules.iter().map(|(rule, becomes)| format!("{becomes:?} {rule}")))
             .finish()
     }
 }

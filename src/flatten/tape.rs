@@ -29,9 +29,9 @@ use super::fast::elements::SeqState;
 use super::fast::follow::{Follow, Frame};
 use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
+use super::marks::{Keep, Objects};
 use super::nodes::WordReader;
 use super::refused::{no_object, wrong_scalar};
-use super::rules::{Keep, Objects};
 use super::word::{self, KindSet, Tag, Word, bit};
 
 #[derive(Default)]
@@ -58,8 +58,6 @@ pub(super) struct Tape {
     pub(super) owning: usize,
     pub(super) options: Options,
     pub(super) limits: Limits,
-    /// Rules are applied when the nodes are made. Marks are then, too.
-    pub(super) ruled: bool,
     pub(super) objects: Objects,
     /// The whole value is one that is kept.
     pub(super) keeps_whole: bool,

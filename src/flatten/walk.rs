@@ -6,11 +6,10 @@ use std::sync::Arc;
 use crate::call_stack;
 use crate::error::Result;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, Limits, Options, TreeDef, Value};
+use crate::model::{Limits, Options, TreeDef, Value};
 
 use super::fast::early::EARLY_FROM;
-use super::ruled::{RuledTree, RulesOf};
-use super::rules::{Objects, Rules};
+use super::marks::Objects;
 use super::tape::Tape;
 use super::word::{ALL_KINDS, KindSet};
 
@@ -32,8 +31,6 @@ pub(super) struct Request {
     pub(super) takes: KindSet,
     pub(super) options: Options,
     pub(super) limits: Limits,
-    /// The nodes are made by rules.
-    pub(super) ruled: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
     pub(super) objects: Objects,
@@ -47,7 +44,6 @@ impl Request {
             takes: ALL_KINDS,
             options,
             limits,
-            ruled: false,
             predicts: true,
             objects: Objects::None,
         }
@@ -64,22 +60,21 @@ impl Tape {
     }
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, ruled, predicts, objects } = request;
+        let Request { leaves, takes, options, limits, predicts, objects } = request;
         self.objects = objects;
-        let takes = if objects != Objects::None && !ruled { 0 } else { takes };
+        let only_objects = matches!(objects, Objects::AmongStatics | Objects::Alone);
+        let takes = if only_objects { 0 } else { takes };
         (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let may_predict = !options.none_is_leaf && objects == Objects::None;
-        (self.ruled, self.predicts) = (ruled, predicts && may_predict);
-        self.most_words = if ruled || like.is_some() { usize::MAX } else { EARLY_FROM };
+        self.predicts = predicts && may_predict;
+        self.most_words = if like.is_some() { usize::MAX } else { EARLY_FROM };
         self.room = call_stack::deepest(limits);
         if like.is_none() {
             self.leaves.reserve(self.expected);
         }
-        if !ruled {
-            let Tape { words, labels, follow, .. } = self;
-            follow.begin(words, labels, options, like);
-        }
+        let Tape { words, labels, follow, .. } = self;
+        follow.begin(words, labels, options, like);
     }
 
     /// Begins the walk of a value that is kept as a whole.
@@ -135,39 +130,6 @@ impl Tape {
         let leaves = std::mem::take(&mut self.leaves);
         self.spare();
         checked.map(|()| leaves)
-    }
-
-    /// Ends a walk whose nodes are made by rules.
-    pub(super) fn finish_by_rules(
-        mut self: Box<Self>,
-        end: Result<usize>,
-        rules: Arc<Rules>,
-        to: Sink,
-    ) -> Result<RuledTree> {
-        let made = match self.ended(end) {
-            Ok(at) => {
-                self.count_leaves(at);
-                let from = match std::mem::take(&mut self.leaves) {
-                    Sink::Leaves(leaves) => leaves,
-                    _ => Vec::<Leaf>::new(), // a walk with rules has leaves of any kind
-                };
-                let Tape { nodes, words, labels, options, limits, objects, .. } = &mut *self;
-                let made = nodes.made_by_rules(
-                    words,
-                    &mut labels.list,
-                    *options,
-                    RulesOf { rules, objects: *objects },
-                    from,
-                    to,
-                );
-                made.map(|(treedef, leaves, hits)| {
-                    (TreeDef { limits: *limits, walked: true, ..treedef }, leaves, hits)
-                })
-            }
-            Err(error) => Err(error),
-        };
-        self.spare();
-        made
     }
 
     /// Ends the walk of a value that is kept as a whole.

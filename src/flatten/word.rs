@@ -27,11 +27,6 @@ pub(super) const LEAVES: Tag = 35;
 /// One leaf that is a subtree, and one that reads as `None`.
 pub(super) const OPAQUE: Tag = 36;
 pub(super) const OPAQUE_NOTHING: Tag = 37;
-/// A mark, if rules are applied later. Its only child comes next.
-pub(super) const MARKED_STATIC: Tag = 38;
-pub(super) const MARKED_LEAF: Tag = 39;
-/// One leaf that is an object, if rules are applied later.
-pub(super) const OBJECT: Tag = 40;
 /// The last element of the sequence comes so many times in all. From here on the words have a
 /// number instead of a count of leaves.
 pub(super) const REPEAT: Tag = 48;

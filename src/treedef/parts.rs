@@ -61,7 +61,16 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut builder = PartsBuilder::onto(self, Limits::default());
+        self.to_part(self.options())
+    }
+
+    /// This subtree as the structure of a value, which has no options.
+    pub(crate) fn to_structure_of_value(self) -> TreeDef {
+        self.to_part(Options::default())
+    }
+
+    fn to_part(self, options: Options) -> TreeDef {
+        let mut builder = PartsBuilder::with_options(options, Limits::default());
         let fragment = builder.fragment_of(self);
         builder.encoding.nodes = fragment.nodes;
         builder.insertions = fragment.insertions;

@@ -84,6 +84,36 @@ fn every_value_comes_back_under_every_set_of_rules() {
 }
 
 #[test]
+fn rules_make_the_same_of_a_tree_as_of_its_value() {
+    for_all(|specimen| {
+        for order in [MapOrder::Canonical, MapOrder::Insertion] {
+            for none_is_leaf in [false, true] {
+                let with = |rules: Flattener| rules.map_order(order).none_is_leaf(none_is_leaf);
+                let (leaves, treedef) = specimen.laws.flatten(&with(Flattener::new())).unwrap();
+                let tree = Tree::new(treedef, leaves).unwrap();
+                let loaded = Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap();
+                for rules in rule_sets() {
+                    let (leaves, treedef) = specimen.laws.flatten(&with(rules.clone())).unwrap();
+                    let expected = Tree::new(treedef, leaves).unwrap();
+                    for tree in [&tree, &loaded] {
+                        let ruled = rules.apply_rules(tree.clone()).unwrap();
+                        assert_eq!(ruled, expected, "{rules:?}");
+                    }
+                    // What is static or opaque is taken out again. A static itself is no node to ask about.
+                    if expected.treedef().root().static_value().is_some() {
+                        continue;
+                    }
+                    let whole = Flattener::new().is_leaf(|path, _| path.is_root());
+                    let (again, once) =
+                        (whole.apply_rules(expected), whole.apply_rules(tree.clone()));
+                    assert_eq!(again.unwrap().leaves(), once.unwrap().leaves(), "{rules:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn leaves_where_takes_exactly_the_floats() {
     let floats = Flattener::new().leaves_where(LeafKind::is_float);
     let is_float = |leaf: &&Leaf| leaf.kind().is_float();

@@ -18,7 +18,7 @@ impl WordReader {
     pub(in crate::flatten) fn copy_if_seen(&mut self, words: &[Word]) -> Result<bool> {
         let Some(open) = self.open.last_mut() else { return Ok(false) };
         let pays = self.uncopied <= 4 * self.copied + 64; // at most the words
-        if open.kind != NodeKind::Seq || !pays || self.ruled.is_some() {
+        if open.kind != NodeKind::Seq || !pays {
             return Ok(false);
         }
         let begin = self.so_far.word - 1; // the word was read

@@ -17,7 +17,7 @@ use crate::model::{LeafKind, NodeKind};
 use crate::treedef::node_ref::is_name;
 
 use super::super::calls::{children, mismatches, numbers};
-use super::super::rules::Keep;
+use super::super::marks::Keep;
 use super::super::word::{self, KindSet, Tag, Word, bit};
 
 /// Room for so many numbers. A power of two.

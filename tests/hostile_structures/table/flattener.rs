@@ -76,6 +76,15 @@ pub(super) const ROWS: &[Row] = &[
     ("NodeHead::variant", |cases| {
         walk(cases, || Flattener::new().is_leaf(|_, node| node.variant().is_some()));
     }),
+    ("Flattener::apply_rules", |cases| {
+        cases.trees(&Leaf::from(1), |tree| {
+            let all = || Flattener::new().arrays(true);
+            all().apply_rules(tree.clone())?;
+            all().is_leaf(|path, _| path.keys().len() == 2).apply_rules(tree.clone())?;
+            all().leaves_where(|_| false).static_type("S").apply_rules(tree.clone())?;
+            all().static_at(everything())?.apply_rules(tree)
+        });
+    }),
     ("Flattener::unmatched_rules", |cases| {
         let flattener =
             || Flattener::new().static_field("S", "nothing").opaque_at(everything()).unwrap();

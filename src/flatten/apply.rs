@@ -1,0 +1,333 @@
+//! Applies rules to a finished tree. A node that a rule names becomes a static or one leaf, with all
+//! that is below it. What no rule can name is copied as a whole.
+
+use std::{mem, vec};
+
+use crate::error::Result;
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, LeafKind, Limits, Node, NodeData, NodeKind, TreeDef, Value};
+use crate::path::{Key, Path};
+use crate::pattern::Pattern;
+use crate::treedef::encoding::NodeDataRef;
+use crate::treedef::node_ref::{Children, NodeRef};
+use crate::treedef::parts::PartsBuilder;
+
+use super::marks::{Objects, object_in};
+use super::refused::{no_object, object_is_kept, put_leaf};
+use super::rules::{Becomes, Rule, Rules};
+use super::subtree::{float_of, value_of};
+use super::word::{ALL_KINDS, KindSet, bit};
+
+/// What rules made of a tree, and whether each of them applied anywhere.
+pub(super) struct Ruled {
+    pub(super) treedef: TreeDef,
+    pub(super) leaves: Sink,
+    pub(super) hits: Vec<bool>,
+}
+
+/// Applies rules to a tree, whose leaves go to `to`. If objects are the only leaves, they are
+/// [among all others](Objects::AmongLeaves) so far.
+pub(super) fn apply(
+    rules: &Rules,
+    objects: Objects,
+    treedef: &TreeDef,
+    leaves: Vec<Leaf>,
+    to: Sink,
+) -> Result<Ruled> {
+    let limits = Limits { max_nodes: usize::MAX, ..treedef.limits };
+    let mut walk = RuleWalk {
+        rules,
+        objects,
+        takes: rules.leaf_kinds(),
+        named: rules.named(&treedef.encoding.node_data),
+        hits: vec![false; rules.rules.len()],
+        path: Path::root(),
+        open: Vec::new(),
+        from: leaves.into_iter(),
+        to,
+        builder: PartsBuilder::onto(treedef.root(), limits),
+    };
+    if let Err(error) = walk.walk(treedef.root()) {
+        return Err(error.or_at(&walk.path));
+    }
+    let mut made = mem::take(&mut walk.builder).finish_unchecked();
+    (made.limits, made.walked) = (treedef.limits, treedef.walked);
+    let (leaves, hits) = (mem::take(&mut walk.to), mem::take(&mut walk.hits));
+    Ok(Ruled { treedef: made, leaves, hits })
+}
+
+/// The rules, what they apply to, and what came of it so far.
+struct RuleWalk<'r, 'a> {
+    rules: &'r Rules,
+    objects: Objects,
+    /// The kinds of scalars that are leaves.
+    takes: KindSet,
+    /// The node data of types that rules are about.
+    named: Vec<bool>,
+    hits: Vec<bool>,
+    /// The place, and the nodes around it.
+    path: Path,
+    open: Vec<Copied<'r, 'a>>,
+    from: vec::IntoIter<Leaf>,
+    to: Sink,
+    builder: PartsBuilder,
+}
+
+/// A node whose children are being copied.
+struct Copied<'r, 'a> {
+    node: NodeRef<'a>,
+    children: Children<'a>,
+    /// The patterns that may name what is below.
+    patterns: Vec<Begun<'r>>,
+}
+
+/// A rule whose pattern fits so far, and the steps that may come next.
+struct Begun<'r> {
+    rule: usize,
+    pattern: &'r Pattern,
+    steps: Vec<usize>,
+}
+
+impl<'r> Begun<'r> {
+    /// How far the pattern comes with a key, if it may name anything below, and whether it names
+    /// that place.
+    fn behind(&self, key: &Key) -> (Option<Self>, bool) {
+        let mut steps = self.pattern.steps_behind(&self.steps, key);
+        let is_named = self.pattern.is_end(&steps);
+        if is_named {
+            steps.pop();
+        }
+        let begun = Begun { rule: self.rule, pattern: self.pattern, steps };
+        ((!begun.steps.is_empty()).then_some(begun), is_named)
+    }
+
+    /// How many of so many leaves from a position on it treats alike, and names none of them. An
+    /// element of a sequence is like any other if its position is not asked for.
+    fn passed_leaves(&self, above: NodeRef<'_>, first: usize, mut count: usize) -> usize {
+        for asked in self.pattern.positions(&self.steps) {
+            if asked >= first {
+                count = count.min(asked - first);
+            }
+        }
+        match above.key(first) {
+            Some(key) if count > 0 && !self.behind(&key).1 => count,
+            _ => 0,
+        }
+    }
+}
+
+impl<'r, 'a> RuleWalk<'r, 'a> {
+    fn walk(&mut self, root: NodeRef<'a>) -> Result<()> {
+        let mut patterns = Vec::new();
+        for (rule, (it, _)) in self.rules.rules.iter().enumerate() {
+            if let Rule::Path(pattern) = it {
+                patterns.push(Begun { rule, pattern, steps: pattern.first_steps() });
+            }
+        }
+        self.enter(root, patterns)?;
+        while let Some(above) = self.open.last() {
+            let Some((child, count)) = above.children.clone().next_run() else {
+                self.builder.close()?;
+                self.path.0.pop();
+                self.open.pop();
+                continue;
+            };
+            let passed = self.passed(above, child, count);
+            if let Some(above) = self.open.last_mut() {
+                above.children.next_up_to(passed.max(1));
+            }
+            if passed > 0 { self.copy(child, passed)? } else { self.child(child)? }
+        }
+        Ok(())
+    }
+
+    /// How many of so many equal children no rule names, nor what is below them, from the first on.
+    fn passed(&self, above: &Copied<'_, '_>, child: NodeRef<'_>, mut count: usize) -> usize {
+        let position = above.node.num_children() - above.children.len();
+        let is_element = child.is_leaf() && !above.node.is_labelled();
+        let may_name_below = !is_element && !above.patterns.is_empty();
+        if may_name_below || self.is_named(above.node.raw()) || self.may_name_in(child) {
+            return 0;
+        }
+        for begun in &above.patterns {
+            count = begun.passed_leaves(above.node, position, count);
+        }
+        let leaves = self.leaves_before_static(count.saturating_mul(child.num_leaves()));
+        leaves.checked_div(child.num_leaves()).unwrap_or(count)
+    }
+
+    /// Whether a rule may name a node at or below this one by its type.
+    fn may_name_in(&self, node: NodeRef<'_>) -> bool {
+        match self.rules.is_leaf {
+            Some(_) => !matches!(node.kind(), NodeKind::Leaf | NodeKind::Static),
+            None => node.subtree().iter().any(|node| self.is_named(node)),
+        }
+    }
+
+    /// Whether a rule is about the type of a node, or about a field of it.
+    fn is_named(&self, node: &Node) -> bool {
+        self.named.get(node.data).is_some_and(|is_named| *is_named)
+    }
+
+    /// How many of so many leaves come before one that is static by its kind.
+    fn leaves_before_static(&self, count: usize) -> usize {
+        match self.objects {
+            Objects::None if self.takes == ALL_KINDS => count,
+            Objects::None => {
+                let leaves = self.from.as_slice().iter();
+                leaves.take(count).position(|leaf| !self.is_leaf(leaf.kind())).unwrap_or(count)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether a leaf of this kind stays one. Rules about kinds are about scalars.
+    fn is_leaf(&self, kind: LeafKind) -> bool {
+        kind == LeafKind::Opaque || self.takes & bit(kind) != 0
+    }
+
+    /// Copies equal siblings that no rule names.
+    fn copy(&mut self, node: NodeRef<'_>, count: usize) -> Result<()> {
+        if node.is_leaf() {
+            self.builder.atom(NodeKind::Leaf, None, count)?;
+        } else {
+            self.builder.insert(node, count)?;
+        }
+        if let Sink::Leaves(to) = &mut self.to {
+            to.extend(self.from.by_ref().take(count * node.num_leaves())); // there are as many
+            return Ok(());
+        }
+        for index in node.first_leaf()..node.first_leaf() + count * node.num_leaves() {
+            let Some(leaf) = self.from.next() else { return Ok(()) }; // there are as many
+            if let Err(error) = put_leaf(&mut self.to, leaf, "a mark") {
+                return Err(error.at(node.treedef.leaf_path(index).unwrap_or_default()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a child that a rule may name, or puts in its place what the rule makes of it.
+    fn child(&mut self, child: NodeRef<'a>) -> Result<()> {
+        let Some(Copied { node, children, patterns }) = self.open.last() else { return Ok(()) };
+        let Some(key) = node.key(node.num_children() - children.len() - 1) else { return Ok(()) }; // it was taken
+        let mut first = self.rules.rules.len();
+        let mut begun_below = Vec::new();
+        for begun in patterns {
+            let (below, is_named) = begun.behind(&key);
+            if is_named {
+                first = first.min(begun.rule);
+            }
+            begun_below.extend(below);
+        }
+        if self.is_named(node.raw()) {
+            first = first.min(self.rules.first(&|rule| rule.names_field(node.name(), &key)));
+        }
+        self.path.0.push(key);
+        let depth = self.open.len();
+        match self.hit(first) {
+            Some(becomes) => self.put(child, becomes)?,
+            None => self.enter(child, begun_below)?,
+        }
+        if self.open.len() == depth {
+            self.path.0.pop();
+        }
+        Ok(())
+    }
+
+    fn hit(&mut self, rule: usize) -> Option<Becomes> {
+        if let Some(hit) = self.hits.get_mut(rule) {
+            *hit = true;
+        }
+        self.rules.rules.get(rule).map(|(_, becomes)| *becomes)
+    }
+
+    /// Copies a node whose place no rule names, or puts in its place what a rule about its type
+    /// makes of it.
+    fn enter(&mut self, node: NodeRef<'a>, patterns: Vec<Begun<'r>>) -> Result<()> {
+        match node.kind() {
+            NodeKind::Leaf => return self.leaf(node),
+            NodeKind::Static => return self.builder.insert(node, 1),
+            _ => {}
+        }
+        let head = node.head();
+        let mut becomes = None;
+        if self.is_named(node.raw()) {
+            becomes = self.hit(self.rules.first(&|rule| rule.names_node(head)));
+        }
+        if becomes.is_none()
+            && let Some(is_leaf) = &self.rules.is_leaf
+            && is_leaf(&self.path, head)
+        {
+            becomes = Some(Becomes::Leaf);
+        }
+        if let Some(becomes) = becomes {
+            return self.put(node, becomes);
+        }
+        self.builder.open(node, 1)?;
+        self.open.push(Copied { node, children: node.children(), patterns });
+        Ok(())
+    }
+
+    /// Puts a leaf that no rule about places names.
+    fn leaf(&mut self, node: NodeRef<'_>) -> Result<()> {
+        if self.leaves_before_static(1) == 1 {
+            return self.copy(node, 1);
+        }
+        let Some(leaf) = self.from.next() else { return Ok(()) }; // there are as many
+        match (self.objects, object_in(&leaf)) {
+            (Objects::None, _) | (_, None) if self.objects != Objects::Alone => {
+                self.put_static(&leaf.into())
+            }
+            (_, None) => Err(no_object(leaf.kind())),
+            (_, Some(number)) => {
+                self.to.push_leaf(number.clone()); // it takes any
+                self.builder.atom(NodeKind::Leaf, None, 1)
+            }
+        }
+    }
+
+    fn put_static(&mut self, value: &Value) -> Result<()> {
+        self.builder.atom(NodeKind::Static, Some(NodeDataRef::of_static(value)), 1)
+    }
+
+    /// Puts what a rule makes of a node in its place.
+    fn put(&mut self, node: NodeRef<'_>, becomes: Becomes) -> Result<()> {
+        let has_objects = self.objects != Objects::None;
+        let mut leaves = Vec::with_capacity(node.num_leaves()); // they are in memory
+        while leaves.len() < node.num_leaves()
+            && let Some(leaf) = self.from.next()
+        {
+            if has_objects && object_in(&leaf).is_some() {
+                return Err(object_is_kept());
+            }
+            leaves.push(leaf);
+        }
+        let value = value_of(node, leaves)?;
+        // Where objects are the only leaves, one of another value is static.
+        if becomes == Becomes::Static || has_objects {
+            return self.put_static(&value);
+        }
+        let leaf = if becomes == Becomes::Half { float_of(value) } else { Leaf::from(value) };
+        self.builder.atom(NodeKind::Leaf, None, 1)?;
+        put_leaf(&mut self.to, leaf, "a rule")
+    }
+}
+
+impl Rules {
+    /// The first rule of which this is true. If there is none, the number of rules.
+    fn first(&self, is_it: &dyn Fn(&Rule) -> bool) -> usize {
+        for (index, (rule, _)) in self.rules.iter().enumerate() {
+            if is_it(rule) {
+                return index;
+            }
+        }
+        self.rules.len()
+    }
+
+    /// Of which of these node data rules name the type.
+    fn named(&self, data: &[NodeData]) -> Vec<bool> {
+        let is_named =
+            |data: &NodeData| self.first(&|rule| rule.is_about_type(&data.name)) < self.rules.len();
+        data.iter().map(is_named).collect()
+    }
+}
