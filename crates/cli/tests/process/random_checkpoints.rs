@@ -110,19 +110,33 @@ pub(crate) fn types_of(form: usize) -> usize {
     if form == 1 { 5 } else { TYPES.len() }
 }
 
+/// Two checkpoints in files.
+struct Pair {
+    form: usize,
+    old: Checkpoint,
+    new: Checkpoint,
+    paths: [String; 2],
+}
+
+/// A random checkpoint and a changed one. `None` if one of them has no tensors.
+fn pair(folder: &Folder, seed: u64) -> Option<Pair> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let form = random.usize(..3);
+    let old = checkpoint(&mut random, types_of(form));
+    let new = changed(&old, &mut random, types_of(form));
+    if old.is_empty() || new.is_empty() {
+        return None;
+    }
+    let paths = [write(folder, "old", &old, form), write(folder, "new", &new, form)];
+    Some(Pair { form, old, new, paths })
+}
+
 /// What `diff` reports are the names whose type, shape or bytes differ between the headers.
 #[test]
 fn diff_reports_the_tensors_that_differ() {
     let folder = Folder::new("random_diff");
     for seed in 0..300 {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let form = random.usize(..3);
-        let old = checkpoint(&mut random, types_of(form));
-        let new = changed(&old, &mut random, types_of(form));
-        if old.is_empty() || new.is_empty() {
-            continue;
-        }
-        let paths = [write(&folder, "old", &old, form), write(&folder, "new", &new, form)];
+        let Some(Pair { form, old, new, paths }) = pair(&folder, seed) else { continue };
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         let differ: BTreeSet<&str> = names
             .into_iter()
@@ -181,14 +195,7 @@ fn read_npz(path: &str) -> Checkpoint {
 fn apply_makes_the_new_checkpoint() {
     let folder = Folder::new("random_apply");
     for seed in 0..300 {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let form = random.usize(..3);
-        let old = checkpoint(&mut random, types_of(form));
-        let new = changed(&old, &mut random, types_of(form));
-        if old.is_empty() || new.is_empty() {
-            continue;
-        }
-        let paths = [write(&folder, "old", &old, form), write(&folder, "new", &new, form)];
+        let Some(Pair { form, old, new, paths }) = pair(&folder, seed) else { continue };
         let diff = treedef(&["diff", "--patch", &paths[0], &paths[1]]).output().unwrap();
         assert_eq!(String::from_utf8(diff.stderr).unwrap(), "", "{seed}");
         let patch = folder.path("patch.json");
