@@ -525,6 +525,22 @@ impl NodeKind {
         matches!(self, Is::Some | Is::NewtypeStruct | Is::NewtypeVariant)
     }
 
+    /// Whether the type alone says which children a node of this kind has: no map, sequence or variant.
+    pub(crate) fn is_fixed(self) -> bool {
+        use NodeKind as Is;
+        matches!(
+            self,
+            Is::None
+                | Is::Some
+                | Is::Unit
+                | Is::UnitStruct
+                | Is::NewtypeStruct
+                | Is::Tuple
+                | Is::TupleStruct
+                | Is::Struct
+        )
+    }
+
     /// Whether the options change what this kind means: the order of entries, or what an absent
     /// value is.
     pub(crate) fn depends_on_options(self) -> bool {

@@ -131,22 +131,9 @@ fn end_of(words: &[Word]) -> Option<At> {
 
 /// Whether a word may be one of an element in a row.
 fn is_fixed(word: &Word) -> bool {
-    use NodeKind as Is;
     match word.tag() {
         word::FIELD | word::CLOSE | word::LEAVES => true,
-        _ => matches!(
-            word.kind(),
-            Some(
-                Is::None
-                    | Is::Some
-                    | Is::Unit
-                    | Is::UnitStruct
-                    | Is::NewtypeStruct
-                    | Is::Tuple
-                    | Is::TupleStruct
-                    | Is::Struct
-            )
-        ),
+        _ => word.kind().is_some_and(NodeKind::is_fixed),
     }
 }
 

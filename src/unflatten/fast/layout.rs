@@ -58,14 +58,7 @@ impl Layout {
         let code = code(own.kind, own.children, self.last_leaves);
         match own.kind {
             Is::Leaf => self.last_leaves += 1, // at most the leaves
-            Is::None
-            | Is::Some
-            | Is::Unit
-            | Is::UnitStruct
-            | Is::NewtypeStruct
-            | Is::Tuple
-            | Is::TupleStruct
-            | Is::Struct => {
+            kind if kind.is_fixed() => {
                 *self.compounds.get_mut(self.num_compounds)? = Compound { code, data: own.data };
                 self.num_compounds += 1;
                 self.last_leaves = 0;
