@@ -14,6 +14,7 @@ use crate::treedef::node_ref::NodeRef;
 pub use crate::arrays::collect::matrix_shape;
 #[cfg(feature = "diff")]
 pub use crate::diff::report::alike;
+pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
 

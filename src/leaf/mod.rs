@@ -3,6 +3,7 @@
 mod table;
 pub(crate) mod float;
 mod scalar;
+pub(crate) mod decimal;
 pub(crate) mod bits;
 pub(crate) mod column;
 pub(crate) mod sink;

@@ -9,6 +9,7 @@ use std::fmt::Display;
 use serde::ser::{self, Impossible, Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
 use crate::flatten::{CBOR_TAG, mismatches};
+use crate::leaf::decimal::Decimal;
 use crate::model::NodeKind;
 use crate::treedef::node_ref::NodeRef;
 
@@ -149,31 +150,6 @@ pub(crate) fn serialize_number<S: Serializer>(
     match float.filter(|float| Decimal::of(&format!("{float:e}")) == Decimal::of(text)) {
         Some(float) => serializer.serialize_f64(float),
         None => serializer.serialize_str(text),
-    }
-}
-
-/// A decimal number: its digits without outer zeros, and the power of ten of the last one.
-#[derive(PartialEq)]
-struct Decimal {
-    is_negative: bool,
-    digits: String,
-    exponent: i64,
-}
-
-impl Decimal {
-    fn of(text: &str) -> Option<Self> {
-        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let is_negative = number.starts_with('-');
-        let number = number.trim_start_matches(['-', '+']);
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        let all = [whole, part].concat();
-        let digits = all.trim_end_matches('0');
-        let zeros = i64::try_from(all.len() - digits.len()).ok()?; // a part of it
-        let part = i64::try_from(part.len()).ok()?;
-        let digits = digits.trim_start_matches('0').to_owned();
-        let exponent = exponent.parse::<i64>().ok()?.checked_sub(part)?.checked_add(zeros)?;
-        let exponent = if digits.is_empty() { 0 } else { exponent };
-        Some(Decimal { is_negative, digits, exponent })
     }
 }
 

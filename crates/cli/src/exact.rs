@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
+use treedef::__private::Decimal;
 use treedef::{Leaf, LeafKind, Tree, Value};
 
 use crate::paths::leaf_at;
@@ -27,62 +28,33 @@ struct Text<'t> {
 const PRINTED: [&str; 2] =
     ["`$serde_json::private::RawValue` { `$serde_json::private::RawValue`: \"", "\" }"];
 
-/// A decimal number: its digits without outer zeros, and the power of ten of the first one.
-#[derive(PartialEq)]
-struct Decimal {
-    is_negative: bool,
-    digits: String,
-    exponent: i64,
+/// Whether a float has the same digits, if it is written with as many.
+fn is(decimal: &Decimal, float: f64) -> bool {
+    let Some(more) = decimal.digits.len().checked_sub(1) else { return float == 0.0 };
+    decimal.digits.len() <= MOST_DIGITS
+        && Decimal::of(&format!("{float:.more$e}")).as_ref() == Some(decimal)
 }
 
-impl Decimal {
-    /// `None` if the text is no number, or has an exponent without end.
-    fn of(text: &str) -> Option<Self> {
-        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let is_negative = number.starts_with('-');
-        let number = number.strip_prefix(['-', '+']).unwrap_or(number);
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        let all = [whole, part].concat();
-        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
+/// One text for all that are the same number.
+fn text(decimal: &Decimal) -> String {
+    let sign = if decimal.is_negative { "-" } else { "" };
+    let digits = &decimal.digits;
+    let whole = usize::try_from(decimal.exponent).map_or(0, |exponent| exponent.saturating_add(1));
+    match digits.split_at_checked(whole) {
+        Some(("", digits)) if decimal.exponent >= -5 => {
+            let zeros = usize::try_from(-1 - decimal.exponent).unwrap_or(0);
+            return format!("{sign}0.{}{digits}", "0".repeat(zeros));
         }
-        let digits = all.trim_start_matches('0');
-        let zeros = i64::try_from(all.len() - digits.len()).ok()?; // a part of it
-        let whole = i64::try_from(whole.len()).ok()?;
-        let exponent = exponent.parse::<i64>().ok()?.checked_add(whole)?.checked_sub(zeros + 1)?;
-        let digits = digits.trim_end_matches('0').to_owned();
-        let exponent = if digits.is_empty() { 0 } else { exponent };
-        Some(Decimal { is_negative, digits, exponent })
-    }
-
-    /// Whether a float has the same digits, if it is written with as many.
-    fn is(&self, float: f64) -> bool {
-        let Some(more) = self.digits.len().checked_sub(1) else { return float == 0.0 };
-        self.digits.len() <= MOST_DIGITS
-            && Decimal::of(&format!("{float:.more$e}")).as_ref() == Some(self)
-    }
-
-    /// One text for all that are the same number.
-    fn text(&self) -> String {
-        let sign = if self.is_negative { "-" } else { "" };
-        let digits = &self.digits;
-        let whole = usize::try_from(self.exponent).map_or(0, |exponent| exponent.saturating_add(1));
-        match digits.split_at_checked(whole) {
-            Some(("", digits)) if self.exponent >= -5 => {
-                let zeros = usize::try_from(-1 - self.exponent).unwrap_or(0);
-                return format!("{sign}0.{}{digits}", "0".repeat(zeros));
-            }
-            Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
-                return format!("{sign}{whole}.{part}");
-            }
-            Some((_, "")) => return format!("{sign}{digits}"),
-            None if whole < 60 => return format!("{sign}{digits:0<whole$}"),
-            _ => {}
+        Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
+            return format!("{sign}{whole}.{part}");
         }
-        let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
-        let point = if rest.is_empty() { "" } else { "." };
-        format!("{sign}{first}{point}{rest}e{}", self.exponent)
+        Some((_, "")) => return format!("{sign}{digits}"),
+        None if whole < 60 => return format!("{sign}{digits:0<whole$}"),
+        _ => {}
     }
+    let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{sign}{first}{point}{rest}e{}", decimal.exponent)
 }
 
 /// The number of a text, if no reader makes it of 64 bits.
@@ -102,7 +74,7 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
     }
     let float = text.parse::<f64>().ok()?;
     // An exponent without end is one that no float has.
-    if Decimal::of(text).is_some_and(|decimal| decimal.is(float)) {
+    if Decimal::of(text).is_some_and(|decimal| is(&decimal, float)) {
         return None;
     }
     Value::of(&Text { text }).ok().map(Leaf::from)
@@ -118,7 +90,7 @@ pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
 /// The leaf with one text for all that are the same number.
 pub(crate) fn by_value(leaf: Leaf) -> Leaf {
     let decimal = text_of(&leaf).and_then(|text| Decimal::of(&text));
-    let one = decimal.and_then(|decimal| Value::of(&Text { text: &decimal.text() }).ok());
+    let one = decimal.and_then(|decimal| Value::of(&Text { text: &text(&decimal) }).ok());
     one.map_or(leaf, Leaf::from)
 }
 
