@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::joined;
 use crate::paths::{part_at, text_of};
-use crate::tensor_files::refused;
+use crate::tensor_files::{export, refused};
 use crate::tensor_leaf::tensor_of;
 use crate::tensors::has_arrays;
 use crate::values::PatchTree;
@@ -32,7 +32,6 @@ pub(crate) fn patched<'s>(
         old: &old.tree,
         new,
         places: places.iter().map(|(path, name)| (path, name.as_str())).collect(),
-        order: source.iter().map(Stored::name).zip(0..).collect(),
         has_values: old.has_values,
         above: above.collect(),
         is_plain,
@@ -44,9 +43,9 @@ pub(crate) fn patched<'s>(
     walk.visit(&Path::root(), new.treedef().root())?;
     let Walk { mut kept, made, mut lost, .. } = walk;
     // Tied tensors that are as they were stay tied.
-    let names: HashSet<String> = kept.iter().map(|(_, it)| it.name().to_owned()).collect();
+    let names: HashSet<String> = kept.iter().map(|it| it.name().to_owned()).collect();
     let ties: HashMap<&str, &str> = source.aliases().collect();
-    kept.retain(|(_, it)| ties.get(it.name()).is_none_or(|of| !names.contains(*of)));
+    kept.retain(|it| ties.get(it.name()).is_none_or(|of| !names.contains(*of)));
     let tensors = in_order(source, kept, made);
     let texts = texts_beside(source, &tensors, &mut lost);
     Ok((Source::of(tensors, texts)?, lost))
@@ -55,14 +54,13 @@ pub(crate) fn patched<'s>(
 /// The tensors in the order of the file. Those that a patch made are where their names were, or at the end.
 fn in_order<'s>(
     source: &Source<'s>,
-    mut all: Vec<(usize, Stored<'s>)>,
+    mut all: Vec<Stored<'s>>,
     made: Vec<Stored<'static>>,
 ) -> Vec<Stored<'s>> {
     let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
-    let place = |it: &Stored<'_>| places.get(it.name()).copied().unwrap_or(usize::MAX);
-    all.extend(made.into_iter().map(|it| (place(&it), it)));
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, stored)| stored).collect()
+    all.extend(made);
+    all.sort_by_key(|it| places.get(it.name()).copied().unwrap_or(usize::MAX));
+    all
 }
 
 /// A tensor that a patch made.
@@ -107,14 +105,12 @@ struct Walk<'w, 's> {
     new: &'w Tree<Leaf>,
     /// The names of the tensors by their paths.
     places: HashMap<&'w Path, &'w str>,
-    /// The numbers of the tensors by their names.
-    order: HashMap<&'w str, usize>,
     has_values: bool,
     /// The paths above them.
     above: HashSet<Path>,
     is_plain: bool,
     format: Format,
-    kept: Vec<(usize, Stored<'s>)>,
+    kept: Vec<Stored<'s>>,
     made: Vec<Stored<'static>>,
     lost: Vec<String>,
 }
@@ -125,10 +121,10 @@ impl<'w, 's> Walk<'w, 's> {
         let leaves = self.new.leaves().get(node.leaf_range()).unwrap_or_default();
         let part = || Tree::new(node.to_treedef(), leaves.to_vec());
         let was = self.tensor_at(path);
-        if let Some((at, stored)) = was.clone()
+        if let Some(stored) = &was
             && part_at(self.old, path) == Some(part()?)
         {
-            self.kept.push((at, stored));
+            self.kept.push(stored.clone());
             return Ok(());
         }
         // Sequences of numbers are arrays where the patch has no others.
@@ -141,7 +137,6 @@ impl<'w, 's> Walk<'w, 's> {
             _ => true,
         };
         if is_one {
-            let was = was.map(|(_, stored)| stored);
             return self.put(path, &part()?, was.as_ref());
         }
         for (position, child) in node.children().enumerate() {
@@ -152,10 +147,9 @@ impl<'w, 's> Walk<'w, 's> {
         Ok(())
     }
 
-    fn tensor_at(&self, path: &Path) -> Option<(usize, Stored<'s>)> {
+    fn tensor_at(&self, path: &Path) -> Option<Stored<'s>> {
         let name = *self.places.get(path)?;
-        let at = self.order.get(name).copied().unwrap_or(usize::MAX);
-        Some((at, self.source.get(name)?.renamed(name)))
+        Some(self.source.get(name)?.renamed(name))
     }
 
     /// Makes tensors of a part that a patch changed.
@@ -338,9 +332,7 @@ fn with_structure<'s>(
     new: &Tree<Leaf>,
     format: Format,
 ) -> Result<(Source<'s>, Vec<String>)> {
-    let is_safetensors = format == Format::Safetensors;
-    let export =
-        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
+    let export = export(format);
     let before = export.tensors(old).map_err(|error| refused(&error, format))?;
     let after = export.tensors(new).map_err(|error| refused(&error, format))?;
     let by_name = |tensors| Tensors::iter(tensors).collect::<HashMap<_, _>>();
@@ -349,13 +341,9 @@ fn with_structure<'s>(
     let ties: HashMap<&str, &str> = source.aliases().collect();
     let is_tied = |name: &str| ties.get(name).is_some_and(|of| is_kept(of) && is_kept(name));
     let (mut kept, mut made) = (Vec::new(), Vec::new());
-    let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
     for (name, tensor) in after.iter().filter(|(name, _)| !is_tied(name)) {
         match source.get(name).filter(|_| is_kept(name)) {
-            Some(stored) => {
-                let place = places.get(name).copied().unwrap_or(usize::MAX);
-                kept.push((place, stored.renamed(name)));
-            }
+            Some(stored) => kept.push(stored.renamed(name)),
             None => made.push(stored(name, tensor.clone())?),
         }
     }

@@ -12,13 +12,16 @@ const NO_NAME: &str = "arr_0";
 /// The most paths that an error lists.
 const LISTED: usize = 10;
 
+/// How trees are written. Only safetensors has a place for what is no tensor.
+pub(crate) fn export(format: Format) -> Export {
+    let has_place = format == Format::Safetensors;
+    Export::new().structure_in_metadata(has_place).rest_in_metadata(has_place)
+}
+
 /// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no
 /// number.
 pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
-    let is_safetensors = format == Format::Safetensors;
-    let export =
-        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
-    let tensors = export.tensors(tree).map_err(|error| refused(&error, format))?;
+    let tensors = export(format).tensors(tree).map_err(|error| refused(&error, format))?;
     to_bytes(&Source::from(&tensors), format)
 }
 
