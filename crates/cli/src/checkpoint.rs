@@ -15,6 +15,7 @@ use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
+use crate::paint::listed;
 use crate::paths::text_of;
 use crate::tensors::{TensorLeaf, more_than};
 use crate::values;
@@ -112,7 +113,7 @@ pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
         [] => Ok(path.to_owned()),
         [step] => Ok(step.clone()),
         _ => {
-            let message = format!("steps of several names, pass one: {}", listed(&steps));
+            let message = format!("steps of several names, pass one: {}", all_of(&steps));
             Err(Failure::at(path.display(), message))
         }
     }
@@ -213,17 +214,10 @@ const NAMED: usize = 4;
 fn warn_of(file: &Pytorch<'_>, name: &str) {
     let names: Vec<String> =
         file.unknown().map(|name| format!("`{}`", name.escape_debug())).collect();
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     if !names.is_empty() {
         let what = "which PyTorch may call when it loads the file; here nothing was called";
-        anstream::eprintln!(
-            "treedef: {}",
-            Failure::at(name, format!("names {shown}{more}, {what}"))
-        );
+        let what = format!("names {}, {what}", listed(&names, NAMED));
+        anstream::eprintln!("treedef: {}", Failure::at(name, what));
     }
     if file.is_torchscript() {
         let what = "a program of TorchScript: its tensors and attributes are read, its code is not";
@@ -242,7 +236,7 @@ fn inside(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn listed(paths: &[PathBuf]) -> String {
+fn all_of(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     paths.join(", ")
 }
@@ -273,7 +267,7 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
             Ok(opened)
         }
         (None | Some(Format::Orbax), [_, ..]) => {
-            let message = format!("several checkpoints of orbax, pass one: {}", listed(&found));
+            let message = format!("several checkpoints of orbax, pass one: {}", all_of(&found));
             Err(Failure::at(folder.display(), message))
         }
         (Some(Format::Safetensors), _) => {
@@ -290,14 +284,14 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
 
 /// Says which files of other formats are left out.
 fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> Result<()> {
-    let Some(first) = others.first() else { return Ok(()) };
-    let more = match others.len() {
-        1 => String::new(),
-        count => format!(" and {} more", count - 1),
-    };
+    if others.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> =
+        others.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
     let what = format!(
-        "`{}`{more}: left out, as there are files of {} (`--format` opens others)",
-        first.escape_debug(),
+        "{}: left out, as there are files of {} (`--format` opens others)",
+        listed(&names, 1),
         of.name()
     );
     let failure = Failure::at(folder.display(), what);
@@ -346,12 +340,7 @@ fn passed_over(warnings: &[Fault]) -> Vec<String> {
         }
     }
     let line = |(place, what, names): (String, &str, Vec<String>)| {
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-        Failure::at(place, format!("{shown}{more}: {what}")).to_string()
+        Failure::at(place, format!("{}: {what}", listed(&names, NAMED))).to_string()
     };
     groups.into_iter().map(line).collect()
 }

@@ -5,6 +5,7 @@ use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::paint::listed;
 use crate::values::lost_metadata;
 
 /// What numpy calls an array that was saved without a name.
@@ -103,14 +104,9 @@ fn to_bytes(source: &Source<'_>, format: Format) -> Result<Vec<u8>> {
 pub(crate) fn refused(error: &Error, format: Format) -> Failure {
     let reason = match error.kind() {
         ErrorKind::NoDtype(leaves) => {
-            let listed = leaves.iter().take(LISTED);
-            let listed: Vec<String> =
-                listed.map(|(path, kind)| format!("{kind} at `{path}`")).collect();
-            let more = match leaves.len().saturating_sub(LISTED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("there are {}{more}; `--to safetensors` holds them", listed.join(", "))
+            let leaves = leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`"));
+            let leaves = listed(&leaves.collect::<Vec<_>>(), LISTED);
+            format!("there are {leaves}; `--to safetensors` holds them")
         }
         _ => error.to_string(),
     };

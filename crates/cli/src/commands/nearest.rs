@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use treedef::{ErrorKind, Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
+use crate::paint::listed;
 use crate::paths::{readable, text_of, with_shown_paths};
 
 /// The most keys that are listed.
@@ -43,18 +44,14 @@ pub(super) fn no_match<L>(
     } else if let Some(meant) = documents.iter().find_map(|tree| meant(tree, pattern)) {
         message += &format!("; {meant}");
     }
-    let listed = keys.iter().take(LISTED).map(|path| {
+    let name = |path: &Path| {
         let key = path.keys().last().cloned().into_iter();
         format!("`{}`", readable(&key.fold(Path::root(), |path, key| path.child(key))))
-    });
-    let listed: Vec<String> = listed.collect();
+    };
+    let names: Vec<String> = keys.iter().map(name).collect();
     let end = if message.ends_with('?') { " There " } else { "; there " };
     let are = if keys.len() == 1 { "is" } else { "are" };
-    let more = match keys.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    message + end + are + " " + &listed.join(", ") + &more
+    message + end + are + " " + &listed(&names, LISTED)
 }
 
 /// What the library takes for meant: `did you mean …?`.

@@ -12,6 +12,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::Input;
 use crate::losses::Loss;
+use crate::paint::listed;
 use crate::progress::Progress;
 use crate::tensor_files::holdable;
 
@@ -101,14 +102,6 @@ const ONLY_SAFETENSORS: &str = "`--shards`, `--separate` and `--keep-values` wri
 /// The most names of values that are told.
 const LISTED: usize = 5;
 
-fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(LISTED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
 /// The types of the elements.
 pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
     let entries = file.entries();
@@ -127,7 +120,7 @@ pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
         Format::Safetensors => " (`--keep-values` puts it into the metadata)",
         _ => "",
     };
-    let what = format!("what is no tensor, {}{hint}", listed(&names));
+    let what = format!("what is no tensor, {}{hint}", listed(&names, LISTED));
     (!names.is_empty()).then(|| Loss::of(what))
 }
 
