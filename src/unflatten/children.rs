@@ -1,20 +1,18 @@
 //! The children of a compound, one after another.
 
-use crate::model::{Node, NodeKind};
+use crate::model::NodeKind;
 
-use super::cursor::{Cursor, Found, LEAF, Parent};
+use super::cursor::{Cursor, Found, LEAF, Parent, Place};
 
 /// The place of the next child, if there is one.
 pub(super) struct NextChild<'de> {
-    /// The stored nodes from the current run on.
-    pub(super) rest: &'de [Node],
+    /// It is in the current run.
+    pub(super) place: Place<'de>,
     pub(super) found: Found,
     /// How many children are left of the run.
     pub(super) left: usize,
     /// How many children are in the later runs.
     pub(super) after: usize,
-    pub(super) leaf: usize,
-    pub(super) map: usize,
 }
 
 impl<'de> NextChild<'de> {
@@ -22,32 +20,32 @@ impl<'de> NextChild<'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(cursor: &Cursor<'de>) -> Self {
         let node = cursor.node();
-        let rest = &cursor.rest[1..]; // a cursor is always at a node
-        let map = cursor.map + usize::from(node.kind == NodeKind::Map);
-        let (leaf, children) = (cursor.leaf, node.children);
+        let rest = &cursor.place.rest[1..]; // a cursor is always at a node
+        let map = cursor.place.map + usize::from(node.kind == NodeKind::Map);
+        let place = Place { rest, leaf: cursor.place.leaf, map };
+        let children = node.children;
         match rest.first() {
             Some(run) if children > 0 => {
                 let (left, after) = (run.repeat, children - run.repeat); // invariant 2 of the encoding
-                NextChild { rest, found: cursor.found_of(run.kind), left, after, leaf, map }
+                NextChild { place, found: cursor.found_of(run.kind), left, after }
             }
-            _ => NextChild { rest, found: LEAF, left: 0, after: 0, leaf, map },
+            _ => NextChild { place, found: LEAF, left: 0, after: 0 },
         }
     }
 
     /// The place of the cursor itself, as the only child.
     pub(super) fn only(cursor: &Cursor<'de>) -> Self {
-        let Cursor { rest, found, leaf, map, .. } = *cursor;
-        NextChild { rest, found, left: 1, after: 0, leaf, map }
+        NextChild { place: cursor.place, found: cursor.found, left: 1, after: 0 }
     }
 
     /// Goes on to the next run, if there is one.
     #[cfg_attr(not(debug_assertions), inline)]
     fn turn(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) -> bool {
         cursor.back_to(parent);
-        match self.rest.first() {
+        match self.place.rest.first() {
             Some(run) if self.after > 0 => {
-                self.rest = self.rest.get(run.span..).unwrap_or_default();
-                let Some(run) = self.rest.first() else { return false };
+                self.place.rest = self.place.rest.get(run.span..).unwrap_or_default();
+                let Some(run) = self.place.rest.first() else { return false };
                 self.left = run.repeat;
                 self.after -= run.repeat; // the sum of these (invariant 2 of the encoding)
                 self.found = cursor.found_of(run.kind);
@@ -71,21 +69,19 @@ impl<'de> NextChild<'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn step_in_run(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) {
         cursor.back_to(parent);
-        cursor.rest = self.rest;
+        cursor.place = self.place;
         cursor.found = self.found;
-        cursor.newtypes = 0;
-        cursor.leaf = self.leaf;
-        cursor.map = self.map;
+        cursor.room.newtypes = 0;
         self.pass(1);
     }
 
     /// Passes over so many children of the run, which has them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pass(&mut self, count: usize) {
-        if let Some(run) = self.rest.first() {
+        if let Some(run) = self.place.rest.first() {
             self.left -= count;
-            self.leaf += count * run.leaves;
-            self.map += count * run.maps;
+            self.place.leaf += count * run.leaves;
+            self.place.map += count * run.maps;
         }
     }
 

@@ -23,45 +23,64 @@ use super::supply::Supply;
 /// asking for a scalar moves nothing.
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
-/// The current place of the walk, and the state of the whole walk.
+/// The current place of the walk, and the state of the whole walk. What is read moves it on; who reads
+/// a compound puts back what its [`Parent`] has.
 pub(super) struct Cursor<'de> {
     pub(super) found: Found,
     /// Whether there was a request since this was cleared. If not, a value was made without asking
     /// for what is inside.
     pub(super) asked: bool,
     pub(super) compact: bool,
-    /// Whether the last request was refused because the compound is too deep.
-    pub(super) is_too_deep: bool,
-    /// How many structures are around the current one.
-    outer_structures: u32,
-    /// The number of newtypes around the place that were not asked for.
-    pub(super) newtypes: u32,
-    /// What is still allowed, before `newtypes` are subtracted.
-    pub(super) left: Allowance,
-    /// The stored nodes from the current one on.
-    pub(super) rest: &'de [Node],
-    /// The index of the first leaf at the place.
-    pub(super) leaf: usize,
-    /// How many maps are before the place.
-    pub(super) map: usize,
+    pub(super) place: Place<'de>,
+    pub(super) room: Room,
+    pub(super) structures: Structures<'de>,
     pub(super) supply: Supply<'de>,
     /// The current name, if a name was found.
     pub(super) text: &'de str,
-    /// The current structure.
-    pub(super) treedef: &'de TreeDef,
-    /// The key, static or opaque leaf that is the current structure, and holds its leaves.
-    pub(super) kept: Option<&'de Value>,
-    /// What a leaf of the current structure is.
-    leaf_found: Found,
-    /// The structures around the current one, and what kept them: the outermost apart, because most
-    /// values nest no further and shall not allocate.
-    outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
-    outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
-    max_depth: u32,
     /// Room for the text of a character.
     pub(super) character: [u8; 4],
     /// What was found where an object was asked for.
     pub(super) before_object: Found,
+}
+
+/// A place in a structure. It is that of a node, or behind the last one.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'de> {
+    /// The stored nodes from here on.
+    pub(super) rest: &'de [Node],
+    /// The index of the first leaf.
+    pub(super) leaf: usize,
+    /// How many maps are before it.
+    pub(super) map: usize,
+}
+
+/// How much deeper the walk may go. A compound takes a level, and gives it back at its end.
+pub(super) struct Room {
+    /// The number of newtypes around the place that were not asked for.
+    pub(super) newtypes: u32,
+    /// What is still allowed, before `newtypes` are subtracted.
+    pub(super) left: Allowance,
+    /// Whether the last request was refused because the compound is too deep.
+    pub(super) is_too_deep: bool,
+    /// The limit.
+    most: u32,
+}
+
+/// The structure that is being read, and those around it. A key, a static and an opaque leaf are
+/// structures of their own: they are entered when they are asked for, and left when the compound
+/// around them goes on.
+pub(super) struct Structures<'de> {
+    pub(super) current: &'de TreeDef,
+    /// The key, static or opaque leaf that is the current structure, and holds its leaves.
+    pub(super) kept: Option<&'de Value>,
+    /// What a leaf of the current structure is.
+    leaf_found: Found,
+    /// How many are around it.
+    around: u32,
+    /// These, and what kept them: the outermost apart, because most values nest no further and shall
+    /// not allocate.
+    outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
+    outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
 }
 
 /// What is at the cursor.
@@ -101,7 +120,8 @@ pub(super) struct Allowance {
 pub(super) struct Parent {
     /// The number of stored nodes from this one on.
     pub(super) rest: usize,
-    outer_structures: u32,
+    /// How many structures are around its own.
+    around: u32,
     pub(super) newtypes: u32,
     left: Allowance,
 }
@@ -137,21 +157,23 @@ impl<'de> Cursor<'de> {
             found: Found::Node(rest[0].kind), // the root exists (invariant 1 of the encoding)
             asked: false,
             compact,
-            is_too_deep: false,
-            newtypes: 0,
-            outer_structures: 0,
-            left: Allowance { levels, passes: levels },
-            rest,
-            leaf: 0,
-            map: 0,
+            place: Place { rest, leaf: 0, map: 0 },
+            room: Room {
+                newtypes: 0,
+                left: Allowance { levels, passes: levels },
+                is_too_deep: false,
+                most: levels,
+            },
+            structures: Structures {
+                current: treedef,
+                kept: None,
+                leaf_found: LEAF,
+                around: 0,
+                outermost: None,
+                outer: Vec::new(),
+            },
             supply: Supply::new(leaves),
             text: "",
-            treedef,
-            kept: None,
-            leaf_found: LEAF,
-            outermost: None,
-            outer: Vec::new(),
-            max_depth: levels,
             character: [0; 4],
             before_object: LEAF,
         }
@@ -160,31 +182,32 @@ impl<'de> Cursor<'de> {
     /// The node at the cursor.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn node(&self) -> &'de Node {
-        &self.rest[0] // a cursor is always at a node
+        &self.place.rest[0] // a cursor is always at a node
     }
 
     /// The same node, with all that is known of it.
     pub(super) fn here(&self) -> NodeRef<'de> {
-        let index = self.treedef.encoding.nodes.len() - self.rest.len();
-        NodeRef::at(self.treedef, index, self.leaf, self.map)
+        let Place { rest, leaf, map } = self.place;
+        let index = self.structures.current.encoding.nodes.len() - rest.len();
+        NodeRef::at(self.structures.current, index, leaf, map)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn data(&self) -> Option<&'de NodeData> {
-        self.treedef.encoding.node_data.get(self.node().data)
+        self.structures.current.encoding.node_data.get(self.node().data)
     }
 
     /// What a node of this kind is in the current structure.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn found_of(&self, kind: NodeKind) -> Found {
-        if kind == NodeKind::Leaf { self.leaf_found } else { Found::Node(kind) }
+        if kind == NodeKind::Leaf { self.structures.leaf_found } else { Found::Node(kind) }
     }
 
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn go_to_name(&mut self, name: &'de str) {
         self.text = name;
         self.found = Found::Name;
-        self.newtypes = 0;
+        self.room.newtypes = 0;
     }
 
     /// Goes to a key, which is a structure of its own unless it is a text.
@@ -192,7 +215,7 @@ impl<'de> Cursor<'de> {
         match key.as_str() {
             Some(text) => self.go_to_name(text),
             None => {
-                self.newtypes = 0;
+                self.room.newtypes = 0;
                 self.enter(key);
             }
         }
@@ -202,70 +225,71 @@ impl<'de> Cursor<'de> {
     #[cfg_attr(not(debug_assertions), inline)]
     fn go_down(&mut self) {
         let node = self.node();
-        self.map += usize::from(node.kind == NodeKind::Map);
-        self.rest = &self.rest[1..]; // the child (invariant 2 of the encoding)
+        self.place.map += usize::from(node.kind == NodeKind::Map);
+        self.place.rest = &self.place.rest[1..]; // the child (invariant 2 of the encoding)
         self.found = self.found_of(self.node().kind);
     }
 
     /// Goes to the root of a structure that is kept.
     #[inline(never)]
     fn enter(&mut self, value: &'de Value) {
-        match &self.outermost {
-            None => self.outermost = Some((self.treedef, self.kept)),
-            Some(_) => self.outer.push((self.treedef, self.kept)),
+        let structures = &mut self.structures;
+        let current = (structures.current, structures.kept);
+        match &structures.outermost {
+            None => structures.outermost = Some(current),
+            Some(_) => structures.outer.push(current),
         }
-        self.outer_structures += 1; // at most the depth of the call stack
-        self.treedef = value.root().treedef;
-        (self.kept, self.leaf_found) = (Some(value), Found::Kept);
-        self.rest = &self.treedef.encoding.nodes;
-        (self.leaf, self.map) = (0, 0);
+        structures.around += 1; // at most the depth of the call stack
+        structures.current = value.root().treedef;
+        (structures.kept, structures.leaf_found) = (Some(value), Found::Kept);
+        self.place = Place { rest: &structures.current.encoding.nodes, leaf: 0, map: 0 };
         self.found = self.found_of(self.node().kind);
     }
 
-    /// Goes back to the structure that is so many structures deep.
+    /// Goes back to the structure that has so many around it.
     #[inline(never)]
-    fn leave(&mut self, outer_structures: u32) {
-        while self.outer_structures > outer_structures
-            && let Some((treedef, kept)) = self.outer.pop().or_else(|| self.outermost.take())
+    fn leave(&mut self, around: u32) {
+        let structures = &mut self.structures;
+        while structures.around > around
+            && let Some((treedef, kept)) =
+                structures.outer.pop().or_else(|| structures.outermost.take())
         {
-            (self.treedef, self.kept) = (treedef, kept);
-            self.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
-            self.outer_structures -= 1;
-            self.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
+            (structures.current, structures.kept) = (treedef, kept);
+            structures.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
+            structures.around -= 1;
+            self.place.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
         }
     }
 
     /// Goes back to the structure of a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn back_to(&mut self, parent: &Parent) {
-        if self.outer_structures != parent.outer_structures {
-            self.leave(parent.outer_structures);
+        if self.structures.around != parent.around {
+            self.leave(parent.around);
         }
     }
 
     /// Goes back to a compound itself, to the kind that it had.
-    pub(super) fn go_to_parent(&mut self, parent: &Parent, found: Found, leaf: usize, map: usize) {
+    pub(super) fn go_to_parent(&mut self, parent: &Parent, found: Found, place: Place<'de>) {
         self.back_to(parent);
-        let nodes = &self.treedef.encoding.nodes;
-        self.rest = &nodes[nodes.len() - parent.rest..]; // it is of this structure
-        (self.found, self.leaf, self.map, self.newtypes) = (found, leaf, map, 0);
+        (self.place, self.found, self.room.newtypes) = (place, found, 0);
     }
 
     /// The compound at the cursor, of which nothing was read.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn parent(&self) -> Parent {
         Parent {
-            rest: self.rest.len(),
-            outer_structures: self.outer_structures,
-            newtypes: self.newtypes,
-            left: self.left,
+            rest: self.place.rest.len(),
+            around: self.structures.around,
+            newtypes: self.room.newtypes,
+            left: self.room.left,
         }
     }
 
     /// Whether one more level of compounds is allowed.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_room(&self) -> bool {
-        self.newtypes < self.left.levels
+        self.room.newtypes < self.room.left.levels
     }
 
     /// The same; if not, [`unexpected`](Self::unexpected) says so.
@@ -276,21 +300,21 @@ impl<'de> Cursor<'de> {
 
     #[cold]
     fn refuse(&mut self) -> bool {
-        self.is_too_deep = true;
+        self.room.is_too_deep = true;
         false
     }
 
     /// Counts the newtypes around the place and `levels` more. There is [room](Self::has_room).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn descend(&mut self, levels: u32) {
-        self.left.levels -= self.newtypes + levels;
-        self.newtypes = 0;
+        self.room.left.levels -= self.room.newtypes + levels;
+        self.room.newtypes = 0;
     }
 
     /// Puts back what [`descend`](Self::descend) and [`pass`](Self::pass) took, after a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn ascend(&mut self, parent: &Parent) {
-        self.left = parent.left;
+        self.room.left = parent.left;
     }
 
     /// Rejects the inside of an option or of a newtype that was made without asking for it.
@@ -303,7 +327,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     pub(super) fn too_deep(&self) -> Error {
         // Lossless, because it was a `usize` before.
-        call_stack::too_deep(self.max_depth as usize)
+        call_stack::too_deep(self.room.most as usize)
     }
 
     /// The value in place of the node: a static, or the content of an opaque leaf.
@@ -313,7 +337,7 @@ impl<'de> Cursor<'de> {
                 Labels::Static(value) => Some(value),
                 _ => None,
             },
-            LEAF => self.supply.opaque(self.leaf),
+            LEAF => self.supply.opaque(self.place.leaf),
             _ => None,
         }
     }
@@ -367,7 +391,7 @@ impl<'de> Cursor<'de> {
             if !self.has_room() {
                 return Err(self.too_deep());
             }
-            self.newtypes += 1; // at most the number of levels
+            self.room.newtypes += 1; // at most the number of levels
             self.go_down();
             self.enter_kept();
         }
@@ -380,8 +404,8 @@ impl<'de> Cursor<'de> {
 
     /// Stays at the node, which answers in place of its inside.
     pub(super) fn pass(&mut self) -> Interior {
-        match self.left.passes.checked_sub(1) {
-            Some(left) => self.left.passes = left,
+        match self.room.left.passes.checked_sub(1) {
+            Some(left) => self.room.left.passes = left,
             None => return Interior::TooDeep,
         }
         Interior::Same

@@ -3,12 +3,12 @@
 use serde::de::{Deserialize, DeserializeSeed, MapAccess};
 
 use crate::error::{Error, Result};
-use crate::model::{Labels, Name, Node, NodeKind, Value};
+use crate::model::{Labels, Name, NodeKind, Value};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 
 use super::children::NextChild;
-use super::cursor::{Cursor, Found, NodeDeserializer, Parent};
+use super::cursor::{Cursor, Found, NodeDeserializer, Parent, Place};
 use super::hints;
 
 /// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
@@ -36,7 +36,7 @@ enum EntryKeys<'de> {
     Inserted {
         keys: &'de [Value],
         order: &'de [usize],
-        places: Box<[ChildPlace<'de>]>,
+        places: Box<[Place<'de>]>,
     },
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
     /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
@@ -44,12 +44,6 @@ enum EntryKeys<'de> {
     Fields(&'static [&'static str]),
     /// One entry, for a variant.
     Variant(&'de str),
-}
-
-struct ChildPlace<'de> {
-    rest: &'de [Node],
-    leaf: usize,
-    map: usize,
 }
 
 impl<'c, 'de> Entries<'c, 'de> {
@@ -150,13 +144,14 @@ impl<'c, 'de> Entries<'c, 'de> {
         let EntryKeys::Inserted { order, places, .. } = &self.keys else { return };
         let (next, position) = (&self.next, order[self.position - 1]);
         self.cursor.back_to(&self.parent);
-        let run = &next.rest[0]; // a map with an order has entries
-        let (rest, leaf, map) = match places.get(position) {
-            Some(place) => (place.rest, place.leaf, place.map),
-            None => (next.rest, next.leaf + position * run.leaves, next.map + position * run.maps),
-        };
+        let run = &next.place.rest[0]; // a map with an order has entries
         let cursor = &mut *self.cursor;
-        (cursor.rest, cursor.leaf, cursor.map, cursor.newtypes) = (rest, leaf, map, 0);
+        cursor.place = places.get(position).copied().unwrap_or(Place {
+            rest: next.place.rest,
+            leaf: next.place.leaf + position * run.leaves,
+            map: next.place.map + position * run.maps,
+        });
+        cursor.room.newtypes = 0;
         cursor.found = cursor.found_of(cursor.node().kind);
     }
 
@@ -214,7 +209,7 @@ impl<'de> EntryKeys<'de> {
     /// The keys of a map, in the order in which its entries came.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn of_map(cursor: &Cursor<'de>, keys: &'de [Value], next: &NextChild<'de>) -> Self {
-        match cursor.treedef.insertions {
+        match cursor.structures.current.insertions {
             None => EntryKeys::Keys(keys),
             Some(_) => EntryKeys::inserted(cursor, keys, next),
         }
@@ -226,7 +221,7 @@ impl<'de> EntryKeys<'de> {
         let mut places = Vec::new();
         if next.after > 0 {
             let children = cursor.here().children();
-            let place = |child: NodeRef<'de>| ChildPlace {
+            let place = |child: NodeRef<'de>| Place {
                 rest: child.stored_from_here(),
                 leaf: child.first_leaf(),
                 map: child.first_map(),

@@ -19,7 +19,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     #[inline(never)]
     pub(super) fn unexpected(&mut self, expected: &dyn Expected) -> Error {
-        if mem::take(&mut self.is_too_deep) {
+        if mem::take(&mut self.room.is_too_deep) {
             return self.too_deep();
         }
         if matches!(self.found, Found::Object | Found::NoObject) {
@@ -69,13 +69,14 @@ impl<'de> Cursor<'de> {
     #[cold]
     #[inline(never)]
     pub(super) fn outside(&self, error: Error) -> Error {
-        outside(self.here(), self.newtypes, error)
+        outside(self.here(), self.room.newtypes, error)
     }
 
     /// A compound that is being read, which is around the place.
     pub(super) fn node_of(&mut self, parent: &Parent) -> NodeRef<'de> {
         self.back_to(parent);
-        NodeRef::at(self.treedef, self.treedef.encoding.nodes.len() - parent.rest, 0, 0)
+        let treedef = self.structures.current;
+        NodeRef::at(treedef, treedef.encoding.nodes.len() - parent.rest, 0, 0)
     }
 
     /// Adds the newtypes around a compound to the path of its error.

@@ -21,9 +21,9 @@ use super::supply::LeafSlice;
 impl<'de> Cursor<'de> {
     /// The scalar, if there is one.
     pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
-        match (self.found, self.kept) {
+        match (self.found, self.structures.kept) {
             (Found::Node(NodeKind::Leaf), _) | (Found::F16 | Found::Bf16, None) => {
-                self.supply.scalar(self.leaf)
+                self.supply.scalar(self.place.leaf)
             }
             _ => self.scalar_of_structure(),
         }
@@ -34,8 +34,8 @@ impl<'de> Cursor<'de> {
     fn scalar_of_structure(&self) -> Option<Scalar<'de>> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
-            Found::Kept | Found::F16 | Found::Bf16 => self.kept?.scalar(self.leaf),
-            Found::Object => Some(Scalar::U64(self.leaf as u64)), // not wider
+            Found::Kept | Found::F16 | Found::Bf16 => self.structures.kept?.scalar(self.place.leaf),
+            Found::Object => Some(Scalar::U64(self.place.leaf as u64)), // not wider
             Found::Node(NodeKind::UnitVariant) => {
                 self.data().map(|data| Scalar::Str(&data.variant))
             }
@@ -47,7 +47,7 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     pub(super) fn take(&mut self) -> Option<Taken<'de>> {
         match self.found {
-            LEAF => self.supply.take(self.leaf),
+            LEAF => self.supply.take(self.place.leaf),
             _ => self.scalar_of_structure().map(Taken::Scalar),
         }
     }
@@ -59,7 +59,7 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        let scalar = match self.supply.as_leaves().get(self.leaf)? {
+        let scalar = match self.supply.as_leaves().get(self.place.leaf)? {
             Leaf::F64(value) => Scalar::F64(*value),
             Leaf::I64(value) => Scalar::I64(*value),
             Leaf::U64(value) => Scalar::U64(*value),
@@ -76,7 +76,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn take_other(&mut self) -> Result<Option<Taken<'de>>> {
         self.settle_to_message()?;
         if self.found == LEAF && self.supply.are_objects() {
-            return Ok(Some(Taken::Bytes(buffered(self.leaf as u64)))); // not wider
+            return Ok(Some(Taken::Bytes(buffered(self.place.leaf as u64)))); // not wider
         }
         Ok(match self.found {
             LEAF | Found::Kept | Found::Name => self.take(),
@@ -91,10 +91,10 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        if let Some(value) = self.supply.f64s.get(self.leaf) {
+        if let Some(value) = self.supply.f64s.get(self.place.leaf) {
             return Some(*value);
         }
-        match self.supply.as_leaves().get(self.leaf) {
+        match self.supply.as_leaves().get(self.place.leaf) {
             Some(Leaf::F64(value)) => Some(*value),
             _ => None,
         }
@@ -107,10 +107,10 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        if let Some(value) = self.supply.f32s.get(self.leaf) {
+        if let Some(value) = self.supply.f32s.get(self.place.leaf) {
             return Some(*value);
         }
-        match self.supply.as_leaves().get(self.leaf) {
+        match self.supply.as_leaves().get(self.place.leaf) {
             Some(Leaf::F32(value)) => Some(*value),
             _ => None,
         }
@@ -121,7 +121,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn integer(&mut self) -> Option<Number> {
         if self.found == LEAF {
             self.asked = true;
-            match self.supply.as_leaves().get(self.leaf) {
+            match self.supply.as_leaves().get(self.place.leaf) {
                 Some(Leaf::U64(value)) => return Some(Number::U64(*value)),
                 Some(Leaf::U32(value)) => return Some(Number::U64((*value).into())),
                 Some(Leaf::U8(value)) => return Some(Number::U64((*value).into())),
@@ -178,13 +178,13 @@ impl<'de> Cursor<'de> {
         self.asked = true;
         match &mut self.supply.leaves {
             LeafSlice::Owned(leaves) => {
-                if let Some(Leaf::Str(text)) = leaves.get_mut(self.leaf) {
+                if let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf) {
                     return Some(Taken::String(mem::take(text).into()));
                 }
             }
             LeafSlice::Lent(leaves) => {
                 let leaves: &'de [Leaf] = leaves;
-                if let Some(Leaf::Str(text)) = leaves.get(self.leaf) {
+                if let Some(Leaf::Str(text)) = leaves.get(self.place.leaf) {
                     return Some(Taken::Scalar(Scalar::Str(text)));
                 }
             }
@@ -230,7 +230,7 @@ impl<'de> Cursor<'de> {
             return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
         }
         let lent = match self.found {
-            LEAF => self.supply.lent_text(self.leaf),
+            LEAF => self.supply.lent_text(self.place.leaf),
             _ => match self.scalar_of_structure() {
                 Some(Scalar::Str(text)) => Some(text),
                 _ => None,
@@ -244,7 +244,7 @@ impl<'de> Cursor<'de> {
 
     /// The bytes, if this is a sequence of `u8`.
     pub(super) fn byte_sequence(&mut self) -> Result<Option<Vec<u8>>> {
-        let is_byte = |leaf: usize| match self.kept {
+        let is_byte = |leaf: usize| match self.structures.kept {
             None => matches!(self.supply.scalar(leaf), Some(Scalar::U8(_))),
             Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
         };

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::model::{NodeKind, Value};
 
-use super::cursor::{Cursor, Found, Interior, NodeDeserializer, Parent};
+use super::cursor::{Cursor, Found, Interior, NodeDeserializer, Parent, Place};
 use super::hints;
 
 /// A node that is read as a variant. The cursor is at its name.
@@ -16,10 +16,9 @@ pub(super) struct Variant<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     parent: Parent,
     form: VariantForm,
-    /// The place of the node.
+    /// The node.
     found: Found,
-    leaf: usize,
-    map: usize,
+    place: Place<'de>,
 }
 
 /// The form of the variant in the structure.
@@ -41,7 +40,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         {
             return Err(error);
         }
-        let (parent, found, leaf, map) = (cursor.parent(), cursor.found, cursor.leaf, cursor.map);
+        let (parent, found, place) = (cursor.parent(), cursor.found, cursor.place);
         cursor.descend(0);
         let form = match (found, cursor.data()) {
             (found, Some(data)) if found.is_variant() => {
@@ -54,7 +53,7 @@ impl<'c, 'de> Variant<'c, 'de> {
             },
         };
         cursor.asked = false;
-        Ok(Variant { cursor, parent, form, found, leaf, map })
+        Ok(Variant { cursor, parent, form, found, place })
     }
 
     /// Goes to the payload.
@@ -75,7 +74,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         if let VariantForm::Name = self.form {
             return Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected));
         }
-        self.cursor.go_to_parent(&self.parent, self.found, self.leaf, self.map);
+        self.cursor.go_to_parent(&self.parent, self.found, self.place);
         if self.cursor.go_to_entry() { Ok(()) } else { Err(self.cursor.too_deep()) }
     }
 

@@ -33,7 +33,7 @@ impl<'de> Ahead<'de> {
     pub(in crate::unflatten) fn of(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Self {
         match next.found {
             LEAF => {
-                let leaves = next.leaf..next.leaf + next.left;
+                let leaves = next.place.leaf..next.place.leaf + next.left;
                 if let Some(leaves) = cursor.supply.f64s.get(leaves.clone()) {
                     Ahead::F64(leaves)
                 } else if let Some(leaves) = cursor.supply.f32s.get(leaves) {
@@ -118,9 +118,9 @@ impl<'de> Ahead<'de> {
         if let Ahead::Fixed(fixed) = self
             && next.left > 0
         {
-            if let Ok(value) = fixed.read(&cursor.supply, next.leaf) {
+            if let Ok(value) = fixed.read(&cursor.supply, next.place.leaf) {
                 next.left -= 1;
-                next.leaf += fixed.layout.leaves; // and no map
+                next.place.leaf += fixed.layout.leaves; // and no map
                 return Some(value);
             }
             *self = Ahead::Nothing;
@@ -134,13 +134,13 @@ impl<'de> Ahead<'de> {
         match Ahead::of(cursor, next) {
             // One element of the next run is read before that is looked for.
             _ if next.left == 0 => Ahead::Unknown,
-            Ahead::Unknown => match (cursor.kept, next.found) {
+            Ahead::Unknown => match (cursor.structures.kept, next.found) {
                 (None, _) => {
-                    let fixed = FixedNode::of(cursor, next.rest);
+                    let fixed = FixedNode::of(cursor, next.place.rest);
                     fixed.map_or(Ahead::Nothing, |fixed| Ahead::Fixed(Box::new(fixed)))
                 }
                 (Some(holder), Found::Kept) => {
-                    Ahead::in_array(holder, next.leaf..next.leaf + next.left)
+                    Ahead::in_array(holder, next.place.leaf..next.place.leaf + next.left)
                 }
                 _ => Ahead::Nothing,
             },

@@ -93,12 +93,12 @@ impl<'de> FixedNode<'de> {
     /// deep.
     pub(super) fn of(cursor: &Cursor<'de>, nodes: &'de [Node]) -> Option<Self> {
         let layout = Layout::of(nodes)?;
-        if nodes.first()?.depth > cursor.left.levels {
+        if nodes.first()?.depth > cursor.room.left.levels {
             return None;
         }
         Some(FixedNode {
             layout,
-            node_data: &cursor.treedef.encoding.node_data,
+            node_data: &cursor.structures.current.encoding.node_data,
             compact: cursor.compact,
             known_fields: [const { Cell::new(&[]) }; MOST_COMPOUNDS],
             converted: Vec::new(),

@@ -134,7 +134,7 @@ impl LeafWindow for &[Leaf] {
 pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
     cursor: &Cursor<'de>,
 ) -> Option<T> {
-    let mut fixed = FixedNode::of(cursor, cursor.rest)?;
+    let mut fixed = FixedNode::of(cursor, cursor.place.rest)?;
     fixed.read(&cursor.supply, 0).ok()
 }
 
