@@ -72,7 +72,7 @@ pub(super) struct Selection {
 pub(super) struct IndexedRows {
     pub(super) rows: ScalarRows,
     /// Where every 64th run begins. A place for each would take more memory than the tables.
-    runs: Vec<Place>,
+    runs: Vec<RowPlace>,
     /// The sum of the lengths before every 64th, and of all.
     sums: Vec<u64>,
 }
@@ -82,7 +82,7 @@ const STRIDE: usize = 64;
 
 /// What is before a scalar.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct RowPlace {
     scalars: u64,
     bytes: u64,
     opaque: u64,
@@ -98,7 +98,7 @@ impl IndexedRows {
             sum
         }));
         let mut indexed = IndexedRows { rows, runs: Vec::new(), sums };
-        let mut place = Place::default();
+        let mut place = RowPlace::default();
         for runs in indexed.rows.runs.chunks(STRIDE) {
             indexed.runs.push(place);
             place = runs.iter().fold(place, |place, run| indexed.after(place, run, run.count));
@@ -114,9 +114,9 @@ impl IndexedRows {
     }
 
     /// The place behind `count` scalars of a run, which begins at `place`.
-    fn after(&self, place: Place, run: &KindRow, count: u64) -> Place {
+    fn after(&self, place: RowPlace, run: &KindRow, count: u64) -> RowPlace {
         let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
-        let mut after = Place { scalars: place.scalars + count, ..place };
+        let mut after = RowPlace { scalars: place.scalars + count, ..place };
         if kind == LeafKind::Opaque {
             after.opaque += count;
         }
@@ -134,7 +134,7 @@ impl IndexedRows {
     pub(super) fn select(&self, range: &Range<u64>) -> Selection {
         let first = self.runs.partition_point(|run| run.scalars <= range.start).saturating_sub(1);
         let mut place = self.runs.get(first).copied().unwrap_or_default();
-        let (mut start, mut end, mut runs) = (None, Place::default(), Vec::new());
+        let (mut start, mut end, mut runs) = (None, RowPlace::default(), Vec::new());
         for run in self.rows.runs.iter().skip(first * STRIDE) {
             if range.is_empty() || place.scalars >= range.end {
                 break;
