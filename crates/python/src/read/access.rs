@@ -1,0 +1,275 @@
+//! What is in an object: its items, its entries, the content of its variant.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::names::describe;
+use crate::read::object::Entries;
+use crate::read::place::{Context, Place, Step, Unused};
+
+enum List<'py> {
+    List(Bound<'py, PyList>),
+    Tuple(Bound<'py, PyTuple>),
+}
+
+/// The items of a list or a tuple.
+pub(crate) struct Items<'a, 'py> {
+    place: Place<'a, 'py>,
+    list: List<'py>,
+    next: usize,
+    length: usize,
+}
+
+impl<'a, 'py> Items<'a, 'py> {
+    pub(crate) fn list(place: Place<'a, 'py>, list: Bound<'py, PyList>) -> Self {
+        let length = list.len();
+        Items { place, list: List::List(list), next: 0, length }
+    }
+
+    pub(crate) fn tuple(place: Place<'a, 'py>, tuple: Bound<'py, PyTuple>) -> Self {
+        let length = tuple.len();
+        Items { place, list: List::Tuple(tuple), next: 0, length }
+    }
+
+    pub(crate) fn visit<'de, V: Visitor<'de>>(
+        mut self,
+        length: Option<usize>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let at = self.place.at;
+        self.place.context.enter(at, self.length)?;
+        if let Some(length) = length.filter(|length| *length != self.length) {
+            let found = describe(self.place.object);
+            let message = format_args!("expected a sequence of {length}, found {found}");
+            return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
+        }
+        visitor.visit_seq(&mut self).map_err(|error| error.at(|| at.path()))
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'_, '_> {
+    type Error = Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if self.next == self.length {
+            return Ok(None);
+        }
+        let Place { at, context, .. } = self.place;
+        let at = at.child(Step::Item(self.next));
+        // Code that runs while an item is read may make the list shorter.
+        let item = match &self.list {
+            List::List(list) => list.get_item(self.next),
+            List::Tuple(tuple) => tuple.get_item(self.next),
+        };
+        self.next += 1;
+        let object = &item.map_err(|error| Error::from(error).at(|| at.path()))?;
+        let value = seed.deserialize(Place { object, at: &at, context });
+        value.map(Some).map_err(|error| error.at(|| at.path()))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.length - self.next)
+    }
+}
+
+/// The entries of a dict, or the attributes of an object.
+pub(crate) struct Fields<'a, 'py> {
+    place: Place<'a, 'py>,
+    entries: Entries<'py>,
+    next: usize,
+    key: Option<Bound<'py, PyAny>>,
+}
+
+impl<'a, 'py> Fields<'a, 'py> {
+    pub(crate) fn new(place: Place<'a, 'py>, entries: Entries<'py>) -> Result<Self> {
+        place.context.enter(place.at, entries.len())?;
+        Ok(Fields { place, entries, next: 0, key: None })
+    }
+
+    pub(crate) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+        let Place { at, context, .. } = self.place;
+        visitor.visit_map(&mut self).map_err(|error| match error.kind() {
+            ErrorKind::Key if !error.has_path() => {
+                let found = self.entries.found(context.py);
+                error.and(format_args!(", found {found}")).at(|| at.path())
+            }
+            _ => error.at(|| at.path()),
+        })
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
+    type Error = Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if self.next == self.entries.len() {
+            return Ok(None);
+        }
+        let Place { at, context, .. } = self.place;
+        let key = self.entries.key(self.next, context.py)?;
+        self.next += 1;
+        let value = match key.cast::<PyString>() {
+            Ok(_) => seed.deserialize(Key(&key)),
+            Err(_) => {
+                let at = at.child(Step::Key(&key));
+                seed.deserialize(Place { object: &key, at: &at, context })
+            }
+        };
+        self.key = Some(key);
+        value.map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
+        let Some(key) = self.key.take() else {
+            return Err(Error::new(ErrorKind::Value, "a value was read before its key"));
+        };
+        let Place { at, context, .. } = self.place;
+        let step = match self.entries {
+            Entries::Items { .. } => Step::Key(&key),
+            Entries::Attributes { .. } => Step::Attribute(&key),
+        };
+        let at = at.child(step);
+        let value = self.entries.value(self.next - 1, &key); // a key came before it
+        let object = &value.map_err(|error| error.at(|| at.path()))?;
+        let value = seed.deserialize(Place { object, at: &at, context });
+        value.map_err(|error| error.at(|| at.path()))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len() - self.next)
+    }
+}
+
+/// A name that is a text of Python. Without a number, so that serde takes none for a field.
+pub(crate) struct Key<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
+
+impl<'de> Deserializer<'de> for Key<'_, '_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.cast::<PyString>() {
+            Ok(text) => visitor.visit_str(text.to_str()?),
+            Err(_) => Err(Error::expected("str", describe(self.0))),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.0.cast::<PyString>() {
+            Ok(text) => {
+                StrDeserializer::new(text.to_str()?).deserialize_enum(name, variants, visitor)
+            }
+            Err(_) => Err(Error::expected("str", describe(self.0))),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// The name of a variant, and its content if it has one.
+pub(crate) struct Variant<'a, 'py> {
+    place: Place<'a, 'py>,
+    name: Bound<'py, PyAny>,
+    content: Option<Bound<'py, PyAny>>,
+}
+
+impl<'a, 'py> Variant<'a, 'py> {
+    pub(crate) fn new(
+        place: Place<'a, 'py>,
+        name: Bound<'py, PyAny>,
+        content: Option<Bound<'py, PyAny>>,
+    ) -> Self {
+        Variant { place, name, content }
+    }
+
+    fn read<T>(self, read: impl FnOnce(Place<'_, 'py>) -> Result<T>) -> Result<T> {
+        let Place { at, context, .. } = self.place;
+        match &self.content {
+            Some(object) => {
+                let at = at.child(Step::Key(&self.name));
+                read(Place { object, at: &at, context }).map_err(|error| error.at(|| at.path()))
+            }
+            None => {
+                let name = describe(&self.name);
+                let expected = format_args!("a dict with the content of the variant");
+                Err(Error::expected(expected, name).at(|| at.path()))
+            }
+        }
+    }
+}
+
+impl<'de> EnumAccess<'de> for Variant<'_, '_> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
+        Ok((seed.deserialize(Key(&self.name))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_, '_> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<()> {
+        match &self.content {
+            None => Ok(()),
+            Some(_) => self.read(|place| place.deserialize_unit(serde::de::IgnoredAny).map(|_| ())),
+        }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {
+        self.read(|place| seed.deserialize(place))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
+        self.read(|place| place.deserialize_tuple(length, visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.read(|place| place.deserialize_struct("the variant", fields, visitor))
+    }
+}
+
+impl Context<'_> {
+    /// What becomes of the keys that the type did not ask for.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let unused = self.unused.borrow();
+        let paths = || unused.join(", ");
+        match self.unused_keys {
+            _ if unused.is_empty() => Ok(()),
+            Unused::Ignored => Ok(()),
+            Unused::Error => Err(Error::new(ErrorKind::Key, format_args!("unused: {}", paths()))),
+            Unused::Warning => {
+                let warnings = self.py.import(intern!(self.py, "warnings"))?;
+                warnings
+                    .call_method1(intern!(self.py, "warn"), (format!("unused: {}", paths()),))?;
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Arrays of numpy, and what numpy makes of the arrays of others.
+
+use numpy::{
+    PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
+    PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::names::{describe_array, dtype_name, type_name};
+use crate::read::object::{is_scalar, is_sequence};
+
+/// Defines what holds an array while it is read, and what is read: one variant for each type that
+/// numpy and Rust share. Booleans are bytes, because those of a foreign array may be others than 0
+/// and 1; half floats are their bits.
+macro_rules! numbers {
+    ($($kind:ident $type:ty;)*) => {
+        enum Held<'py> {
+            $($kind(PyReadonlyArrayDyn<'py, $type>),)*
+        }
+
+        /// The numbers of an array in row-major order.
+        #[derive(Clone, Copy)]
+        pub(crate) enum Numbers<'a> {
+            $($kind(&'a [$type]),)*
+        }
+
+        impl Held<'_> {
+            fn numbers(&self) -> Result<Numbers<'_>> {
+                let numbers = match self {
+                    $(Held::$kind(array) => array.as_slice().map(Numbers::$kind),)*
+                };
+                numbers.map_err(|error| Error::new(ErrorKind::Value, error))
+            }
+        }
+
+        impl<'py> Held<'py> {
+            fn new(kind: Kind, array: &Bound<'py, PyAny>) -> Result<Self> {
+                match kind {
+                    $(Kind::$kind => Ok(Held::$kind(borrow::<$type>(array)?)),)*
+                }
+            }
+        }
+
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        enum Kind {
+            $($kind,)*
+        }
+    };
+}
+
+numbers! {
+    Bool u8;
+    I8 i8;
+    I16 i16;
+    I32 i32;
+    I64 i64;
+    U8 u8;
+    U16 u16;
+    U32 u32;
+    U64 u64;
+    F16 u16;
+    Bf16 u16;
+    F32 f32;
+    F64 f64;
+}
+
+/// An array that is borrowed from Python while it is read.
+pub(crate) struct Array<'py> {
+    held: Held<'py>,
+    /// The dimensions; the parts of complex numbers are the last one.
+    pub(crate) shape: Vec<usize>,
+    source: Bound<'py, PyUntypedArray>,
+}
+
+impl<'py> Array<'py> {
+    /// The numbers of an object that is or gives an array.
+    pub(crate) fn of(source: &Bound<'py, PyUntypedArray>) -> Result<Self> {
+        let py = source.py();
+        let dtype = source.dtype();
+        let mut read = source.shape().to_vec();
+        let (kind, step) = plan(&dtype).ok_or_else(|| unsupported(source))?;
+        let mut array = source.as_any().clone();
+        let is_native = dtype.is_native_byteorder() != Some(false);
+        if let Step::Cast(name) = step {
+            array = array.call_method1(intern!(py, "astype"), (name,))?;
+        } else if !is_native {
+            let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
+            array = array.call_method1(intern!(py, "astype"), (native,))?;
+        }
+        let untyped = array.cast::<PyUntypedArray>().map_err(PyErr::from)?;
+        if !(untyped.is_c_contiguous() && untyped.is_aligned()) {
+            array = array.call_method1(intern!(py, "copy"), ("C",))?;
+        }
+        if let Step::View(name) = step {
+            array = array.call_method1(intern!(py, "view"), (name,))?;
+        } else if let Step::Pairs(name) = step {
+            // A view has another last dimension, which an array without dimensions lacks.
+            read.push(2);
+            array = array.call_method1(intern!(py, "reshape"), (-1,))?;
+            array = array.call_method1(intern!(py, "view"), (name,))?;
+        }
+        Ok(Array { held: Held::new(kind, &array)?, shape: read, source: source.clone() })
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        describe_array(&self.source)
+    }
+
+    pub(crate) fn numbers(&self) -> Result<Numbers<'_>> {
+        self.held.numbers()
+    }
+}
+
+/// What to do with an array before its numbers are read.
+#[derive(Clone, Copy)]
+enum Step {
+    None,
+    View(&'static str),
+    Pairs(&'static str),
+    Cast(&'static str),
+}
+
+/// How the numbers of a type are read. `None` if they are no numbers.
+fn plan(dtype: &Bound<'_, PyArrayDescr>) -> Option<(Kind, Step)> {
+    Some(match (dtype.kind(), dtype.itemsize()) {
+        (b'f', 8) => (Kind::F64, Step::None),
+        (b'f', 4) => (Kind::F32, Step::None),
+        (b'i', 8) => (Kind::I64, Step::None),
+        (b'i', 4) => (Kind::I32, Step::None),
+        (b'i', 2) => (Kind::I16, Step::None),
+        (b'i', 1) => (Kind::I8, Step::None),
+        (b'u', 8) => (Kind::U64, Step::None),
+        (b'u', 4) => (Kind::U32, Step::None),
+        (b'u', 2) => (Kind::U16, Step::None),
+        (b'u', 1) => (Kind::U8, Step::None),
+        (b'b', 1) => (Kind::Bool, Step::View("uint8")),
+        (b'c', 16) => (Kind::F64, Step::Pairs("float64")),
+        (b'c', 8) => (Kind::F32, Step::Pairs("float32")),
+        (b'f', 2) if dtype.char() == b'e' => (Kind::F16, Step::View("uint16")),
+        _ => return small(&dtype_name(dtype)),
+    })
+}
+
+/// The types of `ml_dtypes`, which numpy knows by name only.
+fn small(name: &str) -> Option<(Kind, Step)> {
+    match name {
+        "bfloat16" => Some((Kind::Bf16, Step::View("uint16"))),
+        name if name.starts_with("float8_")
+            || name.starts_with("float6_")
+            || name.starts_with("float4_") =>
+        {
+            Some((Kind::F32, Step::Cast("float32")))
+        }
+        "int2" | "int4" => Some((Kind::I8, Step::Cast("int8"))),
+        "uint2" | "uint4" => Some((Kind::U8, Step::Cast("uint8"))),
+        _ => None,
+    }
+}
+
+fn borrow<'py, T: numpy::Element>(array: &Bound<'py, PyAny>) -> Result<PyReadonlyArrayDyn<'py, T>> {
+    let array = array.cast::<PyArrayDyn<T>>().map_err(PyErr::from)?;
+    array.try_readonly().map_err(|error| Error::new(ErrorKind::Value, error))
+}
+
+/// An array of `numpy.datetime64` and the like.
+fn unsupported(array: &Bound<'_, PyUntypedArray>) -> Error {
+    let name = describe_array(array);
+    let help = match array.dtype().kind() {
+        b'M' | b'm' => " (times have units: convert them by `.astype('int64')`)",
+        b'V' => " (a structured array: give its columns as a dict)",
+        b'f' | b'c' => " (Rust has no such float: convert it by `.astype`)",
+        _ => "",
+    };
+    Error::expected("numbers", format_args!("{name}{help}"))
+}
+
+/// Whether the elements of an array are objects or texts, which are read as nested lists.
+pub(crate) fn is_of_objects(array: &Bound<'_, PyUntypedArray>) -> bool {
+    matches!(array.dtype().kind(), b'O' | b'U' | b'S' | b'T')
+}
+
+/// What numpy makes of an object that is an array, or gives one by `__array__`, DLPack or the buffer
+/// protocol. The class is asked, because an object may answer to any name.
+pub(crate) fn as_array<'py>(
+    object: &Bound<'py, PyAny>,
+) -> Result<Option<Bound<'py, PyUntypedArray>>> {
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return Ok(Some(array.clone()));
+    }
+    if is_sequence(object) {
+        return Ok(None);
+    }
+    let py = object.py();
+    let class = object.get_type();
+    let has = |name| class.hasattr(name);
+    let is_array = has(intern!(py, "__array__"))?
+        || has(intern!(py, "__array_interface__"))?
+        || (!is_scalar(object) && pyo3::buffer::PyUntypedBuffer::get(object).is_ok());
+    if is_array && object.cast::<PyType>().is_err() {
+        static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let given = match torch_bits(object, &class)? {
+            Some(bits) => bits,
+            None => ASARRAY.import(py, "numpy", "asarray")?.call1((object,))?,
+        };
+        return expect_array(object, given).map(Some);
+    }
+    if has(intern!(py, "__dlpack__"))? {
+        static FROM_DLPACK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let given = FROM_DLPACK.import(py, "numpy", "from_dlpack")?.call1((object,))?;
+        return expect_array(object, given).map(Some);
+    }
+    Ok(None)
+}
+
+fn expect_array<'py>(
+    object: &Bound<'py, PyAny>,
+    given: Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyUntypedArray>> {
+    let array = given.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
+    if is_of_objects(&array) {
+        let found = format!("{}, which gives {}", type_name(object), describe_array(&array));
+        return Err(Error::expected("an array of numbers", found));
+    }
+    Ok(array)
+}
+
+/// The bits of a tensor of torch whose type numpy lacks, with the type that `ml_dtypes` has.
+fn torch_bits<'py>(
+    object: &Bound<'py, PyAny>,
+    class: &Bound<'py, PyType>,
+) -> Result<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    if !class.module()?.to_string_lossy().starts_with("torch") {
+        return Ok(None);
+    }
+    let dtype = object.getattr(intern!(py, "dtype"))?.str()?;
+    let name = dtype.to_string_lossy().replace("torch.", "");
+    let bits = match name.as_str() {
+        "bfloat16" => "int16",
+        name if name.starts_with("float8_") => "int8",
+        _ => return Ok(None),
+    };
+    let bits = py.import("torch")?.getattr(bits)?;
+    let array = object.call_method1("view", (bits,))?.call_method0("numpy")?;
+    let dtype = py.import("ml_dtypes")?.getattr(name.as_str())?;
+    Ok(Some(array.call_method1("view", (dtype,))?))
+}

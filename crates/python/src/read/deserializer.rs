@@ -1,0 +1,498 @@
+//! An object of Python as a value of serde: the type says what it wants, and finds it or not.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
+    PySequence, PySet, PyString, PyTuple,
+};
+use serde::de::value::{SeqDeserializer, StrDeserializer, U16Deserializer};
+use serde::de::{Deserializer, Visitor};
+use treedef::ArrayFields;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::access::{Fields, Items, Key, Variant};
+use crate::read::array::{Array, as_array, is_of_objects};
+use crate::read::names::describe;
+use crate::read::nd_array::{self, MARK};
+use crate::read::object::{Entries, is_scalar};
+use crate::read::part::{Part, Whole};
+use crate::read::place::Place;
+
+impl<'py> Place<'_, 'py> {
+    #[cold]
+    fn expected(&self, expected: &str) -> Error {
+        self.located(Error::expected(expected, describe(self.object)))
+    }
+
+    fn located(&self, error: impl Into<Error>) -> Error {
+        error.into().at(|| self.at.path())
+    }
+
+    /// The array that the object is or gives. Arrays of objects are read as nested lists.
+    fn array(&self) -> Result<Option<Array<'py>>> {
+        match as_array(self.object).map_err(|error| self.located(error))? {
+            Some(array) if !is_of_objects(&array) => {
+                Array::of(&array).map(Some).map_err(|error| self.located(error))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads it as an array, which it has to be.
+    fn as_part<R>(
+        &self,
+        array: &Array<'py>,
+        read: impl FnOnce(Part<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let describe = || array.describe();
+        let numbers = array.numbers().map_err(|error| self.located(error))?;
+        let convert = self.context.convert;
+        let whole = Whole { numbers, shape: &array.shape, convert, describe: &describe };
+        read(Part::new(&whole)).map_err(|error| self.located(error))
+    }
+
+    /// A number that is no exact float: an integer, or an array without dimensions.
+    fn number<'de, V: Visitor<'de>>(
+        self,
+        expected: &'static str,
+        visitor: V,
+        of_part: impl FnOnce(Part<'_>, V) -> Result<V::Value>,
+    ) -> Result<V::Value> {
+        let object = self.object;
+        if object.is_exact_instance_of::<PyInt>() {
+            return self.integer(expected, visitor);
+        }
+        if let Ok(float) = object.cast_exact::<PyFloat>() {
+            let (value, is_float) = (float.value(), expected.starts_with('f'));
+            let fits = expected != "f32" || (value as f32).is_finite() || !value.is_finite();
+            return match (is_float, fits) {
+                (false, _) => Err(self.expected(expected)),
+                (true, false) => Err(self.out_of_range(expected)),
+                (true, true) => {
+                    visitor.visit_f64(value).map_err(|error: Error| self.located(error))
+                }
+            };
+        }
+        // Of numpy's `float64` and `bool`, one is a float of Python, too.
+        if !object.is_exact_instance_of::<PyBool>()
+            && let Some(array) = self.array()?
+        {
+            return self.as_part(&array, |part| of_part(part, visitor));
+        }
+        if let Ok(float) = object.cast::<PyFloat>() {
+            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
+        }
+        if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
+            return self.integer(expected, visitor);
+        }
+        Err(self.expected(expected))
+    }
+
+    fn out_of_range(&self, expected: &str) -> Error {
+        let found = describe(self.object);
+        let message = format_args!("expected {expected}, found {found}, which is out of its range");
+        self.located(Error::new(ErrorKind::Value, message))
+    }
+
+    fn integer<'de, V: Visitor<'de>>(self, expected: &'static str, visitor: V) -> Result<V::Value> {
+        let value = if expected.starts_with('f') {
+            let value = self.object.extract::<f64>();
+            value
+                .map_err(|_| self.out_of_range(expected))
+                .and_then(|value| visitor.visit_f64(value))
+        } else if let Ok(value) = self.object.extract::<i64>() {
+            visitor.visit_i64(value)
+        } else if let Ok(value) = self.object.extract::<u64>() {
+            visitor.visit_u64(value)
+        } else if let Ok(value) = self.object.extract::<i128>() {
+            visitor.visit_i128(value)
+        } else if let Ok(value) = self.object.extract::<u128>() {
+            visitor.visit_u128(value)
+        } else {
+            return Err(self.out_of_range(expected));
+        };
+        value.map_err(|error| match error.kind() {
+            // serde calls it an invalid value, or type where the type has no such width.
+            ErrorKind::Value | ErrorKind::Type if !error.has_path() && is_width(expected) => {
+                self.out_of_range(expected)
+            }
+            _ => self.located(error),
+        })
+    }
+
+    fn text<'de, V: Visitor<'de>>(self, expected: &str, visitor: V) -> Result<V::Value> {
+        match self.object.cast::<PyString>() {
+            Ok(text) => text
+                .to_str()
+                .map_err(Error::from)
+                .and_then(|text| visitor.visit_str(text))
+                .map_err(|error| self.located(error)),
+            Err(_) => Err(self.expected(expected)),
+        }
+    }
+
+    fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if let Ok(bytes) = self.object.cast::<PyBytes>() {
+            return visitor
+                .visit_bytes(bytes.as_bytes())
+                .map_err(|error: Error| self.located(error));
+        }
+        if let Ok(bytes) = self.object.cast::<PyByteArray>() {
+            return visitor
+                .visit_byte_buf(bytes.to_vec())
+                .map_err(|error: Error| self.located(error));
+        }
+        match self.array()? {
+            Some(array) => self.as_part(&array, |part| part.deserialize_bytes(visitor)),
+            None => Err(self.expected("bytes")),
+        }
+    }
+
+    fn sequence<'de, V: Visitor<'de>>(
+        self,
+        length: Option<usize>,
+        visitor: V,
+        of_part: impl FnOnce(Part<'_>, V) -> Result<V::Value>,
+    ) -> Result<V::Value> {
+        let object = self.object;
+        let items = if let Ok(list) = object.cast::<PyList>() {
+            Items::list(self, list.clone())
+        } else if let Ok(tuple) = object.cast::<PyTuple>() {
+            Items::tuple(self, tuple.clone())
+        } else if let Ok(bytes) = object.cast::<PyBytes>() {
+            let bytes = SeqDeserializer::new(bytes.as_bytes().iter().copied());
+            return visitor.visit_seq(bytes).map_err(|error: Error| self.located(error));
+        } else if let Some(array) = as_array(object).map_err(|error| self.located(error))? {
+            if !is_of_objects(&array) {
+                let array = Array::of(&array).map_err(|error| self.located(error))?;
+                return self.as_part(&array, |part| of_part(part, visitor));
+            }
+            let list = array.call_method0(intern!(object.py(), "tolist"));
+            match list.map(|list| list.cast_into::<PyList>()) {
+                Ok(Ok(list)) => Items::list(self, list),
+                Ok(Err(_)) => return Err(self.expected("a sequence")),
+                Err(error) => return Err(self.located(error)),
+            }
+        } else if let Ok(complex) = object.cast::<PyComplex>() {
+            use pyo3::types::PyComplexMethods;
+            let parts = [complex.real(), complex.imag()];
+            let parts = SeqDeserializer::new(parts.into_iter());
+            return visitor.visit_seq(parts).map_err(|error: Error| self.located(error));
+        } else if is_iterable(object) {
+            let list = object.try_iter().and_then(|items| {
+                let list = PyList::empty(object.py());
+                for item in items {
+                    self.context.enter(self.at, 1)?;
+                    list.append(item?)?;
+                }
+                Ok(list)
+            });
+            Items::list(self, list.map_err(|error| self.located(error))?)
+        } else {
+            return Err(match length {
+                Some(length) => self.expected(&format!("a sequence of {length}")),
+                None => self.expected("a sequence"),
+            });
+        };
+        items.visit(length, visitor)
+    }
+
+    /// The fields of a struct, or the entries of a map.
+    fn fields<'de, V: Visitor<'de>>(self, name: &str, visitor: V) -> Result<V::Value> {
+        let entries =
+            Entries::of(self.object, self.context).map_err(|error| self.located(error))?;
+        match entries {
+            Some(entries) => Fields::new(self, entries)?.visit(visitor),
+            None if name.is_empty() => Err(self.expected("a dict or an object with attributes")),
+            None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
+        }
+    }
+}
+
+/// Whether it is the name of an integer type or of a float.
+fn is_width(expected: &str) -> bool {
+    expected.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A set, a `deque`, a range. Texts and maps are no sequences.
+fn is_iterable(object: &Bound<'_, PyAny>) -> bool {
+    !is_scalar(object)
+        && !object.is_instance_of::<PyDict>()
+        && (object.is_instance_of::<PySet>()
+            || object.is_instance_of::<PyFrozenSet>()
+            || object.cast::<PySequence>().is_ok()
+            || is_deque(object))
+}
+
+fn is_deque(object: &Bound<'_, PyAny>) -> bool {
+    static DEQUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let deque = DEQUE.import(object.py(), "collections", "deque");
+    deque.is_ok_and(|deque| object.is_instance(deque).unwrap_or(false))
+}
+
+/// The name of a member of an `enum.Enum`.
+fn member_name<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let class = ENUM.import(object.py(), "enum", "Enum").ok()?;
+    object.is_instance(class).ok()?.then(|| object.getattr(intern!(object.py(), "name")).ok())?
+}
+
+macro_rules! integers {
+    ($($deserialize:ident $name:literal)*) => {
+        $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.number($name, visitor, |part, visitor| part.$deserialize(visitor))
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Place<'_, '_> {
+    type Error = Error;
+
+    integers! {
+        deserialize_i8 "i8"
+        deserialize_i16 "i16"
+        deserialize_i32 "i32"
+        deserialize_i64 "i64"
+        deserialize_i128 "i128"
+        deserialize_u8 "u8"
+        deserialize_u16 "u16"
+        deserialize_u32 "u32"
+        deserialize_u64 "u64"
+        deserialize_u128 "u128"
+        deserialize_f32 "f32"
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.object.cast_exact::<PyFloat>() {
+            Ok(float) => {
+                visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error))
+            }
+            Err(_) => self.number("f64", visitor, |part, visitor| part.deserialize_f64(visitor)),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if let Ok(bool) = self.object.cast_exact::<PyBool>() {
+            return visitor.visit_bool(bool.is_true()).map_err(|error: Error| self.located(error));
+        }
+        match if is_scalar(self.object) { None } else { self.array()? } {
+            Some(array) => self.as_part(&array, |part| part.deserialize_bool(visitor)),
+            None => Err(self.expected("bool")),
+        }
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.text("one character", visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.text("str", visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.text("str", visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.text("str", visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.object.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let is_empty = self.object.cast::<PyTuple>().is_ok_and(|tuple| tuple.is_empty());
+        if self.object.is_none() || is_empty {
+            visitor.visit_unit().map_err(|error: Error| self.located(error))
+        } else {
+            Err(self.expected("None"))
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let bits = match (name, self.object.cast_exact::<PyFloat>()) {
+            (MARK, _) => {
+                return match self.array()? {
+                    Some(array) if !self.context.convert => {
+                        let numbers = array.numbers().map_err(|error| self.located(error))?;
+                        nd_array::offer(numbers, &array.shape, array.describe());
+                        visitor.visit_unit().map_err(|error: Error| self.located(error))
+                    }
+                    _ => visitor
+                        .visit_newtype_struct(self)
+                        .map_err(|error: Error| self.located(error)),
+                };
+            }
+            ("f16", Ok(float)) => half::f16::from_f64(float.value()).to_bits(),
+            ("bf16", Ok(float)) => half::bf16::from_f64(float.value()).to_bits(),
+            ("f16" | "bf16", _) => {
+                return match self.array()? {
+                    Some(array) => {
+                        self.as_part(&array, |part| part.deserialize_newtype_struct(name, visitor))
+                    }
+                    None => Err(self.expected(name)),
+                };
+            }
+            _ => return visitor.visit_newtype_struct(self),
+        };
+        let bits = U16Deserializer::<Error>::new(bits);
+        visitor.visit_newtype_struct(bits).map_err(|error: Error| self.located(error))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.sequence(None, visitor, |part, visitor| part.deserialize_seq(visitor))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
+        self.sequence(Some(length), visitor, |part, visitor| {
+            part.deserialize_tuple(length, visitor)
+        })
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.fields("", visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        if self.object.is_exact_instance_of::<PyDict>() {
+            return self.fields(name, visitor);
+        }
+        if fields == ["re", "im"] && self.object.is_instance_of::<PyComplex>() {
+            return self.deserialize_tuple(2, visitor);
+        }
+        if (ArrayFields::of(fields).is_some() || fields == ["re", "im"])
+            && let Some(array) = self.array()?
+        {
+            return self.as_part(&array, |part| part.deserialize_struct(name, fields, visitor));
+        }
+        self.fields(name, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        let variant = if let Ok(dict) = self.object.cast::<PyDict>() {
+            let (keys, values) = (dict.keys(), dict.values());
+            match (keys.get_item(0), values.get_item(0)) {
+                (Ok(key), Ok(value)) if keys.len() == 1 => Variant::new(self, key, Some(value)),
+                _ => {
+                    return Err(
+                        self.expected(&format!("{name} as a dict with one key, its variant"))
+                    );
+                }
+            }
+        } else if self.object.is_instance_of::<PyString>() {
+            Variant::new(self, self.object.clone(), None)
+        } else if let Some(member) = member_name(self.object) {
+            Variant::new(self, member, None)
+        } else {
+            return Err(
+                self.expected(&format!("{name} (the name of a variant, or a dict with one)"))
+            );
+        };
+        self.context.enter(self.at, 1)?;
+        visitor.visit_enum(variant).map_err(|error: Error| self.located(error))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.context.unused.borrow_mut().push(self.at.path());
+        visitor.visit_unit()
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let object = self.object;
+        if object.is_none() {
+            return visitor.visit_unit().map_err(|error: Error| self.located(error));
+        }
+        if object.is_exact_instance_of::<PyBool>() {
+            return self.deserialize_bool(visitor);
+        }
+        if object.is_exact_instance_of::<PyInt>() {
+            return self.integer("an integer", visitor);
+        }
+        if let Ok(float) = object.cast_exact::<PyFloat>() {
+            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
+        }
+        if object.is_instance_of::<PyString>() {
+            return match member_name(object) {
+                Some(name) => {
+                    Key(&name).deserialize_any(visitor).map_err(|error| self.located(error))
+                }
+                None => self.text("str", visitor),
+            };
+        }
+        if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+            return self.bytes(visitor);
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>()
+            && tuple.is_exact_instance_of::<PyTuple>()
+        {
+            return self.deserialize_seq(visitor);
+        }
+        if !object.is_instance_of::<PyDict>()
+            && !object.is_instance_of::<PyList>()
+            && let Some(array) = self.array()?
+        {
+            return self.as_part(&array, |part| part.deserialize_any(visitor));
+        }
+        if let Some(name) = member_name(object)
+            && let Ok(name) = name.cast::<PyString>()
+        {
+            let name = StrDeserializer::<Error>::new(name.to_str().map_err(|e| self.located(e))?);
+            return name.deserialize_any(visitor).map_err(|error| self.located(error));
+        }
+        if let Ok(float) = object.cast::<PyFloat>() {
+            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
+        }
+        if object.is_instance_of::<PyInt>() {
+            return self.integer("an integer", visitor);
+        }
+        if !object.is_instance_of::<PyList>() {
+            let entries = Entries::of(object, self.context).map_err(|error| self.located(error))?;
+            if let Some(entries) = entries {
+                return Fields::new(self, entries)?.visit(visitor);
+            }
+        }
+        self.deserialize_seq(visitor)
+    }
+}

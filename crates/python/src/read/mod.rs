@@ -1,0 +1,20 @@
+//! From Python: a deserializer over the objects themselves.
+//!
+//! The type asks, and the object answers: so all rules of serde hold (rename, alias, default,
+//! `deny_unknown_fields`), no tree is built in between, and an error knows where it is. Numbers of an
+//! array are read where numpy has them.
+
+mod names;
+pub(crate) mod place;
+mod object;
+pub(crate) mod array;
+mod probe;
+pub(crate) mod part;
+mod access;
+pub(crate) mod nd_array;
+mod deserializer;
+mod reader;
+
+pub use crate::read::nd_array::{NdArray, Number};
+pub use crate::read::place::Unused;
+pub use crate::read::reader::{Reader, from_python};

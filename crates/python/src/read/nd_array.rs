@@ -1,0 +1,251 @@
+//! An array that crosses the border at once: copied once on the way in, moved on the way out.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use serde::de::{self, DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::read::array::Numbers;
+
+/// The name by which an array asks our deserializer for all numbers at once.
+pub(crate) const MARK: &str = "treedef_python::NdArray";
+/// The name of the enum around the number of an array that is given up.
+pub(crate) const MOVED: &str = "treedef_python::Moved";
+
+/// Numbers with a shape, in row-major order.
+///
+/// Nested `Vec`s and arrays of other crates cross the border as well, number by number.
+/// This one is copied in at once, and [`into_python`](crate::into_python) moves its numbers into numpy.
+/// A clone shares the numbers until one of the two changes. For serde it is a struct with the fields
+/// `shape` and `data`.
+///
+/// ```
+/// use pyo3::prelude::*;
+/// use treedef_python::NdArray;
+///
+/// Python::attach(|py| {
+///     let ones = py.import("numpy")?.call_method1("ones", ((2, 3),))?;
+///     let mut array: NdArray<f64> = treedef_python::from_python(&ones)?;
+///     array.data_mut().iter_mut().for_each(|x| *x *= 2.0);
+///     assert_eq!((array.shape(), array.data()), (&[2, 3][..], &[2.0; 6][..]));
+///
+///     let back = treedef_python::into_python(py, array)?;
+///     assert_eq!(back.get_item((1, 2))?.extract::<f64>()?, 2.0);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NdArray<T> {
+    shape: Vec<usize>,
+    data: Arc<Vec<T>>,
+}
+
+impl<T> NdArray<T> {
+    /// An array of these numbers. `None` if the shape has another number of them.
+    ///
+    /// ```
+    /// use treedef_python::NdArray;
+    ///
+    /// assert!(NdArray::new(vec![2, 3], vec![0.0; 6]).is_some());
+    /// assert!(NdArray::new(vec![2, 3], vec![0.0; 5]).is_none());
+    /// ```
+    pub fn new(shape: Vec<usize>, data: Vec<T>) -> Option<Self> {
+        let length = shape.iter().try_fold(1usize, |length, dim| length.checked_mul(*dim));
+        (length == Some(data.len())).then(|| NdArray { shape, data: Arc::new(data) })
+    }
+
+    /// The number of elements in each dimension, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The numbers.
+    pub fn data(&self) -> &[T] {
+        &self.data
+    }
+}
+
+impl<T: Clone> NdArray<T> {
+    /// The numbers, to be changed. They are copied first if a clone shares them.
+    pub fn data_mut(&mut self) -> &mut [T] {
+        Arc::make_mut(&mut self.data).as_mut_slice()
+    }
+
+    /// The numbers alone. They are copied if a clone shares them.
+    pub fn into_data(self) -> Vec<T> {
+        Arc::try_unwrap(self.data).unwrap_or_else(|shared| shared.to_vec())
+    }
+}
+
+/// The types of the numbers of an [`NdArray`].
+pub trait Number: sealed::Number + 'static {}
+
+mod sealed {
+    pub trait Number: numpy::Element + Copy {
+        /// What an error calls an array of them.
+        const NAME: &'static str;
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ident $kind:ident $name:literal $copy:expr;)*) => {
+        $(impl Number for $type {}
+
+        impl sealed::Number for $type {
+            const NAME: &'static str = $name;
+        })*
+
+        /// All numbers of an array, as a `Vec` of their type. `None` for half floats.
+        fn copied(numbers: Numbers<'_>) -> Option<Box<dyn Any>> {
+            match numbers {
+                $(Numbers::$kind(numbers) => {
+                    let numbers: Vec<$type> = $copy(numbers);
+                    Some(Box::new(numbers))
+                })*
+                Numbers::F16(_) | Numbers::Bf16(_) => None,
+            }
+        }
+    };
+}
+
+numbers! {
+    bool Bool "an array of bool" |bytes: &[u8]| bytes.iter().map(|byte| *byte != 0).collect();
+    i8 I8 "an array of i8" <[i8]>::to_vec;
+    i16 I16 "an array of i16" <[i16]>::to_vec;
+    i32 I32 "an array of i32" <[i32]>::to_vec;
+    i64 I64 "an array of i64" <[i64]>::to_vec;
+    u8 U8 "an array of u8" <[u8]>::to_vec;
+    u16 U16 "an array of u16" <[u16]>::to_vec;
+    u32 U32 "an array of u32" <[u32]>::to_vec;
+    u64 U64 "an array of u64" <[u64]>::to_vec;
+    f32 F32 "an array of f32" <[f32]>::to_vec;
+    f64 F64 "an array of f64" <[f64]>::to_vec;
+}
+
+/// An array that our deserializer hands to the visitor that asked for it.
+struct Offer {
+    numbers: Option<Box<dyn Any>>,
+    shape: Vec<usize>,
+    name: String,
+}
+
+thread_local! {
+    static OFFER: RefCell<Option<Offer>> = const { RefCell::new(None) };
+    /// The arrays that a walk gives up. `None` outside of such a walk.
+    static GIVEN_UP: RefCell<Option<Vec<Box<dyn GivenUp>>>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], name: String) {
+    let (numbers, shape) = (copied(numbers), shape.to_vec());
+    OFFER.set(Some(Offer { numbers, shape, name }));
+}
+
+/// What other formats see.
+#[derive(Deserialize)]
+#[serde(rename = "NdArray")]
+struct Plain<T> {
+    shape: Vec<usize>,
+    data: Vec<T>,
+}
+
+struct ArrayVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
+    type Value = NdArray<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::NAME)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<NdArray<T>, E> {
+        let Some(offer) = OFFER.take() else {
+            return Err(E::invalid_type(de::Unexpected::Unit, &self));
+        };
+        match offer.numbers.map(|numbers| numbers.downcast::<Vec<T>>()) {
+            Some(Ok(numbers)) => Ok(NdArray { shape: offer.shape, data: Arc::new(*numbers) }),
+            _ => Err(E::invalid_type(de::Unexpected::Other(&offer.name), &self)),
+        }
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<NdArray<T>, D::Error> {
+        let Plain { shape, data } = Plain::deserialize(deserializer)?;
+        let length = data.len();
+        NdArray::new(shape, data).ok_or_else(|| de::Error::invalid_length(length, &self))
+    }
+}
+
+impl<'de, T: Number + DeserializeOwned> Deserialize<'de> for NdArray<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(MARK, ArrayVisitor(PhantomData))
+    }
+}
+
+impl<T: Number + Serialize> Serialize for NdArray<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+
+        if let Some(number) = give_up(self) {
+            return serializer.serialize_newtype_variant(MOVED, 0, "moved", &number);
+        }
+        let mut fields = serializer.serialize_struct("NdArray", 2)?;
+        fields.serialize_field("shape", &self.shape)?;
+        fields.serialize_field("data", &*self.data)?;
+        fields.end()
+    }
+}
+
+/// An array whose numbers become numpy's. They are moved once the value they came from is dropped.
+pub(crate) trait GivenUp {
+    fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl<T: Number> GivenUp for NdArray<T> {
+    fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let array = match Arc::try_unwrap(self.data) {
+            Ok(numbers) => PyArray1::from_vec(py, numbers),
+            Err(shared) => PyArray1::from_slice(py, &shared),
+        };
+        match self.shape.len() {
+            1 => Ok(array.into_any()),
+            _ => Ok(array.reshape(self.shape)?.into_any()),
+        }
+    }
+}
+
+fn give_up<T: Number>(array: &NdArray<T>) -> Option<u64> {
+    GIVEN_UP.with_borrow_mut(|arrays| {
+        let arrays = arrays.as_mut()?;
+        let (shape, data) = (array.shape.clone(), array.data.clone());
+        arrays.push(Box::new(NdArray { shape, data }));
+        Some(arrays.len() as u64 - 1) // it was pushed
+    })
+}
+
+/// Collects the arrays that are serialized meanwhile.
+pub(crate) fn giving_up<R>(walk: impl FnOnce() -> R) -> (R, Vec<Box<dyn GivenUp>>) {
+    /// Ends it also when the walk panics.
+    struct End;
+
+    impl Drop for End {
+        fn drop(&mut self) {
+            GIVEN_UP.set(None);
+        }
+    }
+
+    let end = End;
+    GIVEN_UP.set(Some(Vec::new()));
+    let result = walk();
+    let arrays = GIVEN_UP.take().unwrap_or_default();
+    drop(end);
+    (result, arrays)
+}

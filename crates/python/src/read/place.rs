@@ -1,0 +1,121 @@
+//! Where in the object a conversion is.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use treedef::{__private as private, Limits};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::names::{literal, text};
+
+/// One step from an object to what is in it.
+#[derive(Clone, Copy)]
+pub(crate) enum Step<'a, 'py> {
+    Root(&'a str),
+    Item(usize),
+    Key(&'a Bound<'py, PyAny>),
+    Attribute(&'a Bound<'py, PyAny>),
+}
+
+/// The steps from the root, each on the stack of the call that took it.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a, 'py> {
+    parent: Option<&'a At<'a, 'py>>,
+    step: Step<'a, 'py>,
+    depth: usize,
+}
+
+/// What becomes of keys and attributes that the type does not ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unused {
+    /// They are left, as by most formats of serde.
+    #[default]
+    Ignored,
+    /// A `UserWarning` lists them.
+    Warning,
+    /// A `KeyError` lists them.
+    Error,
+}
+
+/// What a whole conversion has: its options, and what it counts.
+pub(crate) struct Context<'py> {
+    pub(crate) py: Python<'py>,
+    pub(crate) convert: bool,
+    pub(crate) unused_keys: Unused,
+    deepest: usize,
+    max_work: usize,
+    work: Cell<usize>,
+    /// The paths of the keys that the type did not ask for.
+    pub(crate) unused: RefCell<Vec<String>>,
+    /// The names of the attributes of each class.
+    pub(crate) attributes: RefCell<HashMap<usize, Rc<[Py<PyString>]>>>,
+}
+
+/// An object that is read, and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a, 'py> {
+    pub(crate) object: &'a Bound<'py, PyAny>,
+    pub(crate) at: &'a At<'a, 'py>,
+    pub(crate) context: &'a Context<'py>,
+}
+
+impl<'a, 'py> At<'a, 'py> {
+    pub(crate) fn root(name: &'a str) -> Self {
+        At { parent: None, step: Step::Root(name), depth: 0 }
+    }
+
+    pub(crate) fn child(&'a self, step: Step<'a, 'py>) -> Self {
+        At { parent: Some(self), step, depth: self.depth + 1 } // below the limit
+    }
+
+    /// The path in Python's notation.
+    pub(crate) fn path(&self) -> String {
+        let mut steps = Vec::new();
+        let mut at = Some(self);
+        while let Some(At { parent, step, .. }) = at {
+            steps.push(match step {
+                Step::Root(name) => (*name).to_owned(),
+                Step::Item(index) => format!("[{index}]"),
+                Step::Key(key) => format!("[{}]", literal(key)),
+                Step::Attribute(name) => format!(".{}", text(name)),
+            });
+            at = *parent;
+        }
+        steps.into_iter().rev().collect()
+    }
+}
+
+impl<'py> Context<'py> {
+    pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
+        let deepest = private::deepest(limits);
+        let (work, unused, attributes) = Default::default();
+        let max_work = limits.max_work;
+        Context { py, convert, unused_keys, deepest, max_work, work, unused, attributes }
+    }
+
+    /// Counts an object with so many elements.
+    pub(crate) fn enter(&self, at: &At<'_, 'py>, elements: usize) -> Result<()> {
+        if at.depth >= self.deepest {
+            let message = format!(
+                "objects nest deeper than {} levels (`Reader::limits` with another `max_depth` allows \
+                 more; an object that contains itself has no end)",
+                self.deepest
+            );
+            return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
+        }
+        let work = self.work.get().saturating_add(elements);
+        self.work.set(work);
+        if work > self.max_work {
+            let message = format!(
+                "more than {} objects (`Reader::limits` with another `max_work` allows more)",
+                self.max_work
+            );
+            return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
+        }
+        Ok(())
+    }
+}

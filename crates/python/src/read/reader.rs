@@ -1,0 +1,132 @@
+//! How objects become a value.
+
+use pyo3::prelude::*;
+use serde::de::{DeserializeOwned, DeserializeSeed};
+use treedef::Limits;
+
+use crate::error::Result;
+use crate::read::place::{At, Context, Place, Unused};
+
+/// How objects become a value.
+///
+/// ```
+/// use pyo3::prelude::*;
+/// use treedef_python::{Reader, Unused};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Params { w: Vec<[f64; 2]> }
+///
+/// Python::attach(|py| {
+///     let object = py.eval(c"{'w': [[1.0, 2.0, 3.0]], 'b': 0}", None, None)?;
+///     let error = Reader::new().name("params").read::<Params>(&object).err().unwrap();
+///     assert_eq!(error.to_string(), "params['w'][0]: expected a sequence of 2, found list of 3");
+///
+///     let object = py.eval(c"{'w': [[1.0, 2.0]], 'b': 0}", None, None)?;
+///     let strict = Reader::new().unused(Unused::Error);
+///     assert_eq!(strict.read::<Params>(&object).err().unwrap().to_string(), "unused: ['b']");
+///     assert_eq!(Reader::new().read::<Params>(&object)?.w, [[1.0, 2.0]]);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    name: String,
+    unused: Unused,
+    convert: bool,
+    limits: Limits,
+}
+
+impl Reader {
+    /// Reads as [`from_python`] does.
+    pub fn new() -> Self {
+        Reader::default()
+    }
+
+    /// What errors call the object, before the path in it: `params['w']`.
+    #[must_use]
+    pub fn name(self, name: &str) -> Self {
+        Reader { name: name.to_owned(), ..self }
+    }
+
+    /// Says what becomes of keys and attributes that the type does not ask for.
+    #[must_use]
+    pub fn unused(self, unused: Unused) -> Self {
+        Reader { unused, ..self }
+    }
+
+    /// Reads arrays of numbers of another type than the type has: integers as floats, and floats of
+    /// one width as those of another, which are rounded. An integer has to fit. Half floats and complex
+    /// numbers are not converted to.
+    #[must_use]
+    pub fn convert_numbers(self, yes: bool) -> Self {
+        Reader { convert: yes, ..self }
+    }
+
+    /// Bounds what is read: `max_depth` containers that nest, and `max_work` objects. The numbers of an
+    /// array do not count.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Reader { limits, ..self }
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_python`].
+    pub fn read<T: DeserializeOwned>(&self, object: &Bound<'_, PyAny>) -> Result<T> {
+        self.read_seed(std::marker::PhantomData, object)
+    }
+
+    /// Reads with a seed of serde, such as [`treedef::TreeSeed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`from_python`].
+    pub fn read_seed<'de, S: DeserializeSeed<'de>>(
+        &self,
+        seed: S,
+        object: &Bound<'_, PyAny>,
+    ) -> Result<S::Value> {
+        let context = Context::new(object.py(), self.limits, self.unused, self.convert);
+        let at = At::root(&self.name);
+        let value = seed.deserialize(Place { object, at: &at, context: &context });
+        let value = value.map_err(|error| error.at(|| at.path()))?;
+        context.finish()?;
+        Ok(value)
+    }
+}
+
+/// Reads a value from objects of Python: dicts, lists, tuples, named tuples, dataclasses, classes of
+/// attrs, `SimpleNamespace` and other objects with attributes, `None`, numbers, texts, bytes, and
+/// arrays of numpy, JAX, PyTorch and all others that numpy reads.
+///
+/// A field finds the key or the attribute of its name. An array becomes nested `Vec`s and `[T; N]`,
+/// an array of `ndarray`, a matrix of `nalgebra`, or an [`NdArray`](crate::NdArray); its shape and the
+/// type of its numbers have to be those of the type. `Option` is `None` or the value, an enum the name
+/// of a variant or `{"Name": content}`. [`Reader`] has the options.
+///
+/// # Errors
+///
+/// Returns an error with the path, what was expected and what was found, when an object is of another
+/// type or shape, a number does not fit, or a key is missing; when objects nest too deep or are too
+/// many; and what an object raises.
+///
+/// ```
+/// use pyo3::prelude::*;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Params { w: Vec<[f64; 2]>, #[serde(default)] steps: u32 }
+///
+/// Python::attach(|py| {
+///     let object = py.eval(c"{'w': __import__('numpy').ones((3, 2))}", None, None)?;
+///     let params: Params = treedef_python::from_python(&object)?;
+///     assert_eq!((params.w, params.steps), (vec![[1.0, 1.0]; 3], 0));
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn from_python<T: DeserializeOwned>(object: &Bound<'_, PyAny>) -> Result<T> {
+    Reader::new().read(object)
+}

@@ -1,0 +1,159 @@
+//! The nodes of a tree as objects.
+
+use std::vec;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use treedef::{Leaf, NodeKind, NodeRef, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::nd_array::{GivenUp, MOVED};
+use crate::write::numpy::to_numpy;
+
+/// Makes the objects. The leaves are taken in order.
+pub(crate) struct Builder<'py> {
+    pub(crate) py: Python<'py>,
+    pub(crate) namespaces: bool,
+    pub(crate) leaves: vec::IntoIter<Leaf>,
+    pub(crate) given_up: Vec<Option<Box<dyn GivenUp>>>,
+}
+
+impl<'py> Builder<'py> {
+    pub(crate) fn object(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match node.kind() {
+            NodeKind::Leaf => self.leaf()?,
+            NodeKind::Some | NodeKind::NewtypeStruct => self.only_child(node)?,
+            NodeKind::Seq => {
+                let items: Vec<_> = self.children(node)?;
+                PyList::new(py, items)?.into_any()
+            }
+            NodeKind::Tuple | NodeKind::TupleStruct => {
+                let items: Vec<_> = self.children(node)?;
+                PyTuple::new(py, items)?.into_any()
+            }
+            NodeKind::Map => {
+                let dict = PyDict::new(py);
+                for (key, child) in node.entry_keys().iter().zip(node.children()) {
+                    dict.set_item(self.value(key)?, self.object(child)?)?;
+                }
+                dict.into_any()
+            }
+            NodeKind::Struct => {
+                let dict = self.fields(node)?;
+                if self.namespaces { namespace(&dict)? } else { dict.into_any() }
+            }
+            NodeKind::UnitVariant => variant_name(py, node).into_any(),
+            NodeKind::NewtypeVariant if node.name() == Some(MOVED) => self.given_up()?,
+            NodeKind::NewtypeVariant => {
+                let content = self.only_child(node)?;
+                self.variant(node, content)?
+            }
+            NodeKind::TupleVariant => {
+                let items: Vec<_> = self.children(node)?;
+                let content = PyTuple::new(py, items)?.into_any();
+                self.variant(node, content)?
+            }
+            NodeKind::StructVariant => {
+                let content = self.fields(node)?.into_any();
+                self.variant(node, content)?
+            }
+            NodeKind::Static => match node.static_value() {
+                Some(value) => self.value(value)?,
+                None => py.None().into_bound(py),
+            },
+            _ => py.None().into_bound(py), // None, units
+        })
+    }
+
+    fn children(&mut self, node: NodeRef<'_>) -> Result<Vec<Bound<'py, PyAny>>> {
+        node.children().map(|child| self.object(child)).collect()
+    }
+
+    fn only_child(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyAny>> {
+        match node.child(0) {
+            Some(child) => self.object(child),
+            None => Ok(self.py.None().into_bound(self.py)),
+        }
+    }
+
+    fn fields(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyDict>> {
+        let dict = PyDict::new(self.py);
+        for (name, child) in node.fields().iter().zip(node.children()) {
+            dict.set_item(PyString::intern(self.py, name), self.object(child)?)?;
+        }
+        Ok(dict)
+    }
+
+    fn variant(&self, node: NodeRef<'_>, content: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+        let dict = PyDict::new(self.py);
+        dict.set_item(variant_name(self.py, node), content)?;
+        Ok(dict.into_any())
+    }
+
+    fn given_up(&mut self) -> Result<Bound<'py, PyAny>> {
+        let index = self.leaves.next().and_then(|leaf| usize::try_from(leaf.as_u64()?).ok());
+        let array = index.and_then(|index| self.given_up.get_mut(index)?.take());
+        match array {
+            Some(array) => Ok(array.into_numpy(self.py)?),
+            None => Err(Error::new(ErrorKind::Value, "an array was given up twice")),
+        }
+    }
+
+    fn leaf(&mut self) -> Result<Bound<'py, PyAny>> {
+        match self.leaves.next() {
+            Some(leaf) => self.scalar(leaf),
+            None => Err(Error::new(ErrorKind::Value, "a tree has too few leaves")),
+        }
+    }
+
+    fn scalar(&self, leaf: Leaf) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match leaf {
+            Leaf::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+            Leaf::I8(value) => PyInt::new(py, value).into_any(),
+            Leaf::I16(value) => PyInt::new(py, value).into_any(),
+            Leaf::I32(value) => PyInt::new(py, value).into_any(),
+            Leaf::I64(value) => PyInt::new(py, value).into_any(),
+            Leaf::U8(value) => PyInt::new(py, value).into_any(),
+            Leaf::U16(value) => PyInt::new(py, value).into_any(),
+            Leaf::U32(value) => PyInt::new(py, value).into_any(),
+            Leaf::U64(value) => PyInt::new(py, value).into_any(),
+            Leaf::I128(value) => PyInt::new(py, value.get()).into_any(),
+            Leaf::U128(value) => PyInt::new(py, value.get()).into_any(),
+            Leaf::F32(value) => PyFloat::new(py, value.into()).into_any(),
+            Leaf::F64(value) => PyFloat::new(py, value).into_any(),
+            Leaf::Char(value) => PyString::new(py, value.encode_utf8(&mut [0; 4])).into_any(),
+            Leaf::Str(text) => PyString::new(py, &text).into_any(),
+            Leaf::Bytes(bytes) => PyBytes::new(py, &bytes).into_any(),
+            Leaf::Opaque(ref value) => match leaf.as_array() {
+                Some(array) => to_numpy(py, array)?,
+                None => self.value(value)?,
+            },
+            _ => py.None().into_bound(py),
+        })
+    }
+
+    /// A key, or another value without arrays.
+    fn value(&self, value: &Value) -> Result<Bound<'py, PyAny>> {
+        let leaves: Vec<Leaf> = value.leaves().iter().cloned().collect();
+        let mut builder = Builder {
+            py: self.py,
+            namespaces: self.namespaces,
+            leaves: leaves.into_iter(),
+            given_up: Vec::new(),
+        };
+        builder.object(value.root())
+    }
+}
+
+fn variant_name<'py>(py: Python<'py>, node: NodeRef<'_>) -> Bound<'py, PyString> {
+    PyString::intern(py, node.variant().unwrap_or_default())
+}
+
+fn namespace<'py>(dict: &Bound<'py, PyDict>) -> Result<Bound<'py, PyAny>> {
+    static NAMESPACE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let class = NAMESPACE.import(dict.py(), "types", "SimpleNamespace")?;
+    Ok(class.call((), Some(dict))?)
+}

@@ -1,0 +1,10 @@
+//! To Python: a value becomes a tree, and its nodes become objects.
+//!
+//! The library flattens a value with its arrays as leaves, so what is an array is decided there, for
+//! all kinds of arrays that Rust has.
+
+mod numpy;
+mod build;
+mod writer;
+
+pub use crate::write::writer::{Writer, into_python, to_python};

@@ -1,0 +1,156 @@
+//! How a value becomes objects.
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use treedef::{Flattener, Leaf, Limits, MapOrder, TreeDef};
+
+use crate::error::Result;
+use crate::read::nd_array::{GivenUp, giving_up};
+use crate::write::build::Builder;
+
+/// How a value becomes objects.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    namespaces: bool,
+    limits: Limits,
+}
+
+impl Writer {
+    /// Writes as [`to_python`] does.
+    pub fn new() -> Self {
+        Writer::default()
+    }
+
+    /// Writes structs as `types.SimpleNamespace`, not as dicts: `params.w` in place of `params['w']`.
+    ///
+    /// ```
+    /// use pyo3::prelude::*;
+    /// use treedef_python::Writer;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Params { w: [f64; 2] }
+    ///
+    /// Python::attach(|py| {
+    ///     let params = Writer::new().namespaces(true).write(py, &Params { w: [1.0, 2.0] })?;
+    ///     assert_eq!(params.getattr("w")?.call_method0("sum")?.extract::<f64>()?, 3.0);
+    ///     Ok::<_, PyErr>(())
+    /// })
+    /// # .unwrap();
+    /// ```
+    #[must_use]
+    pub fn namespaces(self, yes: bool) -> Self {
+        Writer { namespaces: yes, ..self }
+    }
+
+    /// Bounds the structure of the value.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Writer { limits, ..self }
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_python`].
+    pub fn write<'py>(
+        &self,
+        py: Python<'py>,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<Bound<'py, PyAny>> {
+        let (flat, arrays) = giving_up(|| self.flattener().flatten(value));
+        let (leaves, treedef) = flat?;
+        self.build(py, &treedef, leaves, arrays, None)
+    }
+
+    /// Writes a value that is given up: the numbers of an [`NdArray`](crate::NdArray) are moved.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_python`].
+    pub fn write_owned<'py>(
+        &self,
+        py: Python<'py>,
+        value: impl Serialize,
+    ) -> Result<Bound<'py, PyAny>> {
+        // A second walk would share the numbers.
+        let flattener = self.flattener().serialize_once(true);
+        let (flat, given_up) = giving_up(|| flattener.flatten(&value));
+        let (leaves, treedef) = flat?;
+        drop(value); // now the numbers are ours alone
+        self.build(py, &treedef, leaves, given_up, None)
+    }
+
+    fn flattener(&self) -> Flattener {
+        Flattener::new().arrays(true).map_order(MapOrder::Insertion).limits(self.limits)
+    }
+
+    fn build<'py>(
+        &self,
+        py: Python<'py>,
+        treedef: &TreeDef,
+        leaves: Vec<Leaf>,
+        given_up: Vec<Box<dyn GivenUp>>,
+        example: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let _ = example;
+        let given_up = given_up.into_iter().map(Some).collect();
+        let mut builder =
+            Builder { py, namespaces: self.namespaces, leaves: leaves.into_iter(), given_up };
+        builder.object(treedef.root())
+    }
+}
+
+/// Makes objects of Python from a value: dicts of structs and maps, lists of sequences, tuples of
+/// tuples, `None`, `"Name"` and `{"Name": …}` of variants, and arrays of numpy where numbers of one type
+/// are a rectangle: nested `Vec`s and `[T; N]`, also tuples of such numbers, arrays of `ndarray` and
+/// [`NdArray`](crate::NdArray). An empty `Vec` is an empty list, because it does not show what it has none of.
+///
+/// # Errors
+///
+/// Returns an error when the value does not serialize or exceeds the limits.
+///
+/// ```
+/// use pyo3::prelude::*;
+///
+/// #[derive(serde::Serialize)]
+/// struct Params { w: Vec<[f64; 2]>, name: &'static str, b: Option<f64> }
+///
+/// Python::attach(|py| {
+///     let params = Params { w: vec![[1.0, 2.0]], name: "dense", b: None };
+///     let object = treedef_python::to_python(py, &params)?;
+///     assert_eq!(object.to_string(), "{'w': array([[1., 2.]]), 'name': 'dense', 'b': None}");
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn to_python<'py>(
+    py: Python<'py>,
+    value: &(impl Serialize + ?Sized),
+) -> Result<Bound<'py, PyAny>> {
+    Writer::new().write(py, value)
+}
+
+/// As [`to_python`], of a value that is given up: the numbers of an [`NdArray`](crate::NdArray) become
+/// numpy's without a copy, unless a clone still shares them.
+///
+/// # Errors
+///
+/// As [`to_python`].
+///
+/// ```
+/// use pyo3::prelude::*;
+/// use treedef_python::NdArray;
+///
+/// Python::attach(|py| {
+///     let array = NdArray::new(vec![2], vec![1.0, 2.0]).unwrap();
+///     let address = array.data().as_ptr() as usize;
+///     let moved = treedef_python::into_python(py, ("x", array))?.get_item(1)?;
+///     assert_eq!(moved.getattr("ctypes")?.getattr("data")?.extract::<usize>()?, address);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn into_python<'py>(py: Python<'py>, value: impl Serialize) -> Result<Bound<'py, PyAny>> {
+    Writer::new().write_owned(py, value)
+}

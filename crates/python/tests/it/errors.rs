@@ -1,0 +1,133 @@
+//! The texts of errors, and the exceptions that they are.
+
+use std::collections::BTreeMap;
+
+use insta::assert_snapshot;
+use ndarray::Array2;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use treedef::Limits;
+use treedef_python::{NdArray, Reader, Unused};
+
+use crate::{eval, python, run};
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "only errors are read")]
+struct Layer {
+    w: [[f64; 4]; 3],
+    #[serde(default)]
+    b: Option<Vec<f32>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "only errors are read")]
+struct Params {
+    layers: Vec<Layer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    #[serde(rename = "A", alias = "a")]
+    _a: u8,
+}
+
+#[derive(Debug, Deserialize)]
+enum Kind {
+    Unit,
+    Newtype(#[allow(dead_code, reason = "only errors are read")] u8),
+}
+
+fn error<T: DeserializeOwned>(expression: &str) -> String {
+    python(|names| {
+        let object = eval(names, expression);
+        let error = Reader::new().name("params").read::<T>(&object).err().unwrap();
+        let error = PyErr::from(error);
+        error.value(names.py()).repr().unwrap().to_string()
+    })
+}
+
+#[test]
+fn of_arrays() {
+    let params = |w: &str| format!("{{'layers': [{{'w': np.zeros((3, 4))}}, Plain(w={w})]}}");
+    let error_of = |w| error::<Params>(&params(w));
+    assert_snapshot!(error_of("np.zeros((4, 3), 'f4')"), @r#"TypeError("params['layers'][1].w: expected f64[3, 4], found float32[4, 3] (`Reader::convert_numbers` converts)")"#);
+    assert_snapshot!(error_of("np.zeros((3, 4), 'f4')"), @r#"TypeError("params['layers'][1].w: expected f64[3, 4], found float32[3, 4] (`Reader::convert_numbers` converts)")"#);
+    assert_snapshot!(error_of("np.zeros((3, 5))"), @r#"ValueError("params['layers'][1].w: expected f64[3, 4], found float64[3, 5]")"#);
+    assert_snapshot!(error_of("np.zeros(3)"), @r#"ValueError("params['layers'][1].w: expected f64[3, 4], found float64[3]")"#);
+    assert_snapshot!(error_of("np.zeros((3, 4, 2))"), @r#"ValueError("params['layers'][1].w: expected f64[3, 4], found float64[3, 4, 2]")"#);
+    assert_snapshot!(error_of("np.zeros(3, 'M8[s]')"), @r#"TypeError("params['layers'][1].w: expected numbers, found datetime64[s][3] (times have units: convert them by `.astype('int64')`)")"#);
+    assert_snapshot!(error_of("[[1.0, 2.0, 3.0, '4']] * 3"), @r#"TypeError("params['layers'][1].w[0][3]: expected f64, found str '4'")"#);
+    assert_snapshot!(error_of("1.5"), @r#"TypeError("params['layers'][1].w: expected a sequence of 3, found float 1.5")"#);
+    assert_snapshot!(error_of("Gives(np.zeros((3, 4), 'f4'))"), @r#"TypeError("params['layers'][1].w: expected f64[3, 4], found float32[3, 4] (`Reader::convert_numbers` converts)")"#);
+    assert_snapshot!(error::<NdArray<f64>>("np.zeros(3, 'f4')"), @"TypeError('params: expected an array of f64, found float32[3]')");
+    assert_snapshot!(error::<NdArray<f64>>("[1.0]"), @"TypeError('params: expected NdArray (a dict or an object with attributes), found list of 1')");
+    assert_snapshot!(error::<Array2<f64>>("np.zeros(3)"), @"ValueError('params: expected an array with 2 dimensions, found float64[3]')");
+    assert_snapshot!(error::<Vec<u8>>("np.zeros(3, 'i8')"), @"TypeError('params: expected u8[_], found int64[3] (`Reader::convert_numbers` converts)')");
+    assert_snapshot!(error::<Vec<f64>>("np.zeros(2, [('a', 'f8')])"), @"TypeError('params: expected numbers, found void64[2] (a structured array: give its columns as a dict)')");
+    assert_snapshot!(error::<Vec<f64>>("np.zeros(2, np.longdouble)"), @"TypeError('params: expected numbers, found float128[2] (Rust has no such float: convert it by `.astype`)')");
+    assert_snapshot!(error::<String>("np.zeros(2)"), @"TypeError('params: expected str, found float64[2]')");
+}
+
+#[test]
+fn of_objects() {
+    assert_snapshot!(error::<Params>("{'layer': []}"), @r#"KeyError("params: `layers` is missing, found 'layer'")"#);
+    assert_snapshot!(error::<Params>("{'layers': [{}]}"), @r#"KeyError("params['layers'][0]: `w` is missing, found nothing")"#);
+    assert_snapshot!(error::<Params>("{'layers': [[]]}"), @r#"TypeError("params['layers'][0]: expected Layer (a dict or an object with attributes), found list of 0")"#);
+    assert_snapshot!(error::<Params>("{'layers': None}"), @r#"TypeError("params['layers']: expected a sequence, found None")"#);
+    assert_snapshot!(error::<Params>("3"), @"TypeError('params: expected Params (a dict or an object with attributes), found int 3')");
+    assert_snapshot!(error::<Strict>("{'A': 1, 'B': 2}"), @r#"KeyError("params: `B` is unknown, expected `A`, `a`, found 'A', 'B'")"#);
+    assert_snapshot!(error::<Strict>("{'A': 1, 'a': 2}"), @r#"KeyError("params: `A` is there twice, found 'A', 'a'")"#);
+    assert_snapshot!(error::<Strict>("{'A': 256}"), @r#"ValueError("params['A']: expected u8, found int 256, which is out of its range")"#);
+    assert_snapshot!(error::<Strict>("{'A': -1}"), @r#"ValueError("params['A']: expected u8, found int -1, which is out of its range")"#);
+    assert_snapshot!(error::<Strict>("{'A': 2**200}"), @r#"ValueError("params['A']: expected u8, found int 160693804425899027554196209234116260252220299378279283530137…, which is out of its range")"#);
+    assert_snapshot!(error::<Strict>("{'A': 1.0}"), @r#"TypeError("params['A']: expected u8, found float 1.0")"#);
+    assert_snapshot!(error::<Strict>("{'A': True}"), @r#"TypeError("params['A']: expected u8, found True")"#);
+    assert_snapshot!(error::<f32>("1e300"), @"ValueError('params: expected f32, found float 1e300, which is out of its range')");
+    assert_snapshot!(error::<f64>("10**400"), @"ValueError('params: expected f64, found int 100000000000000000000000000000000000000000000000000000000000…, which is out of its range')");
+    assert_snapshot!(error::<bool>("1"), @"TypeError('params: expected bool, found int 1')");
+    assert_snapshot!(error::<char>("'ab'"), @r#"ValueError('params: expected a character, found string "ab"')"#);
+    assert_snapshot!(error::<(u8, u8)>("[1, 2, 3]"), @"ValueError('params: expected a sequence of 2, found list of 3')");
+    assert_snapshot!(error::<BTreeMap<String, u8>>("{'a': 1, 2: 3}"), @"TypeError('params[2]: expected str, found int 2')");
+    assert_snapshot!(error::<Kind>("'Other'"), @"ValueError('params: unknown variant `Other`, expected `Unit` or `Newtype`')");
+    assert_snapshot!(error::<Kind>("'Newtype'"), @r#"TypeError("params: expected a dict with the content of the variant, found str 'Newtype'")"#);
+    assert_snapshot!(error::<Kind>("{'Newtype': 'a'}"), @r#"TypeError("params['Newtype']: expected u8, found str 'a'")"#);
+    assert_snapshot!(error::<Kind>("{'Unit': 1}"), @r#"TypeError("params['Unit']: expected None, found int 1")"#);
+    assert_snapshot!(error::<Kind>("{}"), @"TypeError('params: expected Kind as a dict with one key, its variant, found dict')");
+    assert_snapshot!(error::<String>("'\\ud800'"), @r#"UnicodeEncodeError('utf-8', '\ud800', 0, 1, 'surrogates not allowed')"#);
+}
+
+#[test]
+fn of_unused_keys() {
+    python(|names| {
+        let object = eval(names, "{'layers': [], 'more': 1, 'most': Plain(x=1)}");
+        let read = |unused| Reader::new().name("params").unused(unused).read::<Params>(&object);
+        assert!(read(Unused::Ignored).is_ok());
+        assert_snapshot!(read(Unused::Error).unwrap_err(), @"unused: params['more'], params['most']");
+        run(names, "import warnings; warnings.simplefilter('error')");
+        assert_snapshot!(read(Unused::Warning).unwrap_err(), @"UserWarning: unused: params['more'], params['most']");
+        run(names, "warnings.simplefilter('ignore')");
+        assert!(read(Unused::Warning).is_ok());
+    });
+}
+
+#[test]
+fn of_limits() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only errors are read")]
+    struct Nested(Vec<Nested>);
+
+    python(|names| {
+        run(
+            names,
+            "cyclic = []; cyclic.append(cyclic)\nlarge = []\nfor _ in range(40): large = [large] * 10",
+        );
+        let reader = Reader::new().limits(Limits::default().max_depth(4).max_work(1000));
+        let cyclic = eval(names, "cyclic");
+        assert_snapshot!(reader.read::<Nested>(&cyclic).unwrap_err(), @"[0][0][0][0]: objects nest deeper than 4 levels (`Reader::limits` with another `max_depth` allows more; an object that contains itself has no end)");
+        assert!(Reader::new().read::<Nested>(&cyclic).is_err());
+        let reader = Reader::new().limits(Limits::default().max_work(1000));
+        assert_snapshot!(reader.read::<Nested>(&eval(names, "large")).unwrap_err().to_string().split(": ").nth(1).unwrap(), @"more than 1000 objects (`Reader::limits` with another `max_work` allows more)");
+    });
+}
