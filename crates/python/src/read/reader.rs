@@ -18,8 +18,8 @@ use crate::read::place::{At, Context, Place, Unused};
 ///
 /// Python::attach(|py| {
 ///     let object = py.eval(c"{'w': [[1.0, 2.0, 3.0]], 'b': 0}", None, None)?;
-///     let error = Reader::new().name("params").read::<Params>(&object).err().unwrap();
-///     assert_eq!(error.to_string(), "params['w'][0]: expected a sequence of 2, found list of 3");
+///     let error = Reader::new().name("p").read::<Params>(&object).err().unwrap();
+///     assert_eq!(error.to_string(), "p['w'][0]: expected a sequence of 2, found list of 3");
 ///
 ///     let object = py.eval(c"{'w': [[1.0, 2.0]], 'b': 0}", None, None)?;
 ///     let strict = Reader::new().unused(Unused::Error);
