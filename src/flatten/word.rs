@@ -69,8 +69,8 @@ const KINDS: [NodeKind; 16] = {
 impl Word {
     /// A word after `leaves` leaves, or with a number.
     #[inline(always)]
-    pub(super) fn new(tag: Tag, name: &'static str, count: u64) -> Self {
-        Word { name, code: count << 8 | u64::from(tag) } // counts stay below 2⁵⁶
+    pub(super) const fn new(tag: Tag, name: &'static str, count: u64) -> Self {
+        Word { name, code: count << 8 | tag as u64 } // counts stay below 2⁵⁶
     }
 
     pub(super) fn tag(self) -> Tag {

@@ -154,3 +154,17 @@ pub(crate) fn narrow(value: f64) -> f32 {
     let payload = if payload == 0 { 0x40_0000 } else { payload };
     f32::from_bits(sign << 31 | 0xff << 23 | payload)
 }
+
+/// The same, but `None` for a finite number that would become infinite.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "what rounding is")]
+pub(crate) fn narrow_in_range(value: f64) -> Option<f32> {
+    let near = value as f32;
+    if near.is_finite() { Some(near) } else { narrow_to_infinite(value) }
+}
+
+#[cold]
+#[inline(never)]
+fn narrow_to_infinite(value: f64) -> Option<f32> {
+    if value.is_finite() { None } else { Some(narrow(value)) }
+}

@@ -85,6 +85,13 @@ impl<'de> NextChild<'de> {
         }
     }
 
+    /// Passes over the next child, which is a leaf of the run.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn pass_leaf(&mut self) {
+        self.left -= 1;
+        self.place.leaf += 1; // at most the leaves
+    }
+
     /// Passes over the next child, if there is one.
     pub(super) fn skip(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) {
         if self.left > 0 || self.turn(cursor, parent) {

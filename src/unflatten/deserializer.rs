@@ -29,7 +29,7 @@ use crate::call_stack::grow;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
-use crate::leaf::float::{narrow, widen};
+use crate::leaf::float::{narrow_in_range, widen};
 use crate::leaf::leaf_type::{Number, Taken};
 use crate::model::NodeKind;
 
@@ -330,15 +330,14 @@ impl<'de> NodeDeserializer<'_, 'de> {
     }
 
     /// serde would turn a finite `f64` beyond the range of `f32` into infinity, and a signalling
-    /// NaN into a quiet NaN. So both are handled here.
+    /// NaN into a quiet NaN. So it is narrowed here.
     fn f32_of_other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let result = match self.0.number() {
             Some(Number::F32(value)) => visitor.visit_f32(value),
-            Some(Number::F64(value)) if value.is_nan() => visitor.visit_f32(narrow(value)),
-            Some(Number::F64(value)) if value.is_finite() && narrow(value).is_infinite() => {
-                Err(beyond_f32(value))
-            }
-            Some(Number::F64(value)) => visitor.visit_f64(value),
+            Some(Number::F64(value)) => match narrow_in_range(value) {
+                Some(value) => visitor.visit_f32(value),
+                None => Err(beyond_f32(value)),
+            },
             Some(Number::U64(value)) => visitor.visit_u64(value),
             Some(Number::I64(value)) => visitor.visit_i64(value),
             Some(Number::U128(value)) => visitor.visit_u128(value.get()),

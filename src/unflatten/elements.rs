@@ -32,7 +32,7 @@ impl<'c, 'de> Elements<'c, 'de> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn len(&self) -> usize {
-        self.next.after + self.ahead.leaves().unwrap_or(self.next.left)
+        self.next.after + self.ahead.floats().unwrap_or(self.next.left)
     }
 
     /// Goes to the next element, if there is one. The element is read like any other value.
@@ -40,25 +40,28 @@ impl<'c, 'de> Elements<'c, 'de> {
     fn step(&mut self) -> bool {
         self.ahead.hand_over(&mut self.next);
         if self.next.left == 0 {
-            self.ahead = Ahead::Unknown; // of the next run
+            self.ahead.forget(); // it is of the next run
         }
         self.next.step(self.cursor, &self.parent)
     }
 
-    /// The same within a run of elements that are read one by one.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn step_in_run(&mut self) -> bool {
-        let is_in_run = self.ahead.is_nothing() && self.next.left > 0;
-        if is_in_run {
-            self.next.step_in_run(self.cursor, &self.parent);
+    /// The next element, if that is no float, but may be a leaf.
+    #[inline(never)]
+    fn next_leaf<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        match self.ahead.next_leaf(self.cursor, &mut self.next) {
+            Some(value) => Ok(Some(value)),
+            None if self.len() == 0 => Ok(None), // sooner than below
+            None => self.next_plain(),
         }
-        is_in_run
     }
 
-    /// The next element, if it is not known that it is read like any other value.
+    /// The next element, if that is no leaf.
     #[inline(never)]
     fn next_plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
-        match self.ahead.next_plain(self.cursor, &mut self.next) {
+        if self.len() == 0 {
+            return Ok(None);
+        }
+        match self.ahead.next_fixed(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
             None => self.next_element_seed(PhantomData),
         }
@@ -107,13 +110,17 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         if const { is_plain::<T>() } {
-            if let Some(value) = self.ahead.next_leaf() {
+            if let Some(value) = self.ahead.next_float() {
                 return Ok(Some(value));
             }
-            if !self.step_in_run() {
-                return if self.len() == 0 { Ok(None) } else { self.next_plain() };
+            if const { size_of::<T>() <= size_of::<u64>() } {
+                return self.next_leaf();
             }
-        } else if !self.step() {
+            if !self.ahead.are_one_by_one() {
+                return self.next_plain();
+            }
+        }
+        if !self.step() {
             return Ok(None);
         }
         match T::deserialize(NodeDeserializer(self.cursor)) {

@@ -20,19 +20,22 @@ use super::super::calls::{children, mismatches, numbers};
 use super::super::marks::Keep;
 use super::super::word::{self, KindSet, Tag, Word, bit};
 
-/// Room for so many numbers. A power of two.
-const CELLS: usize = 256;
+/// The most leaves and words of an element in a row.
+pub(super) const MOST_LEAVES: usize = 64;
+pub(super) const MOST_WORDS: usize = 2 * MOST_LEAVES;
 
-/// Numbers of elements that are taken at a time. One cell stays free, for a number that is more than
-/// the words say.
-pub(super) const MOST_NUMBERS: usize = CELLS - 1;
+/// Numbers of elements that are taken at a time.
+pub(super) const MOST_NUMBERS: usize = 256;
 
-/// The numbers of elements. Those of earlier elements are not reached again, whatever an element
-/// does: each call but a number is compared with a word, which says how many numbers came, and a
-/// tuple asks for room before each of its elements.
+/// Each element has a window of `MOST_LEAVES` cells, where its own are the first. That windows and
+/// words are arrays spares a fixed sequence of calls the tests of ranges.
+const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
+
+/// The numbers of elements, and the words with which an element is compared.
 pub(in crate::flatten) struct Cells {
     pub(super) bits: [Cell<u64>; CELLS],
     pub(super) kinds: [Cell<LeafKind>; CELLS],
+    words: [Word; MOST_WORDS + 1],
 }
 
 impl Cells {
@@ -41,20 +44,40 @@ impl Cells {
         Box::new(Cells {
             bits: [const { Cell::new(0) }; CELLS],
             kinds: [const { Cell::new(LeafKind::None) }; CELLS],
+            words: [NO_CALL; MOST_WORDS + 1],
         })
     }
+
+    /// From now on elements are compared with these words, of which there are few.
+    pub(super) fn expect(&mut self, words: &[Word]) {
+        if let Some((to, [end, ..])) = self.words.split_at_mut_checked(words.len()) {
+            to.copy_from_slice(words);
+            *end = NO_CALL;
+        }
+    }
 }
+
+/// Behind the words of an element.
+const NO_CALL: Word = Word::new(word::REPEAT, "", 0);
 
 /// What an element looks like.
 #[derive(Clone, Copy)]
 pub(super) struct Like<'r> {
-    pub(super) words: &'r [Word],
     /// The place behind the element.
     pub(super) end: At,
     /// The kinds of numbers that may come.
     pub(super) takes: KindSet,
     pub(super) compact: bool,
     pub(super) cells: &'r Cells,
+}
+
+/// The same for one element, and where its numbers go.
+struct Element<'r> {
+    words: &'r [Word; MOST_WORDS + 1],
+    bits: &'r [Cell<u64>; MOST_LEAVES],
+    kinds: &'r [Cell<LeafKind>; MOST_LEAVES],
+    takes: KindSet,
+    compact: bool,
 }
 
 /// An element that does not look like that, as far as is known: it was not visited further.
@@ -69,16 +92,18 @@ pub(super) struct Different {
 /// A place in an element. Its size lets it be returned in a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct At {
-    /// The number of filled cells.
+    /// The number of leaves, which have a cell each.
     cells: u32,
-    /// The number of words, and in the lower half that of leaves since the last one, which have a
-    /// cell each.
+    /// The number of words, and in the lower half that of leaves since the last one.
     place: u32,
 }
 
 impl At {
     /// The number of words of an element after which no call is expected.
     const FAILED: u32 = 0x7fff_0000;
+
+    /// Before the first call of an element.
+    const BEGIN: At = At { cells: 0, place: 0 };
 
     /// The place behind an element of few words and leaves.
     pub(super) fn end(words: usize, leaves: usize, pending: usize) -> Self {
@@ -108,17 +133,21 @@ impl At {
 }
 
 impl Like<'_> {
-    /// Puts the numbers of an element behind those of `count` others.
+    /// Puts the numbers of an element into the cells from the `first` on.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take<T: Serialize + ?Sized>(
         &self,
-        count: usize,
+        first: usize,
         element: &T,
     ) -> Result<(), ElementMismatch> {
-        let first = (count * self.end.cells()) as u32; // within the cells
-        let at = At { cells: first, place: 0 };
-        match element.serialize(ElementSerializer::<true> { like: self, at }) {
-            Ok(at) if at == (At { cells: self.end.cells + first, ..self.end }) => Ok(()),
+        let Like { end, takes, compact, cells } = *self;
+        let (Some(bits), Some(kinds)) = (window(&cells.bits, first), window(&cells.kinds, first))
+        else {
+            return Err(At::BEGIN.stop(false));
+        };
+        let element_like = Element { words: &cells.words, bits, kinds, takes, compact };
+        match element.serialize(ElementSerializer::<true> { like: &element_like, at: At::BEGIN }) {
+            Ok(at) if at == end => Ok(()),
             Ok(_) => Err(ElementMismatch(ElementMismatch::UNKNOWN)),
             Err(error) => Err(error),
         }
@@ -128,14 +157,23 @@ impl Like<'_> {
     #[cold]
     pub(super) fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
         let (at, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);
-        let Some(before) = self.words.get(..at) else {
+        let words = &self.cells.words;
+        let Some(before) = words.get(..at) else {
             return Different { surely: false, leaves: 0 };
         };
         let before: usize = before.iter().map(|word| word.leaves()).sum();
-        let expected = self.words.get(at).map_or(0, |word| word.leaves());
+        let expected = words.get(at).map_or(0, |word| word.leaves());
         Different { surely: code & 1 == 1, leaves: before + pending.min(expected) }
     }
+}
 
+/// The cells from one on.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn window<T>(cells: &[T; CELLS], first: usize) -> Option<&[T; MOST_LEAVES]> {
+    cells.get(first..)?.first_chunk()
+}
+
+impl Element<'_> {
     /// Compares a call with the next word. Counts of children are not compared, because the count
     /// that serde gets is not binding.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -167,27 +205,24 @@ const fn has_name(tag: Tag) -> bool {
     tag != none && tag != some && tag != unit && tag != tuple && tag != close
 }
 
-/// A serializer for an element or for a value inside it. The outermost one begins at place 0, which
-/// is a constant even if it is not inlined into the loop over the elements.
+/// A serializer for an element or for a value inside it. The place of the outermost one is a
+/// constant even if it is not inlined into the loop over the elements.
 struct ElementSerializer<'r, const OUTERMOST: bool> {
-    like: &'r Like<'r>,
+    like: &'r Element<'r>,
     at: At,
 }
 
 impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(&self) -> At {
-        if OUTERMOST { At { place: 0, ..self.at } } else { self.at }
+        if OUTERMOST { At::BEGIN } else { self.at }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn number(self, kind: LeafKind, bits: u64) -> Result<At, ElementMismatch> {
-        let Like { cells, takes, .. } = *self.like;
+        let Element { bits: cells, kinds, takes, .. } = *self.like;
         let at = self.at();
-        // The cells of earlier elements are never reached again, whatever comes.
-        let (Some(cell), Some(its_kind)) =
-            (cells.bits.get(at.cells()), cells.kinds.get(at.cells()))
-        else {
+        let (Some(cell), Some(its_kind)) = (cells.get(at.cells()), kinds.get(at.cells())) else {
             return Err(at.stop(false));
         };
         if takes & bit(kind) == 0 {
@@ -216,7 +251,7 @@ impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
 
 /// The children of an open compound.
 struct ElementChildren<'r> {
-    like: &'r Like<'r>,
+    like: &'r Element<'r>,
     at: At,
 }
 
@@ -244,15 +279,6 @@ impl ElementChildren<'_> {
             }
             Err(error) => Err(self.fail(error)),
         }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ElementMismatch> {
-        if self.at.cells() >= MOST_NUMBERS {
-            let error = self.at.stop(false);
-            return Err(self.fail(error));
-        }
-        self.child(value)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -397,7 +423,7 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
 
 children! {
     ElementChildren<'_> => At, ElementMismatch; #[cfg_attr(not(debug_assertions), inline(always))];
-    SerializeTuple: serialize_element() element;
-    SerializeTupleStruct: serialize_field() element;
+    SerializeTuple: serialize_element() child;
+    SerializeTupleStruct: serialize_field() child;
     SerializeStruct: serialize_field(name) field;
 }

@@ -12,13 +12,9 @@ use crate::leaf::sink::Sink;
 use crate::model::NodeKind;
 
 use super::super::word::{self, KindSet, Word};
-use super::element::{At, Cells, Like};
+use super::element::{At, Cells, Like, MOST_LEAVES, MOST_WORDS};
 use super::follow::Follow;
 use super::rows::{FEW, FEW_NUMBERS, Outcome, Progress, Retry, Row, kinds_of_row};
-
-/// The most leaves and words of an element for which a row is tried.
-const MOST_LEAVES: usize = 64;
-const MOST_ROW_WORDS: usize = 2 * MOST_LEAVES;
 
 /// The most leaves for which a row makes room at once.
 const MOST_ROOM: usize = 8_192;
@@ -73,8 +69,9 @@ impl Follow {
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-        let cells = &**self.cells.get_or_insert_with(Cells::boxed);
-        let like = Like { words, end, takes, compact, cells };
+        let cells = self.cells.get_or_insert_with(Cells::boxed);
+        cells.expect(words);
+        let like = Like { end, takes, compact, cells };
         Some(Row::new(leaves, like, most.map_or(expected, |most| most.min(expected)), progress))
     }
 
@@ -125,7 +122,7 @@ fn end_of(words: &[Word]) -> Option<At> {
         word::LEAVES => (before.len(), last.leaves()),
         _ => (words.len(), 0),
     };
-    let may = len <= MOST_ROW_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
+    let may = words.len() <= MOST_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
     may.then(|| At::end(len, leaves, pending))
 }
 

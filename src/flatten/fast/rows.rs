@@ -102,21 +102,21 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     items: &mut I,
 ) -> Option<I::Item> {
     let Some(mut row) = row else { return items.next() };
-    let (mut room, like) = (row.room(), row.like);
-    while room > 0 {
-        let mut count = 0;
-        while count < room {
+    let (like, step, mut end) = (row.like, row.step(), row.end());
+    while end > 0 {
+        let mut first = 0;
+        while first < end.min(MOST_NUMBERS) {
             let Some(item) = items.next() else {
-                row.put(count);
+                row.put(first);
                 return None;
             };
-            if let Err(error) = like.take(count, &item) {
-                row.stop(count, error);
+            if let Err(error) = like.take(first, &item) {
+                row.stop(first, error);
                 return Some(item);
             }
-            count += 1; // at most the room
+            first += step; // at most the end
         }
-        room = row.put(count);
+        end = row.put(first);
     }
     items.next()
 }
@@ -133,16 +133,23 @@ impl<'r> Row<'r> {
         Row { leaves, like, left, progress }
     }
 
-    /// The number of elements for which there are cells.
-    fn room(&self) -> usize {
-        MOST_NUMBERS.checked_div(self.like.end.cells()).unwrap_or(usize::MAX).min(self.left)
+    /// How many cells it is from one element to the next.
+    fn step(&self) -> usize {
+        self.like.end.cells().max(1)
     }
 
-    /// Moves the numbers of `count` elements into the leaves. Returns how many more elements there
-    /// is room for.
+    /// The first cell at which no element begins.
+    fn end(&self) -> usize {
+        let step = self.step();
+        (MOST_NUMBERS / step).min(self.left) * step
+    }
+
+    /// Moves the numbers of the elements before a cell into the leaves. Returns the end of the next
+    /// ones.
     #[inline(never)]
-    fn put(&mut self, count: usize) -> usize {
+    fn put(&mut self, first: usize) -> usize {
         let Like { cells, end, .. } = self.like;
+        let count = first / self.step();
         let leaves = count * end.cells(); // within the cells
         let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
         put_numbers(self.leaves, bits.unwrap_or_default(), kinds.unwrap_or_default());
@@ -150,13 +157,13 @@ impl<'r> Row<'r> {
             outcome.done += count; // at most the elements
         }
         self.left -= count; // at most the room
-        self.room()
+        self.end()
     }
 
     /// Ends the row before an element that may be different.
     #[inline(never)]
-    fn stop(&mut self, count: usize, error: ElementMismatch) {
-        self.put(count);
+    fn stop(&mut self, first: usize, error: ElementMismatch) {
+        self.put(first);
         let different = self.like.different(error);
         if let Some(outcome) = &mut self.progress.row {
             outcome.different = Some(different);
@@ -188,7 +195,12 @@ fn put_numbers(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
         (Sink::Counted(count), _) => *count += bits.len(),
         (Sink::F64(all), Some(LeafKind::F64)) => all.extend(numbers.map(f64::from_bits)),
         (Sink::F64(all), Some(LeafKind::F32)) => {
-            all.extend(numbers.map(|bits| widen(f32_of(bits))));
+            // Without a branch for each, several are tested and converted at a time.
+            if may_be_nan(bits) {
+                all.extend(numbers.map(|bits| widen(f32_of(bits))));
+            } else {
+                all.extend(numbers.map(|bits| f64::from(f32_of(bits))));
+            }
         }
         (Sink::F32(all), _) => all.extend(numbers.map(f32_of)),
         (Sink::Leaves(all), Some(LeafKind::F64)) => {
@@ -206,4 +218,10 @@ fn put_numbers(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
             }
         }
     }
+}
+
+/// Whether one of these `f32`s is a NaN: adding this carries into the sign.
+fn may_be_nan(bits: &[Cell<u64>]) -> bool {
+    let carry = |bits: &Cell<u64>| (bits.get() & 0x7fff_ffff) + 0x7f_ffff;
+    bits.iter().fold(0, |all, bits| all | carry(bits)) >> 31 != 0
 }

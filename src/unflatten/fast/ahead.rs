@@ -1,9 +1,12 @@
 //! Elements of a sequence that are read without a step of the cursor.
 
+use std::iter::Copied;
 use std::ops::Range;
+use std::slice::Iter;
 
 use serde::de::Deserialize;
 
+use crate::leaf::Scalar;
 use crate::model::Value;
 
 use super::super::children::NextChild;
@@ -14,17 +17,36 @@ use super::plain::lone;
 /// The fewest elements of a run for which a layout is made.
 const RUN: usize = 8;
 
-/// What is known of the next elements of a run.
-pub(in crate::unflatten) enum Ahead<'de> {
-    /// They may have a fixed layout, or something else: it was not looked for.
+/// The next elements of a run.
+pub(in crate::unflatten) struct Ahead<'de> {
+    are: RunKind,
+    /// The layout of the remaining nodes, if they have a fixed one.
+    fixed: Option<Box<FixedNode<'de>>>,
+    /// The remaining leaves, if they are floats. Only one of the two has any. They are beside what
+    /// the elements are, so that a leaf costs one test.
+    f64s: Copied<Iter<'de, f64>>,
+    f32s: Copied<Iter<'de, f32>>,
+}
+
+/// What is known of the elements.
+#[derive(Clone, Copy)]
+enum RunKind {
+    /// They may have a fixed layout, or be in an array: it was not looked for.
     Unknown,
     /// They are read one by one.
-    Nothing,
-    /// The remaining leaves.
-    F64(&'de [f64]),
-    F32(&'de [f32]),
-    /// The remaining nodes have this fixed layout.
-    Fixed(Box<FixedNode<'de>>),
+    OneByOne,
+    Floats,
+    /// Leaves of another type.
+    Leaves,
+    /// They have a fixed layout.
+    Fixed,
+}
+
+impl From<RunKind> for Ahead<'_> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn from(are: RunKind) -> Self {
+        Ahead { are, fixed: None, f64s: [].iter().copied(), f32s: [].iter().copied() }
+    }
 }
 
 impl<'de> Ahead<'de> {
@@ -35,87 +57,118 @@ impl<'de> Ahead<'de> {
             LEAF => {
                 let leaves = next.place.leaf..next.place.leaf + next.left;
                 if let Some(leaves) = cursor.supply.f64s.get(leaves.clone()) {
-                    Ahead::F64(leaves)
+                    Ahead::f64s(leaves)
                 } else if let Some(leaves) = cursor.supply.f32s.get(leaves) {
-                    Ahead::F32(leaves)
+                    Ahead::f32s(leaves)
                 } else {
-                    Ahead::Nothing
+                    RunKind::Leaves.into()
                 }
             }
-            Found::Kept => Ahead::Unknown,
-            _ if next.left >= RUN => Ahead::Unknown,
-            _ => Ahead::Nothing,
+            Found::Kept => RunKind::Unknown.into(),
+            _ if next.left >= RUN => RunKind::Unknown.into(),
+            _ => RunKind::OneByOne.into(),
         }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn f64s(leaves: &'de [f64]) -> Self {
+        Ahead { f64s: leaves.iter().copied(), ..RunKind::Floats.into() }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn f32s(leaves: &'de [f32]) -> Self {
+        Ahead { f32s: leaves.iter().copied(), ..RunKind::Floats.into() }
     }
 
     /// For leaves of an array that is one leaf.
     fn in_array(holder: &'de Value, leaves: Range<usize>) -> Self {
-        let Some(array) = holder.as_array() else { return Ahead::Nothing };
-        if let Some(numbers) = array.numbers_at::<f32>(leaves.clone()) {
-            return Ahead::F32(numbers);
+        let Some(array) = holder.as_array() else { return RunKind::OneByOne.into() };
+        if let Some(numbers) = array.numbers_at(leaves.clone()) {
+            return Ahead::f32s(numbers);
         }
-        array.numbers_at(leaves).map_or(Ahead::Nothing, Ahead::F64)
+        array.numbers_at(leaves).map_or(RunKind::OneByOne.into(), Ahead::f64s)
     }
 
-    /// Whether the next element is read like any other value.
+    /// Whether each element is read like any other value.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn is_nothing(&self) -> bool {
-        matches!(self, Ahead::Nothing)
+    pub(in crate::unflatten) fn are_one_by_one(&self) -> bool {
+        matches!(self.are, RunKind::OneByOne)
     }
 
-    /// The number of remaining leaves, if these are leaves.
+    /// The next element of the next run has to be read before it is known what the others are.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn leaves(&self) -> Option<usize> {
-        match self {
-            Ahead::F64(leaves) => Some(leaves.len()),
-            Ahead::F32(leaves) => Some(leaves.len()),
+    pub(in crate::unflatten) fn forget(&mut self) {
+        self.are = RunKind::Unknown;
+    }
+
+    /// The number of remaining leaves, if these are floats.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::unflatten) fn floats(&self) -> Option<usize> {
+        match self.are {
+            RunKind::Floats => Some(self.f64s.len() + self.f32s.len()), // one is 0
             _ => None,
         }
     }
 
-    /// Reads the next leaf of a run.
+    /// Reads the next leaf, if it is a float, for a type that has the size of one.
     #[inline(always)]
-    pub(in crate::unflatten) fn next_leaf<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
-        match self {
-            Ahead::F64(leaves) if const { size_of::<T>() == 8 } => {
-                let (leaf, rest) = leaves.split_first()?;
-                let value = lone(*leaf)?;
-                *leaves = rest;
-                Some(value)
-            }
-            Ahead::F32(leaves) if const { size_of::<T>() == 4 } => {
-                let (leaf, rest) = leaves.split_first()?;
-                let value = lone(*leaf)?;
-                *leaves = rest;
-                Some(value)
-            }
-            _ => None,
+    pub(in crate::unflatten) fn next_float<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
+        if const { size_of::<T>() == size_of::<f64>() } {
+            lone(&mut self.f64s, Scalar::F64).or_else(|| lone(&mut self.f32s, Scalar::F32))
+        } else if const { size_of::<T>() == size_of::<f32>() } {
+            lone(&mut self.f32s, Scalar::F32).or_else(|| lone(&mut self.f64s, Scalar::F64))
+        } else {
+            None
         }
     }
 
     /// Hands over to the cursor, which takes the next step.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in crate::unflatten) fn hand_over(&mut self, next: &mut NextChild<'de>) {
-        if let Some(left) = self.leaves() {
-            *self = Ahead::Nothing;
+        if let Some(left) = self.floats() {
+            *self = RunKind::OneByOne.into();
             next.pass(next.left - left);
         }
     }
 
-    /// Reads the next element, if it is a number or has a fixed layout.
+    /// Reads the next leaf, if that is no float, for a type that is no larger than a number.
     #[inline(always)]
-    pub(in crate::unflatten) fn next_plain<T: Deserialize<'de>>(
+    pub(in crate::unflatten) fn next_leaf<'t, T: Deserialize<'t>>(
         &mut self,
         cursor: &Cursor<'de>,
         next: &mut NextChild<'de>,
     ) -> Option<T> {
-        if let Ahead::Unknown = self {
+        let are_leaves = matches!(self.are, RunKind::Leaves) && next.left > 0;
+        if !are_leaves || const { size_of::<T>() > size_of::<u64>() } {
+            return None;
+        }
+        let scalar = match cursor.supply.as_leaves().get(next.place.leaf) {
+            Some(leaf) => leaf.as_plain(),
+            None => cursor.supply.scalar(next.place.leaf),
+        };
+        let value = lone(&mut scalar.into_iter(), |scalar| scalar);
+        match value {
+            Some(_) => next.pass_leaf(),
+            None => self.are = RunKind::OneByOne,
+        }
+        value
+    }
+
+    /// Reads the next element, if it has a fixed layout, or is a float after all.
+    #[inline(always)]
+    pub(in crate::unflatten) fn next_fixed<T: Deserialize<'de>>(
+        &mut self,
+        cursor: &Cursor<'de>,
+        next: &mut NextChild<'de>,
+    ) -> Option<T> {
+        if let RunKind::Unknown = self.are {
             *self = Ahead::looked_for(cursor, next);
-            if let Some(value) = self.next_leaf() {
+            if let Some(value) = self.next_float() {
                 return Some(value);
             }
         }
-        if let Ahead::Fixed(fixed) = self
+        if let Some(fixed) = &mut self.fixed
+            && matches!(self.are, RunKind::Fixed)
             && next.left > 0
         {
             if let Ok(value) = fixed.read(&cursor.supply, next.place.leaf) {
@@ -123,7 +176,7 @@ impl<'de> Ahead<'de> {
                 next.place.leaf += fixed.layout.leaves; // and no map
                 return Some(value);
             }
-            *self = Ahead::Nothing;
+            self.are = RunKind::OneByOne;
         }
         None
     }
@@ -131,20 +184,21 @@ impl<'de> Ahead<'de> {
     /// For a run of which it is not known.
     #[inline(never)]
     fn looked_for(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Self {
-        match Ahead::of(cursor, next) {
-            // One element of the next run is read before that is looked for.
-            _ if next.left == 0 => Ahead::Unknown,
-            Ahead::Unknown => match (cursor.structures.kept, next.found) {
-                (None, _) => {
-                    let fixed = FixedNode::of(cursor, next.place.rest);
-                    fixed.map_or(Ahead::Nothing, |fixed| Ahead::Fixed(Box::new(fixed)))
-                }
-                (Some(holder), Found::Kept) => {
-                    Ahead::in_array(holder, next.place.leaf..next.place.leaf + next.left)
-                }
-                _ => Ahead::Nothing,
+        // One element of the next run is read before that is looked for.
+        if next.left == 0 {
+            return RunKind::Unknown.into();
+        }
+        let ahead = Ahead::of(cursor, next);
+        match (ahead.are, cursor.structures.kept) {
+            (RunKind::Unknown, None) => match FixedNode::of(cursor, next.place.rest) {
+                Some(fixed) => Ahead { fixed: Some(Box::new(fixed)), ..RunKind::Fixed.into() },
+                None => RunKind::OneByOne.into(),
             },
-            ahead => ahead,
+            (RunKind::Unknown, Some(holder)) if next.found == Found::Kept => {
+                Ahead::in_array(holder, next.place.leaf..next.place.leaf + next.left)
+            }
+            (RunKind::Unknown, _) => RunKind::OneByOne.into(),
+            _ => ahead,
         }
     }
 }

@@ -18,7 +18,8 @@ use serde::forward_to_deserialize_any;
 use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
-use crate::leaf::float::widen;
+use crate::leaf::float::{narrow_in_range, widen};
+use crate::leaf::leaf_type::Number;
 use crate::model::{Leaf, NodeKind};
 
 use super::super::cursor::Cursor;
@@ -69,9 +70,15 @@ impl<'de> FixedNode<'de> {
         {
             return leaves;
         }
-        let leaves = (first..first + self.layout.leaves).map_while(|index| supply.scalar(index));
+        let range = first..first + self.layout.leaves;
         converted.clear();
-        converted.extend(leaves.map(Leaf::from));
+        if let Some(leaves) = supply.f64s.get(range.clone()) {
+            converted.extend(leaves.iter().copied().map(Leaf::F64));
+        } else if let Some(leaves) = supply.f32s.get(range.clone()) {
+            converted.extend(leaves.iter().copied().map(Leaf::F32));
+        } else {
+            converted.extend(range.map_while(|index| supply.scalar(index)).map(Leaf::from));
+        }
         converted
     }
 
@@ -155,13 +162,62 @@ impl<W: LeafWindow> FixedDeserializer<'_, '_, '_, W> {
     }
 }
 
-/// Requests for a scalar. The leaf must be of exactly the requested kind.
+/// A type of scalars that is asked for.
+trait Requested: Sized {
+    /// The scalar, if the general deserializer would give it to a visitor as this type.
+    fn of(scalar: Scalar<'_>) -> Matched<Self>;
+}
+
+macro_rules! requested {
+    ($otherwise:expr; $($variant:ident: $type:ty, $calls:tt;)*) => {$(
+        impl Requested for $type {
+            #[inline(always)]
+            fn of(scalar: Scalar<'_>) -> Matched<Self> {
+                match scalar {
+                    Scalar::$variant(value) => Ok(value),
+                    other => $otherwise(other),
+                }
+            }
+        }
+    )*};
+}
+
+each_scalar! { [integers] => requested other_integer; }
+each_scalar! { [bool char] => requested |_| Err(Mismatch); }
+requested! { other_f32; F32: f32, {}; }
+requested! { other_f64; F64: f64, {}; }
+
+/// An integer from one of another width.
+fn other_integer<T: TryFrom<u64> + TryFrom<i64>>(scalar: Scalar<'_>) -> Matched<T> {
+    match Number::of(scalar) {
+        Some(Number::U64(value)) => value.try_into().map_err(|_| Mismatch),
+        Some(Number::I64(value)) => value.try_into().map_err(|_| Mismatch),
+        _ => Err(Mismatch),
+    }
+}
+
+#[inline(always)]
+fn other_f32(scalar: Scalar<'_>) -> Matched<f32> {
+    match scalar {
+        Scalar::F64(value) => narrow_in_range(value).ok_or(Mismatch),
+        _ => Err(Mismatch),
+    }
+}
+
+#[inline(always)]
+fn other_f64(scalar: Scalar<'_>) -> Matched<f64> {
+    match scalar {
+        Scalar::F32(value) => Ok(widen(value)),
+        _ => Err(Mismatch),
+    }
+}
+
+/// Requests for a scalar.
 macro_rules! scalars {
     ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            let window = self.0.window;
-            let Scalar::$variant(value) = window.scalar(self.0.leaves)? else { return Err(Mismatch) };
+            let value = <$type>::of(self.0.window.scalar(self.0.leaves)?)?;
             self.0.leaf()?;
             visitor.$visit(value)
         }
@@ -290,45 +346,48 @@ impl<'de, W: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, W> {
 }
 
 /// A leaf of a run, and whether it was read.
-pub(super) struct LoneLeaf<'c, F>(F, &'c mut bool);
+struct LoneLeaf<'c, 'l>(Scalar<'l>, &'c mut bool);
 
-/// Reads one leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it.
+/// Reads the first of some leaves, and takes it off. Returns `None` on a mismatch, even if a
+/// `Deserialize` implementation ignores it.
 #[inline(always)]
-pub(super) fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
-where
-    for<'c> LoneLeaf<'c, F>: Deserializer<'de>,
-{
+pub(super) fn lone<'de, 'l, L: Iterator + Clone, T: Deserialize<'de>>(
+    leaves: &mut L,
+    scalar: impl Fn(L::Item) -> Scalar<'l>,
+) -> Option<T> {
+    let leaf = scalar(leaves.clone().next()?);
     let mut given = false;
     let value = T::deserialize(LoneLeaf(leaf, &mut given)).ok();
-    value.filter(|_| given)
+    let value = value.filter(|_| given)?;
+    leaves.next();
+    Some(value)
 }
 
+/// Requests for a lone leaf.
 macro_rules! lone {
-    ($($float:ty, $method:ident, $visit:ident, $($other:ident)*;)*) => {$(
-        impl<'de> Deserializer<'de> for LoneLeaf<'_, $float> {
-            type Error = Mismatch;
-
-            #[inline(always)]
-            fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-                *self.1 = true;
-                visitor.$visit(self.0)
-            }
-
-            fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
-                Err(Mismatch)
-            }
-
-            forward_to_deserialize_any! {
-                bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 $($other)* char str string bytes byte_buf option unit
-                unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-            }
+    ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
+        #[inline(always)]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+            let value = visitor.$visit(<$type>::of(self.0)?);
+            *self.1 = value.is_ok();
+            value
         }
     )*};
 }
 
-lone! {
-    f64, deserialize_f64, visit_f64, f32;
-    f32, deserialize_f32, visit_f32, f64;
+impl<'de> Deserializer<'de> for LoneLeaf<'_, '_> {
+    type Error = Mismatch;
+
+    each_scalar! { [sized] => lone }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
+        Err(Mismatch)
+    }
+
+    forward_to_deserialize_any! {
+        str string bytes byte_buf option unit unit_struct newtype_struct seq tuple tuple_struct map
+        struct enum identifier ignored_any
+    }
 }
 
 #[cfg(test)]
