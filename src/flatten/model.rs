@@ -196,7 +196,7 @@ fn assert_copies_are_right(words: &[Word], labels: &mut [Label]) {
         made.map(|Made { treedef, swaps }| (format!("{:?}", treedef.insertions), treedef, swaps))
     };
     let mut reader = WordReader::default();
-    reader.uncopied = usize::MAX;
+    reader.seen.uncopied = usize::MAX;
     let read = made(reader);
     assert_eq!(made(WordReader::default()).ok(), read.ok());
 }

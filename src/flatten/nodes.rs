@@ -30,7 +30,8 @@ const MOST_MAPS: usize = 8;
 /// In the place of the first word of a child: the child must not be reused.
 pub(super) const UNSEEN: usize = usize::MAX;
 
-/// The nodes so far.
+/// Reads words and makes nodes. It lives as long as the tape of a thread: what a structure fills is
+/// taken out or cleared at its end.
 #[derive(Default)]
 pub(super) struct WordReader {
     pub(super) builder: EncodingBuilder,
@@ -39,19 +40,37 @@ pub(super) struct WordReader {
     fields: Vec<&'static str>,
     /// The numbers of the keys.
     numbers: Vec<usize>,
-    /// The maps whose keys needed no sorting: where their keys are in `known_keys`, and their node
-    /// data.
-    maps: Vec<(Range<usize>, usize)>,
-    known_keys: Vec<usize>,
     /// The name of the variant that comes next.
     variant: &'static str,
     pub(super) options: Options,
     /// What came so far.
     pub(super) so_far: Count,
+    pub(super) orders: MapOrders,
+    known_keys: KnownKeys,
+    pub(super) seen: SeenChildren,
+}
+
+/// What sorting the entries of maps changed.
+#[derive(Default)]
+pub(super) struct MapOrders {
     pub(super) insertions: Vec<Insertion>,
+    /// Pairs of leaves to swap, one after the other.
     swaps: Vec<(usize, usize)>,
-    /// Children of the open sequences, the outermost first.
-    pub(super) seen: Vec<SeenChild>,
+}
+
+/// The maps whose keys needed no sorting.
+#[derive(Default)]
+struct KnownKeys {
+    /// Where the keys of each are in `keys`, and its node data.
+    maps: Vec<(Range<usize>, usize)>,
+    keys: Vec<usize>,
+}
+
+/// Children of sequences that may come again.
+#[derive(Default)]
+pub(super) struct SeenChildren {
+    /// Those of the open sequences, the outermost first.
+    pub(super) children: Vec<SeenChild>,
     /// How often a child was copied, and how often none was like it.
     pub(super) copied: usize,
     pub(super) uncopied: usize,
@@ -76,9 +95,7 @@ pub(super) struct Count {
 /// An open compound.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
-    pub(super) kind: NodeKind,
-    pub(super) name: &'static str,
-    pub(super) variant: &'static str,
+    pub(super) head: NodeHead<'static>,
     /// The index of the node. `None` if the only child takes its place.
     pub(super) node: Option<usize>,
     /// The first node of the next child.
@@ -95,18 +112,14 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn head(&self) -> NodeHead<'static> {
-        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
-    }
-
     fn has_one_child(&self) -> bool {
-        self.node.is_none() || self.kind.has_one_child()
+        self.node.is_none() || self.head.kind.has_one_child()
     }
 
     /// Whether any number of leaves may come at once.
     fn takes_leaves(&self) -> bool {
         matches!(
-            self.kind,
+            self.head.kind,
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant
         ) && self.node.is_some()
     }
@@ -122,9 +135,9 @@ impl WordReader {
     ) -> Result<Made> {
         self.options = options;
         let made = self.read(words, labels).map(|()| {
-            let insertions = mem::take(&mut self.insertions);
+            let insertions = mem::take(&mut self.orders.insertions);
             let treedef = self.builder.finish(options, insertions, Limits::default());
-            Made { treedef, swaps: mem::take(&mut self.swaps) }
+            Made { treedef, swaps: mem::take(&mut self.orders.swaps) }
         });
         self.clear();
         made
@@ -135,13 +148,13 @@ impl WordReader {
         self.open.clear();
         self.fields.clear();
         self.numbers.clear();
-        self.maps.clear();
-        self.maps.shrink_to(MOST_SPARE_KEYS);
-        self.known_keys.clear();
-        self.known_keys.shrink_to(MOST_SPARE_KEYS);
-        self.seen.clear();
-        (self.copied, self.uncopied) = (0, 0);
-        (self.insertions, self.swaps, self.so_far) = Default::default();
+        self.known_keys.maps.clear();
+        self.known_keys.maps.shrink_to(MOST_SPARE_KEYS);
+        self.known_keys.keys.clear();
+        self.known_keys.keys.shrink_to(MOST_SPARE_KEYS);
+        self.seen.children.clear();
+        (self.seen.copied, self.seen.uncopied) = (0, 0);
+        (self.orders, self.so_far) = Default::default();
     }
 
     /// The keys that lead to the current place, after the first words of a value and some leaves.
@@ -235,12 +248,9 @@ impl WordReader {
     }
 
     pub(super) fn push(&mut self, head: NodeHead<'static>, node: Option<usize>) {
-        let NodeHead { kind, name, variant } = head;
-        let is_map = kind == NodeKind::Map;
+        let is_map = head.kind == NodeKind::Map;
         self.open.push(Open {
-            kind,
-            name,
-            variant,
+            head,
             node,
             next: self.builder.nodes.len(),
             last: None,
@@ -248,7 +258,7 @@ impl WordReader {
             first_label: if is_map { self.numbers.len() } else { self.fields.len() },
             begin: self.so_far,
             child: self.so_far,
-            first_seen: self.seen.len(),
+            first_seen: self.seen.children.len(),
         });
     }
 
@@ -321,7 +331,7 @@ impl WordReader {
                 return Ok(());
             };
             if let Some(node) = open.node {
-                let head = open.head();
+                let head = open.head;
                 let data = self.unlabelled(head);
                 self.builder.close(node, data)?;
             }
@@ -341,12 +351,12 @@ impl WordReader {
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
         for sibling in 1..count {
             for index in before.insertion..after.insertion {
-                let Insertion { map, order } = self.insertions[index].clone(); // in range
-                self.insertions.push(Insertion { map: map + sibling * maps, order });
+                let Insertion { map, order } = self.orders.insertions[index].clone(); // in range
+                self.orders.insertions.push(Insertion { map: map + sibling * maps, order });
             }
             for index in before.swap..after.swap {
-                let (a, b) = self.swaps[index]; // in range
-                self.swaps.push((a + sibling * leaves, b + sibling * leaves));
+                let (a, b) = self.orders.swaps[index]; // in range
+                self.orders.swaps.push((a + sibling * leaves, b + sibling * leaves));
             }
             if before.insertion == after.insertion {
                 break;
@@ -355,16 +365,17 @@ impl WordReader {
         // At most the calls.
         self.so_far.leaf += more * leaves;
         self.so_far.map += more * maps;
-        (self.so_far.insertion, self.so_far.swap) = (self.insertions.len(), self.swaps.len());
+        (self.so_far.insertion, self.so_far.swap) =
+            (self.orders.insertions.len(), self.orders.swaps.len());
         Ok(())
     }
 
     /// Completes a node with any number of children.
     fn close(&mut self, labels: &mut [Label]) -> Result<()> {
         let Some(open) = self.open.pop() else { return Ok(()) }; // each end has its beginning
-        self.seen.truncate(open.first_seen);
+        self.seen.children.truncate(open.first_seen);
         let Some(node) = open.node else { return Ok(()) }; // a node with an end
-        let head = open.head();
+        let head = open.head;
         let mut sorted = None;
         let data = match head.kind {
             NodeKind::Map => {
@@ -386,12 +397,13 @@ impl WordReader {
         if let Some(mut sorted) = sorted {
             let (first, map) = (open.begin.leaf, open.begin.map);
             let moved = mem::take(&mut sorted.leaves);
-            permute(moved, |a, b| self.swaps.push((first + a, first + b)));
-            for below in &mut self.insertions[open.begin.insertion..] {
+            permute(moved, |a, b| self.orders.swaps.push((first + a, first + b)));
+            for below in &mut self.orders.insertions[open.begin.insertion..] {
                 below.map = map + 1 + sorted.moved(below.map - map - 1);
             }
-            self.insertions.push(Insertion { map, order: sorted.order });
-            (self.so_far.insertion, self.so_far.swap) = (self.insertions.len(), self.swaps.len());
+            self.orders.insertions.push(Insertion { map, order: sorted.order });
+            (self.so_far.insertion, self.so_far.swap) =
+                (self.orders.insertions.len(), self.orders.swaps.len());
         }
         self.complete()
     }
@@ -406,9 +418,9 @@ impl WordReader {
     ) -> (usize, Option<Sorted>) {
         let numbers = self.numbers.get(first..).unwrap_or_default();
         let is_it = |(known, _): &&(Range<usize>, usize)| {
-            self.known_keys.get(known.clone()).is_some_and(|known| known == numbers)
+            self.known_keys.keys.get(known.clone()).is_some_and(|known| known == numbers)
         };
-        if let Some((_, data)) = self.maps.iter().rev().take(MOST_MAPS).find(is_it) {
+        if let Some((_, data)) = self.known_keys.maps.iter().rev().take(MOST_MAPS).find(is_it) {
             return (*data, None);
         }
         let keys =
@@ -421,16 +433,17 @@ impl WordReader {
         };
         let data = self.builder.node_data.intern_keys(keys);
         if sorted.is_none() {
-            let start = self.known_keys.len();
-            self.known_keys.extend_from_slice(numbers);
-            self.maps.push((start..self.known_keys.len(), data));
+            let KnownKeys { maps, keys } = &mut self.known_keys;
+            let start = keys.len();
+            keys.extend_from_slice(numbers);
+            maps.push((start..keys.len(), data));
         }
         (data, sorted)
     }
 
     /// The key of the current child of an open compound.
     fn key(&self, open: &Open, labels: &[Label]) -> Key {
-        let Open { kind, variant, children, first_label, .. } = *open;
+        let Open { head: NodeHead { kind, variant, .. }, children, first_label, .. } = *open;
         let variant = || Name::Borrowed(variant);
         let field = || self.fields.get(first_label + children).map(|name| Name::Borrowed(*name));
         let label = || labels.get(*self.numbers.get(first_label + children)?);

@@ -17,20 +17,20 @@ impl WordReader {
     /// of one that came before, this copies the node of that one, and returns true.
     pub(in crate::flatten) fn copy_if_seen(&mut self, words: &[Word]) -> Result<bool> {
         let Some(open) = self.open.last_mut() else { return Ok(false) };
-        let pays = self.uncopied <= 4 * self.copied + 64; // at most the words
-        if open.kind != NodeKind::Seq || !pays {
+        let pays = self.seen.uncopied <= 4 * self.seen.copied + 64; // at most the words
+        if open.head.kind != NodeKind::Seq || !pays {
             return Ok(false);
         }
         let begin = self.so_far.word - 1; // the word was read
         if let Some(node) = open.last
             && let Some(last) = words.get(open.child.word..begin)
-            && self.seen.len() - open.first_seen < MOST_SEEN
-            && open.child.insertion == self.insertions.len()
+            && self.seen.children.len() - open.first_seen < MOST_SEEN
+            && open.child.insertion == self.orders.insertions.len()
         {
             let counted = last.last().is_some_and(|word| word.tag() == word::REPEAT);
             let words = open.child.word..begin - usize::from(counted); // there is a word
             if words.len() <= MOST_SEEN_WORDS {
-                self.seen.push(SeenChild { words, node });
+                self.seen.children.push(SeenChild { words, node });
             }
         }
         let is_it = |seen: &&SeenChild| {
@@ -38,13 +38,13 @@ impl WordReader {
             let (rest, seen) = (rest.unwrap_or_default(), seen.unwrap_or_default());
             rest.get(..seen.len()).is_some_and(|rest| same(rest, seen))
         };
-        let seen = self.seen.get(open.first_seen..).unwrap_or_default();
+        let seen = self.seen.children.get(open.first_seen..).unwrap_or_default();
         let Some(SeenChild { words, node }) = seen.iter().find(is_it) else {
-            self.uncopied += 1; // at most the words
+            self.seen.uncopied += 1; // at most the words
             return Ok(false);
         };
         let (words, node) = (words.len(), *node);
-        self.copied += 1; // at most the words
+        self.seen.copied += 1; // at most the words
         open.child = Count { word: UNSEEN, ..self.so_far };
         let copy = self.builder.copy(node);
         let Node { leaves, maps, .. } = self.builder.nodes[copy]; // it was added

@@ -66,7 +66,7 @@ impl WordReader {
         self.options = options;
         self.read(words, labels)?;
         // No child can be found by its words any more.
-        self.seen.clear();
+        self.seen.children.clear();
         for open in &mut self.open {
             (open.child.word, open.first_seen) = (UNSEEN, 0);
         }
