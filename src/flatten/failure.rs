@@ -34,13 +34,13 @@ impl Tape {
     }
 
     fn fail(&mut self, at: usize, is_compound: bool) -> &mut Failure {
-        let Tape { words, follow, kept, pending, cursor, .. } = self;
-        (self.takes, self.room, self.before_label) = (0, 0, None);
+        (self.takes, self.room, self.keeping.before_label) = (0, 0, None);
+        let Tape { words, follow, keeping, pending, cursor, .. } = self;
         self.failure.get_or_insert_with(|| {
             Box::new(Failure {
                 words: mem::take(words),
                 frames: mem::take(&mut follow.frames),
-                kept: mem::take(kept),
+                kept: mem::take(&mut keeping.values),
                 pending: mem::take(pending),
                 cursor: *cursor,
                 has_begun: at != *cursor,
@@ -103,7 +103,7 @@ impl Tape {
             let (labels, came) = (&mut self.labels.list, complete.take());
             let early = self.early.as_mut().filter(|_| innermost.is_none());
             let nodes = early.and_then(|early| early.as_mut().ok()).unwrap_or(&mut self.nodes);
-            let path = nodes.path(words, labels, leaves, came, self.options);
+            let path = nodes.path(words, labels, leaves, came, self.settings.options);
             keys.extend(path.into_iter().rev());
             let Some(value) = innermost else { break };
             if value.is_key() {

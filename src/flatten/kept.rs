@@ -29,15 +29,15 @@ impl Kept {
 impl Tape {
     /// Begins to keep a value. Returns the position of its first word.
     fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
-        if self.kept.len() >= MAX_KEY_NESTING {
+        if self.keeping.values.len() >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        let outermost = self.kept.is_empty();
+        let outermost = self.keeping.values.is_empty();
         let sink = outermost.then(|| {
-            let leaves = Sink::Leaves(mem::take(&mut self.kept_leaves));
+            let leaves = Sink::Leaves(mem::take(&mut self.keeping.leaves));
             mem::replace(&mut self.leaves, leaves)
         });
-        self.kept.push(Kept {
+        self.keeping.values.push(Kept {
             keep,
             at,
             word: self.words.len(),
@@ -54,7 +54,7 @@ impl Tape {
 
     /// A label that is not a scalar begins.
     pub(super) fn keep_label(&mut self, at: usize) -> Result<usize> {
-        match self.before_label.take() {
+        match self.keeping.before_label.take() {
             Some(BeforeLabel { keep, takes, room }) => {
                 (self.takes, self.room) = (takes, room);
                 self.keep(at, keep)
@@ -66,7 +66,7 @@ impl Tape {
     /// A key or a static comes next.
     fn expect_label(&mut self, keep: Keep) {
         let (takes, room) = (mem::take(&mut self.takes), mem::take(&mut self.room));
-        self.before_label = Some(BeforeLabel { keep, takes, room });
+        self.keeping.before_label = Some(BeforeLabel { keep, takes, room });
     }
 
     /// A key comes next. Returns how many values are being kept.
@@ -74,17 +74,17 @@ impl Tape {
         if self.failure.is_none() {
             self.expect_label(Keep::Key);
         }
-        self.kept.len()
+        self.keeping.values.len()
     }
 
     /// Takes the result of a key, which began when `outer` values were being kept.
     pub(super) fn key_came(&mut self, outer: usize, at: usize) -> Result<usize> {
-        if self.kept.len() == outer { Ok(at) } else { self.end_keeping(at) }
+        if self.keeping.values.len() == outer { Ok(at) } else { self.end_keeping(at) }
     }
 
     /// The meaning of a newtype of this name in this walk, if it is a mark.
     pub(super) fn mark(&self, name: &str) -> Option<Keep> {
-        Keep::marked_by(name).map(|keep| keep.among(self.objects))
+        Keep::marked_by(name).map(|keep| keep.among(self.settings.objects))
     }
 
     /// Opens a newtype or a mark.
@@ -99,7 +99,7 @@ impl Tape {
             return self.open_object(at);
         }
         // Inside a kept value, a mark changes nothing.
-        if self.is_keeping() || self.before_label.is_some() || self.failure.is_some() {
+        if self.is_keeping() || self.keeping.before_label.is_some() || self.failure.is_some() {
             return self.descend(at);
         }
         if keep == Keep::Static {
@@ -125,12 +125,12 @@ impl Tape {
             self.close_object();
             return Ok(at);
         }
-        match (mark, self.kept.last()) {
+        match (mark, self.keeping.values.last()) {
             (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
                 self.end_keeping(at)
             }
             // The static was a scalar.
-            (Some(Keep::Static), None) if !self.keeps_whole => Ok(at),
+            (Some(Keep::Static), None) if !self.keeping.whole => Ok(at),
             _ => {
                 self.ascend();
                 Ok(at)
@@ -144,10 +144,10 @@ impl Tape {
         if self.failure.is_some() {
             return Err(self.swallowed());
         }
-        if self.is_keeping() || self.before_label.is_some() {
+        if self.is_keeping() || self.keeping.before_label.is_some() {
             return Err(object_is_kept());
         }
-        if self.objects == Objects::None {
+        if self.settings.objects == Objects::None {
             return Err(Error::protocol("an object came in a walk that takes none"));
         }
         self.takes = bit(LeafKind::F64);
@@ -157,7 +157,7 @@ impl Tape {
     #[cold]
     fn close_object(&mut self) {
         self.takes = 0;
-        if self.objects == Objects::AmongLeaves
+        if self.settings.objects == Objects::AmongLeaves
             && self.failure.is_none()
             && let Sink::Leaves(leaves) = &mut self.leaves
         {
@@ -169,7 +169,7 @@ impl Tape {
 
     /// Whether the current value is part of one that is kept.
     pub(super) fn is_keeping(&self) -> bool {
-        self.keeps_whole || !self.kept.is_empty()
+        self.keeping.whole || !self.keeping.values.is_empty()
     }
 
     /// Takes the complete value off the tape, and puts it in its place. Returns the position behind
@@ -177,7 +177,7 @@ impl Tape {
     #[inline(never)]
     fn end_keeping(&mut self, at: usize) -> Result<usize> {
         self.count_leaves(at);
-        let Some(kept) = self.kept.pop() else { return Ok(at) }; // the walk has failed
+        let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
         let value = self.take_off(&kept);
         let Kept { keep, at, word, leaf, frame, sink, takes, pending, .. } = kept;
         self.words.truncate(word);
@@ -188,7 +188,7 @@ impl Tape {
         if let Some(sink) = sink
             && let Sink::Leaves(leaves) = mem::replace(&mut self.leaves, sink)
         {
-            self.kept_leaves = leaves;
+            self.keeping.leaves = leaves;
         }
         (self.takes, self.pending, self.cursor) = (takes, pending, at);
         let tag = match keep {
@@ -232,7 +232,7 @@ impl Tape {
             self.nodes.made_of(words, &mut self.labels.list, Options::default())?;
         let mut values = leaves.split_off(kept.leaf.min(leaves.len()));
         swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
-        let treedef = treedef.with_limits(self.limits);
+        let treedef = treedef.with_limits(self.settings.limits);
         let value = Value::from_tree(Tree::from_parts(treedef, values));
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
         let words = if is_found { words.into() } else { Box::default() };
@@ -259,7 +259,7 @@ impl Tape {
 
     /// A scalar that is a label.
     pub(super) fn scalar_label(&mut self, at: usize, scalar: Scalar<'_>) -> usize {
-        match self.before_label.take() {
+        match self.keeping.before_label.take() {
             Some(BeforeLabel { keep, takes, room }) => {
                 (self.takes, self.room) = (takes, room);
                 self.label(at, if keep == Keep::Key { word::KEY } else { word::STATIC }, scalar)

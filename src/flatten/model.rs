@@ -205,7 +205,7 @@ fn assert_copies_are_right(words: &[Word], labels: &mut [Label]) {
 fn nodes_made_early(value: &Model) -> crate::Result<(Vec<Leaf>, TreeDef)> {
     let mut tape = Box::<Tape>::default();
     tape.prepare(request(), None);
-    tape.most_words = 4;
+    tape.settings.most_words = 4;
     let end = value.serialize(Writer { tape: &mut tape, at: 0 });
     EARLY.set(EARLY.get() + u32::from(tape.early.is_some()));
     let (treedef, leaves) = tape.finish(end)?;

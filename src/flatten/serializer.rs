@@ -418,7 +418,7 @@ impl<'t> Serializer for Writer<'t> {
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.tape.options.compact
+        !self.tape.settings.options.compact
     }
 }
 

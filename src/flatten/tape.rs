@@ -34,6 +34,8 @@ use super::nodes::WordReader;
 use super::refused::{no_object, wrong_scalar};
 use super::word::{self, KindSet, Tag, Word, bit};
 
+/// The state of a walk. Its memory stays with the thread between walks; what one walk leaves in it is
+/// cleared at its end, but for the structures that are expected again.
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) words: Vec<Word>,
@@ -46,25 +48,12 @@ pub(super) struct Tape {
     pub(super) takes: KindSet,
     /// How many more compounds may be nested. 0 if a label comes next, and after a failure.
     pub(super) room: usize,
-    /// A key or a static comes next.
-    pub(super) before_label: Option<BeforeLabel>,
-    /// The values that are being kept, the outermost first.
-    pub(super) kept: Vec<Kept>,
-    /// A buffer for their leaves. While one is kept it is empty: they are in `leaves` then.
-    pub(super) kept_leaves: Vec<Leaf>,
+    pub(super) settings: Settings,
+    pub(super) keeping: Keeping,
     pub(super) labels: LabelTable,
     pub(super) follow: Follow,
     /// How many children so far have a type that owns something.
     pub(super) owning: usize,
-    pub(super) options: Options,
-    pub(super) limits: Limits,
-    pub(super) objects: Objects,
-    /// The whole value is one that is kept.
-    pub(super) keeps_whole: bool,
-    /// Elements of sequences may be serialized twice.
-    pub(super) predicts: bool,
-    /// From this number of words on, nodes are made before the value ends.
-    pub(super) most_words: usize,
     pub(super) failure: Option<Box<Failure>>,
     /// Room for the nodes.
     pub(super) nodes: WordReader,
@@ -72,6 +61,31 @@ pub(super) struct Tape {
     pub(super) early: Option<Early>,
     /// The number of leaves for which the next walk makes room: those of this one, if few.
     pub(super) expected: usize,
+}
+
+/// What does not change during a walk.
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) options: Options,
+    pub(super) limits: Limits,
+    pub(super) objects: Objects,
+    /// Elements of sequences may be serialized twice.
+    pub(super) predicts: bool,
+    /// From this number of words on, nodes are made before the value ends.
+    pub(super) most_words: usize,
+}
+
+/// The keys, statics and opaque leaves that are being recorded.
+#[derive(Default)]
+pub(super) struct Keeping {
+    /// A key or a static comes next.
+    pub(super) before_label: Option<BeforeLabel>,
+    /// The values that are being kept, the outermost first.
+    pub(super) values: Vec<Kept>,
+    /// A buffer for their leaves. While one is kept it is empty: they are in those of the tape then.
+    pub(super) leaves: Vec<Leaf>,
+    /// The whole value is one that is kept.
+    pub(super) whole: bool,
 }
 
 /// What the set of leaves and the room for compounds were before a label that comes next.
@@ -150,8 +164,8 @@ impl Tape {
             return at;
         }
         if at < self.words.len() {
-            let Tape { words, labels, follow, options, .. } = self;
-            if at == 0 && follow.follow_other(words, labels, *options, word) {
+            let Tape { words, labels, follow, settings, .. } = self;
+            if at == 0 && follow.follow_other(words, labels, settings.options, word) {
                 self.cursor = 1;
                 return 1;
             }
@@ -232,7 +246,7 @@ impl Tape {
             return Ok(at);
         }
         if self.takes & bit(scalar.kind()) == 0 {
-            if self.objects == Objects::Alone && self.before_label.is_none() {
+            if self.settings.objects == Objects::Alone && self.keeping.before_label.is_none() {
                 return Err(no_object(scalar.kind()));
             }
             return Ok(self.scalar_label(at, scalar));
@@ -265,9 +279,9 @@ impl Tape {
 
     /// An absent value.
     pub(super) fn none(&mut self, at: usize) -> Result<usize> {
-        let is_leaf = self.options.none_is_leaf && !self.is_keeping();
+        let is_leaf = self.settings.options.none_is_leaf && !self.is_keeping();
         if is_leaf
-            && self.before_label.is_none()
+            && self.keeping.before_label.is_none()
             && self.failure.is_none()
             && !self.leaves.push_other(Scalar::None)
         {
@@ -320,8 +334,8 @@ impl Tape {
         if self.failure.is_some() {
             return Err(self.swallowed());
         }
-        if self.before_label.is_none() {
-            return Err(call_stack::too_deep(call_stack::deepest(self.limits)));
+        if self.keeping.before_label.is_none() {
+            return Err(call_stack::too_deep(call_stack::deepest(self.settings.limits)));
         }
         let at = self.keep_label(at)?;
         self.descend(at)
@@ -380,10 +394,10 @@ impl Tape {
     pub(super) fn element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
         self.cursor = self.follow.element(&mut self.words, at);
-        if self.words.len() >= self.most_words && self.kept.is_empty() {
-            let Tape { words, labels, follow, nodes, early, options, .. } = self;
+        if self.words.len() >= self.settings.most_words && self.keeping.values.is_empty() {
+            let Tape { words, labels, follow, nodes, early, settings, .. } = self;
             let list = &mut labels.list;
-            self.cursor -= follow.make_early(words, list, (nodes, early), *options); // behind them
+            self.cursor -= follow.make_early(words, list, (nodes, early), settings.options); // behind them
         }
         self.cursor
     }
@@ -399,15 +413,15 @@ impl Tape {
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        if !self.predicts || self.is_keeping() || self.failure.is_some() {
+        if !self.settings.predicts || self.is_keeping() || self.failure.is_some() {
             progress.never_pays();
             return None;
         }
         if !progress.pays() {
             return None;
         }
-        let Tape { leaves, words, options, takes, .. } = self;
-        let (compact, takes) = (options.compact, *takes);
+        let Tape { leaves, words, settings, takes, .. } = self;
+        let (compact, takes) = (settings.options.compact, *takes);
         let is_owning = owning != self.owning;
         let seq = SeqState { leaves, words, compact, is_leaf, takes, is_owning, most };
         self.follow.row(seq, progress)

@@ -10,7 +10,7 @@ use crate::model::{Limits, Options, TreeDef, Value};
 
 use super::fast::early::EARLY_FROM;
 use super::marks::Objects;
-use super::tape::Tape;
+use super::tape::{Settings, Tape};
 use super::word::{ALL_KINDS, KindSet};
 
 thread_local! {
@@ -61,14 +61,13 @@ impl Tape {
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
         let Request { leaves, takes, options, limits, predicts, objects } = request;
-        self.objects = objects;
         let only_objects = matches!(objects, Objects::AmongStatics | Objects::Alone);
-        let takes = if only_objects { 0 } else { takes };
-        (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
+        self.takes = if only_objects { 0 } else { takes };
+        self.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
-        let may_predict = !options.none_is_leaf && objects == Objects::None;
-        self.predicts = predicts && may_predict;
-        self.most_words = if like.is_some() { usize::MAX } else { EARLY_FROM };
+        let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
+        let most_words = if like.is_some() { usize::MAX } else { EARLY_FROM };
+        self.settings = Settings { options, limits, objects, predicts, most_words };
         self.room = call_stack::deepest(limits);
         if like.is_none() {
             self.leaves.reserve(self.expected);
@@ -80,20 +79,21 @@ impl Tape {
     /// Begins the walk of a value that is kept as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
         let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
-        tape.leaves = Sink::Leaves(std::mem::take(&mut tape.kept_leaves));
-        (tape.takes, tape.options, tape.limits) = (ALL_KINDS, options, limits);
-        (tape.keeps_whole, tape.room) = (true, call_stack::deepest(limits));
-        tape.most_words = usize::MAX;
+        tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
+        tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
+        (tape.takes, tape.keeping.whole) = (ALL_KINDS, true);
+        tape.room = call_stack::deepest(limits);
         tape
     }
 
     /// The structure of the value that ends at `at`. Brings the leaves into its order.
     fn structure(&mut self, at: usize) -> Result<TreeDef> {
         let at = self.count_leaves(at);
-        let Tape { words, labels, follow, nodes, early, leaves, options, limits, .. } = self;
-        let made = follow.structure(words, labels, (nodes, early.take()), *options, at)?;
+        let Tape { words, labels, follow, nodes, early, leaves, settings, .. } = self;
+        let Settings { options, limits, .. } = *settings;
+        let made = follow.structure(words, labels, (nodes, early.take()), options, at)?;
         leaves.swap(&made.swaps);
-        Ok(TreeDef { limits: *limits, walked: true, ..made.treedef.clone() })
+        Ok(TreeDef { limits, walked: true, ..made.treedef.clone() })
     }
 
     /// Ends a walk. Returns the structure and the leaves.
@@ -136,7 +136,7 @@ impl Tape {
     pub(super) fn finish_whole(mut self: Box<Self>, end: Result<usize>) -> Result<Value> {
         let value = self.ended(end).and_then(|at| self.whole(at));
         if let Sink::Leaves(leaves) = std::mem::take(&mut self.leaves) {
-            self.kept_leaves = leaves;
+            self.keeping.leaves = leaves;
         }
         self.spare();
         value
@@ -147,11 +147,11 @@ impl Tape {
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);
         (self.failure, self.early) = (None, None);
-        self.kept.clear();
-        self.kept_leaves.clear();
-        self.kept_leaves.shrink_to(MOST_KEPT);
-        (self.pending, self.cursor, self.before_label) = (0, 0, None);
-        (self.keeps_whole, self.objects) = (false, Objects::None);
+        self.keeping.values.clear();
+        self.keeping.leaves.clear();
+        self.keeping.leaves.shrink_to(MOST_KEPT);
+        (self.pending, self.cursor, self.keeping.before_label) = (0, 0, None);
+        (self.keeping.whole, self.settings.objects) = (false, Objects::None);
         self.leaves = Sink::Counted(0);
         // This fails only while the thread ends. The tape is dropped then.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
