@@ -1,0 +1,244 @@
+//! `cargo bench -p treedef-benches --bench instructions`: counts the instructions of each walk with
+//! valgrind, and compares them with `instructions.tsv`.
+//!
+//! Times on a shared machine differ by a fifth from run to run, instructions by less than a hundredth. A row is a
+//! workload and an operation; its figure is the instructions a leaf, after three warm calls. If a figure is not within
+//! 3 % of the file, the program fails: `-- bless` writes what was counted into the file, for a commit that changes it on
+//! purpose. Other arguments are texts: only rows whose name contains one are counted, and nothing is compared. The figures
+//! are of one compiler and one architecture, which the first line of the file says.
+//!
+//! For a profile: `valgrind --tool=callgrind --toggle-collect='*::counted' BINARY run WORKLOAD OPERATION`.
+
+#[path = "workloads/mod.rs"]
+mod workloads;
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hint::black_box;
+use std::process::{Command, ExitCode};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{flatten, flatten_as, unflatten};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
+
+/// How far a figure may be from the one in the file.
+const TOLERANCE: f64 = 0.03;
+
+/// How often an operation is called before it is counted: the third one finds all that is kept between calls.
+const WARM: usize = 3;
+
+/// Each workload, with its operations.
+const ROWS: &[(&str, &[&str])] = &[
+    ("net", NUMBERS),
+    ("small", NUMBERS),
+    ("orbit", NUMBERS),
+    ("mlp", NUMBERS),
+    ("mlp", &["unflatten_f32"]),
+    ("particles", NUMBERS),
+    ("particles", &["unflatten_f32"]),
+    ("wide", NUMBERS),
+    ("rows", NUMBERS),
+    ("rows", &["unflatten_f32"]),
+    ("counts", &["flatten", "unflatten_i32", "unflatten_i64", "unflatten_leaves"]),
+    ("table", NUMBERS),
+    ("objects", NUMBERS),
+    ("enums", MIXED),
+    ("text", MIXED),
+    ("json", MIXED),
+    ("pairs", MIXED),
+];
+
+const NUMBERS: &[&str] =
+    &["flatten", "flatten_as", "flatten_like", "unflatten", "unflatten_leaves"];
+const MIXED: &[&str] = &["flatten", "flatten_like", "unflatten_leaves"];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["run", workload, operation] => run(workload, operation),
+        [] => return compare(),
+        ["bless"] => {
+            let rows = rows(&[]).map(|(row, figure)| line(&row, figure));
+            let text =
+                format!("# instructions a leaf, {}\n{}", platform(), rows.collect::<String>());
+            std::fs::write(FILE, text).expect("the file is writable");
+        }
+        filters => rows(filters).for_each(|(row, figure)| print!("{}", line(&row, figure))),
+    }
+    ExitCode::SUCCESS
+}
+
+fn line(row: &str, figure: f64) -> String {
+    format!("{row}\t{figure:.1}\n")
+}
+
+fn platform() -> String {
+    let rustc = Command::new("rustc").arg("--version").output().expect("rustc runs");
+    let rustc = String::from_utf8(rustc.stdout).expect("its version is a text");
+    let rustc = rustc.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    format!("{}, {rustc}", std::env::consts::ARCH)
+}
+
+/// Counts all rows, and prints those that are not as in the file.
+fn compare() -> ExitCode {
+    let file = std::fs::read_to_string(FILE).expect("the file is there");
+    let known: HashMap<&str, f64> = file
+        .lines()
+        .filter_map(|line| line.rsplit_once('\t'))
+        .map(|(row, figure)| (row, figure.parse().expect("a figure")))
+        .collect();
+    let mut others = String::new();
+    for (row, figure) in rows(&[]) {
+        let expected = known.get(&*row).copied().unwrap_or(f64::NAN);
+        println!("{row}\t{figure:.1}\t{expected:.1}");
+        let is_as_expected = (figure - expected).abs() <= TOLERANCE * expected;
+        if !is_as_expected {
+            writeln!(others, "{row}: {figure:.1} instructions a leaf, not {expected:.1}")
+                .expect("a text takes all");
+        }
+    }
+    if others.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let file =
+        file.lines().next().unwrap_or_default().trim_start_matches("# instructions a leaf, ");
+    eprintln!(
+        "{others}The file is of {file}; this is {}. If it is meant: `-- bless`, and commit the file.",
+        platform()
+    );
+    ExitCode::FAILURE
+}
+
+/// The instructions a leaf of each row whose name contains one of the filters.
+fn rows<'f>(filters: &'f [&str]) -> impl Iterator<Item = (String, f64)> + 'f {
+    let rows = ROWS.iter().flat_map(|(workload, operations)| {
+        operations.iter().map(move |operation| (*workload, *operation))
+    });
+    rows.map(|(workload, operation)| (format!("{workload} {operation}"), workload, operation))
+        .filter(|(row, ..)| filters.is_empty() || filters.iter().any(|filter| row.contains(filter)))
+        .map(|(row, workload, operation)| (row, count(workload, operation)))
+}
+
+/// Runs this program in valgrind for one row.
+fn count(workload: &str, operation: &str) -> f64 {
+    let own = std::env::current_exe().expect("the program has a path");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*::counted"])
+        .arg(own)
+        .args(["run", workload, operation])
+        .output()
+        .expect("valgrind runs: is it installed?");
+    let (report, leaves) =
+        (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let count = report.split("Collected :").nth(1).and_then(|rest| number(rest.lines().next()?));
+    match (count, number(&leaves)) {
+        (Some(count), Some(leaves)) if output.status.success() => count / leaves,
+        _ => panic!("{workload} {operation}: {report}"),
+    }
+}
+
+/// Where valgrind counts.
+#[inline(never)]
+fn counted(calls: usize, call: &mut dyn FnMut()) {
+    for _ in 0..calls {
+        call();
+    }
+}
+
+/// Runs a row, and prints the number of leaves that all counted calls have.
+fn run(workload: &str, operation: &str) {
+    fn first<T: Clone>(all: Vec<T>, count: usize) -> Vec<T> {
+        all[..count].to_vec()
+    }
+    match workload {
+        "net" => numeric(&workloads::net(), operation),
+        "small" => numeric(&workloads::small(), operation),
+        "orbit" => numeric(&workloads::orbit(), operation),
+        "mlp" => numeric(&workloads::mlp().layers[0], operation),
+        "particles" => numeric(&workloads::particles(8_000), operation),
+        "wide" => numeric(&first(workloads::wide(), 100), operation),
+        "rows" => {
+            numeric(&(0..1_000).map(|i| vec![f64::from(i); 8]).collect::<Vec<_>>(), operation)
+        }
+        "counts" => {
+            mixed(&(0..100).map(|i| (i..i + 100).collect()).collect::<Vec<Vec<i32>>>(), operation)
+        }
+        // With one hasher all maps have one order.
+        "table" => {
+            let table =
+                workloads::table().into_iter().collect::<std::collections::BTreeMap<_, _>>();
+            let table: HashMap<_, _, BuildHasherDefault<DefaultHasher>> =
+                table.into_iter().take(1_000).collect();
+            numeric(&table, operation);
+        }
+        "objects" => numeric(&first(workloads::objects(), 1_000), operation),
+        "enums" => mixed(&first(workloads::enums(), 5_000), operation),
+        "text" => mixed(&first(workloads::text(), 5_000), operation),
+        "json" => mixed(
+            &first(workloads::json()["records"].as_array().expect("an array").clone(), 2_000),
+            operation,
+        ),
+        "pairs" => mixed(
+            &(0..2_000).map(|i| (format!("k{i}"), f64::from(i))).collect::<Vec<_>>(),
+            operation,
+        ),
+        _ => panic!("no workload {workload}"),
+    }
+}
+
+/// A row of a value whose leaves are all numbers.
+fn numeric<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
+    let (mut numbers, treedef) = flatten_as::<f64>(value).expect("the workload flattens");
+    let count = numbers.len();
+    match operation {
+        "flatten_as" => repeat(count, || flatten_as::<f64>(black_box(value))),
+        "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut numbers)),
+        "unflatten" => repeat(count, || unflatten::<T>(&treedef, black_box(&numbers[..]))),
+        "unflatten_f32" => {
+            let numbers: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();
+            repeat(count, || unflatten::<T>(&treedef, black_box(&numbers[..])));
+        }
+        _ => mixed(value, operation),
+    }
+}
+
+/// A row of a value with leaves of any kind.
+fn mixed<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
+    let (mut leaves, treedef) = flatten(value).expect("the workload flattens");
+    let count = leaves.len();
+    match operation {
+        "flatten" => repeat(count, || flatten(black_box(value))),
+        "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut leaves)),
+        // What is taken apart is a clone, which counts.
+        "unflatten_leaves" => {
+            repeat(count, || unflatten::<T>(&treedef, black_box(&leaves).clone()))
+        }
+        "unflatten_i32" => {
+            let integers: Vec<i32> = flatten_as(value).expect("integers").0;
+            repeat(count, || unflatten::<T>(&treedef, black_box(&integers[..])));
+        }
+        "unflatten_i64" => {
+            let integers: Vec<i32> = flatten_as(value).expect("integers").0;
+            let integers: Vec<i64> = integers.into_iter().map(i64::from).collect();
+            repeat(count, || unflatten::<T>(&treedef, black_box(&integers[..])));
+        }
+        _ => panic!("no operation {operation}"),
+    }
+}
+
+fn repeat<R, E: std::fmt::Debug>(leaves: usize, mut call: impl FnMut() -> Result<R, E>) {
+    let calls = calls(leaves);
+    (0..WARM).for_each(|_| drop(black_box(call().expect("it succeeds"))));
+    counted(calls, &mut || drop(black_box(call().expect("it succeeds"))));
+    println!("{}", calls * leaves);
+}
+
+/// So many that what differs from call to call evens out.
+fn calls(leaves: usize) -> usize {
+    if leaves < 100 { 50 } else { 3 }
+}
