@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::types::PyAnyMethods;
 use pyo3::{PyErr, Python};
 use serde::{de, ser};
@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Value,
     /// `KeyError`: a key or an attribute is missing, unknown or unused.
     Key,
+    /// `RuntimeError`: work in Rust panicked.
+    Panic,
     /// What an object raised while it was read, with a note that says where.
     Raised,
 }
@@ -106,6 +108,7 @@ impl From<Error> for PyErr {
         let text = error.to_string();
         match (error.0.kind, error.0.raised) {
             (ErrorKind::Type, _) => PyTypeError::new_err(text),
+            (ErrorKind::Panic, _) => PyRuntimeError::new_err(text),
             (ErrorKind::Key, _) => PyKeyError::new_err(text),
             (ErrorKind::Raised, Some(raised)) => {
                 if let Some(path) = error.0.path.filter(|path| !path.is_empty()) {

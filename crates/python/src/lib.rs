@@ -2,9 +2,11 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod error;
+mod detached;
 mod read;
 mod write;
 
+pub use crate::detached::detached;
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::read::{NdArray, Number, Reader, Unused, from_python};
-pub use crate::write::{Writer, into_python, to_python};
+pub use crate::write::{Writer, into_python, into_python_like, to_python, to_python_like};

@@ -4,6 +4,7 @@ use numpy::{
     PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
     PyUntypedArray, PyUntypedArrayMethods,
 };
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -197,10 +198,7 @@ pub(crate) fn as_array<'py>(
     let py = object.py();
     let class = object.get_type();
     let has = |name| class.hasattr(name);
-    let is_array = has(intern!(py, "__array__"))?
-        || has(intern!(py, "__array_interface__"))?
-        || (!is_scalar(object) && pyo3::buffer::PyUntypedBuffer::get(object).is_ok());
-    if is_array && object.cast::<PyType>().is_err() {
+    if gives_array(object, &class)? {
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let given = match torch_bits(object, &class)? {
             Some(bits) => bits,
@@ -214,6 +212,24 @@ pub(crate) fn as_array<'py>(
         return expect_array(object, given).map(Some);
     }
     Ok(None)
+}
+
+/// Whether it is an array, or an object that gives one.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> Result<bool> {
+    if object.cast::<PyUntypedArray>().is_ok() {
+        return Ok(true);
+    }
+    let class = object.get_type();
+    Ok(!is_sequence(object)
+        && (gives_array(object, &class)? || class.hasattr(intern!(object.py(), "__dlpack__"))?))
+}
+
+fn gives_array(object: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> Result<bool> {
+    let py = object.py();
+    let gives = class.hasattr(intern!(py, "__array__"))?
+        || class.hasattr(intern!(py, "__array_interface__"))?
+        || (!is_scalar(object) && PyUntypedBuffer::get(object).is_ok());
+    Ok(gives && object.cast::<PyType>().is_err())
 }
 
 fn expect_array<'py>(

@@ -16,7 +16,7 @@ use crate::read::access::{Fields, Items, Key, Variant};
 use crate::read::array::{Array, as_array, is_of_objects};
 use crate::read::names::describe;
 use crate::read::nd_array::{self, MARK};
-use crate::read::object::{Entries, is_scalar};
+use crate::read::object::{Entries, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
 use crate::read::place::Place;
 
@@ -230,13 +230,6 @@ fn is_deque(object: &Bound<'_, PyAny>) -> bool {
     static DEQUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let deque = DEQUE.import(object.py(), "collections", "deque");
     deque.is_ok_and(|deque| object.is_instance(deque).unwrap_or(false))
-}
-
-/// The name of a member of an `enum.Enum`.
-fn member_name<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let class = ENUM.import(object.py(), "enum", "Enum").ok()?;
-    object.is_instance(class).ok()?.then(|| object.getattr(intern!(object.py(), "name")).ok())?
 }
 
 macro_rules! integers {

@@ -4,9 +4,9 @@
 //! `deny_unknown_fields`), no tree is built in between, and an error knows where it is. Numbers of an
 //! array are read where numpy has them.
 
-mod names;
+pub(crate) mod names;
 pub(crate) mod place;
-mod object;
+pub(crate) mod object;
 pub(crate) mod array;
 mod probe;
 pub(crate) mod part;

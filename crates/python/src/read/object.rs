@@ -138,3 +138,10 @@ pub(crate) fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
 pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
 }
+
+/// The name of a member of an `enum.Enum`.
+pub(crate) fn member_name<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let class = ENUM.import(object.py(), "enum", "Enum").ok()?;
+    object.is_instance(class).ok()?.then(|| object.getattr(intern!(object.py(), "name")).ok())?
+}

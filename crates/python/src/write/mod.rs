@@ -5,6 +5,7 @@
 
 mod numpy;
 mod build;
+mod like;
 mod writer;
 
-pub use crate::write::writer::{Writer, into_python, to_python};
+pub use crate::write::writer::{Writer, into_python, into_python_like, to_python, to_python_like};

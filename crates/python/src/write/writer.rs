@@ -6,7 +6,9 @@ use treedef::{Flattener, Leaf, Limits, MapOrder, TreeDef};
 
 use crate::error::Result;
 use crate::read::nd_array::{GivenUp, giving_up};
+use crate::read::place::{At, Context, Unused};
 use crate::write::build::Builder;
+use crate::write::like::like;
 
 /// How a value becomes objects.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +62,7 @@ impl Writer {
     ) -> Result<Bound<'py, PyAny>> {
         let (flat, arrays) = giving_up(|| self.flattener().flatten(value));
         let (leaves, treedef) = flat?;
-        self.build(py, &treedef, leaves, arrays, None)
+        self.build(py, &treedef, leaves, arrays)
     }
 
     /// Writes a value that is given up: the numbers of an [`NdArray`](crate::NdArray) are moved.
@@ -78,7 +80,7 @@ impl Writer {
         let (flat, given_up) = giving_up(|| flattener.flatten(&value));
         let (leaves, treedef) = flat?;
         drop(value); // now the numbers are ours alone
-        self.build(py, &treedef, leaves, given_up, None)
+        self.build(py, &treedef, leaves, given_up)
     }
 
     fn flattener(&self) -> Flattener {
@@ -91,9 +93,7 @@ impl Writer {
         treedef: &TreeDef,
         leaves: Vec<Leaf>,
         given_up: Vec<Box<dyn GivenUp>>,
-        example: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        let _ = example;
         let given_up = given_up.into_iter().map(Some).collect();
         let mut builder =
             Builder { py, namespaces: self.namespaces, leaves: leaves.into_iter(), given_up };
@@ -153,4 +153,65 @@ pub fn to_python<'py>(
 /// ```
 pub fn into_python<'py>(py: Python<'py>, value: impl Serialize) -> Result<Bound<'py, PyAny>> {
     Writer::new().write_owned(py, value)
+}
+
+/// As [`to_python`], in the containers and classes of an example, with its kinds of arrays and their
+/// type of numbers: so a function takes and gives pytrees of JAX and PyTorch as they are.
+///
+/// Numbers are converted to the type that the example has, as far as numpy's `same_kind` goes; a shape
+/// may be another. What the value lacks and has no numbers (a text, a function) stays as in the example.
+///
+/// # Errors
+///
+/// Returns an error with the path when the value has another key, attribute or number of elements than
+/// the example, or numbers that do not convert; and as [`to_python`].
+///
+/// ```
+/// use pyo3::prelude::*;
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Params { w: Vec<f32>, scale: f64 }
+///
+/// Python::attach(|py| {
+///     let example = py.eval(
+///         c"__import__('types').SimpleNamespace(\
+///             w=__import__('jax').numpy.ones(2), scale=2.0, name='dense')",
+///         None,
+///         None,
+///     )?;
+///     let params: Params = treedef_python::from_python(&example)?;
+///     let like = treedef_python::to_python_like(py, &params, &example)?;
+///     let expected = "namespace(w=Array([1., 1.], dtype=float32), scale=2.0, name='dense')";
+///     assert_eq!(like.to_string(), expected);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+pub fn to_python_like<'py>(
+    py: Python<'py>,
+    value: &(impl Serialize + ?Sized),
+    example: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>> {
+    put_like(&to_python(py, value)?, example)
+}
+
+/// As [`to_python_like`], of a value that is given up, as by [`into_python`].
+///
+/// # Errors
+///
+/// As [`to_python_like`].
+pub fn into_python_like<'py>(
+    py: Python<'py>,
+    value: impl Serialize,
+    example: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>> {
+    put_like(&into_python(py, value)?, example)
+}
+
+fn put_like<'py>(
+    value: &Bound<'py, PyAny>,
+    example: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>> {
+    let context = Context::new(value.py(), Limits::default(), Unused::Ignored, false);
+    like(value, example, &At::root(""), &context)
 }

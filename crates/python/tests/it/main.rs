@@ -2,6 +2,7 @@
 
 mod damage;
 mod errors;
+mod like;
 mod out;
 mod table;
 

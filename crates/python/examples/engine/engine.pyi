@@ -1,0 +1,9 @@
+from typing import Any, TypeVar
+
+Params = TypeVar("Params")
+Position = TypeVar("Position")
+State = TypeVar("State")
+
+def energy(params: Any, position: Any) -> float: ...
+def energy_grad(params: Params, position: Position) -> tuple[Params, Position]: ...
+def simulate(params: Any, state: State, steps: int) -> State: ...
