@@ -204,7 +204,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let mut builder = EncodingBuilder::default();
         let nesting = self.all_data(&mut builder, &extent)?;
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
-        builder.nodes.reserve_exact(extent.nodes);
+        builder.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
         let mut node_data = 0;
         for at in 0..extent.nodes {
@@ -234,7 +234,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         }
         self.check(node_data == extent.node_data, "node data is not used")?;
         // A structure has one root, whose span is the whole structure.
-        let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
+        let depth = builder.node(0).ok_or_else(|| self.short())?.depth;
         self.limits.expect_depth(index(depth)?)?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
         let mut treedef = builder.finish_numbered(extent.options, limits);
@@ -320,7 +320,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         } else {
             builder.close(node.at, node.data)?;
         }
-        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
+        let children = builder.node(node.at).map_or(0, |node| node.children);
         let single = node.kind.has_one_child();
         self.check(!single || children == 1, "a node around one child has another number")?;
         let fits = has_its_data(node.kind, builder.node_data.get(node.data), children);

@@ -252,7 +252,7 @@ impl WordReader {
         self.open.push(Open {
             head,
             node,
-            next: self.builder.nodes.len(),
+            next: self.builder.len(),
             last: None,
             children: 0,
             first_label: if is_map { self.numbers.len() } else { self.fields.len() },
@@ -275,7 +275,7 @@ impl WordReader {
                 Some(open) if open.takes_leaves() => {
                     let leaf = self.builder.open(NodeKind::Leaf, NodeData::NONE);
                     open.last = Some(self.builder.join(open.last, leaf, count)?);
-                    open.next = self.builder.nodes.len();
+                    open.next = self.builder.len();
                     open.children += count; // at most the calls
                     open.child.word = UNSEEN;
                     self.so_far.leaf += count; // as above
@@ -324,7 +324,7 @@ impl WordReader {
             let Some(open) = self.open.last_mut() else { return Ok(()) };
             if open.node.is_some() {
                 open.last = Some(self.builder.join(open.last, open.next, 1)?);
-                open.next = self.builder.nodes.len();
+                open.next = self.builder.len();
             }
             open.children += 1; // at most the calls
             let Some(open) = self.open.last().filter(|open| open.has_one_child()) else {

@@ -72,9 +72,8 @@ impl NodeRef<'_> {
     fn to_part(self, options: Options) -> TreeDef {
         let mut builder = PartsBuilder::with_options(options, Limits::default());
         let fragment = builder.fragment_of(self);
-        builder.encoding.nodes = fragment.nodes;
+        builder.encoding.append(&fragment.nodes);
         builder.insertions = fragment.insertions;
-        builder.encoding.nodes[0].repeat = 1; // a subtree has at least one node
         builder.finish_part()
     }
 
@@ -243,7 +242,7 @@ impl PartsBuilder {
     pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {
         let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else { return };
         // `at` is the index of the open node. If that is no map, `map` is below it or after it.
-        if self.encoding.nodes[*at].kind != NodeKind::Map {
+        if self.encoding.node(*at).is_none_or(|node| node.kind != NodeKind::Map) {
             return;
         }
         let place = self.insertions.binary_search_by_key(map, |insertion| insertion.map);
@@ -273,8 +272,7 @@ impl PartsBuilder {
     pub(crate) fn set_data(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
         let data = self.intern(data);
         if let Some(open) = self.open.last() {
-            let node = &mut self.encoding.nodes[open.at]; // the index of the open node
-            (node.kind, node.data) = (kind, data);
+            self.encoding.relabel(open.at, kind, data);
         }
     }
 
@@ -336,10 +334,10 @@ impl PartsBuilder {
 
     fn complete(&mut self) -> Result<Option<OpenNode>> {
         let Some(open) = self.open.pop() else { return Ok(None) };
-        // `at` is the index of the open node.
-        let Node { kind, data, .. } = self.encoding.nodes[open.at];
-        if !kind.is_atom() {
-            self.encoding.close(open.at, data)?;
+        if let Some(Node { kind, data, .. }) = self.encoding.node(open.at)
+            && !kind.is_atom()
+        {
+            self.encoding.close(open.at, *data)?;
         }
         Ok(Some(open))
     }
@@ -387,7 +385,7 @@ impl PartsBuilder {
 
     /// Returns an error if `nodes` more nodes exceed the limits.
     pub(crate) fn expect_room(&self, nodes: usize) -> Result<()> {
-        self.limits.expect_nodes(self.encoding.nodes.len().saturating_add(nodes))
+        self.limits.expect_nodes(self.encoding.len().saturating_add(nodes))
     }
 
     pub(crate) fn insert_fragment(&mut self, fragment: &Fragment, repeat: usize) -> Result<()> {
@@ -398,11 +396,9 @@ impl PartsBuilder {
 
     fn insert_nodes(&mut self, nodes: &[Node], repeat: usize) -> Result<()> {
         self.expect_room(nodes.len())?;
-        let (at, first_map) = (self.encoding.nodes.len(), self.maps);
-        self.encoding.nodes.extend_from_slice(nodes);
-        let root = &mut self.encoding.nodes[at]; // a subtree has at least one node
-        root.repeat = 1;
-        self.maps = self.maps.saturating_add(root.maps.saturating_mul(repeat));
+        let (at, first_map) = (self.encoding.append(nodes), self.maps);
+        let maps = nodes.first().map_or(0, |root| root.maps);
+        self.maps = self.maps.saturating_add(maps.saturating_mul(repeat));
         self.join(at, repeat, first_map)
     }
 

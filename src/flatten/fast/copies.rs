@@ -47,9 +47,10 @@ impl WordReader {
         self.seen.copied += 1; // at most the words
         open.child = Count { word: UNSEEN, ..self.so_far };
         let copy = self.builder.copy(node);
-        let Node { leaves, maps, .. } = self.builder.nodes[copy]; // it was added
-        self.so_far.leaf += leaves; // at most the calls
-        self.so_far.map += maps; // as above
+        if let Some(Node { leaves, maps, .. }) = self.builder.node(copy) {
+            self.so_far.leaf += leaves; // at most the calls
+            self.so_far.map += maps; // as above
+        }
         self.so_far.word = begin + words; // in range
         self.complete()?;
         Ok(true)

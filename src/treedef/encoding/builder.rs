@@ -21,7 +21,7 @@ use super::node_data::NodeDataTable;
 /// be moved and copied. [`finish`](EncodingBuilder::finish) renumbers the node data.
 #[derive(Default)]
 pub(crate) struct EncodingBuilder {
-    pub(crate) nodes: Vec<Node>,
+    nodes: Vec<Node>,
     pub(crate) node_data: NodeDataTable,
 }
 
@@ -48,6 +48,38 @@ impl EncodingBuilder {
         });
         if data != NodeData::NONE {
             self.attach_data(at, data);
+        }
+        at
+    }
+
+    /// How many nodes there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn node(&self, at: usize) -> Option<&Node> {
+        self.nodes.get(at)
+    }
+
+    #[cfg(feature = "persist")]
+    pub(crate) fn reserve_exact(&mut self, nodes: usize) {
+        self.nodes.reserve_exact(nodes);
+    }
+
+    /// Changes the kind and the node data of an open node.
+    pub(crate) fn relabel(&mut self, at: usize, kind: NodeKind, data: usize) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            (node.kind, node.data) = (kind, data);
+        }
+    }
+
+    /// Appends a complete subtree, as one child. Returns its index.
+    pub(crate) fn append(&mut self, subtree: &[Node]) -> usize {
+        let at = self.nodes.len();
+        self.nodes.extend_from_slice(subtree);
+        if let Some(root) = self.nodes.get_mut(at) {
+            root.repeat = 1;
         }
         at
     }
