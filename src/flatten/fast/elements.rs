@@ -63,6 +63,9 @@ impl Follow {
         let end = if is_leaf { Some(At::end(0, 1, 1)) } else { end_of(words) };
         let takes = takes & kinds_of_row(leaves);
         let Some(end) = end.filter(|_| takes != 0 && !is_owning) else {
+            if is_leaf && let Some(most) = most {
+                leaves.reserve(most.min(MOST_ROOM));
+            }
             progress.give_up();
             return None;
         };
