@@ -397,7 +397,7 @@ impl<'t> Serializer for Writer<'t> {
                 Err(error) => return Err(error),
             };
             let most = items.size_hint().1;
-            if !progress.may_pay(most) {
+            if !progress.may_pay(is_leaf, most) {
                 for item in items {
                     if let Err(error) = seq.child(&item) {
                         return Err(error);

@@ -14,7 +14,7 @@ use crate::model::NodeKind;
 use super::super::word::{self, KindSet, Word};
 use super::element::{At, Cells, Like, MOST_LEAVES, MOST_WORDS};
 use super::follow::Follow;
-use super::rows::{FEW, FEW_NUMBERS, Outcome, Progress, Retry, Row, kinds_of_row};
+use super::rows::{FEW, Outcome, Progress, Retry, Row, kinds_of_row};
 
 /// The most leaves for which a row makes room at once.
 const MOST_ROOM: usize = 8_192;
@@ -50,10 +50,6 @@ impl Follow {
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
         let SeqState { leaves, words, compact, is_leaf, takes, is_owning, most } = seq;
-        if is_leaf && most.is_some_and(|most| most < FEW_NUMBERS) {
-            progress.never_pays();
-            return None;
-        }
         let expected = if is_leaf { usize::MAX } else { self.expected_like_last(words) };
         if expected < FEW {
             return None;

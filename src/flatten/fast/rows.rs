@@ -20,7 +20,7 @@ use super::element::{Different, Like, MOST_NUMBERS};
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
-pub(super) const FEW_NUMBERS: usize = 12;
+const FEW_NUMBERS: usize = 12;
 
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
@@ -66,10 +66,11 @@ impl Progress {
     }
 
     /// Whether there is an element to check, or another row may be worth a try. There are at most so
-    /// many more elements, if that is known.
+    /// many more elements, if that is known, and the last one was a leaf or not.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(in crate::flatten) fn may_pay(&self, most: Option<usize>) -> bool {
-        self.again.is_some() || most.is_none_or(|most| most >= FEW) && self.pays()
+    pub(in crate::flatten) fn may_pay(&self, is_leaf: bool, most: Option<usize>) -> bool {
+        let few = if is_leaf { FEW_NUMBERS } else { FEW };
+        self.again.is_some() || most.is_none_or(|most| most >= few) && self.pays()
     }
 
     pub(super) fn give_up(&mut self) {
