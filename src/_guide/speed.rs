@@ -41,6 +41,25 @@
 //! more than the walk. Whether the allocator has memory ready differs from run to run. For example,
 //! `flatten` has taken 2.0 to 4.9 ns for the particles, and 44 to 57 for the document.
 //!
+//! The same in instructions per leaf, of a layer, 1,000 particles, 100 wide structs, and parts of the others:
+//! `cargo bench -p treedef-benches --bench instructions`. They do not depend on what else the machine
+//! does, and CI holds each within 3 %. The leaves that are taken apart are cloned first, which counts here.
+//!
+//! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
+//! |---|---|---|---|---|---|
+//! | `flatten_like` | 19 | 15 | 152 | 91 | 18 |
+//! | `flatten_as` | 19 | 15 | 164 | 103 | 18 |
+//! | `flatten` | 24 | 24 | 170 | 109 | 27 |
+//! | `unflatten` from `f64` | 28 | 14 | 235 | 126 | 8 |
+//! | … from `f32` | 19 | 66 | – | – | – |
+//! | … from leaves | 114 | 88 | 334 | 223 | 72 |
+//!
+//! | to | `HashMap` | small maps | variants | strings | JSON |
+//! |---|---|---|---|---|---|
+//! | `flatten_like` | 120 | 254 | 148 | 267 | 151 |
+//! | `flatten` | 1028 | 260 | 514 | 434 | 418 |
+//! | `unflatten` from leaves | 432 | 831 | 376 | 544 | 537 |
+//!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.
 //!
 //! # What a type costs to build
@@ -103,7 +122,8 @@
 //! of numbers. An element is expected to make the calls of the previous one, whose words are on the
 //! tape. So each of its calls is compared with one word, by code that is specific to the type, and
 //! its numbers are collected as bits. They are converted together, in a loop for their kind. This
-//! holds for elements of up to 64 leaves, and also when they are rebuilt.
+//! holds for elements of up to 64 leaves, and also when they are rebuilt: from floats of any width,
+//! and for integers from those of any width that fit.
 //!
 //! *Store equal neighbours as one node.* So the expected structure of a million elements is a
 //! handful of nodes that stay in the fastest cache.
