@@ -51,13 +51,13 @@
 //!
 //! | object | crate | what for | tested |
 //! |---|---|---|---|
-//! | `Tensor` | `candle-core` 0.11, CPU | models, gradients as a model, descent, files | `ecosystem/objects/tests/candle.rs`, the example `tensors` there |
+//! | `Tensor` | `candle-core` 0.11, CPU | models, gradients as a model, descent, files | `crates/candle`; `ecosystem/objects/tests/candle.rs`, the example `tensors` there |
 //! | `Dual64`, `DualSVec64<N>` | `num-dual` 0.15 | gradients of a struct that is generic over its numbers | `ecosystem/objects/tests/duals.rs` |
 //! | `Rc<T>`, a handle that is freed once | | any handle | `examples/handles.rs` |
 //! | `Tensor` of `tch`, `Array` of `mlx-rs`, `Tensor` of burn, buffers of `wgpu` | | | not tested; they are `Clone`, or are in an `Rc` |
 //!
-//! For gradients and optimisers of such models, see `crates/optim`; for layers of candle that are plain structs,
-//! `crates/candle`.
+//! For gradients and optimisers of such models, see `crates/optim`; for candle, with its layers as plain
+//! structs and files in one line, `crates/candle`.
 //!
 //! # Duals, and other types that have serde
 //!

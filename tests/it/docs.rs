@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![root.join("README.md"), root.join("crates/exchange/README.md")];
-    files
-        .extend(["mpi", "python"].map(|member| root.join("crates").join(member).join("README.md")));
+    files.extend(
+        ["candle", "mpi", "python"]
+            .map(|member| root.join("crates").join(member).join("README.md")),
+    );
     files.extend(
         ["README.md", "FROM_EQUINOX_AND_OPTAX.md"].map(|page| root.join("crates/optim").join(page)),
     );
-    let members = ["exchange", "optim", "mpi", "python", "structures"];
+    let members = ["candle", "exchange", "optim", "mpi", "python", "structures"];
     let mut folders = vec![root.join("src")];
     folders.extend(members.map(|member| root.join("crates").join(member).join("src")));
     while let Some(folder) = folders.pop() {

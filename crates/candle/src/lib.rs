@@ -1,5 +1,16 @@
-//! What a user of candle needs beside it: layers as plain structs, and adapters of low rank.
+#![doc = include_str!("../README.md")]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod nn;
 pub mod lora;
+mod files;
+
+pub use crate::files::{
+    load, load_like, load_like_with, load_partly, load_with, save, source, source_with,
+};
+pub use treedef;
+pub use treedef_exchange as exchange;
+pub use treedef_optim as optim;
+pub use treedef_optim::candle::{
+    Gradient, Unreached, cast, grad, value_and_grad, value_and_grad_with,
+};

@@ -119,12 +119,34 @@ impl Descriptor {
         Descriptor::of(name.into(), ElementType::Dtype(dtype), shape.into())
     }
 
+    /// As [`new`](Self::new), for a type by its [name](Self::type_name), which may be one that [`Dtype`]
+    /// does not have.
+    ///
+    /// ```
+    /// use treedef_exchange::Descriptor;
+    ///
+    /// let descriptor = Descriptor::of_type("w", "f8_e4m3", [3]).unwrap();
+    /// assert_eq!(descriptor.to_string(), "f8_e4m3[3]");
+    /// assert_eq!(Descriptor::of_type("w", "str", [3]), None);
+    /// ```
+    pub fn of_type(
+        name: impl Into<String>,
+        type_name: &str,
+        shape: impl Into<Vec<usize>>,
+    ) -> Option<Self> {
+        Some(Descriptor::of(name.into(), ElementType::of_name(type_name)?, shape.into()))
+    }
+
     pub(crate) fn of(name: String, element: ElementType, shape: Vec<usize>) -> Self {
         Descriptor::with(name, Elements::Known(element), shape)
     }
 
     pub(crate) fn with(name: String, elements: Elements, shape: Vec<usize>) -> Self {
         Descriptor { name, elements, shape }
+    }
+
+    pub(crate) fn with_shape(&self, shape: Vec<usize>) -> Self {
+        Descriptor { shape, ..self.clone() }
     }
 
     /// The name.

@@ -400,6 +400,14 @@ impl Export {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
     }
 
+    pub(crate) fn writes_structure(&self) -> bool {
+        self.structure
+    }
+
+    pub(crate) fn renames(&self) -> &[(String, String)] {
+        &self.renames
+    }
+
     /// What names the paths of a structure.
     pub(crate) fn namer<'a>(&'a self, treedef: &'a TreeDef) -> Result<Namer<'a, 'a>> {
         let renames = self.renames.iter().map(|(from, to)| (from, to));

@@ -21,6 +21,7 @@ mod array_access;
 mod buffered;
 mod deserializer;
 mod matrix;
+mod objects;
 
 use std::collections::{HashMap, HashSet};
 

@@ -104,6 +104,19 @@ impl ReadAt for Vec<u8> {
     }
 }
 
+/// Bytes that a function gives.
+struct Given<F>(F);
+
+impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        (self.0)(offset, buffer)
+    }
+
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+}
+
 impl<'a> Stored<'a> {
     pub(crate) fn in_file(
         descriptor: Descriptor,
@@ -127,6 +140,35 @@ impl<'a> Stored<'a> {
 
     pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
         Stored { descriptor, size, place: Place::Other(bytes), observer: None }
+    }
+
+    /// A tensor whose bytes a function gives: those from an offset on, as many as the buffer has. It is
+    /// asked for what there is only, once for each piece when the tensor is written, and in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the type and the shape say no number of bytes.
+    ///
+    /// ```
+    /// use treedef_exchange::{Descriptor, Dtype, Source, Stored, safetensors};
+    ///
+    /// let zeros = Stored::read_from(Descriptor::new("w", Dtype::F32, [3]), |_, bytes| {
+    ///     bytes.fill(0);
+    ///     Ok(())
+    /// })?;
+    /// let mut file = Vec::new();
+    /// safetensors::write(Source::of([zeros], [])?, &mut file)?;
+    /// assert_eq!(safetensors::from_bytes(&file)?.get("w").unwrap().bytes(), [0; 12]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_from(
+        descriptor: Descriptor,
+        read: impl Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync + 'a,
+    ) -> Result<Self> {
+        let size = descriptor.num_bytes().ok_or_else(|| {
+            ErrorKind::Unsupported(format!("{descriptor} has no number of bytes"))
+        })?;
+        Ok(Stored::read_by(descriptor, size, Arc::new(Given(read))))
     }
 
     /// The same tensor under another name.
@@ -210,8 +252,12 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// Gives all bytes to a function, piece by piece.
-    pub(crate) fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Gives all bytes to a function, piece by piece: of a file, one mebibyte at a time.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Self::read_at), and those of the function.
+    pub fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if let Place::Memory(bytes) = &self.place {
             return each(bytes);
         }
@@ -365,6 +411,15 @@ impl<'a> Source<'a> {
     /// The text of this key.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
+    }
+
+    /// Adds a text for the whole file, in place of one that has this key.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
+        let (key, text) = (key.into(), text.into());
+        self.metadata.retain(|(other, _)| *other != key);
+        self.metadata.push((key, text));
+        self
     }
 
     /// What was passed over when the files were opened: files that an index does not name, copies of

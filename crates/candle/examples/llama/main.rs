@@ -22,6 +22,7 @@ use std::path::Path;
 
 use candle_core::{Device, Tensor};
 use treedef_candle::lora::{Lora, lora};
+use treedef_candle::save;
 
 use model::Llama;
 use train::{Rate, Recipe, Training};
@@ -77,5 +78,5 @@ fn train(what: &str, folder: &str, tokens: &Tensor, out: &Path) -> Result {
     let mut training = Training::new(model, &recipe)?.resume(&file)?;
     training.run(&recipe, RATE.steps, |model: &Llama| model.loss(tokens), checkpoint)?;
     fs::copy(Path::new(folder).join("config.json"), out.join("config.json"))?;
-    files::save(&training.average, &out.join("model.safetensors"))
+    Ok(save(&training.average, out.join("model.safetensors"))?)
 }

@@ -9,9 +9,9 @@ use candle_core::{DType, Device, IndexOp, Module, Tensor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
+use treedef_candle::exchange::safetensors;
 use treedef_candle::lora::Lora;
-use treedef_exchange::safetensors;
-use treedef_optim::candle::{cast, value_and_grad};
+use treedef_candle::{cast, value_and_grad};
 
 use super::*;
 use crate::model::Config;

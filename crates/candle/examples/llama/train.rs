@@ -5,14 +5,14 @@ use std::path::Path;
 use candle_core::Tensor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef_optim::candle::{Gradient, value_and_grad_with};
-use treedef_optim::schedules::warmup_cosine;
-use treedef_optim::transform::{Transform, clip_by_global_norm};
-use treedef_optim::tree::typed::incremental_update;
-use treedef_optim::{Optimiser, State, adamw, chain};
+use treedef_candle::optim::schedules::warmup_cosine;
+use treedef_candle::optim::transform::{Transform, clip_by_global_norm};
+use treedef_candle::optim::tree::typed::incremental_update;
+use treedef_candle::optim::{Optimiser, State, adamw, chain};
+use treedef_candle::{Gradient, load_like, save, value_and_grad_with};
 
+use crate::Result;
 use crate::model::Config;
-use crate::{Result, files};
 
 /// A training of a model, or of adapters: all that is in a checkpoint.
 #[derive(Clone, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl Recipe {
     /// All parameters; matrices decay, but not the embedding.
     pub(crate) fn all(config: &Config, rate: Rate) -> Self {
         let matrices = matrices(config).into_iter();
-        let adamw = matrices.fold(optimiser(rate), treedef_optim::AdamW::decay_only);
+        let adamw = matrices.fold(optimiser(rate), treedef_candle::optim::AdamW::decay_only);
         let optimiser = Box::new(chain!(clip_by_global_norm(CLIP), adamw));
         Recipe { optimiser, gradient: Gradient::new() }
     }
@@ -54,8 +54,9 @@ impl Recipe {
         let frozen = (0..last).map(|layer| format!("model.layers[{layer}]"));
         let frozen = frozen.chain(["model.embed_tokens".to_owned(), "model.norm".to_owned()]);
         let mut gradient = Gradient::new();
-        let adamw =
-            matrices(config).into_iter().fold(optimiser(rate), treedef_optim::AdamW::decay_only);
+        let adamw = matrices(config)
+            .into_iter()
+            .fold(optimiser(rate), treedef_candle::optim::AdamW::decay_only);
         let mut optimiser: Box<dyn Transform<Tensor>> =
             Box::new(chain!(clip_by_global_norm(CLIP), adamw));
         for pattern in frozen {
@@ -74,7 +75,7 @@ impl Recipe {
 
 const CLIP: f64 = 0.5;
 
-fn optimiser(Rate { peak, warmup, steps, end }: Rate) -> treedef_optim::AdamW {
+fn optimiser(Rate { peak, warmup, steps, end }: Rate) -> treedef_candle::optim::AdamW {
     adamw(warmup_cosine(0.0, peak, warmup, steps, end)).b2(0.95).weight_decay(0.1)
 }
 
@@ -91,7 +92,7 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
 
     /// From where a file is, if there is one.
     pub(crate) fn resume(self, file: &Path) -> Result<Self> {
-        if file.exists() { files::load_like(&self, file) } else { Ok(self) }
+        if file.exists() { Ok(load_like(&self, file)?) } else { Ok(self) }
     }
 
     /// A step, and the loss before it.
@@ -127,7 +128,7 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
             if let Some((file, every)) = checkpoint
                 && (step.is_multiple_of(every) || step == steps)
             {
-                files::save(self, file)?;
+                save(self, file)?;
             }
         }
         Ok(losses)

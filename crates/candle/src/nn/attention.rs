@@ -20,7 +20,8 @@ use super::{Initialiser, Linear};
 /// let mut attention = MultiHeadAttention::new(32, 8, 4, &mut Initialiser::new(0))?;
 /// attention.causal = true;
 /// attention.rope = Some(Rope::new(10_000.0));
-/// assert_eq!((attention.q_proj.weight.dims(), attention.k_proj.weight.dims()), (&[32, 32][..], &[16, 32][..]));
+/// assert_eq!(attention.q_proj.weight.dims(), [32, 32]);
+/// assert_eq!(attention.k_proj.weight.dims(), [16, 32]);
 /// let x = Tensor::ones((2, 5, 32), DType::F32, &Device::Cpu)?;
 /// assert_eq!(attention.forward(&x)?.dims(), [2, 5, 32]);
 /// # Ok::<(), candle_core::Error>(())

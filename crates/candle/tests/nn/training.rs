@@ -3,8 +3,8 @@
 use candle_core::{Module, Result, Tensor};
 use serde::{Deserialize, Serialize};
 use treedef_candle::nn::{BatchNorm, BatchStatistics, Initialiser, Linear};
-use treedef_optim::candle::{Gradient, value_and_grad_with};
-use treedef_optim::{Optimiser, adamw};
+use treedef_candle::optim::{Optimiser, adamw};
+use treedef_candle::{Gradient, value_and_grad_with};
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Model {

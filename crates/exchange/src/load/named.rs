@@ -152,6 +152,33 @@ pub(crate) fn named<'t>(
     Ok(entries)
 }
 
+/// A tensor under the name that the rules of a load give it.
+pub(crate) struct Renamed<'t> {
+    pub(crate) name: Cow<'t, str>,
+    pub(crate) stored: &'t Stored<'t>,
+    /// Whether it is stored under another name: a rule or the file ties the two.
+    pub(crate) is_tied: bool,
+    pub(crate) transposed: bool,
+}
+
+/// The tensors under the names that the rules give them, without what the metadata has.
+pub(crate) fn renamed<'t>(
+    source: &'t Source<'t>,
+    rules: &'t [Rule],
+    separator: &'t str,
+) -> Result<Vec<Renamed<'t>>> {
+    let mut all = tensors(source)?;
+    rules.iter().try_for_each(|rule| apply(rule, &mut all, separator))?;
+    let renamed = all.into_iter().filter_map(|it| match it.held {
+        Held::Tensor(stored) => {
+            let is_tied = it.is_alias || it.original != stored.name();
+            Some(Renamed { name: it.name, stored, is_tied, transposed: it.transposed })
+        }
+        Held::Text(_) => None,
+    });
+    Ok(renamed.collect())
+}
+
 fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
     let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
     let alias =

@@ -1,0 +1,294 @@
+//! Files of any serde value with tensors in it.
+
+mod tensor;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use candle_core::{Device, Tensor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::Tree;
+use treedef_exchange::{
+    ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
+};
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Writes a value as one file of safetensors: each tensor under the path that leads to it, such as
+/// `model.layers.0.weight`, and the rest of the value, its numbers and texts, in the metadata. Other programs
+/// read the tensors by their names.
+///
+/// The old contents of the file stay until the new ones are on the disk. A tensor that the value has twice, by
+/// a clone, is stored once. A tensor on a device is copied to the CPU when its turn comes.
+///
+/// # Errors
+///
+/// Returns an error when two tensors have one name, when a device fails, and of the file.
+///
+/// ```
+/// use candle_core::{Device, Tensor};
+/// use serde::{Deserialize, Serialize};
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Training {
+///     model: Linear,
+///     epoch: u64,
+///     data: String,
+/// }
+///
+/// let model = Linear::new(3, 2, &mut Initialiser::new(0))?;
+/// let training = Training { model, epoch: 7, data: "tiny.txt".to_owned() };
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("training.safetensors");
+/// treedef_candle::save(&training, &path)?;
+/// let loaded: Training = treedef_candle::load(&path, &Device::Cpu)?;
+/// assert_eq!((loaded.epoch, loaded.data.as_str()), (7, "tiny.txt"));
+///
+/// let tensors = candle_core::safetensors::load(&path, &Device::Cpu)?;
+/// assert_eq!(tensors["model.weight"].dims(), [2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save<T: Serialize>(value: &T, path: impl AsRef<Path>) -> Result<()> {
+    safetensors::save(source(value)?, path)
+}
+
+/// Reads a value that [`save`] has written, in one file or in shards, with all its tensors on a device.
+///
+/// # Errors
+///
+/// Returns an error when the file was not written by [`save`] (see [`load_like`]), when the type is another,
+/// when the device does not have the type of a tensor, and of the file.
+pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Result<T> {
+    load_with(&Loader::new(), safetensors::open(path)?, device)
+}
+
+/// Reads the tensors of a file, or of the shards in a folder, into a copy of a value, whoever wrote them: each
+/// by its name, with the shape and type of the one that the value has, and on its device. What is no tensor
+/// stays.
+///
+/// # Errors
+///
+/// Returns an error when tensors are missing, unused, or of another type or shape, with all of them; when
+/// the value cannot be flattened; and of the file.
+///
+/// ```
+/// use candle_core::{DType, Device, Tensor};
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.safetensors");
+/// let file = Tensor::ones((2, 3), DType::F32, &Device::Cpu)?;
+/// candle_core::safetensors::save(&[("weight", file)].into(), &path)?;
+///
+/// let mut init = Initialiser::new(0);
+/// let model = treedef_candle::load_like(&Linear::new(3, 2, &mut init)?.without_bias(), &path)?;
+/// assert_eq!(model.weight.to_vec2::<f32>()?, [[1.0; 3]; 2]);
+///
+/// let error = treedef_candle::load_like(&Linear::new(4, 2, &mut init)?, &path).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the tensors do not fit the type\n\
+///      `weight` is f32[2, 3], expected f32[2, 4]\n\
+///      missing `bias`: f32[2]"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load_like<T>(example: &T, path: impl AsRef<Path>) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+{
+    load_like_with(&Loader::new(), example, safetensors::open(path)?)
+}
+
+/// As [`load`], by the rules of a loader, from whatever source: [`safetensors::open`],
+/// [`npz::source`](treedef_exchange::npz::source).
+///
+/// # Errors
+///
+/// As [`load`], and when a rule matches nothing.
+pub fn load_with<'s, T: DeserializeOwned>(
+    loader: &Loader,
+    source: impl Into<Source<'s>>,
+    device: &Device,
+) -> Result<T> {
+    let source = source.into();
+    if source.metadata("treedef").is_none() {
+        let what = "the file has tensors, but not the value that they are in, as those of `save` have: \
+                    `load_like` reads them into a value that is there";
+        return Err(ErrorKind::Structure(what.to_owned()).into());
+    }
+    let mut read = Reader::default();
+    let tree = loader.objects(source, |stored| read.tensor(stored, device))?;
+    Ok(tree.into_objects()?)
+}
+
+/// As [`load_like`], by the rules of a loader, from whatever source: files of PyTorch are opened by
+/// [`pytorch::open`](treedef_exchange::pytorch::open). Of the rules, `stack` and `column_major` are not for tensors.
+///
+/// # Errors
+///
+/// As [`load_like`], and when a rule matches nothing.
+///
+/// ```
+/// use candle_core::{DType, Device, Tensor};
+/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.safetensors");
+/// // Other names, `[inputs, outputs]`, and halves.
+/// let kernel = Tensor::ones((3, 2), DType::BF16, &Device::Cpu)?;
+/// candle_core::safetensors::save(&[("module.kernel", kernel)].into(), &path)?;
+///
+/// let loader = Loader::new()
+///     .rename("module.**", "**")
+///     .rename("kernel", "weight")
+///     .transpose("weight")
+///     .convert_floats(true);
+/// let example = Linear::new(3, 2, &mut Initialiser::new(0))?.without_bias();
+/// let model = treedef_candle::load_like_with(&loader, &example, safetensors::open(&path)?)?;
+/// assert_eq!(model.weight.to_vec2::<f32>()?, [[1.0; 3]; 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load_like_with<'s, T>(
+    loader: &Loader,
+    example: &T,
+    source: impl Into<Source<'s>>,
+) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+{
+    let tree = Tree::<Tensor>::of_objects(example)?;
+    let mut read = Reader::default();
+    let tree = loader
+        .objects_like(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))?;
+    Ok(tree.into_objects()?)
+}
+
+/// As [`load_like_with`], where the tensors of the value stay that the source does not have, or has with
+/// another type or shape. The report has them, and what the source has beside.
+///
+/// # Errors
+///
+/// As [`load_like_with`], but what does not fit is no error.
+///
+/// ```
+/// use candle_core::{DType, Device, Tensor};
+/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.safetensors");
+/// let ones = |shape: &[usize]| Tensor::ones(shape, DType::F32, &Device::Cpu);
+/// let tensors = [("weight", ones(&[5, 3])?), ("bias", ones(&[2])?), ("scale", ones(&[])?)];
+/// candle_core::safetensors::save(&tensors.into(), &path)?;
+///
+/// let example = Linear::new(3, 2, &mut Initialiser::new(0))?;
+/// let (model, report) =
+///     treedef_candle::load_partly(&Loader::new(), &example, safetensors::open(&path)?)?;
+/// assert_eq!(model.bias.unwrap().to_vec1::<f32>()?, [1.0; 2]);
+/// assert_eq!(
+///     report.to_string(),
+///     "dropped `scale` (f32[]); changed f32[5, 3] to f32[2, 3] at `weight`"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load_partly<'s, T>(
+    loader: &Loader,
+    example: &T,
+    source: impl Into<Source<'s>>,
+) -> Result<(T, LoadReport)>
+where
+    T: Serialize + DeserializeOwned,
+{
+    let tree = Tree::<Tensor>::of_objects(example)?;
+    let mut read = Reader::default();
+    let (tree, report) =
+        loader.objects_partly(&tree, source, tensor::descriptor, |old, stored| {
+            read.like(old, stored)
+        })?;
+    Ok((tree.into_objects()?, report))
+}
+
+/// What [`save`] writes: for shards, for files of other formats, and for a save in the background. It
+/// shares the tensors with the value, and reads them when they are written.
+///
+/// # Errors
+///
+/// Returns an error when two tensors have one name, or the value cannot be flattened.
+///
+/// ```
+/// use treedef_candle::exchange::{Saver, safetensors};
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// let model = Linear::new(3, 2, &mut Initialiser::new(0))?;
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path().to_owned();
+/// let shards = folder.join("shards");
+/// safetensors::save_sharded(treedef_candle::source(&model)?, &shards, 5 << 30)?;
+/// let like: Linear = treedef_candle::load_like(&model, &shards)?;
+///
+/// let (saver, source) = (Saver::new(), treedef_candle::source(&model)?);
+/// saver.save(move || safetensors::save(source, folder.join("model.safetensors")))?;
+/// // … the next step
+/// saver.finish()?;
+/// assert_eq!(like.weight.to_vec2::<f32>()?, model.weight.to_vec2::<f32>()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn source<T: Serialize>(value: &T) -> Result<Source<'static>> {
+    source_with(&Export::new(), value)
+}
+
+/// As [`source`], with other names, or without the structure.
+///
+/// # Errors
+///
+/// As [`source`], and when a rule matches nothing.
+///
+/// ```
+/// use treedef_candle::exchange::Export;
+/// use treedef_candle::nn::{Initialiser, Linear};
+///
+/// let model = vec![Linear::new(3, 2, &mut Initialiser::new(0))?.without_bias()];
+/// let source = treedef_candle::source_with(&Export::new().rename("**.weight", "**.w"), &model)?;
+/// assert_eq!(source.get("0.w").unwrap().descriptor().to_string(), "f32[2, 3]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn source_with<T: Serialize>(export: &Export, value: &T) -> Result<Source<'static>> {
+    let tree = Tree::<Tensor>::of_objects(value)?;
+    let source = export.object_source(&tree, Tensor::id, tensor::stored)?;
+    Ok(source.with_metadata("format", "pt")) // transformers asks for it
+}
+
+/// Reads tensors. Those that the file ties, and that would be alike, are one.
+#[derive(Default)]
+struct Reader {
+    /// By the names that they are stored under.
+    read: HashMap<String, Tensor>,
+}
+
+impl Reader {
+    fn tensor(&mut self, stored: &Stored<'_>, device: &Device) -> Result<Tensor, AnyError> {
+        match self.read.get(stored.name()) {
+            Some(tensor) if tensor.device().same_device(device) => Ok(tensor.clone()),
+            _ => {
+                let tensor = tensor::read(stored)?.to_device(device)?;
+                self.read.insert(stored.name().to_owned(), tensor.clone());
+                Ok(tensor)
+            }
+        }
+    }
+
+    /// The tensor on the device of the one that is there, with its floats.
+    fn like(&mut self, old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, AnyError> {
+        let tensor = self.tensor(stored, old.device())?;
+        if tensor.dtype() == old.dtype() {
+            return Ok(tensor);
+        }
+        let tensor = tensor.to_dtype(old.dtype())?;
+        self.read.insert(stored.name().to_owned(), tensor.clone());
+        Ok(tensor)
+    }
+}
