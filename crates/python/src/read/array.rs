@@ -107,6 +107,10 @@ impl<'py> Array<'py> {
         Ok(Array { held: Held::new(kind, &array)?, shape: read, source: source.clone() })
     }
 
+    pub(crate) fn source(&self) -> Bound<'py, PyUntypedArray> {
+        self.source.clone()
+    }
+
     pub(crate) fn describe(&self) -> String {
         describe_array(&self.source)
     }

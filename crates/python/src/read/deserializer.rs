@@ -18,7 +18,7 @@ use crate::read::names::describe;
 use crate::read::nd_array::{self, MARK};
 use crate::read::object::{Entries, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
-use crate::read::place::Place;
+use crate::read::place::{Place, Unused};
 
 impl<'py> Place<'_, 'py> {
     #[cold]
@@ -331,7 +331,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
                 return match self.array()? {
                     Some(array) if !self.context.convert => {
                         let numbers = array.numbers().map_err(|error| self.located(error))?;
-                        nd_array::offer(numbers, &array.shape, array.describe());
+                        nd_array::offer(numbers, &array.shape, array.source().unbind());
                         visitor.visit_unit().map_err(|error: Error| self.located(error))
                     }
                     _ => visitor
@@ -428,7 +428,9 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.context.unused.borrow_mut().push(self.at.path());
+        if self.context.unused_keys != Unused::Ignored {
+            self.context.unused.borrow_mut().push(self.at.path());
+        }
         visitor.visit_unit()
     }
 

@@ -6,12 +6,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::prelude::*;
 use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::array::Numbers;
+use crate::read::names::describe_array;
 
 /// The name by which an array asks our deserializer for all numbers at once.
 pub(crate) const MARK: &str = "treedef_python::NdArray";
@@ -133,7 +134,8 @@ numbers! {
 struct Offer {
     numbers: Option<Box<dyn Any>>,
     shape: Vec<usize>,
-    name: String,
+    /// For an error: to name its type takes longer than to copy it.
+    source: Py<PyUntypedArray>,
 }
 
 thread_local! {
@@ -142,9 +144,9 @@ thread_local! {
     static GIVEN_UP: RefCell<Option<Vec<Box<dyn GivenUp>>>> = const { RefCell::new(None) };
 }
 
-pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], name: String) {
+pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], source: Py<PyUntypedArray>) {
     let (numbers, shape) = (copied(numbers), shape.to_vec());
-    OFFER.set(Some(Offer { numbers, shape, name }));
+    OFFER.set(Some(Offer { numbers, shape, source }));
 }
 
 /// What other formats see.
@@ -170,7 +172,10 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
         };
         match offer.numbers.map(|numbers| numbers.downcast::<Vec<T>>()) {
             Some(Ok(numbers)) => Ok(NdArray { shape: offer.shape, data: Arc::new(*numbers) }),
-            _ => Err(E::invalid_type(de::Unexpected::Other(&offer.name), &self)),
+            _ => {
+                let found = Python::attach(|py| describe_array(offer.source.bind(py)));
+                Err(E::invalid_type(de::Unexpected::Other(&found), &self))
+            }
         }
     }
 

@@ -137,6 +137,9 @@ impl<'py> Builder<'py> {
 
     /// A key, or another value without arrays.
     fn value(&self, value: &Value) -> Result<Bound<'py, PyAny>> {
+        if let ([leaf], true) = (value.leaves().as_ref(), value.root().is_leaf()) {
+            return self.scalar(leaf.clone());
+        }
         let leaves: Vec<Leaf> = value.leaves().iter().cloned().collect();
         let mut builder = Builder {
             py: self.py,

@@ -1,0 +1,78 @@
+//! What a call costs at the border, with numpy and JAX beside it. The least of some runs is shown.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use treedef_python::{NdArray, from_python, into_python, to_python};
+
+macro_rules! scalars {
+    ($($name:ident)*) => {
+        #[derive(Serialize, Deserialize)]
+        struct Scalars { $($name: f64,)* }
+    };
+}
+
+scalars! { a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 }
+
+/// Prints the least time of a call.
+fn time<T>(what: &str, mut call: impl FnMut() -> T) {
+    time_with(what, || (), |()| call());
+}
+
+/// The same, where each call takes something that is not timed.
+fn time_with<A, T>(what: &str, mut prepare: impl FnMut() -> A, mut call: impl FnMut(A) -> T) {
+    let (mut least, begin, mut runs) = (Duration::MAX, Instant::now(), 0);
+    while begin.elapsed() < Duration::from_millis(400) || runs < 5 {
+        let argument = prepare();
+        let start = Instant::now();
+        let result = black_box(call(argument));
+        least = least.min(start.elapsed());
+        drop(result);
+        runs += 1;
+    }
+    println!("{what:55} {:12.2} µs", least.as_secs_f64() * 1e6);
+}
+
+fn main() -> PyResult<()> {
+    Python::attach(|py| {
+        let eval = |code| py.eval(code, None, None);
+        let object = eval(c"{a + str(i): 1.5 for a in 'abc' for i in range(10)}")?;
+        let scalars: Scalars = from_python(&object)?;
+        time("30 scalars, in", || from_python::<Scalars>(&object).is_ok());
+        time("30 scalars, out", || to_python(py, &scalars).is_ok());
+
+        let large = eval(c"__import__('numpy').ones(10_000_000)")?;
+        time("10^7 f64: a copy by numpy", || large.call_method0("copy").is_ok());
+        time("10^7 f64, in as NdArray", || from_python::<NdArray<f64>>(&large).unwrap());
+        time("10^7 f64, in as Vec<f64>", || from_python::<Vec<f64>>(&large).unwrap());
+        let vec = vec![1.0; 10_000_000];
+        time("10^7 f64: a copy of a Vec", || vec.clone());
+        let prepare = || NdArray::new(vec![10_000_000], vec.clone()).unwrap();
+        time_with("10^7 f64, out as NdArray, moved", prepare, |array| {
+            into_python(py, array).unwrap()
+        });
+        time("10^7 f64, out as Vec<f64>", || to_python(py, &vec).unwrap());
+
+        let names = eval(c"{f'layer{i}': __import__('numpy').ones(64) for i in range(300)}")?;
+        let tree_flatten = py.import("jax.tree_util")?.getattr("tree_flatten")?;
+        time("300 arrays of 64: tree_flatten of JAX", || tree_flatten.call1((&names,)).is_ok());
+        time("300 arrays of 64, in as Vec", || {
+            from_python::<BTreeMap<String, Vec<f64>>>(&names).unwrap()
+        });
+        time("300 arrays of 64, in as NdArray", || {
+            from_python::<BTreeMap<String, NdArray<f64>>>(&names).unwrap()
+        });
+        let vecs: BTreeMap<String, Vec<f64>> = from_python(&names)?;
+        let arrays: BTreeMap<String, NdArray<f64>> = from_python(&names)?;
+        time("300 arrays of 64, out as Vec", || to_python(py, &vecs).unwrap());
+        time("300 arrays of 64, out as NdArray", || to_python(py, &arrays).unwrap());
+        let lists = eval(c"{f'layer{i}': [1.0] * 64 for i in range(300)}")?;
+        time("300 lists of 64, in as Vec", || {
+            from_python::<BTreeMap<String, Vec<f64>>>(&lists).unwrap()
+        });
+        Ok(())
+    })
+}
