@@ -129,6 +129,21 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     Ok(Input { name, format, reader, size, checkpoint, skip_bad, duplicate_keys, limits })
 }
 
+/// Reads a text that says what to do with a document: a patch, a schema, names.
+pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
+    let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
+    let bytes = std::fs::read(path).map_err(|error| of_file(error.into()))?;
+    if let Some(what) = __stand_in(&bytes) {
+        return Err(of_file(Failure::new(what)));
+    }
+    let Some(encoding) = Encoding::of(&bytes) else {
+        return Ok(bytes.strip_prefix(MARK).map_or(bytes.clone(), <[u8]>::to_vec));
+    };
+    let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).unwrap_or_default());
+    Decoded::new(rest, encoding).read_to_end(&mut text).map_err(|error| of_file(error.into()))?;
+    Ok(text)
+}
+
 impl Input {
     /// Reads what is known of the structure: of tensors the names, types and shapes, of JSON lines
     /// the kinds of leaves. Of safetensors, only the header is read.

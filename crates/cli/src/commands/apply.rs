@@ -9,7 +9,7 @@ use crate::args::{Limits, Output, Reading, Report};
 use crate::checkpoint::expect_room;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input};
+use crate::input::{self, Input, read_beside};
 use crate::json::json_failure;
 use crate::patching::patched;
 use crate::plain::{restored, with_paths};
@@ -31,7 +31,7 @@ pub(super) fn apply(
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
     let patch_name = patch.display().to_string();
-    let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
+    let text = read_beside(patch)?;
     let diff: Patch = serde_json::from_slice(&text)
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
     let to_format = format_of(to, Some(format))?;

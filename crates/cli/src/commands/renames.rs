@@ -1,17 +1,22 @@
 //! `diff --rename`: names of the old file as those of the new one, and what they may be.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 
 use treedef::Tree;
 
 use crate::args::Renaming;
 use crate::failure::{Failure, Result};
+use crate::input::read_beside;
 use crate::names::Names;
+use crate::parse::text;
 use crate::stored::{Slot, Stored};
 use crate::tensors::TensorLeaf;
 
 use super::print::{print, print_json};
+
+/// The most pairs of names of the same shapes that are all compared, and the fewest that one name is.
+const MOST_PAIRS: usize = 1 << 20;
+const LEAST_NEAR: usize = 32;
 
 /// Patterns of old names, with those of the new ones.
 pub(super) struct Renames(Vec<(String, String)>);
@@ -27,8 +32,9 @@ impl Renames {
         }
         if let Some(path) = &renaming.renames {
             let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|it| Failure::from(it).in_file(&name))?;
-            for (number, line) in (1..).zip(text.lines()) {
+            let bytes = read_beside(path)?;
+            let names = text(&bytes).map_err(|failure| failure.in_file(&name))?;
+            for (number, line) in (1..).zip(names.lines()) {
                 let line = line.split('#').next().unwrap_or_default();
                 let line = line.trim().trim_start_matches("--rename ").replace(['\'', '"'], "");
                 match line.split_whitespace().collect::<Vec<_>>().as_slice() {
@@ -124,14 +130,36 @@ fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
     all
 }
 
-/// Whether each member is one of the other, of the same shape.
-fn fits(old: &Family, new: &Family) -> bool {
-    old.members.len() == new.members.len()
-        && old
-            .members
-            .iter()
-            .zip(&new.members)
-            .all(|((at, leaf), (there, other))| at == there && leaf.shape == other.shape)
+/// The numbers and the shape of each member. Only families with the same ones may be one.
+type Members<'f> = Vec<(&'f [usize], &'f [u64])>;
+
+impl Family {
+    fn shapes(&self) -> Members<'_> {
+        self.members.iter().map(|(at, leaf)| (at.as_slice(), leaf.shape.as_slice())).collect()
+    }
+}
+
+/// The families that may be one: those with the same members. Of very many, only those that stand in
+/// nearly the same places among them.
+fn candidates(olds: &[Family], news: &[Family]) -> Vec<(usize, usize)> {
+    let mut groups: HashMap<Members<'_>, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    for (at, family) in olds.iter().enumerate() {
+        groups.entry(family.shapes()).or_default().0.push(at);
+    }
+    for (at, family) in news.iter().enumerate() {
+        groups.entry(family.shapes()).or_default().1.push(at);
+    }
+    let mut pairs = Vec::new();
+    for (olds, news) in groups.into_values() {
+        let apart = (MOST_PAIRS / olds.len().max(1)).max(LEAST_NEAR);
+        for (place, at) in olds.iter().enumerate() {
+            let all = olds.len().saturating_mul(news.len()) <= MOST_PAIRS;
+            let first = if all { 0 } else { place.saturating_sub(apart / 2) };
+            let near = news.iter().skip(first).take(if all { news.len() } else { apart });
+            pairs.extend(near.map(|there| (*at, *there)));
+        }
+    }
+    pairs
 }
 
 /// The words of a name: `self_attn.q_proj` has four.
@@ -141,14 +169,13 @@ fn words(name: &str) -> BTreeSet<String> {
 }
 
 /// How alike two names are: the part of their words that both have, as thousandths.
-fn likeness(old: &str, new: &str) -> usize {
-    let (old, new) = (words(old), words(new));
-    let both = old.intersection(&new).count();
+fn likeness(old: &BTreeSet<String>, new: &BTreeSet<String>) -> usize {
+    let both = old.intersection(new).count();
     let beginnings = old.iter().filter(|word| {
         new.iter().any(|other| other != *word && word.len() > 2 && other.starts_with(*word))
     });
     let half = beginnings.count();
-    let all = old.union(&new).count().max(1);
+    let all = old.union(new).count().max(1);
     (1000 * both + 500 * half) / all
 }
 
@@ -157,11 +184,15 @@ fn likeness(old: &str, new: &str) -> usize {
 pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
     let (olds, news) = (families(&old.tree, &names(new)), families(&new.tree, &names(old)));
     let mut pairs = Vec::new();
-    for (at, from) in olds.iter().enumerate() {
-        for (there, to) in news.iter().enumerate().filter(|(_, to)| fits(from, to)) {
-            let apart = from.position.abs_diff(to.position);
-            pairs.push((likeness(&from.pattern, &to.pattern), apart, at, there));
-        }
+    let words_of = |families: &[Family]| -> Vec<BTreeSet<String>> {
+        families.iter().map(|family| words(&family.pattern)).collect()
+    };
+    let (old_words, new_words) = (words_of(&olds), words_of(&news));
+    for (at, there) in candidates(&olds, &news) {
+        let (Some(from), Some(to)) = (olds.get(at), news.get(there)) else { continue };
+        let (Some(old), Some(new)) = (old_words.get(at), new_words.get(there)) else { continue };
+        let apart = from.position.abs_diff(to.position);
+        pairs.push((likeness(old, new), apart, at, there));
     }
     // The likest first, and then those that stand near.
     pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
@@ -197,4 +228,22 @@ pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
         anstream::eprintln!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
     }
     Ok(!found.is_empty() || left == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_names_of_one_shape_are_compared_with_those_near_them() {
+        let families = |count| -> Vec<Family> {
+            let one =
+                |position| Family { pattern: String::new(), members: BTreeMap::new(), position };
+            (0..count).map(one).collect()
+        };
+        assert_eq!(candidates(&families(3), &families(2)).len(), 6);
+        let many = families(1 << 13);
+        let pairs = candidates(&many, &many);
+        assert!(pairs.len() <= MOST_PAIRS && pairs.contains(&(8000, 8000)), "{}", pairs.len());
+    }
 }

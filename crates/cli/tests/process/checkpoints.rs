@@ -362,5 +362,11 @@ fn a_folder_of_several_formats_is_no_other_than_it_says() {
         let what = "a pointer of git-lfs and not the file: `git lfs pull` brings it";
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(told, format!("treedef: {path}: {what}\n"));
+        // Also in the place of a patch.
+        let document = folder.path("document.json");
+        fs::write(&document, "{}").unwrap();
+        let output = treedef(&["apply", &document, &path]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told, format!("treedef: {path}: {what}\n"));
     }
 }
