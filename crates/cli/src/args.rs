@@ -217,6 +217,9 @@ pub(crate) struct Shapes {
     /// Treat the keys of a map as data if there are more than N: `{*: f64}`
     #[arg(long, value_name = "N")]
     pub(crate) fold_keys: Option<usize>,
+    /// Tell numbers that no f64 gives back, e.g. 1e400, from other floats: `decimal(f64)`
+    #[arg(long)]
+    pub(crate) decimals: bool,
     /// Treat each element of the outermost sequence (or of the one at PATH) as a document
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) elements: Option<String>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use treedef::__private::Decimal;
-use treedef::{Leaf, LeafKind, Tree, Value};
+use treedef::{Edit, Leaf, LeafKind, Tree, Value};
 
 use crate::paths::leaf_at;
 
@@ -123,6 +123,20 @@ pub(crate) fn nearest(leaf: Leaf) -> Leaf {
     }
 }
 
+/// Whether a number has nothing behind the point.
+pub(crate) fn is_integer(leaf: &Leaf) -> bool {
+    let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
+    let decimal = text_of(leaf).and_then(|text| Decimal::of(&text));
+    decimal.map_or(leaf.as_i128().is_some() || matches!(leaf, Leaf::U128(_)), |decimal| {
+        decimal.exponent >= digits(&decimal) - 1
+    })
+}
+
+/// Whether 64 bits do not hold a number.
+pub(crate) fn is_long(leaf: &Leaf) -> bool {
+    text_of(leaf).is_some() || within_64_bits(leaf.clone()) != *leaf
+}
+
 /// The leaf as a number of 64 bits, for formats without longer ones.
 pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
     let is_wide = |number: i128| u64::try_from(number).is_err() && i64::try_from(number).is_err();
@@ -153,6 +167,23 @@ pub(crate) fn kind(leaf: &Leaf) -> LeafKind {
 /// Whether a tree has numbers that are kept as texts.
 pub(crate) fn has_texts(tree: &Tree<Leaf>) -> bool {
     tree.leaves().iter().any(|leaf| text_of(leaf).is_some())
+}
+
+/// A float of a kind with its own name: `decimal(f64)`.
+#[derive(Serialize)]
+#[serde(rename = "decimal")]
+struct Named(f64);
+
+/// The tree with floats for numbers that are kept as texts. If `named`, their kind has a name of its own.
+pub(crate) fn rounded_for_shapes(tree: Tree<Leaf>, named: bool) -> treedef::Result<Tree<Leaf>> {
+    if !named || !has_texts(&tree) {
+        return Ok(all_rounded(tree));
+    }
+    tree.edit(|_, node, leaves| {
+        let text = leaves.first().filter(|_| node.is_leaf()).and_then(text_of);
+        let Some(float) = text.and_then(|text| text.parse().ok()) else { return Ok(Edit::Keep) };
+        Ok(Edit::Replace(Tree::of(&Named(float))?))
+    })
 }
 
 /// The tree with floats for numbers that are kept as texts.
@@ -197,22 +228,41 @@ pub(crate) fn of_json<E>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
 ) -> Result<Tree<Leaf>, E> {
-    let numbers = json_numbers(bytes);
+    with_numbers(bytes, &json_numbers(bytes), read)
+}
+
+/// Reads TOML, with numbers as they stand.
+pub(crate) fn of_toml<E>(
+    text: &str,
+    read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    let bytes = text.as_bytes();
+    // What is replaced is ASCII.
+    let read = |bytes: &[u8]| read(std::str::from_utf8(bytes).unwrap_or(text));
+    with_numbers(bytes, &toml_numbers(bytes), read)
+}
+
+/// Reads a document, with the numbers at these places as they stand.
+fn with_numbers<E>(
+    bytes: &[u8],
+    numbers: &[Range<usize>],
+    read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
     if numbers.is_empty() {
         return read(bytes);
     }
     // Errors have the places of the document, and none is for a number out of range.
     let mut tame = bytes.to_vec();
-    for number in &numbers {
+    for number in numbers {
         let digits = tame.get_mut(number.clone()).unwrap_or_default();
-        let sign = usize::from(digits.first() == Some(&b'-'));
+        let sign = usize::from(matches!(digits.first(), Some(b'-' | b'+')));
         let digits = digits.get_mut(sign..).unwrap_or_default();
         digits.fill(b'0');
         digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
     }
     let tree = read(&tame)?;
-    let indices = read(&numbered(bytes, &numbers)).ok();
-    joined(tree, indices, |at| long_at(bytes, &numbers, at)).or_else(|_| read(bytes))
+    let indices = read(&numbered(bytes, numbers)).ok();
+    joined(tree, indices, |at| long_at(bytes, numbers, at)).or_else(|_| read(bytes))
 }
 
 /// Reads YAML or RON, with numbers as they stand.
@@ -255,7 +305,12 @@ fn numbered(bytes: &[u8], ranges: &[Range<usize>]) -> Vec<u8> {
 
 fn long_at(bytes: &[u8], ranges: &[Range<usize>], at: usize) -> Option<Leaf> {
     let text = bytes.get(ranges.get(at)?.clone())?;
-    std::str::from_utf8(text).ok().and_then(long)
+    std::str::from_utf8(text).ok().and_then(|text| long(&of_decimal(text)))
+}
+
+/// The text of a number of TOML as it is in other formats.
+fn of_decimal(text: &str) -> String {
+    text.trim_start_matches('+').replace('_', "")
 }
 
 /// The bytes with something else in the place of each of these ranges, which has an index.
@@ -298,6 +353,24 @@ pub(crate) fn to_yaml<E>(
     tree: &Tree<Leaf>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
 ) -> Result<String, E> {
+    with_words(tree, "", yaml_of, write)
+}
+
+/// Writes TOML, with numbers as they stand.
+pub(crate) fn to_toml<E>(
+    tree: &Tree<Leaf>,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    with_words(tree, "\"", str::to_owned, write)
+}
+
+/// Writes texts in the place of numbers, and then the numbers. `quote` is around a text.
+fn with_words<E>(
+    tree: &Tree<Leaf>,
+    quote: &str,
+    number_of: impl Fn(&str) -> String,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
     let text = write(&all_rounded(tree.clone()))?;
     if !has_texts(tree) {
         return Ok(text);
@@ -310,16 +383,18 @@ pub(crate) fn to_yaml<E>(
     let mut numbers = Vec::new();
     let words = tree.clone().map(|leaf| match text_of(&leaf) {
         Some(number) => {
-            numbers.push(yaml_of(&number));
+            numbers.push(number_of(&number));
             Leaf::from(format!("{word}{}x", numbers.len() - 1))
         }
         None => leaf,
     });
     let text = write(&words)?;
-    let mut parts = text.split(&word);
+    let begin = format!("{quote}{word}");
+    let mut parts = text.split(&begin);
     let first = parts.next().unwrap_or_default().to_owned();
+    let end = format!("x{quote}");
     Ok(parts.fold(first, |all, part| {
-        let (at, rest) = part.split_once('x').unwrap_or(("", part));
+        let (at, rest) = part.split_once(&end).unwrap_or(("", part));
         let number = at.parse().ok().and_then(|at: usize| numbers.get(at));
         all + number.map_or("", String::as_str) + rest
     }))
@@ -366,6 +441,51 @@ fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
         };
     }
     numbers
+}
+
+/// Where there are long numbers in TOML, outside of texts, comments and keys.
+fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += match byte {
+            b'#' => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+            b'"' | b'\'' => toml_text_len(rest, *byte),
+            byte if is_of_word(byte) => {
+                let length = rest.iter().take_while(|byte| is_of_word(byte)).count();
+                let behind = rest.get(length..).unwrap_or_default().trim_ascii_start();
+                let word = rest.get(..length).and_then(|word| std::str::from_utf8(word).ok());
+                let number = word.map(of_decimal).filter(|_| behind.first() != Some(&b'='));
+                if number.is_some_and(|number| is_json(&number) && long(&number).is_some()) {
+                    numbers.push(at..at + length);
+                }
+                length
+            }
+            _ => 1,
+        };
+    }
+    numbers
+}
+
+/// Whether a byte may be one of a number or a bare key of TOML.
+fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-+.".contains(byte)
+}
+
+/// The length of the text of TOML that begins with this quote, one or three times.
+fn toml_text_len(bytes: &[u8], quote: u8) -> usize {
+    let count = if bytes.starts_with(&[quote; 3]) { 3 } else { 1 };
+    let mut at = count;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest.first() {
+            Some(b'\\') if quote == b'"' => at += 2,
+            _ if rest.iter().take(count).filter(|byte| **byte == quote).count() == count => {
+                return at + count;
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
 }
 
 /// The length of the text that begins with a quote.

@@ -24,6 +24,15 @@ struct Block {
     bytes: Vec<u8>,
 }
 
+/// How documents are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    /// Whether keys are folded, so that structures do not have them.
+    pub(crate) folds_keys: bool,
+    /// Whether numbers that no `f64` gives back have a kind of their own name.
+    pub(crate) decimals: bool,
+}
+
 /// Where lines are counted.
 pub(crate) struct LineCounter<'a> {
     pub(crate) structures: Structures,
@@ -32,8 +41,7 @@ pub(crate) struct LineCounter<'a> {
     pub(crate) bad: Bad,
     /// The lines that have a key twice, where the structures do not show it.
     pub(crate) twice: Bad,
-    /// Whether keys are folded, so that structures do not have them.
-    pub(crate) folds_keys: bool,
+    pub(crate) how: How,
     /// How many lines were read.
     pub(crate) lines: u64,
     pub(crate) reading: Reading,
@@ -51,11 +59,11 @@ impl LineCounter<'_> {
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
         let nothing = self.nothing.clone();
-        let (strict, reading, folds_keys) = (self.strict, self.reading, self.folds_keys);
+        let (strict, reading, how) = (self.strict, self.reading, self.how);
         let mut read = Ok(());
         let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {
             let (bad, twice, fatal) = (Bad::default(), Bad::default(), None);
-            let mut worker = Worker { structures, reading, folds_keys, bad, twice, fatal };
+            let mut worker = Worker { structures, reading, how, bad, twice, fatal };
             loop {
                 let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = next else { break };
@@ -157,18 +165,18 @@ pub(crate) enum Uncounted {
     Refused(treedef::Error),
 }
 
-/// Counts the document of a line, which has an index. If `folds_keys`, says whether it has a key
+/// Counts the document of a line, which has an index. If keys are folded, says whether it has a key
 /// twice.
 pub(crate) fn count_line(
     structures: &mut Structures,
     (line, index): (&[u8], u64),
     reading: Reading,
-    folds_keys: bool,
+    how: How,
 ) -> Result<Option<String>, Uncounted> {
     structures.set_next_index(index);
     // Long integers are found in the tree alone, and so are numbers that are out of the range of `f64`.
-    if reading.duplicate_keys != DuplicateKeys::Last && !folds_keys && !exact::has_long_digits(line)
-    {
+    let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !how.folds_keys;
+    if is_plain && !how.decimals && !exact::has_long_digits(line) {
         match structures.seed().deserialize(Whole(&mut json_of(line))) {
             Ok(_) => return Ok(None),
             // Why it is refused is known to the tree.
@@ -177,11 +185,11 @@ pub(crate) fn count_line(
     }
     let seed = TreeSeed::new(reading.limits.of_trees());
     let tree = exact::of_json(line, |line| json_tree(line, seed)).map_err(Uncounted::Unread)?;
-    let mut tree = exact::all_rounded(tree);
+    let mut tree = exact::rounded_for_shapes(tree, how.decimals).map_err(Uncounted::Refused)?;
     let mut twice = None;
     if reading.duplicate_keys == DuplicateKeys::Last {
         tree = last_ones(tree).map_err(Uncounted::Refused)?;
-    } else if folds_keys {
+    } else if how.folds_keys {
         twice = duplicates::first(&tree).map(|(path, key)| duplicates::message(&path, &key));
     }
     structures.add(&tree).map_err(Uncounted::Refused)?;
@@ -191,7 +199,7 @@ pub(crate) fn count_line(
 struct Worker {
     structures: Structures,
     reading: Reading,
-    folds_keys: bool,
+    how: How,
     bad: Bad,
     twice: Bad,
     fatal: Option<Failure>,
@@ -213,7 +221,7 @@ impl Worker {
 
     fn line(&mut self, line: &[u8], index: u64) {
         let line = (line, index);
-        match count_line(&mut self.structures, line, self.reading, self.folds_keys) {
+        match count_line(&mut self.structures, line, self.reading, self.how) {
             Ok(twice) => {
                 twice.iter().for_each(|message| self.twice.add(Bad::said(index, message)));
             }

@@ -31,7 +31,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let doubles = has_short.then(|| tensors::numbers(tree.clone(), Halves::Double)).transpose()?;
     let tree = doubles.as_ref().unwrap_or(tree);
     let rounded = match format {
-        Format::Json | Format::Jsonl | Format::Yaml | Format::Tree => None,
+        Format::Json | Format::Jsonl | Format::Yaml | Format::Toml | Format::Tree => None,
         Format::Ron => exact::has_texts(tree).then(|| exact::for_ron(tree.clone())),
         Format::Msgpack => Some(tree.clone().map(exact::within_64_bits)),
         _ => exact::has_texts(tree).then(|| exact::all_rounded(tree.clone())),
@@ -62,7 +62,8 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
                 let message = format!("it has no null, and there is one at `{}`", readable(&path));
                 return Err(refused(&message));
             }
-            bytes = toml::to_string_pretty(tree).map_err(|error| refused(&error))?.into_bytes();
+            let text = exact::to_toml(tree, toml::to_string_pretty);
+            bytes = text.map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Yaml => {
             let text = exact::to_yaml(tree, serde_saphyr::to_string);

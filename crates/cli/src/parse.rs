@@ -233,7 +233,8 @@ pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates
     if text.starts_with('\u{feff}') {
         return Err(Failure::at("1:1", "a second byte order mark, delete it"));
     }
-    let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
+    let read = |text: &str| toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
+    let tree = exact::of_toml(text, read);
     let tree = tree.map_err(|error| match error.span() {
         Some(span) => {
             Failure::at(position(text.as_bytes(), span.start), toml_said(error.message()))

@@ -1,29 +1,77 @@
 //! Documents against a JSON Schema.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::Value;
-use treedef::{Key, Leaf, Path as TreePath, Tree};
+use treedef::{Key, Leaf, Path as TreePath, Tree, TreeSeed};
 
 use crate::exact;
 use crate::failure::{Failure, Result};
+use crate::input::read_beside;
+use crate::json::{json_failure, json_tree};
+use crate::paint::listed;
+use crate::paths::readable;
+
+/// The keywords whose numbers cannot be told by the nearest ones.
+const OF_DIGITS: [&str; 2] = ["multipleOf", "uniqueItems"];
+/// The most paths of long numbers that a warning has.
+const LISTED: usize = 4;
 
 /// A schema, ready to check documents.
-pub(crate) struct Schema(Validator);
+pub(crate) struct Schema {
+    validator: Validator,
+    /// The numbers that documents may be compared with.
+    numbers: Vec<f64>,
+    /// Whether it has a keyword for which all digits of a number count.
+    is_of_digits: bool,
+    has_told: Cell<bool>,
+}
 
 impl Schema {
     /// Reads a schema. What it refers to has to be in it: nothing is fetched.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path, strict: bool) -> Result<Self> {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| Failure::from(error).in_file(&name))?;
-        let schema: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| crate::json::json_failure(error).in_file(&name))?;
+        let bytes = read_beside(path)?;
+        let of_file = |error| json_failure(error).in_file(&name);
+        let seed = TreeSeed::default();
+        let tree = exact::of_json(&bytes, |bytes| json_tree(bytes, seed)).map_err(of_file)?;
+        let long = long_in(&tree, |_| true);
+        if !long.is_empty() {
+            tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
+        }
+        let tree = tree.map(exact::nearest);
+        let schema = serde_json::to_value(&tree)?;
         let validator = jsonschema::options()
             .offline()
             .build(&schema)
             .map_err(|error| Failure::at(&name, said(&error.to_string())))?;
-        Ok(Schema(validator))
+        let is_of_digits = tree.treedef().nodes().any(|(_, node)| {
+            let mut keys = node.entry_keys().iter().filter_map(|key| key.as_str());
+            keys.any(|key| OF_DIGITS.contains(&key))
+        });
+        let numbers = tree.leaves().iter().filter_map(float).collect();
+        Ok(Schema { validator, numbers, is_of_digits, has_told: Cell::new(false) })
+    }
+
+    /// Says which numbers are compared with the schema as others, where that may matter, of the first
+    /// document that has such.
+    pub(crate) fn tell_rounding(
+        &self,
+        document: &Tree<Leaf>,
+        name: &str,
+        strict: bool,
+    ) -> Result<()> {
+        let long = long_in(document, |leaf| {
+            let near = float(&exact::nearest(leaf.clone())).unwrap_or(f64::NAN);
+            let is_other = near.fract() == 0.0 && !exact::is_integer(leaf);
+            self.is_of_digits || is_other || self.numbers.contains(&near)
+        });
+        if long.is_empty() || self.has_told.replace(true) {
+            return Ok(());
+        }
+        tell(name, &long, strict)
     }
 
     /// The violations of a document: where, and what. At most `most`.
@@ -33,11 +81,37 @@ impl Schema {
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
         let document = serde_json::to_value(document.clone().map(exact::nearest))?;
-        let errors = self.0.iter_errors(&document).take(most);
+        let errors = self.validator.iter_errors(&document).take(most);
         Ok(errors
             .map(|error| (path_of(error.instance_path().as_str(), &document), error.to_string()))
             .collect())
     }
+}
+
+/// A number as a float.
+#[allow(clippy::cast_precision_loss, reason = "so the validator compares integers with floats")]
+fn float(leaf: &Leaf) -> Option<f64> {
+    leaf.as_f64().or_else(|| leaf.as_i128().map(|integer| integer as f64))
+}
+
+/// The paths of numbers that 64 bits do not hold.
+fn long_in(tree: &Tree<Leaf>, is_told: impl Fn(&Leaf) -> bool) -> Vec<String> {
+    let long = tree.treedef().leaf_paths().zip(tree.leaves());
+    let long = long.filter(|(_, leaf)| exact::is_long(leaf) && is_told(leaf));
+    long.map(|(path, _)| format!("`{}`", readable(&path))).collect()
+}
+
+/// Says that the validator has numbers of 64 bits alone. It is an error if `strict`.
+fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
+    let failure = Failure::new(format!(
+        "{}: more digits than 64 bits hold, so the nearest number is compared, and the answer may be wrong",
+        listed(long, LISTED)
+    ));
+    if strict {
+        return Err(failure);
+    }
+    anstream::eprintln!("treedef: {}", failure.in_file(name));
+    Ok(())
 }
 
 /// Why a schema cannot be used, without the features of the library that reads it.

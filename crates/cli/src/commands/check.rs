@@ -36,7 +36,7 @@ impl Expected {
     fn of(args: &Check) -> Result<Self> {
         #[cfg(feature = "schema")]
         if let Some(schema) = &args.schema {
-            return Ok(Expected::Schema(Box::new(Schema::read(schema)?)));
+            return Ok(Expected::Schema(Box::new(Schema::read(schema, args.reading.strict)?)));
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
         let input = input::open(like, Reading { format: None, ..args.reading }, Format::Json)?;
@@ -58,7 +58,13 @@ impl Expected {
     }
 
     /// The violations of a document. There is one more than `most` if there are more.
-    fn violations(&self, document: Document, folds: Folds, most: usize) -> Result<Vec<Violation>> {
+    fn violations(
+        &self,
+        document: Document,
+        (args, name): (&Check, &str),
+        most: usize,
+    ) -> Result<Vec<Violation>> {
+        let folds = args.folds;
         match (self, document) {
             (Expected::Structure(expected, _), document) => {
                 Ok(violations(expected, &forms(document)?, folds, most))
@@ -66,6 +72,7 @@ impl Expected {
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
                 let tree = numbers(tree, Halves::Double)?;
+                schema.tell_rounding(&tree, name, args.reading.strict)?;
                 let all = schema.violations(&tree, most.saturating_add(1))?;
                 Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
             }
@@ -76,8 +83,8 @@ impl Expected {
 }
 
 pub(super) fn check(args: &Check) -> Result<bool> {
-    let Check { files, reading, folds, max, json: Json { json }, .. } = args;
-    let (reading, folds, json) = (*reading, *folds, *json);
+    let Check { files, reading, max, json: Json { json }, .. } = args;
+    let (reading, json) = (*reading, *json);
     let expected = Expected::of(args)?;
     let most = if *max == 0 { usize::MAX } else { *max };
     let (mut all, mut is_stopped) = (Vec::new(), false);
@@ -86,7 +93,8 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         let name = input.name.clone();
         let mut found = Vec::new();
         let violations = |document: Document, told: usize| {
-            let violations = expected.violations(document, folds, most.saturating_sub(told));
+            let most = most.saturating_sub(told);
+            let violations = expected.violations(document, (args, &name), most);
             violations.map_err(|failure| failure.in_file(&name))
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);

@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::input::{self, Input};
 use crate::json::{BAD, Bad, TWICE};
 use crate::json_lines::LineReader;
-use crate::lines::{LineCounter, count_line};
+use crate::lines::{How, LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::paths::part_at;
 use crate::tensors::{Halves, numbers};
@@ -123,7 +123,8 @@ impl Wanted {
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
                     let line = (&*lines.line, index);
                     // What cannot be read was told by the first pass.
-                    if count_line(&mut structures, line, args.reading, false).is_ok() {
+                    let how = How { folds_keys: false, decimals: args.decimals };
+                    if count_line(&mut structures, line, args.reading, how).is_ok() {
                         self.write(&mut out, args, index, structures.first_alike())?;
                     }
                     index += 1;
@@ -132,7 +133,7 @@ impl Wanted {
             }
             let mut documents = documents(input, args)?;
             while let Some((_, tree)) = documents.next()? {
-                for document in elements(tree, args.elements.as_deref())? {
+                for document in elements(tree, args)? {
                     structures.set_next_index(index);
                     structures.add(&document)?;
                     self.write(&mut out, args, index, structures.first_alike())?;
@@ -196,7 +197,7 @@ impl Counted {
             nothing: folded(args),
             bad: Bad::default(),
             twice: Bad::default(),
-            folds_keys: args.fold_keys.is_some(),
+            how: How { folds_keys: args.fold_keys.is_some(), decimals: args.decimals },
             lines: 0,
             reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
@@ -221,7 +222,7 @@ impl Counted {
                         None if place != Place::Whole => indices = Indices::Documents,
                         None => {}
                     }
-                    for document in elements(tree, args.elements.as_deref()).map_err(of_file)? {
+                    for document in elements(tree, args).map_err(of_file)? {
                         counter.structures.set_next_index(counter.lines);
                         counter.structures.add(&document).map_err(|it| of_file(it.into()))?;
                         counter.lines += 1;
@@ -399,9 +400,9 @@ fn documents(input: Input, args: &Shapes) -> Result<Documents> {
 }
 
 /// The document with its numbers, or the elements of the sequence at a path in it.
-fn elements(tree: Tree<Leaf>, path: Option<&str>) -> Result<Vec<Tree<Leaf>>> {
-    let tree = exact::all_rounded(numbers(tree, Halves::Exact)?);
-    let Some(path) = path else { return Ok(vec![tree]) };
+fn elements(tree: Tree<Leaf>, args: &Shapes) -> Result<Vec<Tree<Leaf>>> {
+    let tree = exact::rounded_for_shapes(numbers(tree, Halves::Exact)?, args.decimals)?;
+    let Some(path) = args.elements.as_deref() else { return Ok(vec![tree]) };
     let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
     let root = sequence.treedef().root();
     if root.kind() != NodeKind::Seq {

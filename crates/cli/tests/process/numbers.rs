@@ -57,16 +57,76 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     let yaml = folder.path("old.yaml");
     fs::write(&yaml, text.replace(['"'], " ")).unwrap();
     assert_eq!(run(&["diff", &old, &yaml]).0, "");
-    for to in ["yaml", "ron"] {
+    for to in ["yaml", "ron", "toml"] {
         let made = folder.path(&format!("made.{to}"));
         assert_eq!(run(&["convert", &old, "-o", &made]).1, "", "{to}");
         assert_eq!(run(&["diff", &old, &made]), Default::default(), "{to}");
         let digits = fs::read_to_string(&made).unwrap();
         assert!(digits.contains("0.12345678901234567890123"), "{digits}");
     }
-    let (_, told) = run(&["convert", &old, "--to", "toml"]);
-    let loss = "changed in toml: number of more digits became f64 of another value, 3 times";
+    let (_, told) = run(&["convert", &old, "-o", &folder.path("made.cbor")]);
+    let loss = "changed in cbor: number of more digits became f64 of another value, 3 times";
     assert!(told.contains(loss), "{told}");
+    // `shapes` tells them apart if it is asked to.
+    let told = run(&["shapes", "--decimals", &lines]).0;
+    let structure = "{\"a\": decimal(f64), \"b\": decimal(f64), \"c\": [decimal(f64), f64]}";
+    assert!(told.contains(structure) && told.contains("1 structure\n"), "{told}");
+    let told = run(&["shapes", "--decimals", &folder.path("made.toml")]).0;
+    assert!(told.contains(structure), "{told}");
+}
+
+#[test]
+fn numbers_of_toml_are_found_outside_of_texts_comments_and_keys() {
+    let folder = Folder::new("numbers_toml");
+    let file = folder.path("a.toml");
+    let text = r#"a = +1_0e400 # 1e401
+"b 1e402" = "\"1e403"
+c = [1e404, '1e405', """
+1e406 " """, '''1e407 ' ''']
+12345678901234567890123456789012345678901 = 0x10
+d = -340282366920938463463374607431768211456
+e = 1979-05-27
+"#;
+    fs::write(&file, text).unwrap();
+    let json = run(&["convert", &file, "--to", "json"]).0.replace("\n", "").replace("  ", "");
+    assert_eq!(
+        json,
+        r#"{"a": 10e400,"b 1e402": "\"1e403","c": [1e404,"1e405","1e406 \" ","1e407 ' "],"12345678901234567890123456789012345678901": 16,"d": -340282366920938463463374607431768211456,"e": "1979-05-27"}"#
+    );
+    fs::write(&file, "a = 1e400\nb = x").unwrap();
+    let (_, told) = run(&["show", &file]);
+    assert!(told.contains("a.toml:2:5: "), "{told}");
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn a_schema_compares_nothing_wrong_without_a_word() {
+    let folder = Folder::new("numbers_rounded");
+    let [document, schema] = ["a.json", "schema.json"].map(|name| folder.path(name));
+    let check = |id: &str, rule: &str, args: &[&str]| {
+        fs::write(&document, format!("{{\"id\": {id}}}")).unwrap();
+        fs::write(&schema, format!("{{\"properties\": {{\"id\": {{{rule}}}}}}}")).unwrap();
+        let told = run(&[&["check", &document, "--schema", &schema], args].concat()).1;
+        told.replace(&document, "a.json").replace(&schema, "schema.json")
+    };
+    let of_document = "treedef: a.json: `.id`: more digits than 64 bits hold, so the nearest number is compared, and \
+         the answer may be wrong\n";
+    let of_schema = of_document.replace("a.json: `.id`", "schema.json: `.properties.id.maximum`");
+    let long = "12345678901234567890123";
+    for (rule, told) in [
+        ("\"minimum\": 0", String::new()),
+        ("\"type\": \"integer\"", String::new()),
+        ("\"const\": 1", "treedef: 1 violation\n".to_owned()),
+        ("\"maximum\": 12345678901234567890124", of_schema + of_document),
+        ("\"const\": 1.2345678901234568e22", of_document.to_owned()),
+        ("\"multipleOf\": 1", of_document.to_owned()),
+    ] {
+        assert_eq!(check(long, rule, &[]), told, "{rule}");
+    }
+    assert_eq!(check("1.00000000000000000000001", "\"type\": \"integer\"", &[]), of_document);
+    assert_eq!(check(long, "\"multipleOf\": 1", &["--strict"]), of_document);
+    let strict = check(long, "\"maximum\": 12345678901234567890124", &["--strict"]);
+    assert!(strict.starts_with("treedef: schema.json: `.properties.id.maximum`: "), "{strict}");
 }
 
 #[test]
