@@ -40,8 +40,10 @@ pub(super) fn copy(
         Some(Checkpoint::Pytorch(opened)) if format == Format::Safetensors => {
             let of_file = |error: Error| Failure::from(error).in_file(&name);
             if shards.keep_values {
+                lost.extend(calls_of(&opened.file));
                 opened.file.source_with_values().map_err(of_file)?
             } else {
+                lost.extend(calls_of(&opened.file));
                 lost.extend(values_of(&opened.file, format));
                 opened.file.source().map_err(of_file)?
             }
@@ -110,6 +112,28 @@ pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
         _ => None,
     });
     types.collect()
+}
+
+/// The tensors that torch makes by a call of which only the storage is written.
+fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
+    let entries = file.entries();
+    let mut lost = Vec::new();
+    for (path, node) in entries.treedef().nodes() {
+        let of_torch = node.name().and_then(|name| name.strip_prefix("<torch._utils._rebuild_"));
+        let save = match of_torch {
+            Some("qtensor>") => "`tensor.dequantize()`",
+            Some("tensor_v2>") => "`tensor.resolve_conj().resolve_neg()`",
+            Some("tensor_v3>") => {
+                "`tensor.resolve_conj().resolve_neg()`, or `tensor.to(torch.complex64)`"
+            }
+            _ => continue,
+        };
+        let name = path.to_joined_string(".");
+        lost.push(Loss::of(format!(
+            "`{name}`, whose numbers torch makes of others: `{name}.0` has these; save {save} for them"
+        )));
+    }
+    lost
 }
 
 /// What of a file of PyTorch is no tensor.
