@@ -4,10 +4,12 @@
 pub mod nn;
 pub mod lora;
 mod files;
+mod parts;
 
 pub use crate::files::{
     load, load_like, load_like_with, load_partly, load_with, save, source, source_with,
 };
+pub use crate::parts::{Row, Summary, summary, to_device, to_dtype};
 pub use treedef;
 pub use treedef_exchange as exchange;
 pub use treedef_optim as optim;

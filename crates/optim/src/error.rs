@@ -63,11 +63,14 @@ pub enum Error {
     },
     /// The loss does not depend on a parameter, and that is an error by choice.
     #[error(
-        "the loss does not depend on the parameter at {}: its gradient is zero (see `Unreached`)", place(.path)
+        "the loss does not depend on the parameter{} at {}: {} gradient is zero (see `Unreached`)",
+        if .paths.len() > 1 { "s" } else { "" },
+        places(.paths),
+        if .paths.len() > 1 { "their" } else { "its" },
     )]
     Unreached {
-        /// The parameter.
-        path: Path,
+        /// The parameters.
+        paths: Vec<Path>,
     },
     /// Two groups of a partition name the same leaf.
     #[error("the groups `{first}` and `{second}` both name {}", place(.path))]
@@ -159,7 +162,6 @@ impl Error {
             Error::Tree(source) | Error::Structure { source, .. } => Some(source.path()),
             Error::Leaf { path, .. }
             | Error::NotFinite { path, .. }
-            | Error::Unreached { path }
             | Error::TwoGroups { path, .. }
             | Error::NoGroup { path }
             | Error::Changed { path, .. }
@@ -168,6 +170,7 @@ impl Error {
             | Error::NoFloats { path, .. }
             | Error::SecondRate { path }
             | Error::Operation { path, .. } => Some(path),
+            Error::Unreached { paths } => paths.first(),
             _ => None,
         }
     }
@@ -177,6 +180,14 @@ pub(crate) const STATE: &str = "the state";
 
 fn hint(what: &str) -> &'static str {
     if what == STATE { " (see `State::migrate`)" } else { "" }
+}
+
+/// The first paths in a message.
+fn places(paths: &[Path]) -> String {
+    const SHOWN: usize = 10;
+    let shown: Vec<String> = paths.iter().take(SHOWN).map(place).collect();
+    let more = paths.len().saturating_sub(SHOWN);
+    shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// A path in a message.

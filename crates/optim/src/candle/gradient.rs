@@ -14,7 +14,7 @@ pub enum Unreached {
     /// A gradient of zeros, as in JAX.
     #[default]
     Zero,
-    /// An error with its path: it may be a mistake in the model.
+    /// An error with the paths of all of them: it may be a mistake in the model.
     Error,
 }
 
@@ -86,8 +86,8 @@ where
 ///
 /// # Errors
 ///
-/// As [`value_and_grad`]; when a pattern names nothing; when the loss does not depend on a parameter, by
-/// choice.
+/// As [`value_and_grad`]; when a pattern names nothing; when the patterns leave nothing to train; when the loss
+/// does not depend on a parameter, by choice.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -136,6 +136,10 @@ where
             .transpose();
         variables.push(variable.map_err(|error| fail(leaf, error))?);
     }
+    if !options.constant.is_empty() && variables.iter().all(Option::is_none) {
+        let patterns = options.constant.join("`, `");
+        return Err(Error::Argument(format!("with `{patterns}` constant, nothing is trained")));
+    }
     let tracked = tree.leaves().iter().zip(&variables).map(|(tensor, variable)| match variable {
         Some(variable) => variable.as_tensor().clone(),
         None => tensor.detach(),
@@ -157,13 +161,20 @@ where
     let value: f64 = value.map_err(function)?;
     let store = loss.backward().map_err(function)?;
     let mut gradients = Vec::with_capacity(variables.len());
+    let mut unreached = Vec::new();
     for (leaf, (variable, tensor)) in variables.iter().zip(tree.leaves()).enumerate() {
         let found = variable.as_ref().and_then(|variable| store.get(variable));
         gradients.push(match (found, variable, options.unreached) {
             (Some(gradient), ..) => gradient.detach(),
-            (None, Some(_), Unreached::Error) => return Err(Error::Unreached { path: path(leaf) }),
+            (None, Some(_), Unreached::Error) => {
+                unreached.push(path(leaf));
+                continue;
+            }
             (None, ..) => tensor.zeros_like().map_err(|error| fail(leaf, error))?,
         });
+    }
+    if !unreached.is_empty() {
+        return Err(Error::Unreached { paths: unreached });
     }
     Ok((value, output, treedef::unflatten_objects(tree.treedef(), gradients)?))
 }

@@ -1,0 +1,82 @@
+//! Parts of a model by patterns: types, the table, and what is trained.
+
+use candle_core::{DType, Device, Module, Tensor};
+use insta::assert_snapshot;
+use serde::{Deserialize, Serialize};
+use treedef_candle::nn::{BatchNorm, Initialiser, Linear};
+use treedef_candle::optim::{Optimiser, adamw};
+use treedef_candle::{Gradient, Unreached, summary, to_device, to_dtype, value_and_grad_with};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Model {
+    layers: Vec<Linear>,
+    norm: BatchNorm,
+}
+
+fn model() -> candle_core::Result<Model> {
+    let mut init = Initialiser::new(0);
+    let (up, down) = (Linear::new(3, 8, &mut init)?, Linear::new(8, 12, &mut init)?.without_bias());
+    Ok(Model { layers: vec![up, down], norm: BatchNorm::new(12, &mut init)? })
+}
+
+#[test]
+fn a_table_of_the_tensors() -> Result {
+    let model = model()?;
+    let frozen = summary(&model)?.frozen("layers[0]")?;
+    let frozen = frozen.frozen("norm.running_mean")?.frozen("norm.running_var")?;
+    assert_snapshot!(frozen, @"
+    layers.0.weight           f32[8, 3]   24
+    layers.0.bias             f32[8]       8
+    layers.1.weight           f32[12, 8]  96  trained
+    norm.weight               f32[12]     12  trained
+    norm.bias                 f32[12]     12  trained
+    norm.running_mean         f32[12]     12
+    norm.running_var          f32[12]     12
+    norm.num_batches_tracked  i64[]        1
+    177 numbers, 120 of them trained
+    ");
+    assert_snapshot!(summary(&model)?.frozen("layer").unwrap_err(), @"no node matches `.layer` (did you mean `.layers`? or see `select_any`)");
+    // What is in two places counts once.
+    let twice = (model.clone(), model.clone());
+    assert_eq!(summary(&twice)?.numbers(), summary(&model)?.numbers());
+    assert_eq!(summary(&twice)?.rows().len(), 2 * summary(&model)?.rows().len());
+    Ok(())
+}
+
+#[test]
+fn a_part_in_another_type() -> Result {
+    let mut model = model()?;
+    model.layers.push(model.layers[0].clone());
+    let halves = to_dtype(&model, "layers", DType::BF16)?;
+    let types: Vec<DType> = summary(&halves)?.rows().iter().map(|row| row.dtype).collect();
+    assert_eq!(types[..5], [DType::BF16; 5]);
+    // Integers stay, and ties too.
+    assert!(types[5..].iter().all(|dtype| matches!(dtype, DType::F32 | DType::I64)));
+    assert_eq!(halves.layers[0].weight.id(), halves.layers[2].weight.id());
+    let back = to_dtype(&halves, "**", DType::F32)?;
+    assert_eq!(back.layers[0].weight.id(), back.layers[2].weight.id());
+    let error = to_dtype(&model, "layers[*].wieght", DType::F16).map(drop).unwrap_err();
+    assert_snapshot!(error, @"no node matches `.layers[*].wieght` (did you mean `.layers[*].weight`?)");
+    let error = to_dtype(&model, "norm", DType::F4).map(drop).unwrap_err();
+    assert!(error.to_string().contains("at `.norm.weight?`"), "{error}");
+    to_device(&model, "norm.**", &Device::Cpu)?;
+    Ok(())
+}
+
+#[test]
+fn what_trains_nothing_is_told() -> Result {
+    let model = model()?;
+    let x = Tensor::ones((1, 3), DType::F32, &Device::Cpu)?;
+    let loss =
+        |model: &Model| Ok::<_, candle_core::Error>((model.layers[0].forward(&x)?.mean_all()?, ()));
+    let told =
+        |gradient: Gradient| value_and_grad_with(&gradient, loss, &model).map(drop).unwrap_err();
+    assert_snapshot!(told(Gradient::new().constant("layers").constant("norm")), @"with `layers`, `norm` constant, nothing is trained");
+    assert_snapshot!(told(Gradient::new().constant("layer[0]")), @"no node matches `.layer[0]` (did you mean `.layers[0]`?)");
+    assert_snapshot!(told(Gradient::new().unreached(Unreached::Error).constant("norm.running_var")), @"the loss does not depend on the parameters at `.layers[1].weight`, `.norm.weight?`, `.norm.bias?`, `.norm.running_mean`: their gradient is zero (see `Unreached`)");
+    let frozen = adamw(0.1).freeze("**").init::<Tensor, _>(&model).map(drop).unwrap_err();
+    assert_snapshot!(frozen, @"freezing `**` leaves nothing to train in its place");
+    Ok(())
+}
