@@ -72,6 +72,32 @@ impl Loader {
     /// Returns an error when tensors are missing, unused, or of another type or shape, with all of them and
     /// the nearest names; when a rule matches nothing; and the first error of a function, with the path of
     /// its leaf.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// use treedef::{Object, Tree};
+    /// use treedef_exchange::{Descriptor, Dtype, Error, Loader, Stored, Tensor, Tensors};
+    ///
+    /// type Bytes = Rc<[u8]>; // stands for a tensor of your framework
+    /// let value = [Object(Bytes::from([0, 0])), Object(Bytes::from([0]))];
+    /// let tree = Tree::<Bytes>::of_objects(&value)?;
+    /// let described = |name: &str, old: &Bytes| {
+    ///     Ok::<_, Error>(Descriptor::new(name, Dtype::U8, [old.len()]))
+    /// };
+    /// let read = |_: &Bytes, stored: &Stored<'_>| Ok(Bytes::from(&*stored.read_bytes()?));
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
+    /// let tensors = Tensors::new([("w.0".to_owned(), tensor)])?;
+    /// let loader = Loader::new().rename("w.*", "*");
+    /// let error = loader.objects_like(&tree, &tensors, described, read).unwrap_err();
+    /// assert_eq!(error.to_string(), "the tensors do not fit the type\nmissing `1`: u8[1]");
+    ///
+    /// let (tree, report) = loader.objects_partly(&tree, &tensors, described, read)?;
+    /// assert_eq!((&**tree.get(".0")?, &**tree.get(".1")?), (&[1, 2][..], &[0][..]));
+    /// assert_eq!(report.to_string(), "filled `1`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn objects_like<'s, O: Clone, E: Into<AnyError>>(
         &self,
         like: &Tree<O>,
