@@ -5,7 +5,7 @@ mod tensor;
 use std::collections::HashMap;
 use std::path::Path;
 
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
@@ -120,7 +120,7 @@ pub fn load_with<'s, T: DeserializeOwned>(
         return Err(ErrorKind::Structure(what.to_owned()).into());
     }
     let mut read = Reader::default();
-    let tree = loader.objects(source, |stored| read.tensor(stored, device))?;
+    let tree = loader.objects(source, |stored| read.tensor(stored, None, device))?;
     Ok(tree.into_objects()?)
 }
 
@@ -265,30 +265,30 @@ pub fn source_with<T: Serialize>(export: &Export, value: &T) -> Result<Source<'s
 /// Reads tensors. Those that the file ties, and that would be alike, are one.
 #[derive(Default)]
 struct Reader {
-    /// By the names that they are stored under.
-    read: HashMap<String, Tensor>,
+    /// By the names that they are stored under, and the types that they have here.
+    read: HashMap<(String, Option<DType>), Tensor>,
 }
 
 impl Reader {
-    fn tensor(&mut self, stored: &Stored<'_>, device: &Device) -> Result<Tensor, AnyError> {
-        match self.read.get(stored.name()) {
-            Some(tensor) if tensor.device().same_device(device) => Ok(tensor.clone()),
-            _ => {
-                let tensor = tensor::read(stored)?.to_device(device)?;
-                self.read.insert(stored.name().to_owned(), tensor.clone());
-                Ok(tensor)
-            }
+    /// A tensor on a device, in its own type or in another.
+    fn tensor(
+        &mut self,
+        stored: &Stored<'_>,
+        dtype: Option<DType>,
+        device: &Device,
+    ) -> Result<Tensor, AnyError> {
+        let key = (stored.name().to_owned(), dtype);
+        if let Some(tensor) = self.read.get(&key).filter(|it| it.device().same_device(device)) {
+            return Ok(tensor.clone());
         }
+        let tensor = tensor::read(stored)?;
+        let tensor = tensor.to_dtype(dtype.unwrap_or(tensor.dtype()))?.to_device(device)?;
+        self.read.insert(key, tensor.clone());
+        Ok(tensor)
     }
 
     /// The tensor on the device of the one that is there, with its floats.
     fn like(&mut self, old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, AnyError> {
-        let tensor = self.tensor(stored, old.device())?;
-        if tensor.dtype() == old.dtype() {
-            return Ok(tensor);
-        }
-        let tensor = tensor.to_dtype(old.dtype())?;
-        self.read.insert(stored.name().to_owned(), tensor.clone());
-        Ok(tensor)
+        self.tensor(stored, Some(old.dtype()), old.device())
     }
 }

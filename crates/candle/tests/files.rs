@@ -254,6 +254,18 @@ fn ties_stay_ties() -> Result {
 }
 
 #[test]
+fn tied_tensors_of_two_types_are_read_apart() -> Result {
+    let third = Tensor::new(1.0 / 3.0, &Device::Cpu)?;
+    let source = source(&[Object(third.clone()), Object(third.clone())])?;
+    let example = [Object(third.to_dtype(DType::F32)?), Object(third)];
+    let loader = Loader::new().convert_floats(true);
+    let [narrow, wide] = load_like_with(&loader, &example, source)?;
+    assert_eq!(narrow.0.to_scalar::<f32>()?, 1.0 / 3.0);
+    assert_eq!(wide.0.to_scalar::<f64>()?, 1.0 / 3.0);
+    Ok(())
+}
+
+#[test]
 fn all_that_does_not_fit_is_in_one_report() -> Result {
     let Place { path, .. } = &place()?;
     save(&model()?, path)?;
