@@ -1,63 +1,147 @@
-//! The main job on real input: the lock file of this very workspace, as a typed struct.
+//! What makes people stay, in one screen: a model, its treedef, one flat vector, a step of an optimiser, the model back, what
+//! changed, a file, and an error that says where.
 //!
-//! `cargo run --example tour`
+//! `cargo run --example tour`, and a second screen with `cargo run --example tour -- --long`
 
+use std::collections::HashMap;
 use std::error::Error;
-use std::fs;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use treedef::{Leaf, flatten, unflatten_strict};
+use treedef::{Flattener, LeafKind, Tree, TreeDef, structure, unflatten};
 
 /// Nobody wrote an impl for treedef: the derives are enough.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Lock {
-    version: u32,
-    #[serde(rename = "package")]
-    packages: Vec<Package>,
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Model {
+    name: String,
+    epoch: u64,
+    layers: Vec<Layer>,
+    head: Layer,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    source: Option<String>,
-    checksum: Option<String>,
-    #[serde(default)]
-    dependencies: Vec<String>,
+#[derive(Clone, Serialize, Deserialize)]
+struct Layer {
+    w: [[f64; 2]; 2],
+    b: Option<f64>,
+}
+
+/// The model of a later release, with a field that its files lack.
+#[derive(Debug, Deserialize)]
+struct Later {
+    #[serde(rename = "layers")]
+    _layers: Vec<LaterLayer>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LaterLayer {
+    #[serde(rename = "w")]
+    _w: [[f64; 2]; 2],
+    #[serde(rename = "dropout")]
+    _dropout: f64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock"))?;
-    let lock: Lock = toml::from_str(&text)?;
-
-    let (mut leaves, treedef) = flatten(&lock)?;
-    println!("{} leaves in {} nodes", leaves.len(), treedef.num_nodes());
-    let is_this = |package: &Package| package.name == "treedef";
-    let this = lock.packages.iter().position(is_this).ok_or("no such package")?;
-    let node = treedef.node(format!(".package[{this}]"))?;
-    println!("\nthe structure of this package:\n{node:#}");
-
-    // From a path to a leaf: the version of this package.
-    let version = treedef.leaf_index(format!(".package[{this}].version"))?;
-    println!("\nleaf {version} is its version: {}", leaves[version]);
-    leaves[version] = Leaf::from("9.9.9");
-
-    // From leaves to paths: everything that names where a package comes from.
-    let mut sources = Vec::new();
-    for (index, leaf) in leaves.iter_mut().enumerate() {
-        if leaf.as_str().is_some_and(|text| text.starts_with("registry+")) {
-            *leaf = Leaf::from("a mirror");
-            sources.push(treedef.leaf_path(index)?);
-        }
+    let model = short()?;
+    if std::env::args().any(|argument| argument == "--long") {
+        long(&model)?;
     }
-    println!("\n{} leaves name a registry, now a mirror:", sources.len());
-    sources.iter().take(3).for_each(|path| println!("  {path}"));
+    Ok(())
+}
 
-    // Back into the typed struct, checked: nothing was lost or changed but the leaves that we changed.
-    let moved: Lock = unflatten_strict(&treedef, leaves)?;
-    let package = &moved.packages[this];
-    assert_eq!(package.version, "9.9.9");
-    assert_eq!(package.dependencies, lock.packages[this].dependencies);
-    println!("\nrebuilt: {} {} of {}", package.name, package.version, moved.packages.len());
+pub(crate) fn short() -> Result<Model, Box<dyn Error>> {
+    let layer = Layer { w: [[0.5; 2]; 2], b: Some(0.25) };
+    let head = Layer { w: [[1.0, 2.0], [3.0, 4.0]], b: None };
+    let model = Model { name: "fox".into(), epoch: 7, layers: vec![layer; 12], head };
+
+    println!("THE STRUCTURE: equal layers are stored once, and what is no float is static");
+    let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    let (mut leaves, treedef) = floats.flatten_as::<f64>(&model)?;
+    println!("{treedef:#}");
+
+    println!("\nTHE LEAVES: one flat vector for an optimiser, a GPU, a C library");
+    let head = treedef.leaf_range(".head")?;
+    println!("{} × f64; `.head` is {head:?}; 13 is `{}`", leaves.len(), treedef.leaf_path(13)?);
+
+    println!("\nA STEP of an optimiser that knows only slices, on the head");
+    descend(&mut leaves[head.clone()], &[4.0, 4.0, 0.0, 0.0]);
+    println!("{:?}", &leaves[head]);
+
+    println!("\nTHE MODEL BACK, with its types and its name");
+    let before = Tree::of(&model)?;
+    let mut model: Model = unflatten(&treedef, leaves)?;
+    println!("{}, head.w: {:?}", model.name, model.head.w);
+
+    println!("\nWHAT CHANGED: a report, which is also a patch");
+    model.epoch += 1;
+    model.layers[2].b = None;
+    let after = Tree::of(&model)?;
+    println!("{}", before.diff(&after));
+
+    println!("\nA FILE: later releases read it, and damage is found");
+    let path = std::env::temp_dir().join(format!("tour-{}.tree", std::process::id()));
+    after.save(&path)?;
+    let loaded = Tree::load(&path)?;
+    let size = std::fs::metadata(&path)?.len();
+    std::fs::remove_file(&path)?;
+    println!("{size} bytes; loaded, it is equal: {}", loaded == after);
+
+    println!("\nAN ERROR: the type has changed since");
+    println!("{}", loaded.into_typed::<Later>().expect_err("a field is missing"));
+    Ok(model)
+}
+
+fn descend(parameters: &mut [f64], gradient: &[f64]) {
+    for (x, slope) in parameters.iter_mut().zip(gradient) {
+        *x -= 0.125 * slope;
+    }
+}
+
+/// A leaf may be an object, without serde: a tensor of your framework, a handle.
+#[derive(Serialize, Deserialize)]
+struct OnDevice {
+    #[serde(with = "treedef::object")]
+    w: Rc<[f32]>,
+    scale: f64,
+}
+
+pub(crate) fn long(model: &Model) -> Result<(), Box<dyn Error>> {
+    println!("\nPATTERNS: the sum of all weights, then without those of the head");
+    let mut tree = Flattener::new().leaves_where(LeafKind::is_float).tree_as::<f64>(model)?;
+    for pattern in ["**.w.**", ".layers[*].w.**"] {
+        println!("{pattern}: {}", tree.select(pattern)?.map(|(_, x)| x).sum::<f64>());
+    }
+
+    println!("\nEDITS by path: one more layer, and biases of zero");
+    for (_, bias) in tree.select_mut("**.b")? {
+        *bias = 0.0;
+    }
+    let first = tree.subtree(".layers[0]")?;
+    tree.insert(".layers[12]", first)?;
+    println!("{}", tree.treedef().node(".layers")?);
+
+    println!("\nA RULE for a type of which you may change nothing: a layer is one leaf");
+    let layers = Flattener::new().opaque_type("Layer").structure(model)?;
+    println!("{layers}");
+
+    println!("\nONE LEAF FOR A PART: rates of learning");
+    let rates = Tree::new(structure(&(0.1, 0.0))?, vec![0.1, 0.0])?;
+    let model = (tree.subtree(".layers")?.into_typed::<Vec<Layer>>()?, model.head.w);
+    let parts = Flattener::new().tree_as::<f64>(&model)?;
+    let rates = rates.broadcast_to(parts.treedef())?;
+    println!("{} rates for {} leaves", rates.leaves().len(), parts.leaves().len());
+
+    println!("\nOBJECTS as leaves, without a copy of their numbers");
+    let part = OnDevice { w: [1.0, 2.0, 3.0].into(), scale: 0.5 };
+    let (tensors, treedef) = treedef::flatten_objects::<Rc<[f32]>>(&part)?;
+    println!("{treedef}, the same tensor: {}", Rc::ptr_eq(&tensors[0], &part.w));
+    println!("its scale is {}", part.scale);
+
+    println!("\nA KEY: what is compiled for a structure is compiled once");
+    let mut compiled: HashMap<TreeDef, usize> = HashMap::new();
+    for batch in [vec![(1, 2.0)], vec![(3, 4.0)], vec![(5, 6.0), (7, 8.0)]] {
+        let number = compiled.len();
+        compiled.entry(structure(&batch)?).or_insert(number);
+    }
+    println!("{} structures of 3 batches", compiled.len());
     Ok(())
 }

@@ -28,6 +28,7 @@ mod reading;
 mod rows;
 #[cfg(feature = "insta")]
 mod snapshots;
+mod shown;
 mod tidy;
 mod traits;
 mod uniform;

@@ -1,0 +1,109 @@
+//! What the README and the tour show is what they print.
+
+use std::cell::RefCell;
+
+thread_local! {
+    static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// In the place of the one of std, for the modules below.
+macro_rules! println {
+    () => { $crate::shown::print("") };
+    ($($text:tt)*) => { $crate::shown::print(&format!($($text)*)) };
+}
+
+fn print(line: &str) {
+    PRINTED.with_borrow_mut(|printed| *printed += &format!("{line}\n"));
+}
+
+fn printed(run: impl FnOnce()) -> String {
+    run();
+    PRINTED.take()
+}
+
+mod readme {
+    include!("../../examples/readme.rs");
+
+    pub(super) fn run() {
+        main().unwrap();
+    }
+}
+
+#[cfg(all(feature = "persist", feature = "diff"))]
+#[path = "../../examples/tour.rs"]
+#[allow(dead_code, reason = "the test has a part for each screen")]
+mod tour;
+
+#[test]
+fn the_readme_prints_what_its_comments_say() {
+    let program = include_str!("../../examples/readme.rs");
+    let readme = include_str!("../../README.md");
+    let (_, code) = program.split_once("\n\n").unwrap();
+    assert!(readme.contains(&format!("```rust\n{code}```\n")), "README.md has another program");
+    let said = code.lines().filter(|line| line.contains("println!"));
+    let said: String =
+        said.map(|line| line.split_once("; // ").unwrap().1.to_owned() + "\n").collect();
+    assert_eq!(printed(readme::run), said);
+}
+
+#[test]
+#[cfg(all(feature = "persist", feature = "diff"))]
+fn the_tour_fits_two_screens() {
+    let short = printed(|| drop(tour::short().unwrap()));
+    let model = tour::short().unwrap();
+    PRINTED.take();
+    let long = printed(|| tour::long(&model).unwrap());
+    assert!(short.lines().count() <= 40 && long.lines().count() <= 40);
+    insta::assert_snapshot!(short, @r##"
+    THE STRUCTURE: equal layers are stored once, and what is no float is static
+    Model {
+      name: static "fox",
+      epoch: static 7u64,
+      layers: [Layer { w: ((*, *); 2), b: Some(*) }; 12],
+      head: Layer { w: ((*, *); 2), b: None },
+    }
+
+    THE LEAVES: one flat vector for an optimiser, a GPU, a C library
+    64 × f64; `.head` is 60..64; 13 is `.layers[2].w.1.1`
+
+    A STEP of an optimiser that knows only slices, on the head
+    [0.5, 1.5, 3.0, 4.0]
+
+    THE MODEL BACK, with its types and its name
+    fox, head.w: [[0.5, 1.5], [3.0, 4.0]]
+
+    WHAT CHANGED: a report, which is also a patch
+    4 changes
+    ~ .epoch: 7u64 → 8u64
+    ~ .layers[2].b: Some(0.25) → None
+    ~ .head.w.0.0: 1.0 → 0.5
+    ~ .head.w.0.1: 2.0 → 1.5
+
+    A FILE: later releases read it, and damage is found
+    1260 bytes; loaded, it is equal: true
+
+    AN ERROR: the type has changed since
+    missing field `dropout`; here are `w`, `b` at `.layers[0]` (renamed? `#[serde(alias = "b")]`; new? `#[serde(default)]`)
+    "##);
+    insta::assert_snapshot!(long, @r##"
+    PATTERNS: the sum of all weights, then without those of the head
+    **.w.**: 33
+    .layers[*].w.**: 24
+
+    EDITS by path: one more layer, and biases of zero
+    [Layer { w: ((*, *); 2), b: Some(*) }; 2, Layer { w: ((*, *); 2), b: None }, Layer { w: ((*, *); 2), b: Some(*) }; 10]
+
+    A RULE for a type of which you may change nothing: a layer is one leaf
+    Model { name: *, epoch: *, layers: [*; 12], head: * }
+
+    ONE LEAF FOR A PART: rates of learning
+    68 rates for 68 leaves
+
+    OBJECTS as leaves, without a copy of their numbers
+    OnDevice { w: *, scale: static 0.5 }, the same tensor: true
+    its scale is 0.5
+
+    A KEY: what is compiled for a structure is compiled once
+    2 structures of 3 batches
+    "##);
+}
