@@ -2,7 +2,7 @@
 
 mod circles;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -250,6 +250,20 @@ fn every_dependency_says_why() {
     }
 }
 
+/// A stage that GitHub does not run would be missed by who changes the project there.
+#[test]
+fn the_workflow_runs_all_stages() {
+    let (script, workflow) = (read(".ci/run"), read(".github/workflows/ci.yml"));
+    let list = |text: &str, from: &str, to: char| {
+        let (_, rest) = text.split_once(from).unwrap();
+        let words = rest.split(to).next().unwrap().split([' ', ',']);
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let stages = list(&script, "stages=(", ')');
+    assert_eq!(stages, list(&workflow, "stages: [", ']'));
+    assert!(stages.len() > 10);
+}
+
 /// They work where the file is shown in a repository.
 #[test]
 fn links_of_the_readme_lead_to_files() {
@@ -268,7 +282,7 @@ fn papers_name_files_that_exist() {
         let files = files(&root().join(folder)).into_iter();
         names.extend(files.filter_map(|file| file.file_name()?.to_str().map(str::to_owned)));
     }
-    for paper in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+    for paper in ["ARCHITECTURE.md", "CONTRIBUTING.md", "TASKS.md"] {
         let text = read(paper);
         let prose: String = text.split("```").step_by(2).collect();
         let mut checked = 0;
