@@ -22,7 +22,7 @@ fn printed(run: impl FnOnce()) -> String {
 }
 
 mod readme {
-    include!("../../examples/readme.rs");
+    include!("shown/readme.rs");
 
     pub(super) fn run() {
         main().unwrap();
@@ -36,7 +36,7 @@ mod tour;
 
 #[test]
 fn the_readme_prints_what_its_comments_say() {
-    let program = include_str!("../../examples/readme.rs");
+    let program = include_str!("shown/readme.rs");
     let readme = include_str!("../../README.md");
     let (_, code) = program.split_once("\n\n").unwrap();
     assert!(readme.contains(&format!("```rust\n{code}```\n")), "README.md has another program");

@@ -1,4 +1,4 @@
-// The program of the README: `cargo run --example readme`
+// The program of the README.
 
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, LeafKind};
