@@ -173,7 +173,9 @@ impl Adapter {
         let (outputs, other_rank) = self.b.dims2()?;
         if weight.dims() != [outputs, inputs] || rank != other_rank || rank == 0 {
             let (a, b, weight) = (self.a.shape(), self.b.shape(), weight.shape());
-            candle_core::bail!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}");
+            // Without candle's backtrace, after which nobody would find the path.
+            let text = format!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}");
+            return Err(candle_core::Error::Msg(text));
         }
         (self.b.matmul(&self.a)? * (alpha / rank as f64))?.to_dtype(weight.dtype())
     }
