@@ -16,9 +16,9 @@ fn print(line: &str) {
     PRINTED.with_borrow_mut(|printed| *printed += &format!("{line}\n"));
 }
 
-fn printed(run: impl FnOnce()) -> String {
-    run();
-    PRINTED.take()
+/// What it returns, and what it prints.
+fn printed<T>(run: impl FnOnce() -> T) -> (T, String) {
+    (run(), PRINTED.take())
 }
 
 mod readme {
@@ -43,16 +43,14 @@ fn the_readme_prints_what_its_comments_say() {
     let said = code.lines().filter(|line| line.contains("println!"));
     let said: String =
         said.map(|line| line.split_once("; // ").unwrap().1.to_owned() + "\n").collect();
-    assert_eq!(printed(readme::run), said);
+    assert_eq!(printed(readme::run).1, said);
 }
 
 #[test]
 #[cfg(all(feature = "persist", feature = "diff"))]
 fn the_tour_fits_two_screens() {
-    let short = printed(|| drop(tour::short().unwrap()));
-    let model = tour::short().unwrap();
-    PRINTED.take();
-    let long = printed(|| tour::long(&model).unwrap());
+    let (model, short) = printed(|| tour::short().unwrap());
+    let ((), long) = printed(|| tour::long(&model).unwrap());
     assert!(short.lines().count() <= 40 && long.lines().count() <= 40);
     insta::assert_snapshot!(short, @r##"
     THE STRUCTURE: equal layers are stored once, and what is no float is static
