@@ -83,13 +83,9 @@ impl Lstm {
     ///
     /// Returns an error of the device.
     pub fn new(inputs: usize, size: usize, init: &mut Initialiser) -> Result<Self> {
-        Ok(Lstm {
-            weight_ih_l0: init.of_inputs(size, (4 * size, inputs))?,
-            weight_hh_l0: init.of_inputs(size, (4 * size, size))?,
-            bias_ih_l0: Some(init.of_inputs(size, 4 * size)?),
-            bias_hh_l0: Some(init.of_inputs(size, 4 * size)?),
-            batch_first: true,
-        })
+        let ([weight_ih_l0, weight_hh_l0], [bias_ih_l0, bias_hh_l0]) =
+            parameters(4, inputs, size, init)?;
+        Ok(Lstm { weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, batch_first: true })
     }
 
     /// The same without its biases.
@@ -137,13 +133,9 @@ impl Gru {
     ///
     /// Returns an error of the device.
     pub fn new(inputs: usize, size: usize, init: &mut Initialiser) -> Result<Self> {
-        Ok(Gru {
-            weight_ih_l0: init.of_inputs(size, (3 * size, inputs))?,
-            weight_hh_l0: init.of_inputs(size, (3 * size, size))?,
-            bias_ih_l0: Some(init.of_inputs(size, 3 * size)?),
-            bias_hh_l0: Some(init.of_inputs(size, 3 * size)?),
-            batch_first: true,
-        })
+        let ([weight_ih_l0, weight_hh_l0], [bias_ih_l0, bias_hh_l0]) =
+            parameters(3, inputs, size, init)?;
+        Ok(Gru { weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, batch_first: true })
     }
 
     /// The same without its biases.
@@ -181,6 +173,20 @@ impl Gru {
         })?;
         Ok((all, h))
     }
+}
+
+/// The weights and biases of so many gates: for the inputs, and for the state.
+fn parameters(
+    gates: usize,
+    inputs: usize,
+    size: usize,
+    init: &mut Initialiser,
+) -> Result<([Tensor; 2], [Option<Tensor>; 2])> {
+    let outputs = gates * size;
+    let weights =
+        [init.of_inputs(size, (outputs, inputs))?, init.of_inputs(size, (outputs, size))?];
+    let biases = [init.of_inputs(size, outputs)?, init.of_inputs(size, outputs)?];
+    Ok((weights, biases.map(Some)))
 }
 
 /// `x · weightᵀ + bias` over the last dimension.
