@@ -130,11 +130,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
             return Err(Error::new(ErrorKind::Value, "a value was read before its key"));
         };
         let Place { at, context, .. } = self.place;
-        let step = match self.entries {
-            Entries::Items { .. } => Step::Key(&key),
-            Entries::Attributes { .. } => Step::Attribute(&key),
-        };
-        let at = at.child(step);
+        let at = at.child(self.entries.step(&key));
         let value = self.entries.value(self.next - 1, &key); // a key came before it
         let object = &value.map_err(|error| error.at(|| at.path()))?;
         let value = seed.deserialize(Place { object, at: &at, context });

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, 
 
 use crate::error::Result;
 use crate::read::names::literal;
-use crate::read::place::Context;
+use crate::read::place::{Context, Step};
 
 /// Names and values. The keys of a dict are copied first, because reading a value may run code that
 /// changes the dict.
@@ -74,6 +74,14 @@ impl<'py> Entries<'py> {
                 let name = names.get(index).map(|name| name.bind(py).clone().into_any());
                 Ok(name.unwrap_or_else(|| py.None().into_bound(py)))
             }
+        }
+    }
+
+    /// How a path leads to an entry.
+    pub(crate) fn step<'a>(&self, key: &'a Bound<'py, PyAny>) -> Step<'a, 'py> {
+        match self {
+            Entries::Items { .. } => Step::Key(key),
+            Entries::Attributes { .. } => Step::Attribute(key),
         }
     }
 

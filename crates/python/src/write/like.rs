@@ -159,11 +159,7 @@ impl<'py> Put<'_, 'py> {
         for index in 0..entries.len() {
             let key = entries.key(index, py)?;
             let old = entries.value(index, &key)?;
-            let step = match entries {
-                Entries::Items { .. } => Step::Key(&key),
-                Entries::Attributes { .. } => Step::Attribute(&key),
-            };
-            let at = at.child(step);
+            let at = at.child(entries.step(&key));
             let new = match named.get_item(&key)? {
                 Some(new) => {
                     taken += 1;
