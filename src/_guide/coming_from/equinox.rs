@@ -213,9 +213,11 @@
 //! - Templates for loading.
 //! - Static fields that can be hashed.
 
+#[cfg(all(doc, feature = "diff"))]
+use crate::{ChangeKind, Diff};
 #[cfg(doc)]
 use crate::{
-    ChangeKind, Diff, FlatFn, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree,
-    TreeDef, as_static, assert_all_close, assert_all_equal, assert_same_structure, flatten_as,
-    map_with_path, signature,
+    FlatFn, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
+    assert_all_close, assert_all_equal, assert_same_structure, flatten_as, map_with_path,
+    signature,
 };
