@@ -15,6 +15,8 @@ use crate::write::numpy::to_numpy;
 pub(crate) struct Builder<'py> {
     pub(crate) py: Python<'py>,
     pub(crate) namespaces: bool,
+    /// A key is made: its sequences are tuples, because a list is no key.
+    pub(crate) is_key: bool,
     pub(crate) leaves: vec::IntoIter<Leaf>,
     pub(crate) given_up: Vec<Option<Box<dyn GivenUp>>>,
 }
@@ -25,18 +27,18 @@ impl<'py> Builder<'py> {
         Ok(match node.kind() {
             NodeKind::Leaf => self.leaf()?,
             NodeKind::Some | NodeKind::NewtypeStruct => self.only_child(node)?,
-            NodeKind::Seq => {
+            NodeKind::Seq if !self.is_key => {
                 let items: Vec<_> = self.children(node)?;
                 PyList::new(py, items)?.into_any()
             }
-            NodeKind::Tuple | NodeKind::TupleStruct => {
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
                 let items: Vec<_> = self.children(node)?;
                 PyTuple::new(py, items)?.into_any()
             }
             NodeKind::Map => {
                 let dict = PyDict::new(py);
                 for (key, child) in node.entry_keys().iter().zip(node.children()) {
-                    dict.set_item(self.value(key)?, self.object(child)?)?;
+                    dict.set_item(self.value(key, true)?, self.object(child)?)?;
                 }
                 dict.into_any()
             }
@@ -60,7 +62,7 @@ impl<'py> Builder<'py> {
                 self.variant(node, content)?
             }
             NodeKind::Static => match node.static_value() {
-                Some(value) => self.value(value)?,
+                Some(value) => self.value(value, self.is_key)?,
                 None => py.None().into_bound(py),
             },
             _ => py.None().into_bound(py), // None, units
@@ -129,14 +131,14 @@ impl<'py> Builder<'py> {
             Leaf::Bytes(bytes) => PyBytes::new(py, &bytes).into_any(),
             Leaf::Opaque(ref value) => match leaf.as_array() {
                 Some(array) => to_numpy(py, array)?,
-                None => self.value(value)?,
+                None => self.value(value, self.is_key)?,
             },
             _ => py.None().into_bound(py),
         })
     }
 
     /// A key, or another value without arrays.
-    fn value(&self, value: &Value) -> Result<Bound<'py, PyAny>> {
+    fn value(&self, value: &Value, is_key: bool) -> Result<Bound<'py, PyAny>> {
         if let ([leaf], true) = (value.leaves().as_ref(), value.root().is_leaf()) {
             return self.scalar(leaf.clone());
         }
@@ -144,6 +146,7 @@ impl<'py> Builder<'py> {
         let mut builder = Builder {
             py: self.py,
             namespaces: self.namespaces,
+            is_key,
             leaves: leaves.into_iter(),
             given_up: Vec::new(),
         };

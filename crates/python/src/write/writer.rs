@@ -95,9 +95,8 @@ impl Writer {
         given_up: Vec<Box<dyn GivenUp>>,
     ) -> Result<Bound<'py, PyAny>> {
         let given_up = given_up.into_iter().map(Some).collect();
-        let mut builder =
-            Builder { py, namespaces: self.namespaces, leaves: leaves.into_iter(), given_up };
-        builder.object(treedef.root())
+        let (namespaces, leaves) = (self.namespaces, leaves.into_iter());
+        Builder { py, namespaces, is_key: false, leaves, given_up }.object(treedef.root())
     }
 }
 

@@ -43,6 +43,7 @@ fn containers_and_scalars() {
     assert_snapshot!(object((Kind::Unit, Kind::Newtype(1), Kind::Tuple(1, "a"), Kind::Struct { a: 1 })), @"('Unit', {'Newtype': 1}, {'Tuple': (1, 'a')}, {'Struct': {'a': 1}})");
     assert_snapshot!(object(BTreeMap::from([(2, "b"), (1, "a")])), @"{1: 'a', 2: 'b'}");
     assert_snapshot!(object(BTreeMap::from([((1, "a"), 1.5)])), @"{(1, 'a'): 1.5}");
+    assert_snapshot!(object(BTreeMap::from([(vec![vec![1]], 1.5)])), @"{((1,),): 1.5}");
     assert_snapshot!(object((u128::MAX, i128::MIN)), @"(340282366920938463463374607431768211455, -170141183460469231731687303715884105728)");
     assert_snapshot!(object(vec!["a"; 2]), @"['a', 'a']");
     assert_snapshot!(object(Vec::<f64>::new()), @"[]");
