@@ -1,6 +1,7 @@
 """The module in use: with numpy, under `jax.jit` with a gradient from Rust, and in PyTorch if it is there."""
 
 import dataclasses
+import pickle
 import threading
 
 import jax
@@ -104,6 +105,21 @@ def test_torch():
         close(argument.grad.numpy(), expected)
 
 
+def test_flat():
+    """A pytree of any structure, and its treedef as a key."""
+    tree = {"w": np.full((2, 2), 2.0, "f4"), "params": Params(3.0, jnp.asarray(0.0)), "rest": None}
+    clipped, treedef = engine.clip(tree, 2.5)
+    assert clipped["w"].dtype == "f4" and np.array_equal(clipped["w"], np.full((2, 2), 1.0))
+    assert clipped["params"] == Params(1.5, jnp.asarray(0.0)) and clipped["rest"] is None
+    assert repr(treedef) == 'TreeDef({"params": Params { stiffness: *, hardening: * }, "rest": None, "w": *})'
+    assert treedef.paths() == ["['params'].stiffness", "['params'].hardening", "['w']"]
+    assert treedef.to_jax() == jax.tree.structure(tree)
+    assert {treedef: "plan"}[pickle.loads(pickle.dumps(treedef))] == "plan"
+    leaves, same = engine.TreeDef.flatten(tree)
+    assert same == treedef == engine.TreeDef.from_jax(jax.tree.structure(tree))
+    assert jax.tree.structure(same.unflatten(leaves)) == jax.tree.structure(tree)
+
+
 def test_errors():
     def error(kind, call, *arguments):
         try:
@@ -119,6 +135,8 @@ def test_errors():
     )
     text = error(KeyError, engine.energy, {"stiffness": 4.0}, position)
     assert text == '"params: `hardening` is missing, found \'stiffness\'"', text
+    text = error(TypeError, engine.clip, {"state": State(1.0, 2.0)}, 1.0)
+    assert text.startswith("tree['state']: expected f64, found State, which is a leaf"), text
     wrong = State(position, np.zeros((49, 3)))
     assert "one velocity for each position" in error(RuntimeError, engine.simulate, ok, wrong, 1)
 

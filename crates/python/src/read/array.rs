@@ -25,7 +25,7 @@ macro_rules! numbers {
 
         /// The numbers of an array in row-major order.
         #[derive(Clone, Copy)]
-        pub(crate) enum Numbers<'a> {
+        pub enum Numbers<'a> {
             $($kind(&'a [$type]),)*
         }
 

@@ -31,7 +31,7 @@ impl<'py> Place<'_, 'py> {
     }
 
     /// The array that the object is or gives. Arrays of objects are read as nested lists.
-    fn array(&self) -> Result<Option<Array<'py>>> {
+    pub(crate) fn array(&self) -> Result<Option<Array<'py>>> {
         match as_array(self.object).map_err(|error| self.located(error))? {
             Some(array) if !is_of_objects(&array) => {
                 Array::of(&array).map(Some).map_err(|error| self.located(error))
@@ -40,16 +40,24 @@ impl<'py> Place<'_, 'py> {
         }
     }
 
-    /// Reads it as an array, which it has to be.
     fn as_part<R>(
         &self,
         array: &Array<'py>,
         read: impl FnOnce(Part<'_>) -> Result<R>,
     ) -> Result<R> {
+        self.as_shaped(array, &array.shape, read)
+    }
+
+    /// Reads its numbers with a shape.
+    pub(crate) fn as_shaped<R>(
+        &self,
+        array: &Array<'py>,
+        shape: &[usize],
+        read: impl FnOnce(Part<'_>) -> Result<R>,
+    ) -> Result<R> {
         let describe = || array.describe();
         let numbers = array.numbers().map_err(|error| self.located(error))?;
-        let convert = self.context.convert;
-        let whole = Whole { numbers, shape: &array.shape, convert, describe: &describe };
+        let whole = Whole { numbers, shape, convert: self.context.convert, describe: &describe };
         read(Part::new(&whole)).map_err(|error| self.located(error))
     }
 

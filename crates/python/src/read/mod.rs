@@ -12,8 +12,8 @@ mod probe;
 pub(crate) mod part;
 mod access;
 pub(crate) mod nd_array;
-mod deserializer;
-mod reader;
+pub(crate) mod deserializer;
+pub(crate) mod reader;
 
 pub use crate::read::nd_array::{NdArray, Number};
 pub use crate::read::place::Unused;

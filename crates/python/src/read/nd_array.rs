@@ -1,6 +1,7 @@
 //! An array that crosses the border at once: copied once on the way in, moved on the way out.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -89,26 +90,40 @@ impl<T: Clone> NdArray<T> {
 pub trait Number: sealed::Number + 'static {}
 
 mod sealed {
+    use std::borrow::Cow;
+
+    use crate::read::array::Numbers;
+
     pub trait Number: numpy::Element + Copy {
         /// What an error calls an array of them.
         const NAME: &'static str;
+
+        /// Numbers that are of this type.
+        fn of(numbers: Numbers<'_>) -> Option<Cow<'_, [Self]>>;
     }
 }
 
 macro_rules! numbers {
-    ($($type:ident $kind:ident $name:literal $copy:expr;)*) => {
+    ($($type:ident $kind:ident $name:literal $of:expr;)*) => {
         $(impl Number for $type {}
 
         impl sealed::Number for $type {
             const NAME: &'static str = $name;
+
+            fn of(numbers: Numbers<'_>) -> Option<Cow<'_, [Self]>> {
+                match numbers {
+                    Numbers::$kind(numbers) => Some($of(numbers)),
+                    _ => None,
+                }
+            }
         })*
 
         /// All numbers of an array, as a `Vec` of their type. `None` for half floats.
         fn copied(numbers: Numbers<'_>) -> Option<Box<dyn Any>> {
             match numbers {
                 $(Numbers::$kind(numbers) => {
-                    let numbers: Vec<$type> = $copy(numbers);
-                    Some(Box::new(numbers))
+                    let numbers: Cow<'_, [$type]> = $of(numbers);
+                    Some(Box::new(numbers.into_owned()))
                 })*
                 Numbers::F16(_) | Numbers::Bf16(_) => None,
             }
@@ -117,17 +132,17 @@ macro_rules! numbers {
 }
 
 numbers! {
-    bool Bool "an array of bool" |bytes: &[u8]| bytes.iter().map(|byte| *byte != 0).collect();
-    i8 I8 "an array of i8" <[i8]>::to_vec;
-    i16 I16 "an array of i16" <[i16]>::to_vec;
-    i32 I32 "an array of i32" <[i32]>::to_vec;
-    i64 I64 "an array of i64" <[i64]>::to_vec;
-    u8 U8 "an array of u8" <[u8]>::to_vec;
-    u16 U16 "an array of u16" <[u16]>::to_vec;
-    u32 U32 "an array of u32" <[u32]>::to_vec;
-    u64 U64 "an array of u64" <[u64]>::to_vec;
-    f32 F32 "an array of f32" <[f32]>::to_vec;
-    f64 F64 "an array of f64" <[f64]>::to_vec;
+    bool Bool "an array of bool" |bytes: &[u8]| Cow::Owned(bytes.iter().map(|byte| *byte != 0).collect());
+    i8 I8 "an array of i8" Cow::Borrowed;
+    i16 I16 "an array of i16" Cow::Borrowed;
+    i32 I32 "an array of i32" Cow::Borrowed;
+    i64 I64 "an array of i64" Cow::Borrowed;
+    u8 U8 "an array of u8" Cow::Borrowed;
+    u16 U16 "an array of u16" Cow::Borrowed;
+    u32 U32 "an array of u32" Cow::Borrowed;
+    u64 U64 "an array of u64" Cow::Borrowed;
+    f32 F32 "an array of f32" Cow::Borrowed;
+    f64 F64 "an array of f64" Cow::Borrowed;
 }
 
 /// An array that our deserializer hands to the visitor that asked for it.

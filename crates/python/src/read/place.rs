@@ -46,8 +46,8 @@ pub(crate) struct Context<'py> {
     pub(crate) py: Python<'py>,
     pub(crate) convert: bool,
     pub(crate) unused_keys: Unused,
+    pub(crate) limits: Limits,
     deepest: usize,
-    max_work: usize,
     work: Cell<usize>,
     /// The paths of the keys that the type did not ask for.
     pub(crate) unused: RefCell<Vec<String>>,
@@ -93,8 +93,7 @@ impl<'py> Context<'py> {
     pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
         let deepest = private::deepest(limits);
         let (work, unused, attributes) = Default::default();
-        let max_work = limits.max_work;
-        Context { py, convert, unused_keys, deepest, max_work, work, unused, attributes }
+        Context { py, convert, unused_keys, limits, deepest, work, unused, attributes }
     }
 
     /// Counts an object with so many elements.
@@ -109,10 +108,10 @@ impl<'py> Context<'py> {
         }
         let work = self.work.get().saturating_add(elements);
         self.work.set(work);
-        if work > self.max_work {
+        if work > self.limits.max_work {
             let message = format!(
                 "more than {} objects (`Reader::limits` with another `max_work` allows more)",
-                self.max_work
+                self.limits.max_work
             );
             return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
         }

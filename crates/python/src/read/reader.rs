@@ -89,12 +89,19 @@ impl Reader {
         seed: S,
         object: &Bound<'_, PyAny>,
     ) -> Result<S::Value> {
-        let context = Context::new(object.py(), self.limits, self.unused, self.convert);
-        let at = At::root(&self.name);
+        let (context, at) = (self.context(object.py()), self.root());
         let value = seed.deserialize(Place { object, at: &at, context: &context });
         let value = value.map_err(|error| error.at(|| at.path()))?;
         context.finish()?;
         Ok(value)
+    }
+
+    pub(crate) fn context<'py>(&self, py: Python<'py>) -> Context<'py> {
+        Context::new(py, self.limits, self.unused, self.convert)
+    }
+
+    pub(crate) fn root(&self) -> At<'_, '_> {
+        At::root(&self.name)
     }
 }
 

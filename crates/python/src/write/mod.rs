@@ -5,7 +5,7 @@
 
 mod numpy;
 mod build;
-mod like;
+pub(crate) mod like;
 mod writer;
 
 pub use crate::write::writer::{Writer, into_python, into_python_like, to_python, to_python_like};

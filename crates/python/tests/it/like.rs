@@ -11,7 +11,7 @@ use treedef_python::{Reader, from_python, to_python_like};
 use crate::{eval, python, run};
 
 /// How two objects differ, in classes, types of numbers, shapes and bits.
-const SAME: &str = "
+pub(crate) const SAME: &str = "
 def same(a, b):
     assert type(a) is type(b), (type(a), type(b))
     if hasattr(a, 'dtype'):
@@ -34,10 +34,10 @@ def same(a, b):
 ";
 
 /// Random pytrees, and those that a law once failed for.
-const RANDOM: &str = "
+pub(crate) const RANDOM: &str = "
 import random
 def tree(rng, depth=0):
-    kind = rng.randrange(18 if depth < 4 else 9)
+    kind = rng.randrange(22 if depth < 4 else 9)
     shape = tuple(rng.randrange(4) for _ in range(rng.randrange(4)))
     def array(dtype):
         numbers = np.array([rng.randrange(128) for _ in range(int(np.prod(shape)))])
@@ -60,6 +60,10 @@ def tree(rng, depth=0):
         case 15: return OrderedDict(b=below(), a=below())
         case 16: return types.SimpleNamespace(x=below())
         case 17: return rng.choice([Slots, Attrs, Module])(below(), below())
+        case 18: return rng.choice([Registered, Flax])(below(), below())
+        case 19: return {key: below() for key in rng.sample([3, -1, 2**31, 0], rng.randrange(4))}
+        case 20: return {key: below() for key in rng.sample([(0, 'a'), (0, 'A'), (-1, 'b')], rng.randrange(3))}
+        case 21: return defaultdict(list, b=below(), a=below())
 ";
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod damage;
 mod errors;
+mod flat;
 mod like;
 mod out;
 mod table;
@@ -16,7 +17,7 @@ const SETUP: &str = "
 import array, collections, dataclasses, enum, types
 from collections import OrderedDict, defaultdict, deque, namedtuple
 import attrs, ml_dtypes, numpy as np
-import jax, jax.numpy as jnp, equinox as eqx
+import jax, jax.numpy as jnp, equinox as eqx, flax.struct
 Point = namedtuple('Point', ['x', 'y'])
 @dataclasses.dataclass
 class Data:
@@ -33,6 +34,26 @@ class Attrs:
 class Module(eqx.Module):
     x: float
     y: float
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Registered:
+    x: float
+    y: float
+    name: str = dataclasses.field(default='r', metadata={'static': True})
+@flax.struct.dataclass
+class Flax:
+    x: float
+    y: float
+    name: str = flax.struct.field(pytree_node=False, default='f')
+@jax.tree_util.register_pytree_node_class
+class Custom:
+    def __init__(self, children, extra):
+        self.children, self.extra = children, extra
+    def tree_flatten(self):
+        return self.children, self.extra
+    @classmethod
+    def tree_unflatten(cls, extra, children):
+        return cls(tuple(children), extra)
 class Plain:
     def __init__(self, **attributes):
         self.__dict__.update(attributes)

@@ -65,6 +65,8 @@ fn containers_and_scalars() {
             "Slots(1.0, 2.0)",
             "Attrs(1.0, 2.0)",
             "Module(1.0, 2.0)",
+            "Flax(1.0, 2.0)",
+            "Registered(1.0, 2.0)",
             "Plain(x=1.0, y=2.0, z=3.0)",
             "types.SimpleNamespace(x=1.0, y=2.0)",
             "{'x': np.float64(1.0), 'y': np.array(2.0)}",

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use treedef_python::{Reader, detached, to_python_like};
+use treedef_python::{PyTreeDef, Reader, Rules, detached, flat_to_python, to_python_like};
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Params {
@@ -104,9 +104,28 @@ fn simulate<'py>(
     Ok(to_python_like(py, &moving, state)?)
 }
 
+/// Scales a pytree of any structure so that the norm of all its numbers is at most this, as
+/// `optax.clip_by_global_norm`.
+#[pyfunction]
+fn clip<'py>(
+    py: Python<'py>,
+    tree: &Bound<'py, PyAny>,
+    most: f64,
+) -> PyResult<(Bound<'py, PyAny>, PyTreeDef)> {
+    let reader = Reader::new().name("tree").convert_numbers(true);
+    let (mut numbers, treedef) = reader.read_flat::<f64>(tree, Rules::Jax)?;
+    let norm = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if norm > most {
+        numbers.iter_mut().for_each(|x| *x *= most / norm);
+    }
+    Ok((flat_to_python(py, &numbers, tree, Rules::Jax)?, treedef))
+}
+
 #[pymodule]
 fn engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(energy, module)?)?;
     module.add_function(wrap_pyfunction!(energy_grad, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate, module)?)
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(clip, module)?)?;
+    PyTreeDef::add_to(module)
 }

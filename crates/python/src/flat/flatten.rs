@@ -1,0 +1,268 @@
+//! From a pytree to its leaves and its treedef.
+
+use std::collections::HashMap;
+
+use numpy::PyUntypedArray;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use treedef::{Leaf, NodeHead, NodeKind, TreeDef, TreeDefBuilder};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::flat::class::{Class, Form};
+use crate::flat::registered::{Level, one_level};
+use crate::flat::rules::Rules;
+use crate::read::place::{At, Context, Step};
+
+/// Walks a pytree, and gives each leaf to a function.
+pub(crate) struct Flattener<'a, 'py, F> {
+    context: &'a Context<'py>,
+    rules: Rules,
+    each_leaf: F,
+    builder: TreeDefBuilder,
+    classes: Vec<Class>,
+    /// What the objects of each class are.
+    forms: HashMap<usize, Option<Form>>,
+}
+
+impl<'a, 'py, F> Flattener<'a, 'py, F>
+where
+    F: FnMut(&Bound<'py, PyAny>, &At<'_, 'py>) -> Result<()>,
+{
+    /// The treedef, and the classes of its nodes in pre-order.
+    pub(crate) fn flatten(
+        object: &Bound<'py, PyAny>,
+        at: &At<'_, 'py>,
+        context: &'a Context<'py>,
+        rules: Rules,
+        each_leaf: F,
+    ) -> Result<(TreeDef, Vec<Class>)> {
+        let builder = TreeDefBuilder::new().limits(context.limits);
+        let (classes, forms) = Default::default();
+        let mut walk = Flattener { context, rules, each_leaf, builder, classes, forms };
+        walk.node(object, at).map_err(|error| error.at(|| at.path()))?;
+        Ok((walk.builder.finish()?, walk.classes))
+    }
+
+    fn node(&mut self, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+        if let Ok(dict) = object.cast_exact::<PyDict>() {
+            return self.dict(dict, at);
+        }
+        if let Ok(list) = object.cast_exact::<PyList>() {
+            return self.items(NodeHead::new(NodeKind::Seq), list, at);
+        }
+        if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+            return self.items(NodeHead::new(NodeKind::Tuple), &tuple.to_list(), at);
+        }
+        if is_plain_leaf(object) {
+            return self.leaf(object, at);
+        }
+        if object.is_none() && self.rules == Rules::Jax {
+            return Ok(self.builder.open(NodeHead::new(NodeKind::None))?);
+        }
+        match self.form(object)? {
+            None => self.leaf(object, at),
+            Some(Form::Registered) => match one_level(object)? {
+                Some(level) => self.level(&object.get_type(), level, at),
+                None => Err(Error::expected("a node, as others of its class are", "a leaf")),
+            },
+            Some(form) => self.known(form, object, at),
+        }
+    }
+
+    fn leaf(&mut self, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+        self.builder.leaf()?;
+        (self.each_leaf)(object, at)
+    }
+
+    /// What the object is as a node. `None` if it is a leaf.
+    fn form(&mut self, object: &Bound<'py, PyAny>) -> Result<Option<Form>> {
+        let class = object.get_type();
+        // A class is never freed while one of its instances is read.
+        let key = class.as_ptr() as usize;
+        if let Some(form) = self.forms.get(&key) {
+            return Ok(*form);
+        }
+        let form = match (Form::of(&class)?, self.rules) {
+            (Form::Deque, Rules::Jax) | (Form::Registered, Rules::Torch) => None,
+            (Form::NamedTuple, _) if !class.hasattr(intern!(class.py(), "_fields"))? => None,
+            (Form::Registered, Rules::Jax) => one_level(object)?.map(|_| Form::Registered),
+            (form, _) => Some(form),
+        };
+        self.forms.insert(key, form);
+        Ok(form)
+    }
+
+    /// The items of a list or a tuple, or of an object that has them by position.
+    fn items(
+        &mut self,
+        head: NodeHead<'_>,
+        items: &Bound<'py, PyList>,
+        at: &At<'_, 'py>,
+    ) -> Result<()> {
+        self.context.enter(at, items.len())?;
+        self.builder.open(head)?;
+        for (index, item) in items.iter().enumerate() {
+            self.child(&item, at.child(Step::Item(index)))?;
+        }
+        Ok(self.builder.close()?)
+    }
+
+    fn child(&mut self, object: &Bound<'py, PyAny>, at: At<'_, 'py>) -> Result<()> {
+        self.node(object, &at).map_err(|error| error.at(|| at.path()))
+    }
+
+    fn dict(&mut self, dict: &Bound<'py, PyDict>, at: &At<'_, 'py>) -> Result<()> {
+        let keys = dict.keys();
+        if self.rules == Rules::Torch {
+            return self.entries(Form::Dict, dict, &keys, at);
+        }
+        keys.sort()?;
+        let Some(plain) = keys.iter().map(|key| plain(&key)).collect::<Option<Vec<_>>>() else {
+            return self.entries(Form::Dict, dict, &keys, at);
+        };
+        self.context.enter(at, keys.len())?;
+        self.builder.open(NodeHead::new(NodeKind::Map))?;
+        for (key, plain) in keys.iter().zip(plain) {
+            self.builder.key(plain.into())?;
+            self.child(&entry(dict, &key)?, at.child(Step::Key(&key)))?;
+        }
+        Ok(self.builder.close()?)
+    }
+
+    /// An object whose class needs no registry.
+    fn known(&mut self, form: Form, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+        let (py, class) = (object.py(), object.get_type());
+        if let Ok(dict) = object.cast::<PyDict>() {
+            let keys = dict.keys();
+            if form == Form::DefaultDict && self.rules == Rules::Jax {
+                keys.sort()?;
+            }
+            return self.entries(form, dict, &keys, at);
+        }
+        if form == Form::NamedTuple {
+            let names = class.getattr(intern!(py, "_fields"))?.extract::<Vec<String>>()?;
+            let children = object.cast::<PyTuple>().map_err(PyErr::from)?.to_list();
+            self.class(form, &class, None, py.None());
+            return self.named(&class, &names, &children, at);
+        }
+        self.class(form, &class, None, object.getattr(intern!(py, "maxlen"))?.unbind());
+        let items = PyList::empty(py);
+        for item in object.try_iter()? {
+            items.append(item?)?;
+        }
+        self.items(NodeHead::new(NodeKind::TupleStruct).with_name(&name_of(&class)?), &items, at)
+    }
+
+    /// Notes the class of the node that is opened next.
+    fn class(
+        &mut self,
+        form: Form,
+        class: &Bound<'py, PyType>,
+        keys: Option<Py<PyTuple>>,
+        data: Py<PyAny>,
+    ) {
+        self.classes.push(Class { form, class: class.clone().unbind(), keys, data });
+    }
+
+    /// A dict whose order is part of the structure, or with keys that only Python compares.
+    fn entries(
+        &mut self,
+        form: Form,
+        dict: &Bound<'py, PyDict>,
+        keys: &Bound<'py, PyList>,
+        at: &At<'_, 'py>,
+    ) -> Result<()> {
+        self.context.enter(at, keys.len())?;
+        let (py, class) = (dict.py(), dict.get_type());
+        let names = keys.iter().map(|key| text(&key)).collect::<Option<Vec<_>>>();
+        let data = match form {
+            Form::DefaultDict => dict.getattr(intern!(py, "default_factory"))?.unbind(),
+            _ => py.None(),
+        };
+        let kind = if names.is_some() { NodeKind::Struct } else { NodeKind::TupleStruct };
+        self.class(form, &class, names.is_none().then(|| keys.to_tuple().unbind()), data);
+        self.builder.open(NodeHead::new(kind).with_name(&name_of(&class)?))?;
+        let mut names = names.into_iter().flatten();
+        for key in keys {
+            if let Some(name) = names.next() {
+                self.builder.field(name)?;
+            }
+            self.child(&entry(dict, &key)?, at.child(Step::Key(&key)))?;
+        }
+        Ok(self.builder.close()?)
+    }
+
+    /// An object of a class that is registered with JAX.
+    fn level(
+        &mut self,
+        class: &Bound<'py, PyType>,
+        level: Level<'py>,
+        at: &At<'_, 'py>,
+    ) -> Result<()> {
+        let Level { names, steps, children, treedef } = level;
+        let keys = names.is_none().then(|| steps.unbind());
+        self.class(Form::Registered, class, keys, treedef.unbind());
+        match names {
+            Some(names) => self.named(class, &names, &children, at),
+            None => {
+                let name = name_of(class)?;
+                self.items(NodeHead::new(NodeKind::TupleStruct).with_name(&name), &children, at)
+            }
+        }
+    }
+
+    /// An object whose children are attributes.
+    fn named(
+        &mut self,
+        class: &Bound<'py, PyType>,
+        names: &[String],
+        children: &Bound<'py, PyList>,
+        at: &At<'_, 'py>,
+    ) -> Result<()> {
+        if names.len() != children.len() {
+            let found = format!("{} with {}", names.len(), children.len());
+            return Err(Error::expected("as many names as children", found));
+        }
+        self.context.enter(at, children.len())?;
+        self.builder.open(NodeHead::new(NodeKind::Struct).with_name(&name_of(class)?))?;
+        for (name, child) in names.iter().zip(children) {
+            self.builder.field(name.clone())?;
+            let name = PyString::new(child.py(), name).into_any();
+            self.child(&child, at.child(Step::Attribute(&name)))?;
+        }
+        Ok(self.builder.close()?)
+    }
+}
+
+/// Objects that are leaves by all rules.
+fn is_plain_leaf(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyUntypedArray>()
+}
+
+fn name_of(class: &Bound<'_, PyType>) -> Result<String> {
+    Ok(class.name()?.to_string_lossy().into_owned())
+}
+
+/// A key that Rust compares as Python does: a text, or an integer.
+fn plain(key: &Bound<'_, PyAny>) -> Option<Leaf> {
+    match text(key) {
+        Some(text) => Some(Leaf::from(text.as_str())),
+        None => key.cast_exact::<PyInt>().ok()?.extract::<i64>().ok().map(Leaf::from),
+    }
+}
+
+/// A text without lone surrogates.
+fn text(key: &Bound<'_, PyAny>) -> Option<String> {
+    key.cast_exact::<PyString>().ok()?.to_str().ok().map(str::to_owned)
+}
+
+/// The entry of a key that the dict had a moment ago: comparing keys may run code.
+fn entry<'py>(dict: &Bound<'py, PyDict>, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    dict.get_item(key)?
+        .ok_or_else(|| Error::new(ErrorKind::Key, "a dict changed while it was flattened"))
+}

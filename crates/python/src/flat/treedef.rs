@@ -1,0 +1,292 @@
+//! A treedef as an object of Python.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple, PyType};
+use treedef::{Limits, TreeDef};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::flat::class::{Class, Form, Parts};
+use crate::flat::flatten::Flattener;
+use crate::flat::registered::code;
+use crate::flat::rules::Rules;
+use crate::flat::unflatten::{Paths, Unflattener, check, damaged};
+use crate::read::names::describe;
+use crate::read::place::{At, Context, Unused};
+
+/// The structure of a pytree: its containers, their classes and keys, without the leaves.
+///
+/// Equal structures have equal treedefs with equal hashes, so that a treedef keys a cache, in Rust and
+/// in Python. There it is the class `TreeDef`, once [`PyTreeDef::add_to`] has put it into a module.
+/// Static fields of registered classes are part of it, as in JAX.
+///
+/// ```
+/// use pyo3::prelude::*;
+/// use treedef_python::{PyTreeDef, Rules};
+///
+/// Python::attach(|py| {
+///     let tree = py.eval(c"{'w': [1.0, (2.0, None)], 'b': 0.5}", None, None)?;
+///     let (leaves, treedef) = PyTreeDef::flatten(&tree, Rules::Jax)?;
+///     assert_eq!(leaves[0].extract::<f64>()?, 0.5); // dicts are sorted by key
+///     assert_eq!(treedef.treedef().to_string(), r#"{"b": *, "w": [*, (*, None)]}"#);
+///     assert_eq!(treedef.paths(py)?, ["['b']", "['w'][0]", "['w'][1][0]"]);
+///     assert!(treedef.unflatten(py, leaves)?.eq(tree)?);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+#[pyclass(frozen, name = "TreeDef")]
+#[derive(Clone, Debug)]
+pub struct PyTreeDef(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    treedef: TreeDef,
+    /// Of the structs and tuple structs, in pre-order.
+    classes: Vec<Class>,
+    rules: Rules,
+}
+
+impl PyTreeDef {
+    pub(crate) fn new(treedef: TreeDef, classes: Vec<Class>, rules: Rules) -> Self {
+        PyTreeDef(Arc::new(Inner { treedef, classes, rules }))
+    }
+
+    /// Takes a pytree apart: its leaves in order, and its structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the keys of a dict cannot be sorted, when objects nest too deep or are too
+    /// many, and what an object raises.
+    pub fn flatten<'py>(
+        object: &Bound<'py, PyAny>,
+        rules: Rules,
+    ) -> Result<(Vec<Bound<'py, PyAny>>, Self)> {
+        let context = Context::new(object.py(), Limits::default(), Unused::Ignored, false);
+        let mut leaves = Vec::new();
+        let (treedef, classes) =
+            Flattener::flatten(object, &At::root(""), &context, rules, |leaf, _| {
+                leaves.push(leaf.clone());
+                Ok(())
+            })?;
+        Ok((leaves, PyTreeDef::new(treedef, classes, rules)))
+    }
+
+    /// The pytree with these leaves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are more or fewer leaves, and what a class raises.
+    pub fn unflatten<'py>(
+        &self,
+        py: Python<'py>,
+        leaves: Vec<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let (expected, found) = (self.num_leaves(), leaves.len());
+        if expected != found {
+            let message = format!("expected {expected} leaves, found {found}");
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let (leaves, classes) = (leaves.into_iter(), self.0.classes.iter());
+        Unflattener { py, leaves, classes }.object(self.0.treedef.root())
+    }
+
+    /// The structure as the library has it. A named tuple and an object of a registered class are structs
+    /// there, whose name is that of the class.
+    pub fn treedef(&self) -> &TreeDef {
+        &self.0.treedef
+    }
+
+    /// The rules by which the pytree was flattened.
+    pub fn rules(&self) -> Rules {
+        self.0.rules
+    }
+
+    /// The number of leaves.
+    pub fn num_leaves(&self) -> usize {
+        self.0.treedef.num_leaves()
+    }
+
+    /// The paths of the leaves in Python's notation, as `jax.tree_util.keystr` writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the `__repr__` of a key raises.
+    pub fn paths(&self, py: Python<'_>) -> Result<Vec<String>> {
+        let (path, paths) = Default::default();
+        let mut visit = Paths { py, classes: self.0.classes.iter(), path, paths };
+        visit.visit(self.0.treedef.root())?;
+        Ok(visit.paths)
+    }
+
+    /// Adds the class `TreeDef` to a module, from which `pickle` imports it again.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the module raises.
+    pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let class = module.py().get_type::<PyTreeDef>();
+        class.setattr("__module__", module.name()?)?;
+        module.add("TreeDef", class)
+    }
+
+    /// The structure of a treedef of JAX.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it is no treedef, or of classes that do not take any object as a child.
+    pub fn from_jax(treedef: &Bound<'_, PyAny>) -> Result<Self> {
+        let py = treedef.py();
+        let leaves: Option<usize> = treedef.getattr("num_leaves").and_then(|n| n.extract()).ok();
+        let leaves =
+            leaves.ok_or_else(|| Error::expected("a treedef of JAX", describe(treedef)))?;
+        let leaves = PyList::new(py, 0..leaves)?;
+        let (found, structure) =
+            PyTreeDef::flatten(&treedef.call_method1("unflatten", (&leaves,))?, Rules::Jax)?;
+        if PyList::new(py, found)?.eq(leaves)? {
+            Ok(structure)
+        } else {
+            Err(Error::new(ErrorKind::Value, "the treedef has leaves that are containers"))
+        }
+    }
+
+    /// The same structure as a treedef of JAX.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it has the rules of PyTorch, or JAX is not there.
+    pub fn to_jax<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        if self.0.rules != Rules::Jax {
+            let message = "expected a treedef with the rules 'jax', found 'torch': leaves come in another order";
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let leaves = PyList::new(py, 0..self.num_leaves())?.iter().collect();
+        Ok(code(py)?.getattr("structure")?.call1((self.unflatten(py, leaves)?,))?)
+    }
+}
+
+/// Also of the classes, the keys and the static fields, by Python's `==`.
+impl PartialEq for PyTreeDef {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        Arc::ptr_eq(&self.0, &other.0)
+            || a.rules == b.rules
+                && a.treedef == b.treedef
+                && a.classes.len() == b.classes.len()
+                && (a.classes.is_empty()
+                    || Python::attach(|py| {
+                        a.classes.iter().zip(&b.classes).all(|(a, b)| a.same(py, b))
+                    }))
+    }
+}
+
+impl Eq for PyTreeDef {}
+
+impl Hash for PyTreeDef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Inner { treedef, classes, rules } = &*self.0;
+        (treedef, rules).hash(state);
+        classes.iter().for_each(|class| class.class.as_ptr().hash(state));
+    }
+}
+
+/// What `TreeDef` has in Python.
+#[pymethods]
+impl PyTreeDef {
+    /// The leaves of a pytree in order, and its structure.
+    #[classmethod]
+    #[pyo3(name = "flatten", signature = (tree, rules = "jax"))]
+    fn py_flatten<'py>(
+        _: &Bound<'py, PyType>,
+        tree: &Bound<'py, PyAny>,
+        rules: &str,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Self)> {
+        Ok(PyTreeDef::flatten(tree, Rules::named(rules)?)?)
+    }
+
+    /// The pytree with these leaves.
+    #[pyo3(name = "unflatten")]
+    fn py_unflatten<'py>(&self, leaves: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = leaves.py();
+        Ok(self.unflatten(py, leaves.try_iter()?.collect::<PyResult<_>>()?)?)
+    }
+
+    /// The number of leaves.
+    #[getter(num_leaves)]
+    fn py_num_leaves(&self) -> usize {
+        self.num_leaves()
+    }
+
+    /// 'jax' or 'torch': what is a leaf, and the order of the leaves.
+    #[getter(rules)]
+    fn py_rules(&self) -> &'static str {
+        self.0.rules.name()
+    }
+
+    /// The paths of the leaves.
+    #[pyo3(name = "paths")]
+    fn py_paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.paths(py)?)
+    }
+
+    /// The structure of a treedef of JAX.
+    #[classmethod]
+    #[pyo3(name = "from_jax")]
+    fn py_from_jax(_: &Bound<'_, PyType>, treedef: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(PyTreeDef::from_jax(treedef)?)
+    }
+
+    /// The same structure as a treedef of JAX.
+    #[pyo3(name = "to_jax")]
+    fn py_to_jax<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.to_jax(py)?)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, Self>) -> bool {
+        self == other.get()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("TreeDef({})", self.0.treedef)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, Inner { treedef, classes, rules }) = (slf.py(), &*slf.get().0);
+        let bytes = PyBytes::new(py, &treedef.to_bytes().map_err(Error::from)?);
+        let classes = classes.iter().map(|class| (&class.class, &class.keys, &class.data));
+        let classes = PyList::new(py, classes.collect::<Vec<_>>())?;
+        let state = (bytes, classes, rules.name()).into_pyobject(py)?;
+        Ok((slf.get_type().getattr("_restore")?, state))
+    }
+
+    /// What `pickle` calls.
+    #[classmethod]
+    fn _restore(
+        class: &Bound<'_, PyType>,
+        bytes: &[u8],
+        classes: Vec<Parts<'_>>,
+        rules: &str,
+    ) -> PyResult<Self> {
+        let treedef = TreeDef::from_bytes(bytes).map_err(Error::from)?;
+        let classes = classes.into_iter().map(|(class, keys, data)| {
+            Ok(Class { form: Form::of(&class)?, class: class.unbind(), keys, data })
+        });
+        let classes: Vec<Class> = classes.collect::<Result<_>>()?;
+        let mut left = classes.iter();
+        check(treedef.root(), &mut left, class.py())?;
+        if left.next().is_some() {
+            return Err(damaged().into());
+        }
+        Ok(PyTreeDef::new(treedef, classes, Rules::named(rules)?))
+    }
+}
