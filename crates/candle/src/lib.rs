@@ -5,6 +5,8 @@ pub mod nn;
 pub mod lora;
 mod files;
 mod parts;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 
 pub use crate::files::{
     load, load_like, load_like_with, load_partly, load_with, save, source, source_with,

@@ -276,6 +276,28 @@ impl Collective {
         Ok(())
     }
 
+    /// Takes part in what the other ranks call next with an error, which all ranks get. For a rank that cannot
+    /// make its value, and goes on.
+    ///
+    /// ```no_run
+    /// use treedef_mpi::{Collective, Reduction};
+    ///
+    /// let universe = mpi::initialize().ok_or("MPI is running already")?;
+    /// let mut collective = Collective::new(&universe.world(), &[0.0; 3])?;
+    /// match std::fs::read_to_string("number")?.parse::<f64>() {
+    ///     Ok(number) => collective.all_reduce_flat(&mut [number; 3], Reduction::Sum)?,
+    ///     Err(error) => return Err(collective.refuse(error.to_string()).into()),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "it is the error of this rank, too"]
+    pub fn refuse(&mut self, message: impl Into<String>) -> Error {
+        match &self.communicator {
+            Ok(communicator) => refuse(communicator, self.fingerprint.to_bits(), message.into()),
+            Err(ranks) => Error::Left(ranks.clone()),
+        }
+    }
+
     fn typed<T: Serialize + DeserializeOwned>(
         &mut self,
         operation: Operation,

@@ -104,10 +104,16 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
         let with_nothing = |parameters: &P| loss(parameters).map(|loss| (loss, ()));
         let (loss, (), gradient) =
             value_and_grad_with(&recipe.gradient, with_nothing, &self.parameters)?;
-        recipe.optimiser.step_in_place(&mut self.parameters, &gradient, &mut self.state)?;
+        self.update(recipe, &gradient)?;
+        Ok(loss)
+    }
+
+    /// The second half of a step.
+    pub(crate) fn update(&mut self, recipe: &Recipe, gradient: &P) -> Result<()> {
+        recipe.optimiser.step_in_place(&mut self.parameters, gradient, &mut self.state)?;
         let average = self.average.clone();
         self.average = incremental_update::<Tensor, _>(&self.parameters, average, 0.1)?;
-        Ok(loss)
+        Ok(())
     }
 
     /// Trains up to a step, and returns the loss of each. Each `every` steps, and at the end, all of it is

@@ -48,6 +48,20 @@ on_ranks! {
         );
     }
 
+    fn a_rank_that_refuses(world: 3) {
+        let mut collective = Collective::new(world, &model(0)).unwrap();
+        let mut value = model(world.rank());
+        let error = match world.rank() {
+            1 => collective.refuse("there is no value"),
+            _ => collective.all_reduce_sum(&mut value).unwrap_err(),
+        };
+        assert_eq!(error.to_string(), "rank 1: there is no value");
+        assert_same(world, &error.to_string());
+        assert_eq!(value, model(world.rank()));
+        collective.all_reduce_sum(&mut value).unwrap();
+        assert_eq!(value.head.0, 6.0 * model(0).head.0);
+    }
+
     fn another_static(world: 4) {
         let mut example = model(0);
         if world.rank() == 0 {

@@ -1,0 +1,210 @@
+//! Training on several processes: each takes the gradient of its part of the data, and all take the same step, with
+//! the mean of the gradients. Needs the feature `mpi`, and an MPI to build and to run.
+
+use ::mpi::traits::Communicator;
+use candle_core::{DType, Device, Tensor, WithDType};
+use serde::de::DeserializeOwned;
+use serde::ser::{Error as _, Serialize, Serializer};
+use treedef::{Path, Tree};
+use treedef_mpi::{Collective, Error, Float, Reduction};
+
+type Result<T, E = Error> = std::result::Result<T, E>;
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Sums and means of losses and gradients over all ranks, in one message for the numbers of all tensors.
+///
+/// All ranks call the same in the same order. A rank whose gradient has other tensors, or that has left because of
+/// an error, is an error on all ranks, see [`Collective`].
+///
+/// ```no_run
+/// use candle_core::{Device, Module, Tensor};
+/// use mpi::traits::Communicator;
+/// use treedef_candle::mpi::AllReduce;
+/// use treedef_candle::nn::{Initialiser, Linear};
+/// use treedef_candle::optim::{Optimiser, adam};
+/// use treedef_candle::value_and_grad;
+///
+/// let universe = mpi::initialize().ok_or("MPI is running already")?;
+/// let world = universe.world();
+/// // The same on all ranks, by the seed.
+/// let mut model = Linear::new(1, 1, &mut Initialiser::new(0))?;
+/// let mut all_reduce = AllReduce::new(&world, &model)?;
+///
+/// let x = Tensor::new(&[[world.rank() as f32]], &Device::Cpu)?; // the part of this rank
+/// let loss = |model: &Linear| model.forward(&x)?.sqr()?.mean_all();
+/// let optimiser = adam(0.1);
+/// let mut state = optimiser.init::<Tensor, _>(&model)?;
+/// for _ in 0..100 {
+///     let (_loss, gradient) = all_reduce.mean(value_and_grad(loss, &model)?)?;
+///     optimiser.step_in_place(&mut model, &gradient, &mut state)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AllReduce {
+    collective: Collective,
+    /// What each tensor is: its name, type and shape.
+    tensors: Vec<String>,
+    numbers: Numbers,
+}
+
+/// What is sent: the loss, and the floats of all tensors.
+enum Numbers {
+    F32(Vec<f32>),
+    /// Where a tensor is `f64`.
+    F64(Vec<f64>),
+}
+
+/// A model as the ranks compare it in the handshake.
+struct Example<'m, T>(&'m T);
+
+impl<T: Serialize> Serialize for Example<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = Tree::<Tensor>::of_objects(self.0).map_err(S::Error::custom)?;
+        if has_doubles(&tree) {
+            Zeros::new(&tree, 0f64).serialize(serializer)
+        } else {
+            Zeros::new(&tree, 0f32).serialize(serializer)
+        }
+    }
+}
+
+/// As many zeros as are sent. What they are for is static, and compared.
+#[derive(serde::Serialize)]
+struct Zeros<N> {
+    loss: N,
+    tensors: Vec<ZerosOf<N>>,
+}
+
+#[derive(serde::Serialize)]
+struct ZerosOf<N> {
+    #[serde(serialize_with = "treedef::as_static")]
+    tensor: String,
+    numbers: Vec<N>,
+}
+
+impl<N: Copy> Zeros<N> {
+    fn new(tree: &Tree<Tensor>, zero: N) -> Self {
+        let tensors = describe(tree).into_iter().zip(tree.leaves()).map(|(is, tensor)| {
+            let count = if tensor.dtype().is_float() { tensor.elem_count() } else { 0 };
+            ZerosOf { tensor: is, numbers: vec![zero; count] }
+        });
+        Zeros { loss: zero, tensors: tensors.collect() }
+    }
+}
+
+impl AllReduce {
+    /// Checks that the models of all ranks have the same tensors, with the same names, types and shapes. Their
+    /// numbers are not compared, nor made equal: begin with one seed or one file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when they differ, with the first tensor that does, on all ranks.
+    pub fn new<T: Serialize>(communicator: &impl Communicator, model: &T) -> Result<Self> {
+        let collective = Collective::new(communicator, &Example(model))?;
+        let tree = Tree::<Tensor>::of_objects(model).map_err(Error::Rebuild)?;
+        let numbers =
+            if has_doubles(&tree) { Numbers::F64(Vec::new()) } else { Numbers::F32(Vec::new()) };
+        Ok(AllReduce { collective, tensors: describe(&tree), numbers })
+    }
+
+    /// The means of the losses and the gradients of all ranks: what one process has with all data, if the parts
+    /// are of one size and the loss is a mean.
+    ///
+    /// # Errors
+    ///
+    /// As [`sum`](Self::sum).
+    pub fn mean<T>(&mut self, loss_and_gradient: (f64, T)) -> Result<(f64, T)>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.reduce(Reduction::Mean, loss_and_gradient)
+    }
+
+    /// The sums of the losses and the gradients of all ranks. Where the parts are of several sizes, multiply each
+    /// loss by the share of its part. Tensors of integers stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the gradient of a rank does not have the tensors of the model, when a device fails, and
+    /// when a rank has left. All ranks get one.
+    pub fn sum<T>(&mut self, loss_and_gradient: (f64, T)) -> Result<(f64, T)>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.reduce(Reduction::Sum, loss_and_gradient)
+    }
+
+    fn reduce<T>(&mut self, reduction: Reduction, (loss, gradient): (f64, T)) -> Result<(f64, T)>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let AllReduce { collective, tensors, numbers } = self;
+        let tree = tree_like(tensors, &gradient);
+        let (loss, tree) = match numbers {
+            Numbers::F32(numbers) => exchange(collective, reduction, numbers, loss, tree),
+            Numbers::F64(numbers) => exchange(collective, reduction, numbers, loss, tree),
+        }?;
+        Ok((loss, tree.into_objects().map_err(Error::Rebuild)?))
+    }
+}
+
+/// What each tensor is.
+fn describe(tree: &Tree<Tensor>) -> Vec<String> {
+    let describe = |(path, tensor): (Path, &Tensor)| {
+        let name = path.to_joined_string(".");
+        format!("{name}: {}{:?}", tensor.dtype().as_str(), tensor.dims())
+    };
+    tree.iter().map(describe).collect()
+}
+
+fn has_doubles(tree: &Tree<Tensor>) -> bool {
+    tree.any(|tensor| tensor.dtype() == DType::F64)
+}
+
+/// The tensors of a gradient, which must be those of the model.
+fn tree_like<T: Serialize>(expected: &[String], gradient: &T) -> Result<Tree<Tensor>, AnyError> {
+    let tree = Tree::<Tensor>::of_objects(gradient)?;
+    let found = describe(&tree);
+    if found.len() != expected.len() {
+        return Err(format!("expected {} tensors, found {}", expected.len(), found.len()).into());
+    }
+    match expected.iter().zip(&found).find(|(expected, found)| expected != found) {
+        Some((expected, found)) => Err(format!("expected `{expected}`, found `{found}`").into()),
+        None => Ok(tree),
+    }
+}
+
+/// The loss, and the tensors, of all ranks. If they cannot be sent, the other ranks are told.
+fn exchange<N: Float + WithDType + Into<f64>>(
+    collective: &mut Collective,
+    reduction: Reduction,
+    numbers: &mut Vec<N>,
+    loss: f64,
+    tree: Result<Tree<Tensor>, AnyError>,
+) -> Result<(f64, Tree<Tensor>)> {
+    let filled = tree.and_then(|tree| {
+        numbers.clear();
+        numbers.push(N::from_f64(loss));
+        for tensor in tree.leaves().iter().filter(|tensor| tensor.dtype().is_float()) {
+            let near = tensor.to_device(&Device::Cpu)?.to_dtype(N::DTYPE)?;
+            numbers.extend(near.flatten_all()?.to_vec1::<N>()?);
+        }
+        Ok(tree)
+    });
+    let tree = match filled {
+        Ok(tree) => tree,
+        Err(error) => return Err(collective.refuse(error.to_string())),
+    };
+    collective.all_reduce_flat(numbers, reduction)?;
+    let Some((loss, mut rest)) = numbers.split_first() else { return Ok((loss, tree)) };
+    let tree = tree.try_map(|tensor| {
+        if !tensor.dtype().is_float() {
+            return Ok(tensor);
+        }
+        let (here, behind) = rest.split_at(tensor.elem_count().min(rest.len()));
+        rest = behind;
+        let new = Tensor::from_slice(here, tensor.shape(), &Device::Cpu)?;
+        new.to_dtype(tensor.dtype())?.to_device(tensor.device())
+    });
+    Ok(((*loss).into(), tree.map_err(Error::Rebuild)?))
+}
