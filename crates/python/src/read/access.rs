@@ -47,9 +47,9 @@ impl<'a, 'py> Items<'a, 'py> {
         if let Some(length) = length.filter(|length| *length != self.length) {
             let found = describe(self.place.object);
             let message = format_args!("expected a sequence of {length}, found {found}");
-            return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
+            return Err(Error::new(ErrorKind::Value, message));
         }
-        visitor.visit_seq(&mut self).map_err(|error| error.at(|| at.path()))
+        visitor.visit_seq(&mut self)
     }
 }
 
@@ -93,13 +93,12 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 
     pub(crate) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
-        let Place { at, context, .. } = self.place;
         visitor.visit_map(&mut self).map_err(|error| match error.kind() {
             ErrorKind::Key if !error.has_path() => {
-                let found = self.entries.found(context.py);
-                error.and(format_args!(", found {found}")).at(|| at.path())
+                let found = self.entries.found(self.place.context.py);
+                error.and(format_args!(", found {found}"))
             }
-            _ => error.at(|| at.path()),
+            _ => error,
         })
     }
 }
@@ -118,7 +117,8 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
             Ok(_) => seed.deserialize(Key(&key)),
             Err(_) => {
                 let at = at.child(Step::Key(&key));
-                seed.deserialize(Place { object: &key, at: &at, context })
+                let value = seed.deserialize(Place { object: &key, at: &at, context });
+                value.map_err(|error| error.at(|| at.path()))
             }
         };
         self.key = Some(key);

@@ -1,5 +1,6 @@
 //! An object of Python as a value of serde: the type says what it wants, and finds it or not.
 
+use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -11,36 +12,32 @@ use serde::de::value::{SeqDeserializer, StrDeserializer, U16Deserializer};
 use serde::de::{Deserializer, Visitor};
 use treedef::ArrayFields;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::read::access::{Fields, Items, Key, Variant};
 use crate::read::array::{Array, as_array, is_of_objects};
 use crate::read::names::describe;
 use crate::read::nd_array::{self, MARK};
+use crate::read::number::Wanted;
 use crate::read::object::{Entries, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
 use crate::read::place::{Place, Unused};
 
 impl<'py> Place<'_, 'py> {
     #[cold]
-    fn expected(&self, expected: &str) -> Error {
-        self.located(Error::expected(expected, describe(self.object)))
-    }
-
-    fn located(&self, error: impl Into<Error>) -> Error {
-        error.into().at(|| self.at.path())
+    pub(crate) fn expected(&self, expected: &str) -> Error {
+        Error::expected(expected, describe(self.object))
     }
 
     /// The array that the object is or gives. Arrays of objects are read as nested lists.
     pub(crate) fn array(&self) -> Result<Option<Array<'py>>> {
-        match as_array(self.object).map_err(|error| self.located(error))? {
-            Some(array) if !is_of_objects(&array) => {
-                Array::of(&array).map(Some).map_err(|error| self.located(error))
-            }
+        match as_array(self.object)? {
+            Some(array) if !is_of_objects(&array) => Array::of(&array).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn as_part<R>(
+    /// Reads it as an array, which it has to be.
+    pub(crate) fn as_part<R>(
         &self,
         array: &Array<'py>,
         read: impl FnOnce(Part<'_>) -> Result<R>,
@@ -55,102 +52,23 @@ impl<'py> Place<'_, 'py> {
         shape: &[usize],
         read: impl FnOnce(Part<'_>) -> Result<R>,
     ) -> Result<R> {
-        let describe = || array.describe();
-        let numbers = array.numbers().map_err(|error| self.located(error))?;
-        let whole = Whole { numbers, shape, convert: self.context.convert, describe: &describe };
-        read(Part::new(&whole)).map_err(|error| self.located(error))
-    }
-
-    /// A number that is no exact float: an integer, or an array without dimensions.
-    fn number<'de, V: Visitor<'de>>(
-        self,
-        expected: &'static str,
-        visitor: V,
-        of_part: impl FnOnce(Part<'_>, V) -> Result<V::Value>,
-    ) -> Result<V::Value> {
-        let object = self.object;
-        if object.is_exact_instance_of::<PyInt>() {
-            return self.integer(expected, visitor);
-        }
-        if let Ok(float) = object.cast_exact::<PyFloat>() {
-            let (value, is_float) = (float.value(), expected.starts_with('f'));
-            let fits = expected != "f32" || (value as f32).is_finite() || !value.is_finite();
-            return match (is_float, fits) {
-                (false, _) => Err(self.expected(expected)),
-                (true, false) => Err(self.out_of_range(expected)),
-                (true, true) => {
-                    visitor.visit_f64(value).map_err(|error: Error| self.located(error))
-                }
-            };
-        }
-        // Of numpy's `float64` and `bool`, one is a float of Python, too.
-        if !object.is_exact_instance_of::<PyBool>()
-            && let Some(array) = self.array()?
-        {
-            return self.as_part(&array, |part| of_part(part, visitor));
-        }
-        if let Ok(float) = object.cast::<PyFloat>() {
-            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
-        }
-        if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
-            return self.integer(expected, visitor);
-        }
-        Err(self.expected(expected))
-    }
-
-    fn out_of_range(&self, expected: &str) -> Error {
-        let found = describe(self.object);
-        let message = format_args!("expected {expected}, found {found}, which is out of its range");
-        self.located(Error::new(ErrorKind::Value, message))
-    }
-
-    fn integer<'de, V: Visitor<'de>>(self, expected: &'static str, visitor: V) -> Result<V::Value> {
-        let value = if expected.starts_with('f') {
-            let value = self.object.extract::<f64>();
-            value
-                .map_err(|_| self.out_of_range(expected))
-                .and_then(|value| visitor.visit_f64(value))
-        } else if let Ok(value) = self.object.extract::<i64>() {
-            visitor.visit_i64(value)
-        } else if let Ok(value) = self.object.extract::<u64>() {
-            visitor.visit_u64(value)
-        } else if let Ok(value) = self.object.extract::<i128>() {
-            visitor.visit_i128(value)
-        } else if let Ok(value) = self.object.extract::<u128>() {
-            visitor.visit_u128(value)
-        } else {
-            return Err(self.out_of_range(expected));
-        };
-        value.map_err(|error| match error.kind() {
-            // serde calls it an invalid value, or type where the type has no such width.
-            ErrorKind::Value | ErrorKind::Type if !error.has_path() && is_width(expected) => {
-                self.out_of_range(expected)
-            }
-            _ => self.located(error),
-        })
+        let (numbers, convert) = (array.numbers()?, self.context.convert);
+        read(Part::new(&Whole { numbers, shape, convert, describe: &|| array.describe() }))
     }
 
     fn text<'de, V: Visitor<'de>>(self, expected: &str, visitor: V) -> Result<V::Value> {
         match self.object.cast::<PyString>() {
-            Ok(text) => text
-                .to_str()
-                .map_err(Error::from)
-                .and_then(|text| visitor.visit_str(text))
-                .map_err(|error| self.located(error)),
+            Ok(text) => text.to_str().map_err(Error::from).and_then(|text| visitor.visit_str(text)),
             Err(_) => Err(self.expected(expected)),
         }
     }
 
     fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if let Ok(bytes) = self.object.cast::<PyBytes>() {
-            return visitor
-                .visit_bytes(bytes.as_bytes())
-                .map_err(|error: Error| self.located(error));
+            return visitor.visit_bytes(bytes.as_bytes());
         }
         if let Ok(bytes) = self.object.cast::<PyByteArray>() {
-            return visitor
-                .visit_byte_buf(bytes.to_vec())
-                .map_err(|error: Error| self.located(error));
+            return visitor.visit_byte_buf(bytes.to_vec());
         }
         match self.array()? {
             Some(array) => self.as_part(&array, |part| part.deserialize_bytes(visitor)),
@@ -171,33 +89,24 @@ impl<'py> Place<'_, 'py> {
             Items::tuple(self, tuple.clone())
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             let bytes = SeqDeserializer::new(bytes.as_bytes().iter().copied());
-            return visitor.visit_seq(bytes).map_err(|error: Error| self.located(error));
-        } else if let Some(array) = as_array(object).map_err(|error| self.located(error))? {
-            if !is_of_objects(&array) {
-                let array = Array::of(&array).map_err(|error| self.located(error))?;
-                return self.as_part(&array, |part| of_part(part, visitor));
-            }
-            let list = array.call_method0(intern!(object.py(), "tolist"));
-            match list.map(|list| list.cast_into::<PyList>()) {
-                Ok(Ok(list)) => Items::list(self, list),
-                Ok(Err(_)) => return Err(self.expected("a sequence")),
-                Err(error) => return Err(self.located(error)),
-            }
+            return visitor.visit_seq(bytes);
+        } else if let Some(array) = self.array()? {
+            return self.as_part(&array, |part| of_part(part, visitor));
+        } else if let Ok(array) = object.cast::<PyUntypedArray>() {
+            let list = array.call_method0(intern!(object.py(), "tolist"))?.cast_into();
+            Items::list(self, list.map_err(|_| self.expected("a sequence"))?)
         } else if let Ok(complex) = object.cast::<PyComplex>() {
             use pyo3::types::PyComplexMethods;
             let parts = [complex.real(), complex.imag()];
             let parts = SeqDeserializer::new(parts.into_iter());
-            return visitor.visit_seq(parts).map_err(|error: Error| self.located(error));
+            return visitor.visit_seq(parts);
         } else if is_iterable(object) {
-            let list = object.try_iter().and_then(|items| {
-                let list = PyList::empty(object.py());
-                for item in items {
-                    self.context.enter(self.at, 1)?;
-                    list.append(item?)?;
-                }
-                Ok(list)
-            });
-            Items::list(self, list.map_err(|error| self.located(error))?)
+            let list = PyList::empty(object.py());
+            for item in object.try_iter()? {
+                self.context.enter(self.at, 1)?;
+                list.append(item?)?;
+            }
+            Items::list(self, list)
         } else {
             return Err(match length {
                 Some(length) => self.expected(&format!("a sequence of {length}")),
@@ -209,19 +118,13 @@ impl<'py> Place<'_, 'py> {
 
     /// The fields of a struct, or the entries of a map.
     fn fields<'de, V: Visitor<'de>>(self, name: &str, visitor: V) -> Result<V::Value> {
-        let entries =
-            Entries::of(self.object, self.context).map_err(|error| self.located(error))?;
+        let entries = Entries::of(self.object, self.context)?;
         match entries {
             Some(entries) => Fields::new(self, entries)?.visit(visitor),
             None if name.is_empty() => Err(self.expected("a dict or an object with attributes")),
             None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
         }
     }
-}
-
-/// Whether it is the name of an integer type or of a float.
-fn is_width(expected: &str) -> bool {
-    expected.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// A set, a `deque`, a range. Texts and maps are no sequences.
@@ -240,10 +143,10 @@ fn is_deque(object: &Bound<'_, PyAny>) -> bool {
     deque.is_ok_and(|deque| object.is_instance(deque).unwrap_or(false))
 }
 
-macro_rules! integers {
-    ($($deserialize:ident $name:literal)*) => {
+macro_rules! numbers {
+    ($($deserialize:ident $wanted:expr;)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.number($name, visitor, |part, visitor| part.$deserialize(visitor))
+            self.number($wanted, visitor, |part, visitor| part.$deserialize(visitor))
         })*
     };
 }
@@ -251,32 +154,32 @@ macro_rules! integers {
 impl<'de> Deserializer<'de> for Place<'_, '_> {
     type Error = Error;
 
-    integers! {
-        deserialize_i8 "i8"
-        deserialize_i16 "i16"
-        deserialize_i32 "i32"
-        deserialize_i64 "i64"
-        deserialize_i128 "i128"
-        deserialize_u8 "u8"
-        deserialize_u16 "u16"
-        deserialize_u32 "u32"
-        deserialize_u64 "u64"
-        deserialize_u128 "u128"
-        deserialize_f32 "f32"
+    numbers! {
+        deserialize_i8 Wanted::Integer("i8");
+        deserialize_i16 Wanted::Integer("i16");
+        deserialize_i32 Wanted::Integer("i32");
+        deserialize_i64 Wanted::Integer("i64");
+        deserialize_i128 Wanted::Integer("i128");
+        deserialize_u8 Wanted::Integer("u8");
+        deserialize_u16 Wanted::Integer("u16");
+        deserialize_u32 Wanted::Integer("u32");
+        deserialize_u64 Wanted::Integer("u64");
+        deserialize_u128 Wanted::Integer("u128");
+        deserialize_f32 Wanted::F32;
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.object.cast_exact::<PyFloat>() {
-            Ok(float) => {
-                visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error))
+            Ok(float) => visitor.visit_f64(float.value()),
+            Err(_) => {
+                self.number(Wanted::F64, visitor, |part, visitor| part.deserialize_f64(visitor))
             }
-            Err(_) => self.number("f64", visitor, |part, visitor| part.deserialize_f64(visitor)),
         }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if let Ok(bool) = self.object.cast_exact::<PyBool>() {
-            return visitor.visit_bool(bool.is_true()).map_err(|error: Error| self.located(error));
+            return visitor.visit_bool(bool.is_true());
         }
         match if is_scalar(self.object) { None } else { self.array()? } {
             Some(array) => self.as_part(&array, |part| part.deserialize_bool(visitor)),
@@ -315,7 +218,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let is_empty = self.object.cast::<PyTuple>().is_ok_and(|tuple| tuple.is_empty());
         if self.object.is_none() || is_empty {
-            visitor.visit_unit().map_err(|error: Error| self.located(error))
+            visitor.visit_unit()
         } else {
             Err(self.expected("None"))
         }
@@ -338,13 +241,11 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             (MARK, _) => {
                 return match self.array()? {
                     Some(array) if !self.context.convert => {
-                        let numbers = array.numbers().map_err(|error| self.located(error))?;
+                        let numbers = array.numbers()?;
                         nd_array::offer(numbers, &array.shape, array.source().unbind());
-                        visitor.visit_unit().map_err(|error: Error| self.located(error))
+                        visitor.visit_unit()
                     }
-                    _ => visitor
-                        .visit_newtype_struct(self)
-                        .map_err(|error: Error| self.located(error)),
+                    _ => visitor.visit_newtype_struct(self),
                 };
             }
             ("f16", Ok(float)) => half::f16::from_f64(float.value()).to_bits(),
@@ -360,7 +261,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             _ => return visitor.visit_newtype_struct(self),
         };
         let bits = U16Deserializer::<Error>::new(bits);
-        visitor.visit_newtype_struct(bits).map_err(|error: Error| self.located(error))
+        visitor.visit_newtype_struct(bits)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -432,7 +333,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             );
         };
         self.context.enter(self.at, 1)?;
-        visitor.visit_enum(variant).map_err(|error: Error| self.located(error))
+        visitor.visit_enum(variant)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -445,22 +346,20 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let object = self.object;
         if object.is_none() {
-            return visitor.visit_unit().map_err(|error: Error| self.located(error));
+            return visitor.visit_unit();
         }
         if object.is_exact_instance_of::<PyBool>() {
             return self.deserialize_bool(visitor);
         }
         if object.is_exact_instance_of::<PyInt>() {
-            return self.integer("an integer", visitor);
+            return self.integer(Wanted::AnyInteger, visitor);
         }
         if let Ok(float) = object.cast_exact::<PyFloat>() {
-            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
+            return visitor.visit_f64(float.value());
         }
         if object.is_instance_of::<PyString>() {
             return match member_name(object) {
-                Some(name) => {
-                    Key(&name).deserialize_any(visitor).map_err(|error| self.located(error))
-                }
+                Some(name) => Key(&name).deserialize_any(visitor),
                 None => self.text("str", visitor),
             };
         }
@@ -481,17 +380,17 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if let Some(name) = member_name(object)
             && let Ok(name) = name.cast::<PyString>()
         {
-            let name = StrDeserializer::<Error>::new(name.to_str().map_err(|e| self.located(e))?);
-            return name.deserialize_any(visitor).map_err(|error| self.located(error));
+            let name = StrDeserializer::<Error>::new(name.to_str()?);
+            return name.deserialize_any(visitor);
         }
         if let Ok(float) = object.cast::<PyFloat>() {
-            return visitor.visit_f64(float.value()).map_err(|error: Error| self.located(error));
+            return visitor.visit_f64(float.value());
         }
         if object.is_instance_of::<PyInt>() {
-            return self.integer("an integer", visitor);
+            return self.integer(Wanted::AnyInteger, visitor);
         }
         if !object.is_instance_of::<PyList>() {
-            let entries = Entries::of(object, self.context).map_err(|error| self.located(error))?;
+            let entries = Entries::of(object, self.context)?;
             if let Some(entries) = entries {
                 return Fields::new(self, entries)?.visit(visitor);
             }

@@ -12,6 +12,7 @@ mod probe;
 pub(crate) mod part;
 mod access;
 pub(crate) mod nd_array;
+mod number;
 pub(crate) mod deserializer;
 pub(crate) mod reader;
 

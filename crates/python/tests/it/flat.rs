@@ -256,6 +256,10 @@ if _pytree is not None:
         expected, spec = _pytree.tree_flatten(tree)
         assert len(leaves) == len(expected) and all(a is b for a, b in zip(leaves, expected)), tree
         same(_pytree.tree_unflatten(leaves, spec), treedef.unflatten(leaves))
+    trees = [small(random.Random(seed)) for seed in range(100)]
+    rust, torch_ = [structure(tree) for tree in trees], [_pytree.tree_structure(tree) for tree in trees]
+    for a, x in zip(rust, torch_):
+        assert [a == b for b in rust] == [x == y for y in torch_], a
 ",
         );
     });

@@ -1,0 +1,113 @@
+//! One number, as a type asks for it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt};
+use serde::de::Visitor;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::names::describe;
+use crate::read::part::Part;
+use crate::read::place::Place;
+
+/// The number that a type asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// An integer of the type of this name.
+    Integer(&'static str),
+    /// An integer of any size, where the object says what it is.
+    AnyInteger,
+    F32,
+    F64,
+}
+
+impl Wanted {
+    fn name(self) -> &'static str {
+        match self {
+            Wanted::Integer(name) => name,
+            Wanted::AnyInteger => "an integer",
+            Wanted::F32 => "f32",
+            Wanted::F64 => "f64",
+        }
+    }
+}
+
+impl Place<'_, '_> {
+    /// A number of Python, or an array without dimensions.
+    pub(crate) fn number<'de, V: Visitor<'de>>(
+        self,
+        wanted: Wanted,
+        visitor: V,
+        of_part: impl FnOnce(Part<'_>, V) -> Result<V::Value>,
+    ) -> Result<V::Value> {
+        let object = self.object;
+        if object.is_exact_instance_of::<PyInt>() {
+            return self.integer(wanted, visitor);
+        }
+        if let Ok(float) = object.cast_exact::<PyFloat>() {
+            return self.float(wanted, float.value(), visitor);
+        }
+        // Of numpy's `float64` and `bool`, one is a float of Python, too.
+        if !object.is_exact_instance_of::<PyBool>()
+            && let Some(array) = self.array()?
+        {
+            return self.as_part(&array, |part| of_part(part, visitor));
+        }
+        if let Ok(float) = object.cast::<PyFloat>() {
+            return self.float(wanted, float.value(), visitor);
+        }
+        if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
+            return self.integer(wanted, visitor);
+        }
+        Err(self.expected(wanted.name()))
+    }
+
+    fn float<'de, V: Visitor<'de>>(
+        self,
+        wanted: Wanted,
+        value: f64,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let fits_f32 = (value as f32).is_finite() || !value.is_finite();
+        match wanted {
+            Wanted::Integer(_) | Wanted::AnyInteger => Err(self.expected(wanted.name())),
+            Wanted::F32 if !fits_f32 => Err(self.out_of_range(wanted)),
+            Wanted::F32 | Wanted::F64 => visitor.visit_f64(value),
+        }
+    }
+
+    pub(crate) fn integer<'de, V: Visitor<'de>>(
+        self,
+        wanted: Wanted,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let object = self.object;
+        let value = if let Wanted::F32 | Wanted::F64 = wanted {
+            let value = object.extract().map_err(|_| self.out_of_range(wanted))?;
+            return self.float(wanted, value, visitor);
+        } else if let Ok(value) = object.extract::<i64>() {
+            visitor.visit_i64(value)
+        } else if let Ok(value) = object.extract::<u64>() {
+            visitor.visit_u64(value)
+        } else if let Ok(value) = object.extract::<i128>() {
+            visitor.visit_i128(value)
+        } else if let Ok(value) = object.extract::<u128>() {
+            visitor.visit_u128(value)
+        } else {
+            return Err(self.out_of_range(wanted));
+        };
+        value.map_err(|error: Error| match (wanted, error.kind()) {
+            // serde calls it an invalid value, or type where the type has no such width.
+            (Wanted::Integer(_), ErrorKind::Value | ErrorKind::Type) if !error.has_path() => {
+                self.out_of_range(wanted)
+            }
+            _ => error,
+        })
+    }
+
+    #[cold]
+    fn out_of_range(&self, wanted: Wanted) -> Error {
+        let (expected, found) = (wanted.name(), describe(self.object));
+        let message = format!("expected {expected}, found {found}, which is out of its range");
+        Error::new(ErrorKind::Value, message)
+    }
+}

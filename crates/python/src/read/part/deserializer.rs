@@ -1,0 +1,220 @@
+//! A part as a value of serde.
+
+use serde::de::value::U16Deserializer;
+use serde::de::{Deserializer, Visitor};
+use treedef::ArrayFields;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::array::Numbers;
+use crate::read::part::fields::Fields;
+use crate::read::part::matrix::{Columns, MatrixParts};
+use crate::read::part::whole::Part;
+use crate::read::probe::Wish;
+
+/// Numbers of the type that is asked for, and others where they are converted.
+macro_rules! numbers {
+    ($($deserialize:ident $kind:ident $visit:ident $wish:literal)*) => {
+        $(#[inline]
+        fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            if let (Numbers::$kind(numbers), Some(index)) = (self.whole.numbers, self.index())
+                && let Some(number) = numbers.get(index)
+            {
+                return visitor.$visit(*number);
+            }
+            self.other_number($wish, visitor)
+        })*
+    };
+}
+
+impl Part<'_> {
+    #[cold]
+    fn other_number<'de, V: Visitor<'de>>(
+        self,
+        wish: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        // Of 8 bits and less, an array has been widened.
+        let is_widened = |name: &str| self.is_widened_to(name);
+        if self.dims.is_empty() && (self.whole.convert || is_widened(wish)) {
+            return self.any(visitor).map_err(|error| match error.kind() {
+                ErrorKind::Type => self.mismatch(Wish::number(wish)),
+                _ => error,
+            });
+        }
+        Err(self.mismatch(Wish::number(wish)))
+    }
+
+    fn is_widened_to(&self, wish: &str) -> bool {
+        wish == "f32" && matches!(self.whole.numbers, Numbers::F32(_))
+    }
+
+    /// The number that is here, or the elements.
+    fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let Some(index) = self.index() else { return self.sequence(None, visitor) };
+        macro_rules! visit {
+            ($($kind:ident $visit:ident $map:expr,)*) => {
+                match self.whole.numbers {
+                    $(Numbers::$kind(numbers) => numbers.get(index).map($map).map(|number| visitor.$visit(number)),)*
+                }
+            };
+        }
+        let visited = visit! {
+            Bool visit_bool |byte| *byte != 0,
+            I8 visit_i8 |number| *number,
+            I16 visit_i16 |number| *number,
+            I32 visit_i32 |number| *number,
+            I64 visit_i64 |number| *number,
+            U8 visit_u8 |number| *number,
+            U16 visit_u16 |number| *number,
+            U32 visit_u32 |number| *number,
+            U64 visit_u64 |number| *number,
+            F16 visit_f32 |bits| half::f16::from_bits(*bits).to_f32(),
+            Bf16 visit_f32 |bits| half::bf16::from_bits(*bits).to_f32(),
+            F32 visit_f32 |number| *number,
+            F64 visit_f64 |number| *number,
+        };
+        visited.unwrap_or_else(|| Err(Error::new(ErrorKind::Value, "an array has too few numbers")))
+    }
+
+    fn half<'de, V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        let bits = match (name, self.whole.numbers) {
+            ("f16", Numbers::F16(bits)) | ("bf16", Numbers::Bf16(bits)) => bits,
+            _ => return Err(self.mismatch(Wish::number(name))),
+        };
+        match self.index().and_then(|index| bits.get(index)) {
+            Some(bits) => visitor.visit_newtype_struct(U16Deserializer::<Error>::new(*bits)),
+            None => Err(self.mismatch(Wish::number(name))),
+        }
+    }
+}
+
+macro_rules! refused {
+    ($($deserialize:ident($($argument:ident: $type:ty),*) $wish:literal)*) => {
+        $(fn $deserialize<V: Visitor<'de>>(self, $($argument: $type,)* _: V) -> Result<V::Value> {
+            $(let _ = $argument;)*
+            Err(self.mismatch(Wish::other($wish)))
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Part<'_> {
+    type Error = Error;
+
+    numbers! {
+        deserialize_i8 I8 visit_i8 "i8"
+        deserialize_i16 I16 visit_i16 "i16"
+        deserialize_i32 I32 visit_i32 "i32"
+        deserialize_i64 I64 visit_i64 "i64"
+        deserialize_u8 U8 visit_u8 "u8"
+        deserialize_u16 U16 visit_u16 "u16"
+        deserialize_u32 U32 visit_u32 "u32"
+        deserialize_u64 U64 visit_u64 "u64"
+        deserialize_f32 F32 visit_f32 "f32"
+        deserialize_f64 F64 visit_f64 "f64"
+    }
+
+    refused! {
+        deserialize_char() "char"
+        deserialize_str() "a string"
+        deserialize_string() "a string"
+        deserialize_identifier() "a name"
+        deserialize_map() "a map"
+        deserialize_unit() "None"
+        deserialize_unit_struct(name: &'static str) "None"
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]) "a variant"
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.any(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.whole.numbers {
+            Numbers::Bool(_) if self.dims.is_empty() => self.any(visitor),
+            _ => Err(self.mismatch(Wish::number("bool"))),
+        }
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.other_number("i128", visitor)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.other_number("u128", visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        match name {
+            "f16" | "bf16" => self.half(name, visitor),
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match (self.whole.numbers, self.dims) {
+            (Numbers::U8(bytes), [length]) => {
+                let bytes = bytes.get(self.start..).and_then(|bytes| bytes.get(..*length));
+                visitor.visit_bytes(bytes.unwrap_or_default())
+            }
+            _ => Err(self.mismatch(Wish::other("u8[_]"))),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.sequence(None, visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
+        match self.matrix::<V>(Some(length)) {
+            Some(matrix) if matrix.is_fixed => {
+                visitor.visit_seq(Columns { part: self, matrix, next: 0 })
+            }
+            Some(matrix) => visitor.visit_seq(MatrixParts { part: self, matrix, next: 0 }),
+            None => self.sequence(Some(length), visitor),
+        }
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.sequence(Some(length), visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match ArrayFields::of(names) {
+            Some(fields) if fields.dtype().is_none() => {
+                let length = [self.dims.iter().product()];
+                // The shape comes before the numbers.
+                let names = fields.names().iter();
+                visitor.visit_map(Fields { part: self, names, length, value: "" })
+            }
+            // A complex number is a pair, whatever its type calls the parts.
+            _ if names == ["re", "im"] && self.dims == [2] => self.sequence(Some(2), visitor),
+            _ => Err(self.mismatch(Wish::other(name))),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_unit()
+    }
+}

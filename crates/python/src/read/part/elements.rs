@@ -1,0 +1,52 @@
+//! The first dimension of a part as a sequence.
+
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+
+use crate::error::{Error, Result};
+use crate::read::part::whole::{Asked, Part};
+use crate::read::probe::Wish;
+
+impl Part<'_> {
+    pub(super) fn sequence<'de, V: Visitor<'de>>(
+        self,
+        length: Option<usize>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.dims.split_first() {
+            Some((&found, dims)) if length.is_none_or(|length| length == found) => {
+                let asked = &Asked { outer: self.asked, length };
+                let step = dims.iter().product();
+                let part = Part { dims, asked: Some(asked), ..self };
+                visitor.visit_seq(Elements { part, step, left: found })
+            }
+            _ => Err(self.mismatch(Wish::of_sequence(length, visitor))),
+        }
+    }
+}
+
+/// The elements of the first dimension.
+struct Elements<'a> {
+    part: Part<'a>,
+    /// How many numbers each has.
+    step: usize,
+    left: usize,
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_> {
+    type Error = Error;
+
+    #[inline]
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let part = self.part;
+        self.part.start += self.step; // at most the length of the numbers
+        seed.deserialize(part).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left)
+    }
+}

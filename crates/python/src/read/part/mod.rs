@@ -1,0 +1,9 @@
+//! An array and the parts of it, as a type asks for them.
+
+mod whole;
+mod elements;
+mod matrix;
+mod fields;
+mod deserializer;
+
+pub(crate) use crate::read::part::whole::{Part, Whole};

@@ -1,0 +1,67 @@
+//! An array, and where in it a type is.
+
+use crate::error::{Error, ErrorKind};
+use crate::read::array::Numbers;
+use crate::read::probe::Wish;
+
+/// What an error about a type of numbers says at its end.
+const CONVERT: &str = " (`Reader::convert_numbers` converts)";
+
+/// A whole array.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub(crate) numbers: Numbers<'a>,
+    pub(crate) shape: &'a [usize],
+    /// Whether numbers of another type are converted.
+    pub(crate) convert: bool,
+    /// Its type and shape, for errors.
+    pub(crate) describe: &'a dyn Fn() -> String,
+}
+
+/// A dimension that the type asked for, and those around it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) outer: Option<&'a Asked<'a>>,
+    pub(super) length: Option<usize>,
+}
+
+/// A part of an array: an element, an element of an element, …
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(super) whole: &'a Whole<'a>,
+    /// The dimensions that are left.
+    pub(super) dims: &'a [usize],
+    /// Where its numbers begin.
+    pub(super) start: usize,
+    pub(super) asked: Option<&'a Asked<'a>>,
+}
+
+impl<'a> Part<'a> {
+    pub(crate) fn new(whole: &'a Whole<'a>) -> Self {
+        Part { whole, dims: whole.shape, start: 0, asked: None }
+    }
+
+    /// The error of a type that asks for something else here.
+    #[cold]
+    pub(super) fn mismatch(&self, wish: Wish) -> Error {
+        let mut dims = Vec::new();
+        let mut asked = self.asked;
+        while let Some(Asked { outer, length }) = asked {
+            dims.push(*length);
+            asked = *outer;
+        }
+        dims.reverse();
+        let found = (self.whole.describe)();
+        let is_same =
+            wish.dtype_in_numpy().is_none_or(|name| found.split('[').next() == Some(name));
+        let kind = if is_same { ErrorKind::Value } else { ErrorKind::Type };
+        let help = if is_same { "" } else { CONVERT };
+        Error::new(kind, format_args!("expected {}, found {found}{help}", wish.inside(dims)))
+    }
+
+    /// The index of a number, if it is one.
+    #[inline]
+    pub(super) fn index(&self) -> Option<usize> {
+        self.dims.is_empty().then_some(self.start)
+    }
+}
