@@ -265,39 +265,6 @@ fn with_numbers<E>(
     joined(tree, indices, |at| long_at(bytes, numbers, at)).or_else(|_| read(bytes))
 }
 
-/// Reads YAML or RON, with numbers as they stand.
-pub(crate) fn of_words<E>(
-    text: &str,
-    read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
-) -> Result<Tree<Leaf>, E> {
-    let tree = read(text)?;
-    let mut numbers = Vec::new();
-    let is_between = |c: char| c.is_whitespace() || ",:[]{}()".contains(c);
-    let mut start = 0;
-    for part in text.split_inclusive(is_between) {
-        let word = part.trim_end_matches(is_between);
-        let range = start..start + word.len();
-        start += part.len();
-        if long(word).is_none() {
-            continue;
-        }
-        // A key is no leaf.
-        let [before, behind] = [text.get(..range.start), text.get(range.end..)];
-        let is_key = before.is_some_and(|it| it.ends_with("? "))
-            || behind.is_some_and(|it| it.trim_start_matches(' ').starts_with(':'));
-        if !is_key {
-            numbers.push(range);
-        }
-    }
-    if numbers.is_empty() {
-        return Ok(tree);
-    }
-    let bytes = text.as_bytes();
-    let indices = String::from_utf8(numbered(bytes, &numbers)).ok();
-    let indices = indices.and_then(|text| read(&text).ok());
-    Ok(joined(tree, indices, |at| long_at(bytes, &numbers, at)).unwrap_or_else(|tree| *tree))
-}
-
 /// The text with the index of each of these ranges in its place.
 fn numbered(bytes: &[u8], ranges: &[Range<usize>]) -> Vec<u8> {
     replaced(bytes, ranges, |at| at.to_string().into_bytes())
@@ -308,9 +275,24 @@ fn long_at(bytes: &[u8], ranges: &[Range<usize>], at: usize) -> Option<Leaf> {
     std::str::from_utf8(text).ok().and_then(|text| long(&of_decimal(text)))
 }
 
-/// The text of a number of TOML as it is in other formats.
-fn of_decimal(text: &str) -> String {
-    text.trim_start_matches('+').replace('_', "")
+/// The text of a number of another format as it is in JSON, if that has it.
+pub(crate) fn of_decimal(text: &str) -> String {
+    let text = text.replace('_', "");
+    let (sign, number) = match text.strip_prefix('-') {
+        Some(number) => ("-", number),
+        None => ("", text.strip_prefix('+').unwrap_or(&text)),
+    };
+    let digits = number.find(['e', 'E']).unwrap_or(number.len());
+    let (digits, exponent) = number.split_at_checked(digits).unwrap_or((number, ""));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_of_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_of_digits(whole) || !is_of_digits(part) {
+        return text;
+    }
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if part.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{part}{exponent}")
 }
 
 /// The bytes with something else in the place of each of these ranges, which has an index.
@@ -473,7 +455,7 @@ fn is_of_word(byte: &u8) -> bool {
 }
 
 /// The length of the text of TOML that begins with this quote, one or three times.
-fn toml_text_len(bytes: &[u8], quote: u8) -> usize {
+pub(crate) fn toml_text_len(bytes: &[u8], quote: u8) -> usize {
     let count = if bytes.starts_with(&[quote; 3]) { 3 } else { 1 };
     let mut at = count;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {

@@ -350,8 +350,10 @@ fn values_of(
     limits: Limits,
 ) -> Result<Document> {
     match format {
+        // Its reader tells the place, and compares spellings.
         Format::Yaml if choice == DuplicateKeys::Error => {
-            return yaml::tree(text(bytes)?, limits, true).map(Document::Tree);
+            let tree = yaml::tree(text(bytes)?, limits, true)?;
+            return with_unique_keys(tree, bytes, (name, format), choice).map(Document::Tree);
         }
         // They say themselves that a key occurs twice, or have none.
         Format::Toml | Format::Tree => return read_within(bytes, format, limits),

@@ -17,6 +17,7 @@ use crate::format::Format;
 use crate::json::{json_failure, json_of};
 use crate::json_lines::{LineOptions, Lines};
 use crate::paint::{counted, without_null};
+use crate::ron_numbers::of_ron;
 use crate::tags::Tags;
 use crate::tensors::{self, TensorLeaf};
 use crate::values;
@@ -85,11 +86,13 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
-            let read = |text: &str| options.from_str_seed(text, seed);
-            let tree = exact::of_words(text(bytes)?, read).map_err(|error| {
-                let at = error.span.start;
-                Failure::at(format!("{}:{}", at.line, at.col), error.code)
-            })?;
+            let read = |text: &str| {
+                options.from_str_seed(text, seed).map_err(|error| {
+                    let at = error.span.start;
+                    Failure::at(format!("{}:{}", at.line, at.col), error.code)
+                })
+            };
+            let tree = of_ron(text(bytes)?, read)?;
             // A number that an `f32` holds comes as one, which is a matter of the reader alone.
             exact::with_doubles(tree)
         }

@@ -1,20 +1,17 @@
 //! YAML, of which a file may have several documents.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
-use serde_saphyr::{Error, Options};
-use treedef::{Edit, Key, Leaf, NodeKind, Path, Tree, TreeDef, TreeSeed};
+use serde_saphyr::{Error, Options, with_deserializer_from_str_with_options as with_deserializer};
+use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
 use crate::duplicates::HINT;
-use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output::write;
 use crate::paint::counted;
-use crate::paths::{node_at, readable};
+use crate::yaml_nodes::{Node, may_need};
 
 /// A document of a file.
 struct Part<'t> {
@@ -127,10 +124,7 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
 pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
     let is_refused = |part: &Part<'_>| {
         let options = options(limits, false, true);
-        serde_saphyr::with_deserializer_from_str_with_options(part.text, options, |yaml| {
-            IgnoredAny::deserialize(yaml)
-        })
-        .is_err()
+        with_deserializer(part.text, options, |yaml| IgnoredAny::deserialize(yaml)).is_err()
     };
     text.contains('!') && documents(text).iter().any(is_refused)
 }
@@ -159,68 +153,74 @@ fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
 
 /// Reads one document.
 fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+    if may_need(part.text) {
+        return on_large_stack(|| node_tree(part, limits, strict));
+    }
+    let options = options(limits, strict, false);
+    let tree = with_deserializer(part.text, options, |yaml| seed.deserialize(yaml));
+    tree.map_err(|error| failure(&error, part.lines, limits))
+}
+
+/// Reads one document with its tags and long numbers.
+fn node_tree(part: &Part<'_>, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
     let read = |text: &str| {
-        let options = options(limits, strict, false);
-        serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
-            seed.deserialize(yaml)
-        })
+        with_deserializer(text, options(limits, strict, false), |yaml| Node::deserialize(yaml))
     };
-    let tree = exact::of_words(part.text, |text| with_times(text, read));
-    let tree = tree.map_err(|error| failure(&error, part.lines, limits))?;
-    if part.text.contains(BINARY) {
-        let nulls = with_times(&part.text.replace(BINARY, "!!null"), read);
-        return with_bytes(tree, &nulls.map_err(|error| failure(&error, part.lines, limits))?);
-    }
-    Ok(tree)
-}
-
-const BINARY: &str = "!!binary";
-const TIME: &str = "!!timestamp";
-/// As long as the tag of times.
-const TEXT: &str = "!!str      ";
-
-/// Reads a document with texts for its times, whose tag the reader refuses.
-fn with_times(
-    text: &str,
-    read: impl Fn(&str) -> Result<Tree<Leaf>, Error>,
-) -> Result<Tree<Leaf>, Error> {
-    let first = read(text);
-    if first.is_ok() || !text.contains(TIME) || text.contains(TEXT) {
-        return first;
-    }
-    let Ok(tree) = read(&text.replace(TIME, TEXT)) else { return first };
-    // What looks like the tag may be in a text.
-    let is_text = |text: &str| text.contains(TEXT);
-    let in_keys = tree
-        .treedef()
-        .nodes()
-        .any(|(_, node)| node.entry_keys().iter().filter_map(|key| key.as_str()).any(is_text));
-    let in_leaves = tree.leaves().iter().filter_map(Leaf::as_str).any(is_text);
-    if in_keys || in_leaves { first } else { Ok(tree) }
-}
-
-/// The tree with bytes for the texts of base64 that are null in the other.
-fn with_bytes(tree: Tree<Leaf>, nulls: &Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let mut not_base64 = None;
-    let tree = tree.edit(|path, node, leaves| {
-        let is_null = |path: &Path| {
-            node_at(nulls.treedef(), path).is_some_and(|node| node.kind() == NodeKind::Unit)
-        };
-        let text = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_str);
-        let Some(text) = text.filter(|_| is_null(path)) else { return Ok(Edit::Keep) };
-        let text: String = text.split_ascii_whitespace().collect();
-        let Ok(bytes) = STANDARD.decode(text) else {
-            not_base64.get_or_insert_with(|| readable(path));
-            return Ok(Edit::Keep);
-        };
-        Ok(Edit::Replace(Tree::leaf(Leaf::from(bytes))))
-    })?;
-    match not_base64 {
-        Some(path) => {
-            Err(Failure::new(format!("`{path}` is tagged as `!!binary` and is not base64")))
+    let to_tree = |node: Node| node.into_tree(part.text, part.lines, limits);
+    let first = read(part.text);
+    if let Some(text) = without_times(part.text).filter(|_| first.is_err())
+        && let Ok(node) = read(&text)
+    {
+        let tree = to_tree(node);
+        // What looks like the tag may be in a text.
+        if !tree.as_ref().is_ok_and(|tree| has_text(tree, TEXT)) {
+            return tree;
         }
-        None => Ok(tree),
     }
+    first.map_err(|error| failure(&error, part.lines, limits)).and_then(to_tree)
+}
+
+/// The stack of a reader that remembers places: without optimisation, a level of a document takes 50 KB.
+const STACK: usize = 1 << 26;
+
+fn on_large_stack<T: Send>(read: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read)?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+const TIME: &str = "timestamp";
+/// As long as the name of the tag of times.
+const TEXT: &str = "str      ";
+
+/// The document with texts for its times, whose tag the reader refuses.
+fn without_times(text: &str) -> Option<String> {
+    if text.contains(TEXT) {
+        return None;
+    }
+    let mut without = text.to_owned();
+    for (at, _) in text.match_indices(TIME) {
+        let (before, behind) = (text.get(..at)?, text.get(at + TIME.len()..)?);
+        let word = before.rsplit(|c: char| c.is_whitespace() || "[{".contains(c)).next()?;
+        let is_whole = word.rsplit_once("!<").is_some_and(|(_, tag)| !tag.contains('>'));
+        let is_tag = is_whole || word.rsplit(',').next()?.starts_with('!');
+        let end = usize::from(is_whole && behind.starts_with('>'));
+        let is_end = behind.get(end..)?.chars().next().is_none_or(|c| c.is_whitespace());
+        if is_tag && is_end {
+            let text = format!("str{}      ", behind.get(..end)?);
+            without.replace_range(at..at + TIME.len() + end, &text);
+        }
+    }
+    (without != text).then_some(without)
+}
+
+/// Whether a text or a key of the tree has this in it.
+fn has_text(tree: &Tree<Leaf>, part: &str) -> bool {
+    let has = |text: &str| text.contains(part);
+    let mut nodes = tree.treedef().nodes();
+    tree.leaves().iter().filter_map(Leaf::as_str).any(has)
+        || nodes.any(|(_, node)| node.entry_keys().iter().filter_map(|key| key.as_str()).any(has))
 }
 
 fn failure(error: &Error, lines: usize, limits: Limits) -> Failure {
@@ -331,7 +331,39 @@ mod tests {
         let leaves = ["2001-12-14".into(), Leaf::from(vec![0]), "2002-01-01".into()];
         assert_eq!(read(text).leaves(), leaves);
         let error = tree("a: !!binary _\n", Limits::default(), true).unwrap_err();
-        assert_eq!(error.to_string(), "`.a` is tagged as `!!binary` and is not base64");
+        assert_eq!(error.to_string(), "1:13: tagged as `!!binary`, and is not base64");
+    }
+
+    #[test]
+    fn a_tag_is_known_however_it_is_spelled() {
+        let read = |text: &str| tree(text, Limits::default(), true);
+        let text = "%TAG !y! tag:yaml.org,2002:\n%TAG !z! tag:yaml.org,2002:bin\n---\n\
+             - !<tag:yaml.org,2002:binary> aGk=\n- !y!binary aGk=\n- !z!ary aGk=\n\
+             - [!<tag:yaml.org,2002:timestamp> 2001,!y!timestamp 2001-01-01]\n- !y!int '1'\n";
+        let hi = Leaf::from(b"hi".to_vec());
+        let leaves =
+            [hi.clone(), hi.clone(), hi, "2001".into(), "2001-01-01".into(), Leaf::from(1_u64)];
+        assert_eq!(read(text).unwrap().leaves(), leaves);
+        // The handle may be of other tags.
+        let text = "%TAG !! tag:example.com,2000:\n---\n!!binary aGk=\n";
+        assert_eq!(read(text).unwrap().leaves(), ["aGk=".into()]);
+        let key = read("!!binary aGk=: 1").unwrap();
+        assert_eq!(key.treedef().root().entry_keys(), [Leaf::from(b"hi".to_vec()).into()]);
+        // What looks like a tag in a text is not changed.
+        let text = "- !!timestamp 2001\n- 'see !!timestamp 2001'\n";
+        assert!(read(text).is_err());
+    }
+
+    #[test]
+    fn a_document_with_tags_may_be_as_deep_as_others() {
+        for start in ["", "! "] {
+            let text =
+                |depth: usize| format!("{start}{}1e400{}", "[".repeat(depth), "]".repeat(depth));
+            let limits = Limits::default();
+            assert_eq!(tree(&text(127), limits, true).unwrap().leaves().len(), 1);
+            let error = tree(&text(129), limits, true).unwrap_err().to_string();
+            assert!(error.contains("nested"), "{error}");
+        }
     }
 
     #[test]

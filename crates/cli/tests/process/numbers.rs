@@ -98,6 +98,46 @@ e = 1979-05-27
     assert!(told.contains("a.toml:2:5: "), "{told}");
 }
 
+#[test]
+fn keys_that_are_long_numbers_keep_their_digits() {
+    let folder = Folder::new("numbers_keys");
+    let long = "12345678901234567890123456789012345678901234";
+    let [yaml, ron] = ["a.yaml", "a.ron"].map(|name| folder.path(name));
+    let text = format!(
+        "1e400: x\n{long}: &a 1e401\n.12345678901234567890123: {{+1e402: 0.5e400}}\n\
+         ? 1e403\n: &m {{1e404: 1}}\nmerged:\n  <<: *m\n*a : 2\n\"a 1e400 b\": 1e405\n\
+         12345678901234567890123: 3\n"
+    );
+    fs::write(&yaml, text).unwrap();
+    fs::write(
+        &ron,
+        format!(
+            "{{1e400: \"x\", {long} : 1e401, .12345678901234567890123: {{+1e402: 0.5e400}}, \
+             1e403: {{1e404f64: 1}}, \"merged\": {{\"1e404\": 1}}, 1e401: 2, \"a 1e400 b\": 1e405f64, \
+             12345678901234567890123: 3}}"
+        ),
+    )
+    .unwrap();
+    let json = format!(
+        r#"{{"1e400":"x","{long}":1e401,"0.12345678901234567890123":{{"1e402":0.5e400}},"1e403":{{"1e404":1}},"merged":{{"1e404":1}},"1e401":2,"a 1e400 b":1e405,"12345678901234567890123":3}}"#
+    );
+    for file in [&yaml, &ron] {
+        let made = run(&["convert", file, "--to", "json"]).0;
+        assert_eq!(made.replace(": ", ":").replace(['\n'], "").replace("  ", ""), json, "{file}");
+        for to in ["yaml", "ron"] {
+            let made = folder.path(&format!("made.{to}"));
+            assert_eq!(run(&["convert", file, "-o", &made]).1, "", "{file} {to}");
+        }
+    }
+    // Two keys of one value are not two keys.
+    fs::write(&yaml, "1.0: 1\n1.00: 2\n").unwrap();
+    let (made, told) = run(&["convert", &yaml, "--to", "json"]);
+    assert!(made.is_empty() && told.contains("the key `1.0` occurs twice in one map"), "{told}");
+    fs::write(&ron, "{(1e400, 2): 3}").unwrap();
+    let (_, told) = run(&["show", &ron]);
+    assert!(told.ends_with("64 bits hold: put quotes around it\n"), "{told}");
+}
+
 #[cfg(feature = "schema")]
 #[test]
 fn a_schema_compares_nothing_wrong_without_a_word() {

@@ -1,0 +1,209 @@
+//! YAML with what each value is tagged as and where it stands, for documents that have tags or numbers
+//! that a float of 64 bits does not give back.
+
+use std::fmt;
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+use serde_saphyr::{Location, Spanned, Tagged};
+use treedef::{Flattener, Leaf, Tree};
+
+use crate::args::Limits;
+use crate::exact;
+use crate::failure::{Failure, Result};
+
+/// The tag of bytes, however a document spells it.
+const BINARY: &str = "tag:yaml.org,2002:binary";
+
+/// A value with its tag.
+pub(crate) struct Node {
+    tag: Option<String>,
+    at: Location,
+    content: Content,
+}
+
+enum Content {
+    Null,
+    Scalar(Leaf),
+    /// The index of a leaf.
+    Taken(u64),
+    List(Vec<Node>),
+    Map(Vec<(Node, Node)>),
+}
+
+/// Whether the text may have such a tag or number.
+pub(crate) fn may_need(text: &str) -> bool {
+    let is_between = |c: char| c.is_whitespace() || ",:[]{}".contains(c);
+    text.contains('!') || text.split(is_between).any(|word| exact::long(word).is_some())
+}
+
+impl Node {
+    /// The tree of a document, which begins behind this many lines of its file.
+    pub(crate) fn into_tree(
+        mut self,
+        text: &str,
+        lines: usize,
+        limits: Limits,
+    ) -> Result<Tree<Leaf>> {
+        let mut document = Document { text, lines, leaves: Vec::new() };
+        document.take(&mut self)?;
+        let Document { mut leaves, .. } = document;
+        let indices: Tree<u64> = Flattener::new().limits(limits.of_trees()).tree_as(&self)?;
+        Ok(indices.map(|index| {
+            let leaf = usize::try_from(index).ok().and_then(|index| leaves.get_mut(index));
+            leaf.map_or(Leaf::None, |leaf| std::mem::replace(leaf, Leaf::None))
+        }))
+    }
+}
+
+/// A document whose leaves are taken out of its nodes.
+struct Document<'t> {
+    text: &'t str,
+    lines: usize,
+    leaves: Vec<Leaf>,
+}
+
+impl Document<'_> {
+    /// The recursion is as deep as the reader of YAML allows.
+    fn take(&mut self, node: &mut Node) -> Result<()> {
+        self.settle(node, false)?;
+        match &mut node.content {
+            Content::List(all) => all.iter_mut().try_for_each(|node| self.take(node)),
+            Content::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
+                self.settle_key(key)?;
+                self.take(value)
+            }),
+            Content::Scalar(leaf) => {
+                let index = u64::try_from(self.leaves.len()).unwrap_or(u64::MAX);
+                self.leaves.push(std::mem::replace(leaf, Leaf::None));
+                node.content = Content::Taken(index);
+                Ok(())
+            }
+            Content::Null | Content::Taken(_) => Ok(()),
+        }
+    }
+
+    fn settle_key(&self, node: &mut Node) -> Result<()> {
+        self.settle(node, true)?;
+        match &mut node.content {
+            Content::List(all) => all.iter_mut().try_for_each(|node| self.settle_key(node)),
+            Content::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
+                self.settle_key(key)?;
+                self.settle_key(value)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a scalar what it is: bytes, or a number that was rounded.
+    fn settle(&self, node: &mut Node, is_key: bool) -> Result<()> {
+        let Content::Scalar(leaf) = &mut node.content else { return Ok(()) };
+        if let (Some(BINARY), Some(text)) = (node.tag.as_deref(), leaf.as_str()) {
+            let text: String = text.split_ascii_whitespace().collect();
+            let bytes = STANDARD.decode(text).map_err(|_| {
+                let line = usize::try_from(node.at.line()).unwrap_or(usize::MAX);
+                let place = format!("{}:{}", line.saturating_add(self.lines), node.at.column());
+                Failure::at(place, "tagged as `!!binary`, and is not base64")
+            })?;
+            *leaf = Leaf::from(bytes);
+        } else if let Leaf::F64(float) = leaf
+            && let Some(word) = place(node.at).and_then(|place| self.text.get(place))
+            && word.parse() == Ok(*float)
+            && let Some(number) = exact::long(&exact::of_decimal(word))
+        {
+            // A key that is compared with no number is a text.
+            *leaf = match exact::text_of(&number).filter(|_| is_key) {
+                Some(text) => Leaf::from(text),
+                None => number,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a scalar.
+fn place(at: Location) -> Option<Range<usize>> {
+    let start = usize::try_from(at.span().byte_offset()?).ok()?;
+    let length = usize::try_from(at.span().byte_len()?).ok()?;
+    Some(start..start.checked_add(length)?)
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
+        let Tagged(spanned, tag) = Tagged::<Spanned<Content>>::deserialize(yaml)?;
+        Ok(Node { tag, at: spanned.defined, content: spanned.value })
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
+        yaml.deserialize_any(Contents)
+    }
+}
+
+struct Contents;
+
+impl<'de> Visitor<'de> for Contents {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Null)
+    }
+
+    fn visit_bool<E>(self, bool: bool) -> Result<Content, E> {
+        Ok(Content::Scalar(bool.into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Content, E> {
+        Ok(Content::Scalar(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Content, E> {
+        Ok(Content::Scalar(number.into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Content, E> {
+        Ok(Content::Scalar(number.into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Scalar(text.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
+        let mut all = Vec::new();
+        while let Some(node) = seq.next_element()? {
+            all.push(node);
+        }
+        Ok(Content::List(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Content::Map(entries))
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.content {
+            Content::Null => to.serialize_unit(),
+            Content::Scalar(leaf) => leaf.serialize(to),
+            Content::Taken(index) => to.serialize_u64(*index),
+            Content::List(all) => to.collect_seq(all),
+            Content::Map(entries) => {
+                to.collect_map(entries.iter().map(|(key, value)| (key, value)))
+            }
+        }
+    }
+}
