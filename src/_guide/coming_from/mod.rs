@@ -1,4 +1,4 @@
-//! Coming from another pytree library: what each function is called here, and what differs.
+//! Coming from another library: what each function is called here, and what differs.
 //!
 //! | you know | read |
 //! |---|---|
@@ -10,6 +10,10 @@
 //! | Detectron2's `TracingAdapter` | [`detectron2`] |
 //! | dm-tree | [`dm_tree`] |
 //! | Equinox, Flax, Chex, Haiku, Penzai | [`equinox`] |
+//! | `serde_json::Value` | [`serde_json`] |
+//! | `ndarray` | [`ndarray`] |
+//! | burn | [`burn`] |
+//! | candle | the crate `treedef-candle`, which has a page of its own |
 //!
 //! Each page has tables from their names to ours, with one line about what differs, and an example
 //! that uses most of it.
@@ -133,6 +137,9 @@ pub mod fetch_mapper;
 pub mod detectron2;
 pub mod dm_tree;
 pub mod equinox;
+pub mod serde_json;
+pub mod ndarray;
+pub mod burn;
 
 #[cfg(doc)]
 use crate::{

@@ -1,0 +1,5 @@
+#![cfg_attr(not(doctest), doc = include_str!("ndarray.md"))]
+// The package `ecosystem` has `ndarray`, and tests the page.
+
+#[cfg(doc)]
+use crate::{Array, Flattener, Tree, TreeDef, flatten_as, unflatten};
