@@ -1,5 +1,7 @@
 //! The pages of the guide. They are only text: there is nothing to import.
 //!
+//! - [`which_crate`]: by task, the crate, its feature and the first line.
+//! - [`glossary`]: the words.
 //! - [`coming_from`]: for users of JAX, optree, PyTorch and others, what each function is called
 //!   here.
 //! - [`cookbook`]: a page for each of the common tasks.
@@ -19,5 +21,9 @@ pub mod files;
 #[doc(alias = "least squares")]
 #[doc(alias = "sampler")]
 pub mod fitting;
+#[doc(alias = "words")]
+pub mod glossary;
 pub mod objects;
 pub mod speed;
+#[doc(alias = "features")]
+pub mod which_crate;

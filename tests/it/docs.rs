@@ -132,3 +132,41 @@ fn words_that_people_search_for_are_found() {
         assert!(found, "no item is named `{word}`, and none has it as an alias");
     }
 }
+
+/// The page has the first line of code for each crate, and no test can have all of these crates.
+#[test]
+fn which_crate_names_all_crates_and_what_they_have() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("src/_guide/which_crate.rs")).unwrap();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_named = page.contains(&format!("`treedef-{name}`"));
+        assert!(is_named || name == "testing", "{name}");
+    }
+    let mut seen = 0;
+    for code in page.split("`treedef_").skip(1).filter_map(|rest| rest.split('`').next()) {
+        let (member, code) = code.split_once("::").unwrap();
+        let folder = root.join("crates").join(member).join("src");
+        let (source, lib) =
+            (sources_below(&folder), fs::read_to_string(folder.join("lib.rs")).unwrap());
+        let path = code.split(['(', '<']).next().unwrap();
+        for name in path.split("::") {
+            let is_item = ["fn", "struct", "mod"]
+                .iter()
+                .any(|kind| source.contains(&format!("pub {kind} {name}")));
+            let mut words = lib.split(|char: char| !char.is_alphanumeric() && char != '_');
+            assert!(is_item || words.any(|word| word == name), "{member}: {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 12, "only {seen} names were found");
+}
+
+fn sources_below(folder: &Path) -> String {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let text = |path: PathBuf| match path.is_dir() {
+        true => sources_below(&path),
+        false => fs::read_to_string(path).unwrap(),
+    };
+    paths.map(text).collect()
+}

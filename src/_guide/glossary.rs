@@ -1,0 +1,68 @@
+//! The words, what they mean, and where to read on.
+//!
+//! # Values and trees
+//!
+//! | word | means | more |
+//! |---|---|---|
+//! | pytree | any nested value seen as a tree: containers are its nodes, scalars its leaves. The word is JAX's | [coming from Python](super::coming_from) |
+//! | leaf | one value of the flat vector: a scalar, or what a rule or a mark makes one | [what is a leaf?](crate#what-is-a-leaf), [`Leaf`] |
+//! | structure | what is left of a value without its leaves | [`structure`] |
+//! | treedef | a structure as a value, which is printed, compared, saved and used as a key | [`TreeDef`] |
+//! | tree | a treedef with its leaves, which may be of any type | [`Tree`] |
+//! | signature | a structure with the kinds of its leaves: a `Tree<LeafKind>` | [`signature`] |
+//! | kind | which type a scalar has, such as `f32` or `str`. It belongs to the leaf, not to the structure | [`LeafKind`] |
+//! | node | a place in a structure: a leaf, a container, a static or an empty value | [`NodeRef`], [`NodeKind`] |
+//! | run | equal neighbours, stored and printed once: `[Layer { w: * }; 3]` | [how it works](crate#how-it-works) |
+//! | key, path | one step from a node to a child; all steps from the root, `.layers[0].w` | [`Key`], [`Path`] |
+//! | pattern | a set of paths: `layers[*].bias`, `**.weight` | [`Pattern`] |
+//! | prefix | a tree each of whose leaves stands for a whole subtree of another | [`Tree::zip_prefix`], [`TreeDef::is_prefix_of`] |
+//! | fingerprint | 128 bits that name a structure on every machine | [`TreeDef::fingerprint`] |
+//! | limits | how large and how deep a structure from elsewhere may be | [`Limits`] |
+//!
+//! # What is no plain leaf
+//!
+//! | word | means | more |
+//! |---|---|---|
+//! | static | a value that belongs to the structure: it is compared, hashed and saved with the treedef. Elsewhere: aux data, metadata, context | [statics](crate#what-belongs-to-the-structure), [`as_static`](fn@as_static) |
+//! | opaque leaf | a whole subtree as one leaf | [`as_opaque`](fn@as_opaque), [`Flattener::opaque_at`] |
+//! | object leaf | a leaf that is any Rust object, such as a tensor; serde does not look into it | [objects](super::objects) |
+//! | array | numbers of one type in one leaf, with a shape | [arrays](super::arrays), [`Array`] |
+//! | block | a rectangular part of a structure: an array that is still single leaves | [`TreeDef::blocks`] |
+//! | mark | an attribute on a field that says static, opaque or object | [statics](crate#what-belongs-to-the-structure) |
+//! | rule | the same for types of others, by type and field or by path | [`Flattener`] |
+//! | hole | the `None` in the place of a leaf that is in another part | [`Tree::partition`] |
+//! | tied | said of two places with one object or tensor | [shared leaves](super::objects#shared-leaves) |
+//!
+//! # What is done with them
+//!
+//! | word | means | more |
+//! |---|---|---|
+//! | flatten, unflatten | from a value to its leaves and its treedef, and back | [`flatten`](flatten()), [`unflatten`](unflatten()) |
+//! | map, zip | a function of each leaf; of the leaves of two trees at the same path | [`Tree::map`], [`Tree::zip_with`] |
+//! | broadcast | repeat each leaf of a prefix for all leaves below it | [`Tree::broadcast_to`] |
+//! | compose, transpose | put a structure into each leaf of another; exchange the two | [`TreeDef::compose`], [`Tree::transpose`] |
+//! | partition, combine | two trees of the whole structure, with holes; together again | [`Tree::partition`], [`Tree::combine`] |
+//! | split, merge | the same without holes: each part has the nodes above its leaves | [`Tree::split`], [`Tree::merge`] |
+//! | stack, unstack | many trees of one structure as one, with a list in each leaf; the reverse | [`Tree::stack`], [`Tree::unstack`] |
+//! | ravel | all numbers as one vector of `f64`, without loss | [`Tree::ravel`] |
+//! | diff, patch | what differs between two trees, as data; the one made of the other | [`Tree::diff`], [`Tree::patch`] |
+//! | migrate | read a tree into a type that has changed, with a report | [`Tree::migrate`] |
+//!
+//! # The other crates
+//!
+//! | word | means | in |
+//! |---|---|---|
+//! | parameters | the free numbers of a model as a vector. The others are fixed, or tied to one that is free | `treedef-optim`: [fitting](super::fitting) |
+//! | state | what an optimiser keeps from step to step: a serde value | `treedef-optim` |
+//! | adapter | small matrices that are trained beside a frozen one (LoRA) | `treedef-candle` |
+//! | source | a checkpoint of which only the headers are read yet | `treedef-exchange` |
+//! | loader, export | the rules by which names of tensors become fields, and fields names | `treedef-exchange` |
+//! | lower, raise | make a structure of what Python has, and the reverse | `treedef-exchange` |
+//! | fold | let lengths, keys or kinds that vary count as one structure | `treedef-structures` |
+//! | handshake | the ranks of a job compare structures before they send numbers | `treedef-mpi` |
+
+#[allow(unused_imports, reason = "the page links to them")]
+use crate::{
+    Array, Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
+    as_opaque, as_static, flatten, signature, structure, unflatten,
+};
