@@ -89,8 +89,9 @@ impl Tape {
             *failure;
         (self.words, self.follow.frames) = (words, frames);
         let (mut at, mut leaves) = (cursor, pending);
-        // If the last value is complete, its key is that of the child before.
-        let mut complete = Some(levels).filter(|_| has_begun && kept.is_empty());
+        // The compounds inside of a value that is kept are not counted.
+        let mut place =
+            (Some(levels).filter(|levels| kept.is_empty() && *levels < usize::MAX), has_begun);
         // The keys, the innermost first.
         let mut keys: Vec<Key> = Vec::new();
         loop {
@@ -100,10 +101,10 @@ impl Tape {
             }
             let first = innermost.as_ref().map_or(self.follow.base, |kept| kept.word);
             let words = self.words.get(first..).unwrap_or_default();
-            let (labels, came) = (&mut self.labels.list, complete.take());
+            let (labels, place) = (&mut self.labels.list, mem::take(&mut place));
             let early = self.early.as_mut().filter(|_| innermost.is_none());
             let nodes = early.and_then(|early| early.as_mut().ok()).unwrap_or(&mut self.nodes);
-            let path = nodes.path(words, labels, leaves, came, self.settings.options);
+            let path = nodes.path(words, labels, leaves, place, self.settings.options);
             keys.extend(path.into_iter().rev());
             let Some(value) = innermost else { break };
             if value.is_key() {

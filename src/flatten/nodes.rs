@@ -157,28 +157,36 @@ impl WordReader {
         (self.orders, self.so_far) = Default::default();
     }
 
-    /// The keys that lead to the current place, after the first words of a value and some leaves.
-    /// If there are `complete` keys, the child that the last one leads to was counted already.
+    /// The keys that lead to the current place, after the first words of a value and some leaves. If
+    /// there are `levels`, so many compounds are open there. If it `has_begun`, the value that failed
+    /// there is complete, and counts as a child: so may be those that it is the only child of, and the
+    /// path ends before them.
     pub(super) fn path(
         &mut self,
         words: &[Word],
         labels: &mut [Label],
         leaves: u64,
-        complete: Option<usize>,
+        (levels, has_begun): (Option<usize>, bool),
         options: Options,
     ) -> Vec<Key> {
         self.options = options;
-        let last = [Word::new(word::LEAVES, "", leaves)];
         // If it fails, the path ends there.
-        let _ = self.read(words, labels).and_then(|()| self.read(&last, labels));
-        let mut open = mem::take(&mut self.open);
-        open.retain(|open| open.node.is_some());
-        if complete == Some(open.len())
-            && let Some(last) = open.last_mut()
+        let read = self.read(words, labels);
+        // The only child of a compound would close it.
+        let is_only =
+            levels == Some(self.open.len()) && self.open.last().is_some_and(Open::has_one_child);
+        if read.is_ok() && !is_only {
+            let _ = self.read(&[Word::new(word::LEAVES, "", leaves)], labels);
+        }
+        if has_begun
+            && levels.is_some_and(|levels| levels >= self.open.len())
+            && let Some(last) = self.open.last_mut()
         {
             last.children = last.children.saturating_sub(1);
         }
-        let keys = open.iter().map(|open| self.key(open, labels)).collect();
+        let open = mem::take(&mut self.open);
+        let nodes = open.iter().filter(|open| open.node.is_some());
+        let keys = nodes.map(|open| self.key(open, labels)).collect();
         self.clear();
         keys
     }
@@ -445,8 +453,10 @@ impl WordReader {
     fn key(&self, open: &Open, labels: &[Label]) -> Key {
         let Open { head: NodeHead { kind, variant, .. }, children, first_label, .. } = *open;
         let variant = || Name::Borrowed(variant);
-        let field = || self.fields.get(first_label + children).map(|name| Name::Borrowed(*name));
-        let label = || labels.get(*self.numbers.get(first_label + children)?);
+        // A child that failed after a leaf, which is one for the reader, has the last label.
+        let (fields, numbers, at) = (&self.fields, &self.numbers, first_label + children);
+        let field = || fields.get(at).or(fields.last()).map(|name| Name::Borrowed(*name));
+        let label = || labels.get(*numbers.get(at).or(numbers.last())?);
         let labelled = match kind {
             NodeKind::Map => label().map(|label| Key::Entry(label.value.clone())),
             NodeKind::Struct => field().map(Key::Field),

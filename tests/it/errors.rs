@@ -262,6 +262,65 @@ fn implementations_that_break_the_protocol() {
         @"a `Serialize` implementation swallowed an error and went on at `?`");
 }
 
+/// A value that is checked after it was written fails at its own path, not at that of its neighbour.
+#[test]
+fn a_value_that_fails_when_it_is_complete() {
+    #[derive(Clone, Copy)]
+    struct Checked<T>(T, bool);
+    impl<T: Serialize> Serialize for Checked<T> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let done = self.0.serialize(serializer)?;
+            if self.1 { Ok(done) } else { Err(serde::ser::Error::custom("out of range")) }
+        }
+    }
+    #[derive(Serialize)]
+    struct Layer<T> {
+        b: f32,
+        w: Checked<T>,
+    }
+    fn layers<T: Serialize + Copy>(value: T) -> String {
+        let mut layers: Vec<_> =
+            (0..8).map(|_| Layer { b: 0.0, w: Checked(value, true) }).collect();
+        layers[7].w.1 = false;
+        flatten(&layers).unwrap_err().to_string()
+    }
+    // A compound that is complete has closed those that it is the only child of.
+    fn in_all<T: Serialize + Copy>(value: T, is_compound: bool) {
+        let fails = Checked(value, false);
+        let paths: Vec<String> = [
+            flatten(&BTreeMap::from([("k", fails)])).unwrap_err(),
+            flatten(&(1.0, (Checked(value, true), Either::Right { right: fails }))).unwrap_err(),
+            flatten(&(1.0, Some(fails))).unwrap_err(),
+            flatten(&(1.0, Newtype(Newtype(fails)))).unwrap_err(),
+            flatten(&(1.0, Either::Left(fails), 2.0)).unwrap_err(),
+        ]
+        .map(|error| error.to_string().replace("out of range at ", ""))
+        .into();
+        let mut expected =
+            ["`[\"k\"]`", "`.1.1::Right.right`", "`.1?`", "`.1.0.0`", "`.1::Left.0`"];
+        if is_compound {
+            expected[2..].fill("`.1`");
+        }
+        assert_eq!(paths, expected);
+        assert_eq!(layers(value), "out of range at `[7].w`");
+    }
+    #[derive(Serialize)]
+    struct Newtype<T>(T);
+    #[derive(Serialize)]
+    enum Either<T> {
+        Left(T),
+        Right { right: T },
+    }
+    in_all(1.5f32, false);
+    in_all(1.5f64, false);
+    in_all(7u8, false);
+    in_all("text", false);
+    in_all((), true);
+    in_all([1.5f32; 3], true);
+    in_all(Some(1.5), true);
+    in_all(None::<f64>, true);
+}
+
 /// What serde makes impossible says why, and what to do.
 #[test]
 fn what_serde_makes_impossible() {
