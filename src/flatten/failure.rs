@@ -28,7 +28,7 @@ impl Tape {
     /// An error of the tape itself at a place, with its path.
     #[cold]
     pub(super) fn failed_here(&mut self, at: usize, error: Error) -> Error {
-        self.fail(at, false).levels = usize::MAX;
+        self.fail(at, false).levels = usize::MAX; // all that are open
         let path = self.failed_path();
         error.at(path)
     }
@@ -116,7 +116,7 @@ impl Tape {
         }
         keys.drain(..keys.len().min(usize::from(is_compound)));
         keys.drain(..keys.len().saturating_sub(levels));
-        self.failure = Some(Box::default());
+        self.failure = Some(Box::default()); // the walk has still failed
         keys.into_iter().rev().collect()
     }
 }

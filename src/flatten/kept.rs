@@ -15,12 +15,6 @@ use super::tape::{BeforeLabel, Kept, Tape};
 use super::word::{self, ALL_KINDS, Tag, Word, bit};
 
 impl Kept {
-    /// The whole value of a walk.
-    fn of_whole() -> Self {
-        let (at, word, leaf, frame, takes, pending, room) = (0, 0, 0, 0, ALL_KINDS, 0, 0);
-        Kept { keep: Keep::Leaf, at, word, leaf, frame, sink: None, takes, pending, room }
-    }
-
     pub(super) fn is_key(&self) -> bool {
         self.keep == Keep::Key
     }
@@ -126,6 +120,7 @@ impl Tape {
             return Ok(at);
         }
         match (mark, self.keeping.values.last()) {
+            // Its own mark keeps it: a mark inside of it would have left less room.
             (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
                 self.end_keeping(at)
             }
@@ -178,7 +173,8 @@ impl Tape {
     fn end_keeping(&mut self, at: usize) -> Result<usize> {
         self.count_leaves(at);
         let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
-        let value = self.take_off(&kept);
+        let expected = self.expected_label(&kept);
+        let value = self.take_off(kept.word, kept.leaf, expected);
         let Kept { keep, at, word, leaf, frame, sink, takes, pending, .. } = kept;
         self.words.truncate(word);
         self.follow.close_to(frame);
@@ -209,20 +205,19 @@ impl Tape {
         }
     }
 
-    /// What was recorded.
-    fn take_off(&mut self, kept: &Kept) -> Result<Recorded> {
-        let expected = self.expected_label(kept);
+    /// What was recorded from a word and a leaf on, which may be the label of that number.
+    fn take_off(&mut self, word: usize, leaf: usize, expected: Option<usize>) -> Result<Recorded> {
         let Sink::Leaves(leaves) = &mut self.leaves else {
             return Err(ErrorKind::Internal("a kept value has other leaves").into());
         };
-        let words = self.words.get(kept.word..).unwrap_or_default();
+        let words = self.words.get(word..).unwrap_or_default();
         if let [only] = words
             && only.tag() == word::LEAVES
             && let Some(leaf) = leaves.pop()
         {
             return Ok(Recorded::Scalar(leaf));
         }
-        let values = leaves.get(kept.leaf..).unwrap_or_default();
+        let values = leaves.get(leaf..).unwrap_or_default();
         if let Some(number) = expected
             && self.labels.is_recorded(number, words, values)
         {
@@ -230,7 +225,7 @@ impl Tape {
         }
         let Made { treedef, swaps } =
             self.nodes.made_of(words, &mut self.labels.list, Options::default())?;
-        let mut values = leaves.split_off(kept.leaf.min(leaves.len()));
+        let mut values = leaves.split_off(leaf.min(leaves.len()));
         swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
         let treedef = treedef.with_limits(self.settings.limits);
         let value = Value::from_tree(Tree::from_parts(treedef, values));
@@ -249,8 +244,7 @@ impl Tape {
     /// A value that is recorded as a whole.
     pub(super) fn whole(&mut self, at: usize) -> Result<Value> {
         self.count_leaves(at);
-        let kept = Kept::of_whole();
-        match self.take_off(&kept)? {
+        match self.take_off(0, 0, None)? {
             Recorded::Scalar(leaf) => Ok(leaf.into()),
             Recorded::Value { value, .. } => Ok(value),
             Recorded::Known(_) => Err(ErrorKind::Internal("a whole value is no label").into()),

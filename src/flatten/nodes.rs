@@ -357,7 +357,9 @@ impl WordReader {
         }
         open.children += more; // at most the calls
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
-        for sibling in 1..count {
+        // Only a map with an insertion order has leaves to swap.
+        let siblings = if before.insertion < after.insertion { 1..count } else { 0..0 };
+        for sibling in siblings {
             for index in before.insertion..after.insertion {
                 let Insertion { map, order } = self.orders.insertions[index].clone(); // in range
                 self.orders.insertions.push(Insertion { map: map + sibling * maps, order });
@@ -365,9 +367,6 @@ impl WordReader {
             for index in before.swap..after.swap {
                 let (a, b) = self.orders.swaps[index]; // in range
                 self.orders.swaps.push((a + sibling * leaves, b + sibling * leaves));
-            }
-            if before.insertion == after.insertion {
-                break;
             }
         }
         // At most the calls.

@@ -51,8 +51,8 @@ impl Request {
 }
 
 impl Tape {
-    /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else that
-    /// of the last walk.
+    /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
+    /// that the thread met last among those that came twice.
     pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Box<Self> {
         let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
         tape.prepare(request, like);
@@ -112,17 +112,14 @@ impl Tape {
         like: &TreeDef,
         check: impl FnOnce(&TreeDef) -> Result<()>,
     ) -> Result<Sink> {
-        let treedef = match self.ended(end) {
-            Ok(at) => self.structure(at),
-            Err(error) => Err(error),
-        };
+        let treedef = self.ended(end).and_then(|at| self.structure(at));
         let checked = treedef.and_then(|treedef| {
             if Arc::ptr_eq(&treedef.encoding, &like.encoding) {
                 return Ok(());
             }
             if treedef == *like {
                 let Tape { words, labels, follow, .. } = &mut *self;
-                follow.is_like(words, labels, like);
+                follow.remember_as(words, labels, like);
                 return Ok(());
             }
             check(&treedef)

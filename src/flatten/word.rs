@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use crate::model::{LeafKind, NodeKind};
 
-/// One serde call. It says as well how many leaves came since the word before.
+/// A serde call, or a part of one: the name of a field or of a variant has a word of its own. It says as
+/// well how many leaves came since the word before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
     /// The name of a type, a variant or a field.

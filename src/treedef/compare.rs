@@ -1,7 +1,9 @@
 //! Compares two structures from the root down. Lists of differences and diffs are two views of it.
 //!
 //! [`compare`] visits pairs of nodes in pre-order. A [`View`] says what is compared, how children
-//! are paired, and what is kept of a difference: texts, or the subtrees that differ.
+//! are paired, and what is kept of a difference: texts, or the subtrees that differ. It lists all
+//! differences, with paths. [`PairWalk`](super::walk::PairWalk) is for operations on two structures: it
+//! pairs children by position, as lazily as it is asked, and its caller stops at the first difference.
 
 use crate::error::DifferenceKind;
 use crate::model::NodeKind;

@@ -326,7 +326,7 @@ impl<'de> Cursor<'de> {
 
     #[cold]
     pub(super) fn too_deep(&self) -> Error {
-        // Lossless, because it was a `usize` before.
+        // The limit, or 2³² − 1 for one beyond.
         call_stack::too_deep(self.room.most as usize)
     }
 

@@ -57,6 +57,7 @@ impl<'c, 'de> Elements<'c, 'de> {
 
     /// The next element, if that is no leaf.
     #[inline(never)]
+    // serde's trait is implemented for a reference, which is borrowed once more.
     fn next_plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
         if self.len() == 0 {
             return Ok(None);

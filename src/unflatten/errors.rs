@@ -72,7 +72,8 @@ impl<'de> Cursor<'de> {
         outside(self.here(), self.room.newtypes, error)
     }
 
-    /// A compound that is being read, which is around the place.
+    /// A compound that is being read, which is around the place. Not for its leaves: where they begin is
+    /// not known here.
     pub(super) fn node_of(&mut self, parent: &Parent) -> NodeRef<'de> {
         self.back_to(parent);
         let treedef = self.structures.current;
@@ -115,7 +116,7 @@ impl<'de> Cursor<'de> {
         error: Error,
     ) -> Error {
         self.ascend(parent);
-        self.asked = true;
+        self.asked = true; // the error says what was wrong
         match inside {
             Interior::Child => {
                 let error = self.under(parent, 0, error);

@@ -89,7 +89,7 @@ pub(super) struct Different {
     pub(super) leaves: usize,
 }
 
-/// A place in an element. Its size lets it be returned in a register.
+/// A place in an element, in as few bytes as possible: each call takes one and returns one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct At {
     /// The number of leaves, which have a cell each.
@@ -99,7 +99,7 @@ pub(super) struct At {
 }
 
 impl At {
-    /// The number of words of an element after which no call is expected.
+    /// The place after a failure, where no call is expected: an element has fewer words.
     const FAILED: u32 = 0x7fff_0000;
 
     /// Before the first call of an element.

@@ -1,7 +1,7 @@
 //! Follows words that are expected, instead of writing them again.
 //!
-//! Expected are the words of the last structure of this thread, or of the structure that is given to
-//! `flatten_like`. They are on the tape already. While the value makes the same calls, only the
+//! Expected are the words of the structure that is given to `flatten_like`, or of the last one that this
+//! thread met twice. They are on the tape already. While the value makes the same calls, only the
 //! position moves. At the first difference the words that were followed are copied to the end of the
 //! tape, and from there on all is written. So nothing is serialized twice.
 //!
@@ -34,24 +34,28 @@ pub(in crate::flatten) struct Follow {
     pub(super) seen: SeenOnce,
     /// The number of words and of labels of the first known structure, while they are on the tape.
     pub(super) lent: Option<(usize, usize)>,
-    /// The words of a structure that is too large for the cache of the thread are kept, too.
+    /// It is a walk like a treedef, which keeps its words even if they are too many for the thread.
     pub(super) keeps_large: bool,
     /// In how many open sequences an element is serialized again, and compared with the one before.
     pub(super) checks: usize,
-    /// The structure of the value, if it is too large for the thread.
+    /// The structure of the value, if the thread does not remember it: it is too large, or came for the
+    /// first time.
     pub(super) large: Option<Made>,
     /// Room for the numbers of elements.
     pub(super) cells: Option<Box<Cells>>,
 }
 
 /// An open sequence.
+///
+/// While it is written, each element begins at the end of the tape. While it is followed, elements that
+/// share a `REPEAT` begin at the same words until all of them came; then the next begins behind it.
 #[derive(Clone, Copy)]
 pub(in crate::flatten) struct Frame {
     /// Where the current element begins: its own words, or those that it follows.
     pub(super) start: usize,
     /// The words of the last element, if there is one and the next may have the same.
     pub(super) last: Option<(usize, usize)>,
-    /// How many elements with these words came.
+    /// How many elements with these words came. If they are followed, 0 again once all of them came.
     pub(super) count: usize,
     /// The words of the sequence itself are written. Otherwise they are followed, too.
     pub(super) writes: bool,
@@ -99,6 +103,7 @@ impl Follow {
         let Some(frame) = self.frames.last() else { return 0 };
         match frame.last {
             Some(_) if frame.writes => usize::MAX,
+            // All elements like it came.
             Some((first, _)) if first != frame.start => 0,
             Some((_, end)) => match words.get(end) {
                 Some(word) if word.tag() == word::REPEAT => {

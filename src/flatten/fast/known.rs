@@ -184,8 +184,8 @@ impl Follow {
         Ok(())
     }
 
-    /// The value has the structure `like`, too. From now on a walk like it finds how it is walked.
-    pub(in crate::flatten) fn is_like(
+    /// Remembers how a value of the structure `like` is walked: that of the value is equal.
+    pub(in crate::flatten) fn remember_as(
         &mut self,
         words: &mut Vec<Word>,
         labels: &LabelTable,

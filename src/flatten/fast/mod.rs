@@ -1,7 +1,9 @@
 //! What is here only for speed.
 //!
-//! Without [`follow`] and [`known`] each call is written anew, and without [`rows`] each number of
-//! a sequence is a call. The result is the same.
+//! Without [`follow`] and [`known`] each call is written anew. Without [`rows`], which [`elements`] tries
+//! and [`element`] compares, each number of a sequence is a call. Without [`early`] the words of a long
+//! sequence stay on the tape to its end, and without [`copies`] its nodes are made element by element.
+//! The result is the same.
 
 mod element;
 mod copies;
