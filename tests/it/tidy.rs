@@ -326,7 +326,7 @@ fn links_of_the_docs_lead_to_pages_or_items() {
             let is_anchor = anchor.starts_with("method.") || anchors.contains(anchor);
             let is_item = !item.contains('/') && !item.ends_with(".md") && is_anchor;
             // The command has no docs of its own: its page is the repository's.
-            let is_picture = file.ends_with("crates/cli/README.md") && link == "page.png";
+            let is_picture = file.ends_with("crates/cli/README.md") && link.ends_with(".png");
             assert!(is_page || is_item || is_picture, "{file}: {link}");
         }
     }
