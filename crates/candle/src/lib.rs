@@ -8,6 +8,9 @@ mod parts;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
+#[doc = include_str!("../FROM_CANDLE.md")]
+pub mod _from_candle {}
+
 pub use crate::files::{
     load, load_like, load_like_with, load_partly, load_with, save, source, source_with,
 };
