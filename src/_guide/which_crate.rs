@@ -1,4 +1,4 @@
-//! Which crate do I need? By task: the crate, its feature if it needs one, and the first line.
+//! By task: the crate that you need, its feature if it has to be on, and the first line of code.
 //!
 //! # A value of yours
 //!

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 /// What rustdoc and a repository page show: public doc comments, and the READMEs.
 fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = vec![root.join("README.md"), root.join("crates/exchange/README.md")];
+    let mut files = ["README.md", "crates/exchange/README.md", "crates/candle/FROM_CANDLE.md"]
+        .map(|page| root.join(page))
+        .to_vec();
     files.extend(
         ["candle", "mpi", "python"]
             .map(|member| root.join("crates").join(member).join("README.md")),

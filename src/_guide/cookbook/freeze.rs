@@ -20,6 +20,5 @@
 //! ```
 //!
 //! A path may be a [`Pattern`](crate::Pattern): `**.b` freezes all fields `b`. One that matches nothing
-//! is no error, because a list may be empty today; [`unmatched_rules`] tells.
-//!
-//! [`unmatched_rules`]: crate::Flattener::unmatched_rules
+//! is no error, because a list may be empty today;
+//! [`unmatched_rules`](crate::Flattener::unmatched_rules) tells.
