@@ -166,9 +166,8 @@ fn which_crate_names_all_crates_and_what_they_have() {
 
 fn sources_below(folder: &Path) -> String {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let text = |path: PathBuf| match path.is_dir() {
-        true => sources_below(&path),
-        false => fs::read_to_string(path).unwrap(),
+    let text = |path: PathBuf| {
+        if path.is_dir() { sources_below(&path) } else { fs::read_to_string(path).unwrap() }
     };
     paths.map(text).collect()
 }
