@@ -581,6 +581,7 @@ impl Flattener {
         value: &(impl Serialize + ?Sized),
         buffer: &mut Vec<L>,
     ) -> Result<()> {
+        buffer.clear();
         let mut sink = L::sink(mem::take(buffer));
         self.walk_like(treedef, value, &mut sink)?;
         *buffer = L::from_sink(sink);
@@ -593,7 +594,6 @@ impl Flattener {
         value: &T,
         sink: &mut Sink,
     ) -> Result<()> {
-        sink.resize(0);
         let leaves = match self.arrays {
             Some(arrays) => (arrays.sink)(),
             None => mem::replace(sink, Sink::Counted(0)),

@@ -14,7 +14,7 @@ use crate::leaf::Scalar;
 use crate::model::NodeKind;
 
 use super::calls::{children, scalars, text_of};
-use super::fast::rows::{Progress, Row, put_row};
+use super::fast::rows::{FEW, Progress, Row, put_row};
 use super::tape::Tape;
 
 /// Writes the next value. Returns the position behind it.
@@ -386,27 +386,29 @@ impl<'t> Serializer for Writer<'t> {
             Ok(seq) => seq,
             Err(error) => return Err(error),
         };
-        let mut progress = Progress::default();
-        let mut next = items.next();
-        // Borrowed, because code that notes what was moved would be compiled for each type.
-        while let Some(item) = &next {
-            let owning = seq.tape.owning;
-            let child = call_stack::grow!(item.serialize(seq.place(false)));
-            let is_leaf = match seq.came(child) {
-                Ok(is_leaf) => is_leaf,
-                Err(error) => return Err(error),
-            };
-            let most = items.size_hint().1;
-            if !progress.may_pay(is_leaf, most) {
-                for item in items {
-                    if let Err(error) = seq.child(&item) {
-                        return Err(error);
-                    }
+        if items.size_hint().1.is_none_or(|most| most > FEW) {
+            let mut progress = Progress::default();
+            let mut next = items.next();
+            // Borrowed, because code that notes what was moved would be compiled for each type.
+            while let Some(item) = &next {
+                let owning = seq.tape.owning;
+                let child = call_stack::grow!(item.serialize(seq.place(false)));
+                let is_leaf = match seq.came(child) {
+                    Ok(is_leaf) => is_leaf,
+                    Err(error) => return Err(error),
+                };
+                let most = items.size_hint().1;
+                if !progress.may_pay(is_leaf, most) {
+                    break;
                 }
-                break;
+                next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
+                if let Err(error) = seq.row_came(is_leaf, &mut progress) {
+                    return Err(error);
+                }
             }
-            next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
-            if let Err(error) = seq.row_came(is_leaf, &mut progress) {
+        }
+        for item in items {
+            if let Err(error) = seq.child(&item) {
                 return Err(error);
             }
         }

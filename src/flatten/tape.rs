@@ -142,7 +142,7 @@ impl Tape {
     pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
         let word = Word::new(tag, name, self.pending);
         if let Some(expected) = self.words.get(at)
-            && expected.is(word)
+            && (if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) })
         {
             self.pending = 0;
             self.cursor = at + 1; // it is in range
@@ -152,6 +152,7 @@ impl Tape {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn unexpected(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
         let leaves = mem::take(&mut self.pending);
@@ -205,7 +206,12 @@ impl Tape {
             Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
                 leaves.push(Leaf::F64(value));
             }
-            _ => return self.other_float(at, Scalar::F64(value)),
+            _ => {
+                return match self.other_float(at, Scalar::F64(value)) {
+                    Ok(()) => Ok(self.cursor),
+                    Err(error) => Err(error),
+                };
+            }
         }
         self.pending += 1; // at most the leaves
         Ok(at)
@@ -219,15 +225,23 @@ impl Tape {
             Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
                 leaves.push(Leaf::F32(value));
             }
-            _ => return self.other_float(at, Scalar::F32(value)),
+            _ => {
+                return match self.other_float(at, Scalar::F32(value)) {
+                    Ok(()) => Ok(self.cursor),
+                    Err(error) => Err(error),
+                };
+            }
         }
         self.pending += 1; // at most the leaves
         Ok(at)
     }
 
+    /// Moves the cursor behind the float. (A position in the result would be tested after each float.)
+    #[cold]
     #[inline(never)]
-    fn other_float(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
-        self.scalar(at, scalar)
+    fn other_float(&mut self, at: usize, scalar: Scalar<'_>) -> Result<()> {
+        self.cursor = self.scalar(at, scalar)?;
+        Ok(())
     }
 
     #[inline(always)] // callers know the kind

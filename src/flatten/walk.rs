@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::call_stack;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, TreeDef, Value};
 
@@ -79,6 +79,8 @@ impl Tape {
     /// Begins the walk of a value that is kept as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
         let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        let Tape { words, labels, follow, .. } = &mut *tape;
+        follow.take_back(words, labels);
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
         tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
         (tape.takes, tape.keeping.whole) = (ALL_KINDS, true);
@@ -86,23 +88,30 @@ impl Tape {
         tape
     }
 
-    /// The structure of the value that ends at `at`. Brings the leaves into its order.
-    fn structure(&mut self, at: usize) -> Result<TreeDef> {
+    /// The structure of the value that ends at `at`, unless it is that of `like` itself. Brings the
+    /// leaves into its order.
+    fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<Option<TreeDef>> {
         let at = self.count_leaves(at);
         let Tape { words, labels, follow, nodes, early, leaves, settings, .. } = self;
         let Settings { options, limits, .. } = *settings;
-        let made = follow.structure(words, labels, (nodes, early.take()), options, at)?;
+        let made = follow.structure(words, labels, (nodes, early), options, at)?;
         leaves.swap(&made.swaps);
-        Ok(TreeDef { limits, walked: true, ..made.treedef.clone() })
+        if like.is_some_and(|like| Arc::ptr_eq(&made.treedef.encoding, &like.encoding)) {
+            return Ok(None);
+        }
+        Ok(Some(TreeDef { limits, walked: true, ..made.treedef.clone() }))
     }
 
     /// Ends a walk. Returns the structure and the leaves.
     pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
-        let treedef = self.ended(end).and_then(|at| self.structure(at));
+        let treedef = self.ended(end).and_then(|at| self.structure(at, None));
         let leaves = std::mem::take(&mut self.leaves);
         self.expected = leaves.len().min(MOST_EXPECTED);
         self.spare();
-        Ok((treedef?, leaves))
+        match treedef? {
+            Some(treedef) => Ok((treedef, leaves)),
+            None => Err(ErrorKind::Internal("a walk has no structure").into()),
+        }
     }
 
     /// Ends a walk that should be like another one. `check` says whether the structure is.
@@ -112,17 +121,15 @@ impl Tape {
         like: &TreeDef,
         check: impl FnOnce(&TreeDef) -> Result<()>,
     ) -> Result<Sink> {
-        let treedef = self.ended(end).and_then(|at| self.structure(at));
-        let checked = treedef.and_then(|treedef| {
-            if Arc::ptr_eq(&treedef.encoding, &like.encoding) {
-                return Ok(());
-            }
-            if treedef == *like {
+        let other = self.ended(end).and_then(|at| self.structure(at, Some(like)));
+        let checked = other.and_then(|other| match other {
+            None => Ok(()),
+            Some(treedef) if treedef == *like => {
                 let Tape { words, labels, follow, .. } = &mut *self;
                 follow.remember_as(words, labels, like);
-                return Ok(());
+                Ok(())
             }
-            check(&treedef)
+            Some(treedef) => check(&treedef),
         });
         let leaves = std::mem::take(&mut self.leaves);
         self.spare();
@@ -143,7 +150,10 @@ impl Tape {
     pub(super) fn spare(mut self: Box<Self>) {
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);
-        (self.failure, self.early) = (None, None);
+        self.failure = None;
+        if self.early.is_some() {
+            self.early = None; // it is large
+        }
         self.keeping.values.clear();
         self.keeping.leaves.clear();
         self.keeping.leaves.shrink_to(MOST_KEPT);

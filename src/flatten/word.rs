@@ -67,6 +67,27 @@ const KINDS: [NodeKind; 16] = {
     ]
 };
 
+/// Words that never have a name, a bit for each tag.
+const NAMELESS: u64 = {
+    use NodeKind as Is;
+    let tags = [Is::None, Is::Some, Is::Unit, Is::Seq, Is::Tuple, Is::Map];
+    let [none, some, unit, seq, tuple, map] = tags;
+    1 << none as Tag
+        | 1 << some as Tag
+        | 1 << unit as Tag
+        | 1 << seq as Tag
+        | 1 << tuple as Tag
+        | 1 << map as Tag
+        | 1 << CLOSE
+        | 1 << LEAVES
+};
+
+/// Whether words of this tag have a name. It may be empty.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) const fn has_name(tag: Tag) -> bool {
+    NAMELESS >> tag & 1 == 0 // there are fewer than 64 tags
+}
+
 impl Word {
     /// A word after `leaves` leaves, or with a number.
     #[inline(always)]

@@ -31,7 +31,6 @@ pub trait LeafVec {
     fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]);
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
-    fn resize(&mut self, count: usize);
     /// Swaps pairs of leaves, one pair after the other.
     fn swap_pairs(&mut self, pairs: &[(usize, usize)]);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;

@@ -40,8 +40,6 @@ pub trait Emit: Clone + 'static {
     /// Whether [`Buffers`](crate::Buffers) have a vector of this type.
     const HAS_BUFFER: bool = true;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
-    /// The content of a slot until it is filled. It owns no memory, so it need not be dropped.
-    fn filler() -> Self;
     /// Turns a vector into a sink, into which a recording puts leaves.
     fn sink(leaves: Vec<Self>) -> Sink;
     /// Turns a sink that [`sink`](Self::sink) made back into its vector.
@@ -215,10 +213,6 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.reserve(count);
     }
 
-    fn resize(&mut self, count: usize) {
-        Vec::resize(self, count, L::filler());
-    }
-
     fn swap_pairs(&mut self, pairs: &[(usize, usize)]) {
         for (a, b) in pairs {
             self.swap(*a, *b); // they are indices of leaves
@@ -276,11 +270,6 @@ impl Emit for Leaf {
     #[inline(always)]
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.into())
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        Leaf::None
     }
 
     in_sink!(Leaves);
@@ -367,11 +356,6 @@ macro_rules! scalar_leaves {
                     }
                 }
 
-                #[inline]
-                fn filler() -> Self {
-                    <$type>::default()
-                }
-
                 scalar_leaves!(@sink $variant);
             }
 
@@ -416,11 +400,6 @@ macro_rules! scalar_leaves {
                         Scalar::$wide(value) => value.try_into().ok(),
                         _ => None,
                     }
-                }
-
-                #[inline]
-                fn filler() -> Self {
-                    0
                 }
 
                 in_sink!(Other);
@@ -470,11 +449,6 @@ impl Emit for LeafKind {
 
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.kind())
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        LeafKind::None
     }
 
     in_sink!(Other);

@@ -77,14 +77,6 @@ impl Sink {
         }
     }
 
-    /// Truncates the leaves to `count`, or fills them up with leaves that own no memory.
-    pub(crate) fn resize(&mut self, count: usize) {
-        match self.leaves() {
-            Err(counted) => *counted = count,
-            Ok(leaves) => leaves.resize(count),
-        }
-    }
-
     /// Swaps pairs of leaves, one pair after the other.
     pub(crate) fn swap(&mut self, swaps: &[(usize, usize)]) {
         if let Ok(leaves) = self.leaves()
@@ -130,11 +122,6 @@ impl LeafVec for Columns {
     }
 
     fn reserve(&mut self, _: usize) {}
-
-    /// Leaves are not filled up, because a slot is the next one.
-    fn resize(&mut self, count: usize) {
-        self.split_off(count);
-    }
 
     fn swap_pairs(&mut self, swaps: &[(usize, usize)]) {
         let Some(first) = swaps.iter().map(|(a, b)| *a.min(b)).min() else { return };

@@ -181,7 +181,7 @@ impl Element<'_> {
         match self.words.get(at.words()) {
             Some(expected)
                 if expected.has_code_of(Word::new(tag, "", at.pending()))
-                    && (!has_name(tag) || is_name(expected.name, name)) =>
+                    && (!word::has_name(tag) || is_name(expected.name, name)) =>
             {
                 Ok(At { cells: at.cells, place: (at.place & 0xffff_0000) + 0x1_0000 }) // at most the words
             }
@@ -189,20 +189,6 @@ impl Element<'_> {
             _ => Err(at.stop(tag < word::FIELD)),
         }
     }
-}
-
-/// Whether a word has a name. It may be empty.
-#[cfg_attr(not(debug_assertions), inline(always))]
-const fn has_name(tag: Tag) -> bool {
-    const NAMELESS: [Tag; 5] = [
-        NodeKind::None as Tag,
-        NodeKind::Some as Tag,
-        NodeKind::Unit as Tag,
-        NodeKind::Tuple as Tag,
-        word::CLOSE,
-    ];
-    let [none, some, unit, tuple, close] = NAMELESS;
-    tag != none && tag != some && tag != unit && tag != tuple && tag != close
 }
 
 /// A serializer for an element or for a value inside it. The place of the outermost one is a

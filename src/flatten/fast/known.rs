@@ -19,9 +19,14 @@ const MOST_LABELS: usize = 64;
 /// The maximum number of words for which a thread keeps room.
 const MOST_SPARE_WORDS: usize = 131_072;
 
+fn is_small(words: usize, labels: usize) -> bool {
+    words <= MOST_KEPT_WORDS && labels <= MOST_LABELS
+}
+
 impl KnownStructure {
+    /// What is lent has no words here, and is small.
     fn is_small(&self) -> bool {
-        self.words.len() <= MOST_KEPT_WORDS && self.labels.len() <= MOST_LABELS
+        is_small(self.words.len(), self.labels.len())
     }
 
     /// Whether values of this structure are walked in the same way.
@@ -46,15 +51,31 @@ impl Follow {
                 |known: &KnownStructure| Arc::ptr_eq(&known.made.treedef.encoding, &like.encoding);
             let aside = || like.encoding.walk_cache.take()?.downcast::<KnownStructure>().ok();
             match self.known.iter().position(is_it) {
-                Some(place) => self.known.swap(0, place),
-                None => self.known.splice(0..0, aside().map(|large| *large)).for_each(drop),
+                Some(0) => {}
+                Some(place) => {
+                    self.take_back(words, labels);
+                    self.known.swap(0, place);
+                }
+                None => {
+                    if let Some(large) = aside() {
+                        self.take_back(words, labels);
+                        self.known.insert(0, *large);
+                    }
+                }
             }
             (self.ignore_statics, self.keeps_large) = (ignore_statics, true);
         }
-        self.lend(words, labels, options);
+        let is_first = |first: &KnownStructure| first.made.treedef.encoding.options == options;
+        if self.lent.is_none() || !self.known.first().is_some_and(is_first) {
+            self.take_back(words, labels);
+            self.lend(words, labels, options);
+        } else {
+            self.follows_known = true;
+        }
     }
 
-    /// Puts the words of the first known structure on the tape.
+    /// Puts the words of the first known structure on the tape. They stay there when the walk ends,
+    /// for the next one.
     fn lend(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable, options: Options) {
         let Some(first) = self.known.first_mut() else { return };
         if first.made.treedef.encoding.options == options {
@@ -66,7 +87,7 @@ impl Follow {
     }
 
     /// Takes them back.
-    fn take_back(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
+    pub(in crate::flatten) fn take_back(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
         self.follows_known = false;
         let Some((num_words, num_labels)) = self.lent.take() else { return };
         let Some(first) = self.known.first_mut() else { return }; // it was lent
@@ -110,14 +131,17 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut LabelTable,
-        (reader, early): (&mut WordReader, Option<Early>),
+        (reader, early): (&mut WordReader, &mut Option<Early>),
         options: Options,
         mut at: usize,
     ) -> Result<&Made> {
         if self.follows_known && at < words.len() {
             at = self.write_followed(words, at); // it ends earlier than was expected
         }
-        if let Some(early) = early {
+        // They are large: they are moved only if they are there.
+        if early.is_some()
+            && let Some(early) = early.take()
+        {
             // What is read last goes on with the room of the early nodes.
             *reader = early?;
             let own = words.get(self.base..at).unwrap_or_default();
@@ -204,20 +228,25 @@ impl Follow {
 
     /// Ends the walk. Only what the thread may keep stays.
     pub(in crate::flatten) fn end(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
-        self.take_back(words, labels);
-        words.clear();
-        words.shrink_to(MOST_SPARE_WORDS);
-        labels.truncate(0, MOST_LABELS);
-        (self.base, self.ignore_statics, self.large) = (0, false, None);
-        (self.keeps_large, self.checks) = (false, 0);
-        self.frames.clear();
-        if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
-            let known = self.known.remove(place);
-            let encoding = Arc::clone(&known.made.treedef.encoding);
-            encoding.walk_cache.put(Box::new(known));
+        if self.keeps_large {
+            if self.lent.is_some_and(|(words, labels)| !is_small(words, labels)) {
+                self.take_back(words, labels);
+            }
+            if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
+                let known = self.known.remove(place);
+                let encoding = Arc::clone(&known.made.treedef.encoding);
+                encoding.walk_cache.put(Box::new(known));
+            }
         }
+        let (num_words, num_labels) = self.lent.unwrap_or_default();
+        words.truncate(num_words);
+        words.shrink_to(MOST_SPARE_WORDS);
+        labels.truncate(num_labels, MOST_LABELS);
         if let Some(first) = self.known.first_mut() {
             first.words.shrink_to(MOST_SPARE_WORDS);
         }
+        (self.base, self.ignore_statics, self.large) = (0, false, None);
+        (self.follows_known, self.keeps_large, self.checks) = (false, false, 0);
+        self.frames.clear();
     }
 }
