@@ -156,7 +156,7 @@ struct Offer {
 thread_local! {
     static OFFER: RefCell<Option<Offer>> = const { RefCell::new(None) };
     /// The arrays that a walk gives up. `None` outside of such a walk.
-    static GIVEN_UP: RefCell<Option<Vec<Box<dyn GivenUp>>>> = const { RefCell::new(None) };
+    static GIVEN_UP: RefCell<Option<AllGivenUp>> = const { RefCell::new(None) };
 }
 
 pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], source: Py<PyUntypedArray>) {
@@ -224,6 +224,9 @@ impl<T: Number + Serialize> Serialize for NdArray<T> {
     }
 }
 
+/// The arrays that a walk gave up, by their numbers, until they are taken.
+type AllGivenUp = Vec<Option<Box<dyn GivenUp>>>;
+
 /// An array whose numbers become numpy's. They are moved once the value they came from is dropped.
 pub(crate) trait GivenUp {
     fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
@@ -246,26 +249,32 @@ fn give_up<T: Number>(array: &NdArray<T>) -> Option<u64> {
     GIVEN_UP.with_borrow_mut(|arrays| {
         let arrays = arrays.as_mut()?;
         let (shape, data) = (array.shape.clone(), array.data.clone());
-        arrays.push(Box::new(NdArray { shape, data }));
+        arrays.push(Some(Box::new(NdArray { shape, data })));
         Some(arrays.len() as u64 - 1) // it was pushed
     })
 }
 
-/// Collects the arrays that are serialized meanwhile.
-pub(crate) fn giving_up<R>(walk: impl FnOnce() -> R) -> (R, Vec<Box<dyn GivenUp>>) {
-    /// Ends it also when the walk panics.
-    struct End;
+/// An array that was given up before, by its number.
+pub(crate) fn given_up(number: usize) -> Option<Box<dyn GivenUp>> {
+    GIVEN_UP.with_borrow_mut(|arrays| arrays.as_mut()?.get_mut(number)?.take())
+}
 
-    impl Drop for End {
+/// The array that was given up last.
+pub(crate) fn last_given_up() -> Option<Box<dyn GivenUp>> {
+    GIVEN_UP.with_borrow_mut(|arrays| arrays.as_mut()?.pop()?)
+}
+
+/// Has the arrays that are serialized meanwhile given up.
+pub(crate) fn giving_up<R>(work: impl FnOnce() -> R) -> R {
+    /// What is given up by the work around this one. It goes on also when this one panics.
+    struct Around(Option<AllGivenUp>);
+
+    impl Drop for Around {
         fn drop(&mut self) {
-            GIVEN_UP.set(None);
+            GIVEN_UP.set(self.0.take());
         }
     }
 
-    let end = End;
-    GIVEN_UP.set(Some(Vec::new()));
-    let result = walk();
-    let arrays = GIVEN_UP.take().unwrap_or_default();
-    drop(end);
-    (result, arrays)
+    let _around = Around(GIVEN_UP.replace(Some(Vec::new())));
+    work()
 }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::nd_array::{GivenUp, MOVED};
+use crate::read::nd_array::{MOVED, given_up};
 use crate::write::numpy::to_numpy;
 
 /// Makes the objects. The leaves are taken in order.
@@ -18,7 +18,6 @@ pub(crate) struct Builder<'py> {
     /// A key is made: its sequences are tuples, because a list is no key.
     pub(crate) is_key: bool,
     pub(crate) leaves: vec::IntoIter<Leaf>,
-    pub(crate) given_up: Vec<Option<Box<dyn GivenUp>>>,
 }
 
 impl<'py> Builder<'py> {
@@ -96,8 +95,7 @@ impl<'py> Builder<'py> {
 
     fn given_up(&mut self) -> Result<Bound<'py, PyAny>> {
         let index = self.leaves.next().and_then(|leaf| usize::try_from(leaf.as_u64()?).ok());
-        let array = index.and_then(|index| self.given_up.get_mut(index)?.take());
-        match array {
+        match index.and_then(given_up) {
             Some(array) => Ok(array.into_numpy(self.py)?),
             None => Err(Error::new(ErrorKind::Value, "an array was given up twice")),
         }
@@ -148,7 +146,6 @@ impl<'py> Builder<'py> {
             namespaces: self.namespaces,
             is_key,
             leaves: leaves.into_iter(),
-            given_up: Vec::new(),
         };
         builder.object(value.root())
     }
@@ -158,7 +155,7 @@ fn variant_name<'py>(py: Python<'py>, node: NodeRef<'_>) -> Bound<'py, PyString>
     PyString::intern(py, node.variant().unwrap_or_default())
 }
 
-fn namespace<'py>(dict: &Bound<'py, PyDict>) -> Result<Bound<'py, PyAny>> {
+pub(crate) fn namespace<'py>(dict: &Bound<'py, PyDict>) -> Result<Bound<'py, PyAny>> {
     static NAMESPACE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let class = NAMESPACE.import(dict.py(), "types", "SimpleNamespace")?;
     Ok(class.call((), Some(dict))?)

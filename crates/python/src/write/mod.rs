@@ -1,10 +1,15 @@
 //! To Python: a value becomes a tree, and its nodes become objects.
 //!
 //! The library flattens a value with its arrays as leaves, so what is an array is decided there, for
-//! all kinds of arrays that Rust has.
+//! all kinds of arrays that Rust has. `plain` exists only for speed: without it the same objects come
+//! out.
 
 mod numpy;
 mod build;
+mod library;
+mod names;
+mod rows;
+mod plain;
 pub(crate) mod like;
 mod writer;
 

@@ -2,19 +2,19 @@
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use treedef::{Flattener, Leaf, Limits, MapOrder, TreeDef};
+use treedef::Limits;
 
 use crate::error::Result;
-use crate::read::nd_array::{GivenUp, giving_up};
+use crate::read::nd_array::giving_up;
 use crate::read::place::{At, Context, Unused};
-use crate::write::build::Builder;
+use crate::write::library::Options;
 use crate::write::like::like;
+use crate::write::plain::plain;
 
 /// How a value becomes objects.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
-    namespaces: bool,
-    limits: Limits,
+    options: Options,
 }
 
 impl Writer {
@@ -41,13 +41,13 @@ impl Writer {
     /// ```
     #[must_use]
     pub fn namespaces(self, yes: bool) -> Self {
-        Writer { namespaces: yes, ..self }
+        Writer { options: Options { namespaces: yes, ..self.options } }
     }
 
     /// Bounds the structure of the value.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Writer { limits, ..self }
+        Writer { options: Options { limits, ..self.options } }
     }
 
     /// Writes a value.
@@ -60,9 +60,12 @@ impl Writer {
         py: Python<'py>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<Bound<'py, PyAny>> {
-        let (flat, arrays) = giving_up(|| self.flattener().flatten(value));
-        let (leaves, treedef) = flat?;
-        self.build(py, &treedef, leaves, arrays)
+        giving_up(|| {
+            // The library counts what a limit is about.
+            let is_bounded = self.options.limits != Limits::default();
+            let plain = if is_bounded { None } else { plain(py, &self.options, value) };
+            plain.map_or_else(|| self.options.object(py, value), Ok)
+        })
     }
 
     /// Writes a value that is given up: the numbers of an [`NdArray`](crate::NdArray) are moved.
@@ -75,28 +78,13 @@ impl Writer {
         py: Python<'py>,
         value: impl Serialize,
     ) -> Result<Bound<'py, PyAny>> {
-        // A second walk would share the numbers.
-        let flattener = self.flattener().serialize_once(true);
-        let (flat, given_up) = giving_up(|| flattener.flatten(&value));
-        let (leaves, treedef) = flat?;
-        drop(value); // now the numbers are ours alone
-        self.build(py, &treedef, leaves, given_up)
-    }
-
-    fn flattener(&self) -> Flattener {
-        Flattener::new().arrays(true).map_order(MapOrder::Insertion).limits(self.limits)
-    }
-
-    fn build<'py>(
-        &self,
-        py: Python<'py>,
-        treedef: &TreeDef,
-        leaves: Vec<Leaf>,
-        given_up: Vec<Box<dyn GivenUp>>,
-    ) -> Result<Bound<'py, PyAny>> {
-        let given_up = given_up.into_iter().map(Some).collect();
-        let (namespaces, leaves) = (self.namespaces, leaves.into_iter());
-        Builder { py, namespaces, is_key: false, leaves, given_up }.object(treedef.root())
+        giving_up(|| {
+            // A second walk would share the numbers.
+            let flattener = self.options.flattener().serialize_once(true);
+            let (leaves, treedef) = flattener.flatten(&value)?;
+            drop(value); // now the numbers are ours alone
+            self.options.build(py, &treedef, leaves)
+        })
     }
 }
 

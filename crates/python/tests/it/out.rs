@@ -6,11 +6,17 @@ use half::{bf16, f16};
 use insta::assert_snapshot;
 use nalgebra::{DMatrix, Matrix2x3};
 use ndarray::array;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use pyo3::prelude::*;
 use serde::Serialize;
+use treedef::Limits;
 use treedef_python::{NdArray, Writer, into_python, to_python};
+use treedef_testing::cases::config;
+use treedef_testing::data::{Data, data};
 
-use crate::python;
+use crate::like::SAME;
+use crate::{eval, python, run};
 
 #[derive(Serialize)]
 struct Unit;
@@ -95,5 +101,89 @@ fn arrays_are_moved() {
         assert_eq!(address.extract::<usize>().unwrap(), addresses[0]);
         assert_snapshot!(moved.to_string().replace("\n      ", ""), @"([array([[1., 1.], [1., 1.]])], array([1], dtype=uint8))");
         assert_eq!(shared.data(), [1]);
+    });
+}
+
+/// Sequences and tuples of numbers that nest as the rows of an array do, or nearly.
+fn rows() -> impl Strategy<Value = Data> {
+    let number = prop_oneof![
+        6 => any::<u64>().prop_map(Data::F64),
+        1 => any::<u32>().prop_map(Data::F32),
+        1 => any::<bool>().prop_map(Data::Bool),
+        1 => any::<i8>().prop_map(Data::I8),
+        1 => any::<u16>().prop_map(Data::U16),
+        1 => any::<i128>().prop_map(Data::I128),
+    ];
+    let shape = prop::collection::vec((any::<bool>(), 0usize..4), 0..4);
+    let flaw = (0usize..4, 0usize..4, prop::option::of(data()));
+    (number, shape, prop::option::weighted(0.3, flaw)).prop_map(|(number, shape, flaw)| {
+        let nest = |inside, (is_tuple, length)| {
+            let children = vec![inside; length];
+            if is_tuple { Data::Tuple(children) } else { Data::Seq(children) }
+        };
+        let mut rows = shape.into_iter().fold(number, nest);
+        if let Some((outer, inner, flaw)) = flaw {
+            let around = children(&mut rows).and_then(|rows| rows.get_mut(outer));
+            if let Some(child) = around {
+                spoil(child, inner, flaw);
+            }
+        }
+        rows
+    })
+}
+
+fn children(rows: &mut Data) -> Option<&mut Vec<Data>> {
+    match rows {
+        Data::Seq(children) | Data::Tuple(children) => Some(children),
+        _ => None,
+    }
+}
+
+/// Puts something else into a row, or makes it shorter; or makes a tuple of a sequence.
+fn spoil(row: &mut Data, at: usize, flaw: Option<Data>) {
+    *row = match (row.clone(), flaw) {
+        (Data::Seq(mut row), Some(flaw)) => {
+            match row.get_mut(at) {
+                Some(child) => *child = flaw,
+                None => drop(row.pop()),
+            }
+            Data::Seq(row)
+        }
+        (Data::Seq(row), None) => Data::Tuple(row),
+        (Data::Tuple(row), None) => Data::Seq(row),
+        (_, Some(flaw)) => flaw,
+        (row, None) => row,
+    };
+}
+
+#[test]
+fn plain_values_are_those_of_the_library() {
+    python(|names| {
+        run(names, SAME);
+        let (py, same) = (names.py(), eval(names, "same"));
+        let parts = prop::collection::vec(prop_oneof![1 => data(), 2 => rows()], 1..5);
+        let value = parts.prop_map(|parts| {
+            let names = ["x", "shape", "data", "w", "b"];
+            Data::Struct("Plain", names.into_iter().zip(parts).collect())
+        });
+        let values = prop_oneof![2 => value, 1 => data(), 1 => rows()];
+        let result = TestRunner::new(config(20_000)).run(&values, |value| {
+            // With limits, no value is plain.
+            let by_library = Writer::new().limits(Limits::default().max_depth(127));
+            match (to_python(py, &value), by_library.write(py, &value)) {
+                (Ok(found), Ok(expected)) => {
+                    let result = same.call1((&found, &expected));
+                    let reason =
+                        |error| TestCaseError::fail(format!("{found:?} {expected:?} {error}"));
+                    result.map(drop).map_err(reason)
+                }
+                (found, expected) => {
+                    let [found, expected] = [found, expected].map(|it| it.unwrap_err().to_string());
+                    prop_assert_eq!(found, expected);
+                    Ok(())
+                }
+            }
+        });
+        result.unwrap();
     });
 }
