@@ -16,6 +16,9 @@ use crate::paths::leaf_at;
 /// written as.
 const MOST_DIGITS: usize = 17;
 
+/// What serde_json calls the text of a number.
+const RAW: &str = "$serde_json::private::RawValue";
+
 /// The text of a number. serde_json writes what has this name as it stands, and the trees know it.
 #[derive(Serialize)]
 #[serde(rename = "$serde_json::private::RawValue")]
@@ -83,8 +86,18 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
 /// The text of a number that is kept as it stood.
 pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
     let Leaf::Opaque(value) = leaf else { return None };
-    let is_text = value.root().name() == Some("$serde_json::private::RawValue");
+    let is_text = value.root().name() == Some(RAW);
     value.leaves().first().filter(|_| is_text)?.as_str().map(str::to_owned)
+}
+
+/// The tree with leaves for such numbers, which are maps of one entry if a tree serializes them.
+pub(crate) fn as_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    tree.edit(|_, node, leaves| {
+        let ([key], [leaf]) = (node.entry_keys(), leaves) else { return Ok(Edit::Keep) };
+        let text = leaf.as_str().filter(|_| key.as_str() == Some(RAW));
+        let Some(text) = text else { return Ok(Edit::Keep) };
+        Ok(Edit::Replace(Tree::leaf(Value::of(&Text { text })?.into())))
+    })
 }
 
 /// The leaf with one text for all that are the same number.

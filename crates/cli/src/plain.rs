@@ -39,7 +39,7 @@ pub(crate) fn lowered(
     }
     let node =
         Lowered { node: tree.treedef().root(), leaves: tree.leaves(), form, is_inside: false };
-    Ok(Flattener::new().limits(limits.of_trees()).tree(&node)?)
+    Ok(exact::as_leaves(Flattener::new().limits(limits.of_trees()).tree(&node)?)?)
 }
 
 /// What the formats have of two documents.

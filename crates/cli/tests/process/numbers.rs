@@ -127,6 +127,7 @@ fn keys_that_are_long_numbers_keep_their_digits() {
         for to in ["yaml", "ron"] {
             let made = folder.path(&format!("made.{to}"));
             assert_eq!(run(&["convert", file, "-o", &made]).1, "", "{file} {to}");
+            assert_eq!(run(&["diff", file, &made]), Default::default(), "{file} {to}");
         }
     }
     // Two keys of one value are not two keys.
