@@ -1,10 +1,13 @@
-//! Integers of CBOR beyond 128 bits, whose reader has bytes for them, or refuses the file.
+//! Integers of CBOR beyond 128 bits. Its reader has bytes for them, or refuses the file, and its writer has
+//! none.
 
 use std::ops::Range;
 
-use treedef::{Leaf, Tree};
+use treedef::{Edit, Leaf, Tree};
 
-use crate::exact::{joined, long, replaced};
+use crate::exact::{joined, long, replaced, text_of};
+use crate::failure::Result;
+use crate::tags::with_tag;
 
 /// What takes longer to be written in decimals stays bytes with a tag.
 const LONGEST: usize = 512;
@@ -16,18 +19,24 @@ const POSITIVE: u8 = 0xc2;
 struct Bignum {
     place: Range<usize>,
     digits: String,
+    is_key: bool,
 }
 
-/// Reads CBOR, with such integers as they stand.
-pub(crate) fn of_cbor<E>(
+/// Reads CBOR, with such integers as they stand. A key that is one is the text of its digits.
+pub(crate) fn of_cbor(
     bytes: &[u8],
-    read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
-) -> Result<Tree<Leaf>, E> {
+    read: impl Fn(&[u8]) -> Result<Tree<Leaf>>,
+) -> Result<Tree<Leaf>> {
     let numbers = bignums(bytes);
     if numbers.is_empty() {
         return read(bytes);
     }
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
+    let key = |at: usize| {
+        let digits = &numbers.get(at).filter(|number| number.is_key)?.digits;
+        let head = if digits.len() < 256 { 2 } else { 3 };
+        Some([&head_of_text(digits.len() + head)[..], digits.as_bytes()].concat())
+    };
     // Errors have the places of the file: a text is as long as the number.
     let text = |at: usize| {
         let length = places.get(at).map_or(0, Range::len);
@@ -40,9 +49,50 @@ pub(crate) fn of_cbor<E>(
         let at = u64::try_from(at).unwrap_or(u64::MAX);
         [&[0x1b][..], &at.to_be_bytes()].concat()
     };
-    let tree = read(&replaced(bytes, &places, text))?;
-    let indices = read(&replaced(bytes, &places, index)).ok();
+    let with = |value: &dyn Fn(usize) -> Vec<u8>| {
+        read(&replaced(bytes, &places, |at| key(at).unwrap_or_else(|| value(at))))
+    };
+    let tree = with(&text)?;
+    let indices = with(&index).ok();
     joined(tree, indices, |at| long(&numbers.get(at)?.digits)).or_else(|_| read(bytes))
+}
+
+/// The tree with tagged bytes for such integers.
+pub(crate) fn for_cbor(tree: &Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    tree.clone().edit(|_, node, leaves| {
+        let text = leaves.first().filter(|_| node.is_leaf()).and_then(text_of);
+        let Some((tag, bytes)) = text.and_then(|text| bytes_of(&text)) else {
+            return Ok(Edit::Keep);
+        };
+        Ok(Edit::Replace(with_tag(&tag.into(), Tree::leaf(Leaf::from(bytes)))?))
+    })
+}
+
+/// The tag and the bytes of an integer that is written with digits alone.
+fn bytes_of(text: &str) -> Option<(u64, Vec<u8>)> {
+    let (tag, digits) = text.strip_prefix('-').map_or((2, text), |digits| (3, digits));
+    // A digit takes less than half a byte.
+    if digits.len() > LONGEST * 3 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // The last byte first.
+    let mut bytes = Vec::new();
+    for digit in digits.bytes() {
+        let mut carry = u32::from(digit - b'0');
+        for byte in &mut bytes {
+            let all = u32::from(*byte) * 10 + carry;
+            (*byte, carry) = ((all & 0xff) as u8, all >> 8);
+        }
+        bytes.extend(u8::try_from(carry).ok().filter(|carry| *carry > 0));
+    }
+    if tag == 3 {
+        // It is one less than minus the number.
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        bytes.iter_mut().take(zeros).for_each(|byte| *byte = 0xff);
+        *bytes.get_mut(zeros)? -= 1;
+    }
+    bytes.reverse();
+    (bytes.len() <= LONGEST).then_some((tag, bytes))
 }
 
 /// The head of a text that has this length with it, which is from 18 to some thousand bytes.
@@ -57,18 +107,41 @@ fn head_of_text(length: usize) -> Vec<u8> {
 /// A file is one head after another, with bytes behind those of bytes and texts.
 fn bignums(bytes: &[u8]) -> Vec<Bignum> {
     let (mut numbers, mut at, mut tag) = (Vec::new(), 0, None);
+    let mut open = Vec::<Open>::new();
     while let Some((kind, value, length)) = head(bytes, at) {
         let start = at;
         at += length;
+        let is_break = (kind, value) == (7, None);
+        if is_break {
+            open.pop();
+        }
+        let is_key = open.last().is_some_and(Open::is_at_key);
         if let (2 | 3, Some(value)) = (kind, value) {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
             if let (2, Some(is_negative)) = (kind, tag)
                 && let Some(digits) = digits(content, is_negative)
             {
-                numbers.push(Bignum { place: start - 1..at + content.len(), digits });
+                numbers.push(Bignum { place: start - 1..at + content.len(), digits, is_key });
             }
             at += content.len();
+        }
+        if kind != 6 && !is_break {
+            open.last_mut().into_iter().for_each(|it| it.count += 1);
+        }
+        let is_map = kind == 5;
+        match value {
+            Some(value) if kind == 4 || is_map => {
+                let length = Some(if is_map { value.saturating_mul(2) } else { value });
+                open.push(Open { length, is_map, is_in_key: is_key, count: 0 });
+            }
+            None if !is_break => {
+                open.push(Open { length: None, is_map, is_in_key: is_key, count: 0 });
+            }
+            _ => {}
+        }
+        while kind != 6 && open.last().is_some_and(|it| it.length == Some(it.count)) {
+            open.pop();
         }
         tag = match bytes.get(start) {
             Some(&POSITIVE) => Some(false),
@@ -77,6 +150,21 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         };
     }
     numbers
+}
+
+/// A list, a map or a text in pieces that has not ended.
+struct Open {
+    /// How many values it has, also those that are keys.
+    length: Option<u64>,
+    count: u64,
+    is_map: bool,
+    is_in_key: bool,
+}
+
+impl Open {
+    fn is_at_key(&self) -> bool {
+        self.is_in_key || self.is_map && self.count.is_multiple_of(2)
+    }
 }
 
 /// The kind of what is at a place, its number unless it has none, and how long both are.
@@ -125,7 +213,7 @@ fn digits(bytes: &[u8], is_negative: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 
@@ -140,6 +228,22 @@ mod tests {
         let least = [&[0x80][..], &[0; 15]].concat();
         assert_eq!(digits(&least, true).unwrap(), "-170141183460469231731687303715884105729");
         assert_eq!(digits(&[1; LONGEST + 1], false), None);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_digits() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..2_000 {
+            let count = rng.usize(17..=LONGEST);
+            let mut bytes: Vec<u8> =
+                (0..count).map(|_| *rng.choice(&[0, 1, 0xff, 7]).unwrap()).collect();
+            bytes[0] = rng.u8(1..);
+            let is_negative = rng.bool();
+            let text = digits(&bytes, is_negative).unwrap();
+            assert_eq!(bytes_of(&text), Some((2 + u64::from(is_negative), bytes)), "{text}");
+        }
+        assert_eq!(bytes_of("1e400"), None);
+        assert_eq!(bytes_of(&"9".repeat(LONGEST * 3)), None);
     }
 
     #[test]

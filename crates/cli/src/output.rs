@@ -6,6 +6,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
+use crate::bignums::for_cbor;
 use crate::duplicates::expect_distinct_texts;
 use crate::exact;
 use crate::failure::{Failure, Result};
@@ -34,6 +35,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Format::Json | Format::Jsonl | Format::Yaml | Format::Toml | Format::Tree => None,
         Format::Ron => exact::has_texts(tree).then(|| exact::for_ron(tree.clone())),
         Format::Msgpack => Some(tree.clone().map(exact::within_64_bits)),
+        Format::Cbor if exact::has_texts(tree) => Some(exact::all_rounded(for_cbor(tree)?)),
         _ => exact::has_texts(tree).then(|| exact::all_rounded(tree.clone())),
     };
     let tree = rounded.as_ref().unwrap_or(tree);

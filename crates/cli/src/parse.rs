@@ -171,7 +171,7 @@ pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tag
         let tree = tagged_tree(&mut rest, seed);
         let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
         expect_end(rest, bytes)?;
-        Ok::<_, Failure>(tree)
+        Ok(tree)
     })?;
     Ok(Tags::taken_from(tree)?)
 }

@@ -31,6 +31,14 @@ fn tagged<'n, 'l>(
     is_tag.then(|| Some((number, pair.child(1)?, rest)))?
 }
 
+/// The value with a tag.
+pub(crate) fn with_tag(number: &Leaf, value: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    let pair = TreeDef::seq([TreeDef::leaf(), value.treedef().clone()])?;
+    let treedef = TreeDef::map([(Value::from(Leaf::from(KEY)), pair)])?;
+    let leaves = std::iter::once(number).chain(value.leaves()).cloned().collect();
+    Tree::new(treedef, leaves)
+}
+
 /// The tree without its tags. The recursion is as deep as the limits of the tree allow.
 fn untagged(
     tree: Tree<Leaf>,
@@ -108,10 +116,7 @@ impl Tags {
             let Some(numbers) = self.paths.get(path) else { return Ok(Edit::Keep) };
             let mut value = value.clone();
             for number in numbers.iter().rev() {
-                let pair = TreeDef::seq([TreeDef::leaf(), value.treedef().clone()])?;
-                let treedef = TreeDef::map([(Value::from(Leaf::from(KEY)), pair)])?;
-                let leaves = std::iter::once(number).chain(value.leaves()).cloned().collect();
-                value = Tree::new(treedef, leaves)?;
+                value = with_tag(number, value)?;
             }
             Ok(Edit::Replace(value))
         })

@@ -209,9 +209,34 @@ fn integers_of_any_length_are_read_in_cbor() {
     let copy = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
     assert_eq!(copy, fs::read_to_string(&json).unwrap());
     assert_eq!(run(&["select", "a", &cbor]).0, ".a: -170141183460469231731687303715884105729\n");
-    // As a key it is what the reader makes of it.
-    fs::write(&cbor, [&[0xa1][..], &most, &[1]].concat()).unwrap();
-    assert!(run(&["summary", &cbor]).0.contains("b\"\\x01\\x00"), "{:?}", run(&["summary", &cbor]));
+    // They are written as they are read.
+    let copy = folder.path("copy.cbor");
+    for file in [&cbor, &json] {
+        assert_eq!(run(&["convert", file, "-o", &copy]), Default::default());
+        let written = fs::read(&copy).unwrap();
+        assert!(written.windows(least.len()).any(|it| it == least), "{written:x?}");
+        assert!(written.windows(most.len()).any(|it| it == most), "{written:x?}");
+    }
+    // A key is the text of its digits, wherever it is.
+    let keys = [
+        &[0xa2][..],
+        &most,
+        &[0x9f, 0xff],
+        &[0x82, 0xa1],
+        &most,
+        &least,
+        &[0xbf],
+        &most,
+        &most,
+        &[0xff],
+        &most,
+    ];
+    fs::write(&cbor, keys.concat()).unwrap();
+    let digits = "340282366920938463463374607431768211456";
+    let key = format!("[[{{\"{digits}\": \"-170141183460469231731687303715884105729\"}}, ");
+    let told = run(&["select", "**", &cbor]).0;
+    assert!(told.contains(&format!("[\"{digits}\"]: []\n")), "{told}");
+    assert!(told.contains(&format!("{key}{{\"{digits}\": \"{digits}\"}}]]: {digits}\n")), "{told}");
     // A fault is where it is in the file.
     fs::write(&cbor, [&map[..], &[0]].concat()).unwrap();
     let told = run(&["summary", &cbor]).1;
