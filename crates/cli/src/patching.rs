@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use half::{bf16, f16};
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
 use treedef_exchange::{
-    __is_of_structure, __leaf_names, __stored, Descriptor, Export, Source, Stored, Tensor, Tensors,
+    __is_of_structure, __leaf_names, __narrowed, __stored, Descriptor, Export, Source, Stored,
+    Tensor, Tensors,
 };
 
 use crate::failure::{Failure, Result};
@@ -25,7 +26,9 @@ pub(crate) fn patched<'s>(
     new: &Tree<Leaf>,
     (is_plain, format): (bool, Format),
 ) -> Result<(Source<'s>, Vec<String>)> {
-    let Some(places) = &old.places else { return with_structure(source, &old.tree, new, format) };
+    let Some(places) = &old.places else {
+        return with_structure(source, &old.tree, new, (is_plain, format));
+    };
     let above = places.iter().flat_map(|(path, _)| ancestors(path));
     let mut walk = Walk {
         source,
@@ -169,11 +172,25 @@ impl<'w, 's> Walk<'w, 's> {
             return Ok(());
         }
         let was = was.map(Stored::descriptor).filter(|_| self.is_plain);
+        if let Some(was) = was
+            && let Some(shape) = shape_of(part.treedef().root())
+            && let Some(bytes) = small_floats(was, part)
+        {
+            self.made.push(__stored(&name, was.type_name(), shape, bytes)?);
+            return Ok(());
+        }
         if let Some(dtype) = was.and_then(Descriptor::dtype)
             && let Some(shape) = shape_of(part.treedef().root())
             && let Some(bytes) = bytes_of(part, dtype)
         {
             self.made.push(stored(&name, Tensor::new(dtype, shape, bytes)?)?);
+            return Ok(());
+        }
+        if let Some(was) = was
+            && let Some(tensor) = wider(part)?
+        {
+            self.lost.push(lost_type(&name, was, &tensor));
+            self.made.push(stored(&name, tensor)?);
             return Ok(());
         }
         if part.leaves().is_empty() {
@@ -191,13 +208,25 @@ impl<'w, 's> Walk<'w, 's> {
                 (name, below) => format!("{name}.{below}"),
             };
             if let Some(was) = was.filter(|was| was.dtype() != Some(tensor.dtype())) {
-                let (was, new) = (was.type_name(), tensor.dtype());
-                self.lost.push(format!("the type of `{name}`, {was}, which is {new} there"));
+                self.lost.push(lost_type(&name, was, tensor));
             }
             self.made.push(stored(&name, tensor.clone())?);
         }
         Ok(())
     }
+}
+
+fn lost_type(name: &str, was: &Descriptor, new: &Tensor<'_>) -> String {
+    format!("the type of `{name}`, {}, which is {} there", was.type_name(), new.dtype())
+}
+
+/// Numbers of JSON as one tensor, some of which may be integers and others floats.
+fn wider(part: &Tree<Leaf>) -> Result<Option<Tensor<'static>>> {
+    let shape = shape_of(part.treedef().root()).filter(|_| !part.leaves().is_empty());
+    let types = [Dtype::U64, Dtype::I64, Dtype::F64];
+    let held = types.iter().find_map(|dtype| Some((*dtype, bytes_of(part, *dtype)?)));
+    let tensor = shape.zip(held).map(|(shape, (dtype, bytes))| Tensor::new(dtype, shape, bytes));
+    Ok(tensor.transpose()?)
 }
 
 /// The sizes of nested sequences that are an array. The recursion is as deep as the limits of the tree
@@ -270,20 +299,32 @@ fn bytes_of(part: &Tree<Leaf>, dtype: Dtype) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
-    macro_rules! integer {
-        ($type:ty) => {
-            to.extend(<$type>::try_from(leaf.as_i128()?).ok()?.to_le_bytes())
-        };
-    }
-    let float = || match leaf {
+/// The bytes of floats of at most 8 bits, if the type of a tensor is such and holds them.
+fn small_floats(was: &Descriptor, part: &Tree<Leaf>) -> Option<Vec<u8>> {
+    let part = if has_arrays(part) { part.clone().without_arrays().ok()? } else { part.clone() };
+    let numbers: Option<Vec<f64>> = part.leaves().iter().map(float_of).collect();
+    __narrowed(was.type_name(), numbers?)
+}
+
+/// The number as a float of the same value.
+fn float_of(leaf: &Leaf) -> Option<f64> {
+    match leaf {
         Leaf::F64(number) => Some(*number),
         Leaf::F32(number) => Some(f64::from(*number)),
         leaf => {
             let number = leaf.as_i128()?;
             Some(number as f64).filter(|float| *float as i128 == number)
         }
-    };
+    }
+}
+
+fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
+    macro_rules! integer {
+        ($type:ty) => {
+            to.extend(<$type>::try_from(leaf.as_i128()?).ok()?.to_le_bytes())
+        };
+    }
+    let float = || float_of(leaf);
     // A half float is told by the shortest decimal that is read as it.
     let is_half = |bits: u16, is_bf16| {
         let exact =
@@ -330,7 +371,7 @@ fn with_structure<'s>(
     source: &Source<'s>,
     old: &Tree<Leaf>,
     new: &Tree<Leaf>,
-    format: Format,
+    (is_plain, format): (bool, Format),
 ) -> Result<(Source<'s>, Vec<String>)> {
     let export = export(format);
     let before = export.tensors(old).map_err(|error| refused(&error, format))?;
@@ -340,11 +381,11 @@ fn with_structure<'s>(
     let is_kept = |name: &str| is.get(name).is_some_and(|it| was.get(name) == Some(it));
     let ties: HashMap<&str, &str> = source.aliases().collect();
     let is_tied = |name: &str| ties.get(name).is_some_and(|of| is_kept(of) && is_kept(name));
-    let (mut kept, mut made) = (Vec::new(), Vec::new());
+    let (mut kept, mut made, mut lost) = (Vec::new(), Vec::new(), Vec::new());
     for (name, tensor) in after.iter().filter(|(name, _)| !is_tied(name)) {
         match source.get(name).filter(|_| is_kept(name)) {
             Some(stored) => kept.push(stored.renamed(name)),
-            None => made.push(stored(name, tensor.clone())?),
+            None => made.push(as_it_was(source, (name, tensor), is_plain, &mut lost)?),
         }
     }
     let tensors = in_order(source, kept, made);
@@ -353,7 +394,6 @@ fn with_structure<'s>(
         after.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
     let in_tree: HashSet<String> =
         [old, new].iter().flat_map(|it| __leaf_names(it.treedef())).collect();
-    let mut lost = Vec::new();
     for key in source.metadata_keys().filter(|key| !__is_of_structure(key)) {
         let text = source.metadata(key).unwrap_or_default();
         match ties.contains_key(key) {
@@ -364,4 +404,31 @@ fn with_structure<'s>(
         }
     }
     Ok((Source::of(tensors, texts)?, lost))
+}
+
+/// A tensor that a patch made, with the type that the file has for it, if that holds the numbers. Those of
+/// small floats are wider in a tree.
+fn as_it_was(
+    source: &Source<'_>,
+    (name, tensor): (&str, &Tensor<'_>),
+    is_plain: bool,
+    lost: &mut Vec<String>,
+) -> Result<Stored<'static>> {
+    let new = stored(name, tensor.clone())?;
+    let was = source.get(name).map(Stored::descriptor);
+    let is_small = |was: &&Descriptor| was.dtype().is_none();
+    let is_other = |was: &&Descriptor| was.type_name() != tensor.dtype().name();
+    let Some(was) = was.filter(|was| is_other(was) && (is_plain || is_small(was))) else {
+        return Ok(new);
+    };
+    let part = new.tree()?;
+    let bytes = match was.dtype() {
+        Some(dtype) => bytes_of(&part, dtype),
+        None => small_floats(was, &part),
+    };
+    if let Some(bytes) = bytes {
+        return Ok(__stored(name, was.type_name(), tensor.shape().to_vec(), bytes)?);
+    }
+    lost.push(lost_type(name, was, tensor));
+    Ok(new)
 }

@@ -60,3 +60,5 @@ pub use names::leaf_names as __leaf_names;
 pub use shape::display as __display_shape;
 #[doc(hidden)]
 pub use structure::{STRUCTURE as __STRUCTURE, is_of_structure as __is_of_structure};
+#[doc(hidden)]
+pub use widened::narrowed as __narrowed;

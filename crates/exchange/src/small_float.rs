@@ -1,5 +1,7 @@
 //! Floats of at most 8 bits, each of which an `f32` holds.
 
+use std::collections::HashMap;
+
 /// What the codes with the largest exponent, or that of the negative zero, are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Special {
@@ -52,6 +54,25 @@ impl SmallFloat {
         (0..=u8::MAX >> (8 - self.bits)).map(|code| self.number(code)).collect()
     }
 
+    /// The bytes of numbers, if there are codes for all of them, and they fill the last byte.
+    pub(crate) fn bytes(&self, numbers: impl IntoIterator<Item = f64>) -> Option<Vec<u8>> {
+        // All NaN are one, and a negative zero is not the other.
+        let bits = |number: f64| if number.is_nan() { f64::NAN } else { number }.to_bits();
+        let table = self.table();
+        let codes: HashMap<u64, u8> =
+            table.into_iter().map(|number| bits(number.into())).zip(0..=u8::MAX).collect();
+        let (mut bytes, mut rest, mut filled) = (Vec::new(), 0_u16, 0);
+        for number in numbers {
+            rest |= u16::from(*codes.get(&bits(number))?) << filled;
+            filled += self.bits;
+            if filled >= 8 {
+                bytes.push((rest & 0xff) as u8);
+                (rest, filled) = (rest >> 8, filled - 8);
+            }
+        }
+        (filled == 0).then_some(bytes)
+    }
+
     fn number(&self, code: u8) -> f32 {
         let (ones, sign) = (u8::MAX >> (8 - self.bits), 1 << (self.bits - 1));
         let size = code & (ones >> 1);
@@ -83,5 +104,30 @@ impl SmallFloat {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
         let both = u16::from_le_bytes([byte(bit / 8), byte(bit / 8 + 1)]);
         usize::from(both >> (bit % 8)) & usize::from(u8::MAX >> (8 - self.bits))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_codes_and_others_none() {
+        for float in &SMALL_FLOATS {
+            // Each code twice, so that the last byte is full, whatever the width is.
+            let table = float.table();
+            let numbers = || table.iter().chain(&table).map(|number| f64::from(*number));
+            let bytes = float.bytes(numbers()).unwrap();
+            for (at, number) in numbers().enumerate() {
+                let code = float.code(&bytes, at * usize::from(float.bits));
+                let back = f64::from(*table.get(code).unwrap());
+                let is_same =
+                    back.to_bits() == number.to_bits() || back.is_nan() && number.is_nan();
+                assert!(is_same, "{:?} {number}", float.names);
+            }
+            assert_eq!(float.bytes([1.0625e9; 8]), None);
+            assert_eq!(float.bytes([1.0; 1]).is_some(), float.bits == 8);
+        }
     }
 }

@@ -88,6 +88,11 @@ pub(crate) trait ReadAt: Send + Sync {
 
     /// The file, if it is in one.
     fn path(&self) -> Option<&Path>;
+
+    /// The name of the type that the file has, if it is another.
+    fn type_in_file(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Bytes in memory that the tensor has for itself.
@@ -199,6 +204,16 @@ impl<'a> Stored<'a> {
             Place::File(file, _) => Some(file.path()),
             Place::Other(bytes) => bytes.path(),
         }
+    }
+
+    /// The name of the type that the file has, which is that of small floats if they are
+    /// [`widened`](Self::widened).
+    pub(crate) fn type_in_file(&self) -> &str {
+        let other = match &self.place {
+            Place::Other(bytes) => bytes.type_in_file(),
+            Place::Memory(_) | Place::File(..) => None,
+        };
+        other.unwrap_or(self.descriptor.type_name())
     }
 
     /// The bytes, if they are in memory.

@@ -50,6 +50,10 @@ impl ReadAt for Widened<'_> {
     fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
+
+    fn type_in_file(&self) -> Option<&'static str> {
+        Some(self.float.names.1)
+    }
 }
 
 impl<'a> Stored<'a> {
@@ -80,6 +84,15 @@ impl<'a> Stored<'a> {
         let (stored, path) = (self.clone(), self.file().map(Path::to_owned));
         let widened = Widened { stored, float, table: float.table(), path };
         Stored::read_by(wide, size, Arc::new(widened))
+    }
+}
+
+/// The bytes of numbers as floats of at most 8 bits of the type with this name. `None` if it is another type,
+/// or does not hold all of them.
+pub fn narrowed(type_name: &str, numbers: impl IntoIterator<Item = f64>) -> Option<Vec<u8>> {
+    match ElementType::of_name(type_name)? {
+        ElementType::Small(float) => float.bytes(numbers),
+        ElementType::Dtype(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::RandomState;
 
 use treedef::{ChangeKind, Leaf, Path, Tolerance, Tree};
-use treedef_exchange::__is_of_structure;
+use treedef_exchange::{__is_of_structure, __narrowed};
 
 use crate::failure::Result;
 use crate::format::Format;
@@ -81,8 +81,14 @@ pub(super) fn lines_beside_values(
     is_structured: bool,
     json: bool,
 ) -> Result<Vec<Line>> {
-    let is_typed = |slot: &Slot| !is_structured || slot.dtype().is_some() && slot.leaf.size > 0;
     let is_beside = |slots: [Option<&Slot>; 2]| {
+        // In the tree, small floats have another type than in the file.
+        let are_alike = matches!(slots, [Some(old), Some(new)] if old.leaf.is_alike(&new.leaf));
+        let is_small = |slot: &Slot| __narrowed(&slot.leaf.dtype, []).is_some();
+        let is_typed = |slot: &Slot| {
+            let has_type = slot.dtype().is_some() || are_alike && is_small(slot);
+            !is_structured || has_type && slot.leaf.size > 0
+        };
         let mut slots = files.into_iter().zip(slots).filter_map(|(file, slot)| Some((file, slot?)));
         slots.any(|(file, slot)| {
             slot.leaf.value.is_none() && (file.is_in_no_patch(slot) || !is_typed(slot))

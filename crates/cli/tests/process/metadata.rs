@@ -69,3 +69,36 @@ fn a_patched_checkpoint_keeps_its_metadata() {
         assert!(said.contains(lost), "{said}");
     }
 }
+
+/// Small floats are `f32` in the tree of the structure, and keep their type where they change.
+#[test]
+fn small_floats_beside_a_structure_keep_their_type() {
+    let folder = Folder::new("metadata_small");
+    let [old, new, json, patch] =
+        ["old.safetensors", "new.safetensors", "new.json", "patch.json"].map(|it| folder.path(it));
+    let header = r#"{"__metadata__":{"treedef":"{\"w\": [*, *]}"},"w":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}}"#;
+    let file = |bytes: &[u8]| {
+        let length = header.len() as u64;
+        [&length.to_le_bytes()[..], header.as_bytes(), bytes].concat()
+    };
+    fs::write(&old, file(&[0x3c, 0x42])).unwrap();
+    fs::write(&json, r#"{"w": [1.5, 3.5]}"#).unwrap();
+    let run = |args: &[&str]| {
+        let output = treedef(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    fs::write(&patch, run(&["diff", "--patch", &old, &json]).0).unwrap();
+    assert_eq!(run(&["apply", &old, &patch, "-o", &new]), Default::default());
+    assert!(fs::read(&new).unwrap().ends_with(&[0x3c, 0x46]));
+    // The patch of two such files has all that differs.
+    let (text, told) = run(&["diff", "--patch", &old, &new]);
+    assert_eq!(told, "");
+    fs::write(&patch, text).unwrap();
+    assert_eq!(run(&["apply", &old, &patch, "-o", &old]), Default::default());
+    assert_eq!(fs::read(&old).unwrap(), fs::read(&new).unwrap());
+    fs::write(&json, r#"{"w": [1.5, 3.6]}"#).unwrap();
+    fs::write(&patch, run(&["diff", "--patch", &old, &json]).0).unwrap();
+    let (_, told) = run(&["apply", &old, &patch, "-o", &new]);
+    assert!(told.contains("the type of `w`, f8_e4m3, which is f64 there"), "{told}");
+}

@@ -222,13 +222,13 @@ fn a_patch_of_json_is_applied_to_tensors() {
         ("params.0".to_owned(), of("U8", &[2], &[1, 2])),
         ("params.1".to_owned(), of("U8", &[2], &[3, 4])),
         ("q.0".to_owned(), of("I32", &[], &[7, 0, 0, 0])),
-        ("small".to_owned(), of("F8_E4M3", &[1], &[0x38])),
+        ("small".to_owned(), of("F8_E4M3", &[2], &[0x38, 0x7f])),
     ]);
     let path = write(&folder, "old", &old, 0);
     let [document, patch, new] =
         ["new.json", "patch.json", "new.safetensors"].map(|it| folder.path(it));
     let json = r#"{"c": [{"re": 1.0, "im": 2.5}], "e": [[], [6]], "h": [1.0, 1.5], "params": [[1, 2], [3, 255]], "q": [9],
-        "small": [1.0]}"#;
+        "small": [448, -0.0]}"#;
     fs::write(&document, json).unwrap();
     let diff = treedef(&["diff", "--patch", &path, &document]).output().unwrap();
     fs::write(&patch, diff.stdout).unwrap();
@@ -238,11 +238,15 @@ fn a_patch_of_json_is_applied_to_tensors() {
     expected.insert("e.1".to_owned(), of("U8", &[1], &[6]));
     expected.insert("h".to_owned(), of("F16", &[2], &[0, 60, 0, 62]));
     expected.insert("params.1".to_owned(), of("U8", &[2], &[3, 255]));
+    expected.insert("small".to_owned(), of("F8_E4M3", &[2], &[0x7e, 0x80]));
     expected.insert("q.0".to_owned(), of("I32", &[], &[9, 0, 0, 0]));
     assert_eq!(read(&new), expected);
     // Over itself, too, and not if a type does not hold a number.
-    fs::write(&document, json.replace("255", "256").replace("[1.0]}", "[2.0], \"x\": []}"))
-        .unwrap();
+    fs::write(
+        &document,
+        json.replace("255", "256").replace("448", "449").replace("-0.0]}", "-0.0], \"x\": []}"),
+    )
+    .unwrap();
     let diff = treedef(&["diff", "--patch", &new, &document]).output().unwrap();
     fs::write(&patch, diff.stdout).unwrap();
     let strict = treedef(&["apply", &new, &patch, "-o", &new, "--strict"]).output().unwrap();

@@ -145,7 +145,12 @@ impl<'t> Array<'t> {
         if let (true, Some([.., a, b])) = (self.column_major, dims.get_mut(..matrix)) {
             std::mem::swap(a, b);
         }
-        display(self.dtype, &dims)
+        // The parts of complex numbers have a type of their own.
+        if complex > 0 {
+            display(self.dtype, &dims)
+        } else {
+            display(self.tensor.type_in_file(), &dims)
+        }
     }
 
     /// How far the element with this number is, in row-major order over some of the dimensions.

@@ -132,8 +132,13 @@ impl<'t> Numbers<'t> {
         self.size == 0
     }
 
+    /// The type that is printed, which is that of the file.
+    pub(crate) fn type_in_file(&self) -> &str {
+        self.stored.type_in_file()
+    }
+
     pub(crate) fn display(&self) -> String {
-        display(self.dtype, self.shape())
+        display(self.type_in_file(), self.shape())
     }
 
     /// Keeps all of it in memory while it is read, as its numbers are not asked for in their order.

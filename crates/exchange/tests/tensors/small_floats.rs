@@ -89,7 +89,12 @@ fn small_floats_are_f32_to_types() {
     let error = source.load::<BTreeMap<String, Vec<u8>>>().unwrap_err();
     assert_snapshot!(error, @r"
     the tensors do not fit the type
-    `w` is f32[3], expected u8[3]
+    `w` is f8_e4m3[3], expected u8[3]
+    ");
+    let error = source.load::<BTreeMap<String, f32>>().unwrap_err();
+    assert_snapshot!(error, @r"
+    the tensors do not fit the type
+    `w` is f8_e4m3[3], expected f32[]
     ");
     let wide: BTreeMap<String, Vec<f64>> =
         Loader::new().convert_floats(true).load(&source).unwrap();
