@@ -37,14 +37,16 @@ use crate::write::like::like;
 /// use treedef_python::{Rules, flat_from_python, flat_to_python};
 ///
 /// Python::attach(|py| {
-///     let tree = py.eval(c"{'w': __import__('numpy').ones((2, 2)), 'b': [0.5, None]}", None, None)?;
+///     let text = c"{'w': __import__('numpy').ones((2, 2)), 'b': [0.5, None]}";
+///     let tree = py.eval(text, None, None)?;
 ///     let (mut x, treedef) = flat_from_python::<f64>(&tree, Rules::Jax)?;
 ///     assert_eq!(x, [0.5, 1.0, 1.0, 1.0, 1.0]);
 ///     assert_eq!(treedef.treedef().to_string(), r#"{"b": [*, None], "w": *}"#);
 ///
 ///     x.iter_mut().for_each(|x| *x *= 2.0);
 ///     let doubled = flat_to_python(py, &x, &tree, Rules::Jax)?;
-///     assert_eq!(doubled.to_string().replace('\n', ""), "{'b': [1.0, None], 'w': array([[2., 2.],       [2., 2.]])}");
+///     let text = doubled.to_string().replace('\n', "");
+///     assert_eq!(text, "{'b': [1.0, None], 'w': array([[2., 2.],       [2., 2.]])}");
 ///     Ok::<_, PyErr>(())
 /// })
 /// # .unwrap();
