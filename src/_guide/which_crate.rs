@@ -37,8 +37,10 @@
 //! | you have | crate | begin with |
 //! |---|---|---|
 //! | a function that Python calls, with dicts, dataclasses and arrays | `treedef-python` | `treedef_python::from_python(object)?` |
+//! | … or any pytree, as one vector of its numbers | `treedef-python` | `treedef_python::flat_from_python::<f64>(tree, Rules::Jax)?` |
 //! | structures of JAX, PyTorch or optree | `treedef-exchange` | `treedef_exchange::jax::proto(&treedef)?` |
 //! | an MPI job that sums gradients or other values | `treedef-mpi` | `treedef_mpi::Collective::new(&world, &value)?` |
+//! | … or trains a model of candle | `treedef-candle`; `mpi` | `treedef_candle::mpi::AllReduce::new(&world, &model)?` |
 //! | a million JSON documents, and the question what is in them | `treedef-structures` | `treedef_structures::Structures::new()` |
 //! | files, and no wish to write Rust | `treedef-cli` | `treedef show file`, `treedef diff old new` |
 //!
