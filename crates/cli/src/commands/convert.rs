@@ -20,7 +20,7 @@ use crate::values::tree_and_beside;
 use crate::yaml;
 
 use super::print::{expect_kept, report_json, tell_loss, write_to, write_with};
-use super::shards::{Conversion, copy, types_of, values_of};
+use super::shards::{Conversion, calls_of, copy, names_of, types_of, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -40,10 +40,12 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
     let written = match (from.is_of_tensors(), format) {
         (true, to) if from == Format::Pytorch && to.is_of_tensors() => {
             input.with_pytorch(|file, limits| {
+                let (file, renamed) = file.with_distinct_names();
                 let source = file.source()?;
                 expect_room(source.num_bytes(), limits)?;
                 let (bytes, lost) = tensor_files::copy(&source.separate(), to, false)?;
-                let lost = lost.into_iter().map(Loss::of).chain(values_of(file, to)).collect();
+                let lost = lost.into_iter().map(Loss::of).chain(calls_of(&file));
+                let lost = names_of(renamed).chain(lost).chain(values_of(&file, to)).collect();
                 Ok(Written { bytes, format, lost })
             })?
         }

@@ -39,13 +39,15 @@ pub(super) fn copy(
     let source = match input.checkpoint {
         Some(Checkpoint::Pytorch(opened)) if format == Format::Safetensors => {
             let of_file = |error: Error| Failure::from(error).in_file(&name);
+            let (file, renamed) = opened.file.with_distinct_names();
+            lost.extend(names_of(renamed));
             if shards.keep_values {
                 lost.extend(calls_of(&opened.file));
-                opened.file.source_with_values().map_err(of_file)?
+                file.source_with_values().map_err(of_file)?
             } else {
                 lost.extend(calls_of(&opened.file));
                 lost.extend(values_of(&opened.file, format));
-                opened.file.source().map_err(of_file)?
+                file.source().map_err(of_file)?
             }
         }
         Some(Checkpoint::Safetensors(source)) => source,
@@ -114,8 +116,15 @@ pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
     types.collect()
 }
 
+/// The names that other tensors have, too.
+pub(super) fn names_of(renamed: Vec<(String, String)>) -> impl Iterator<Item = Loss> {
+    renamed.into_iter().map(|(name, new)| {
+        Loss::of(format!("the name `{name}` of a second tensor, which is `{new}` there"))
+    })
+}
+
 /// The tensors that torch makes by a call of which only the storage is written.
-fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
+pub(super) fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
     let entries = file.entries();
     let mut lost = Vec::new();
     for (path, node) in entries.treedef().nodes() {

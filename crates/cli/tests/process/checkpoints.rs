@@ -370,3 +370,18 @@ fn a_folder_of_several_formats_is_no_other_than_it_says() {
         assert_eq!(told, format!("treedef: {path}: {what}\n"));
     }
 }
+
+/// peft writes an adapter of low rank alone, or beside the model.
+#[test]
+fn an_adapter_of_pytorch_is_a_checkpoint() {
+    let folder = Folder::new("adapter");
+    let path = folder.path("");
+    pytorch_file(&folder, "adapter_model.bin", 4);
+    let adapter = printed(&["show", &path]);
+    assert!(adapter.contains("1 tensor, 4 parameters"), "{adapter}");
+    pytorch_file(&folder, "pytorch_model.bin", 8);
+    let output = treedef(&["show", &path]).output().unwrap();
+    let [shown, told] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert!(shown.contains("1 tensor, 8 parameters"), "{shown}");
+    assert!(told.contains("`adapter_model.bin`: left out"), "{told}");
+}

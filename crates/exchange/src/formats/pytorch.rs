@@ -41,7 +41,7 @@ mod strided;
 mod place;
 mod tree;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ const MOST_EXPANDED: u64 = 64;
 const MORE_EXPANDED: u64 = 1 << 30;
 
 /// A file of `torch.save` whose pickle was read: [`open`] makes one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pytorch<'a> {
     tree: Tree<Slot>,
     tensors: Vec<(View, Stored<'a>)>,
@@ -122,10 +122,10 @@ const FILES: Files = Files {
     add: |shards, path| shards.add_source(path, |hold| open_file(path, hold)?.source()),
 };
 
-/// Whether a file has such a name as transformers and diffusers give to the files of a model.
+/// Whether a file has such a name as transformers, diffusers and peft give to the files of a model.
 #[doc(hidden)]
 pub fn is_of_model(name: &str) -> bool {
-    name.contains("pytorch_model") && name.ends_with(".bin")
+    name.ends_with(".bin") && (name.contains("pytorch_model") || name.contains("adapter_model"))
 }
 
 /// Opens the tensors of a model in shards: a folder, or its index `pytorch_model.bin.index.json`, which
@@ -250,8 +250,8 @@ impl<'a> Pytorch<'a> {
     ///
     /// # Errors
     ///
-    /// Returns the [faults](Self::faults), if there are any; or an error when two tensors have one name,
-    /// or expanded tensors are many times larger than the file.
+    /// Returns the [faults](Self::faults), if there are any; or an error when two tensors have one name (see
+    /// [`with_distinct_names`](Self::with_distinct_names)), or expanded tensors are many times larger than the file.
     pub fn source(&self) -> Result<Source<'a>> {
         self.expect_readable()?;
         self.expect_names(|slot| matches!(slot, Slot::Tensor(_)))?;
@@ -334,13 +334,43 @@ impl<'a> Pytorch<'a> {
     fn expect_names(&self, of: impl Fn(&Slot) -> bool) -> Result<()> {
         let mut paths = HashMap::new();
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
-        for (path, _) in slots.filter(|(_, slot)| of(slot)) {
-            let name = joined(&path);
+        for (path, slot) in slots.filter(|(_, slot)| of(slot)) {
+            let name = self.name(&path, slot);
             if let Some(first) = paths.insert(name.clone(), path.clone()) {
                 return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
             }
         }
         Ok(())
+    }
+
+    fn name(&self, path: &treedef::Path, slot: &Slot) -> String {
+        let stored = match slot {
+            Slot::Tensor(at) => self.tensors.get(*at),
+            Slot::Value(_) => None,
+        };
+        stored.map_or_else(|| joined(path), |(_, stored)| stored.name().to_owned())
+    }
+
+    /// The same file, in which a tensor with the name of one before it is named by the text of its path. Such
+    /// are those of the keys `1` and `"1"`, and of `a.b` and `b` in `a`. The other result has the names that
+    /// they had, and those that they have.
+    pub fn with_distinct_names(&self) -> (Self, Vec<(String, String)>) {
+        let (mut file, mut renamed) = (self.clone(), Vec::new());
+        let mut names = HashSet::new();
+        for (path, slot) in self.tree.treedef().leaf_paths().zip(self.tree.leaves()) {
+            let Slot::Tensor(at) = slot else { continue };
+            let name = self.name(&path, slot);
+            if names.insert(name.clone()) {
+                continue;
+            }
+            let distinct = path.to_string();
+            if let Some((_, stored)) = file.tensors.get_mut(*at) {
+                *stored = stored.renamed(&*distinct);
+            }
+            names.insert(distinct.clone());
+            renamed.push((name, distinct));
+        }
+        (file, renamed)
     }
 
     /// Reads the whole tree. Tensors are leaves that are arrays, of `f32` for floats of at most 8 bits.

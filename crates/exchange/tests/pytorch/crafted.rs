@@ -307,6 +307,13 @@ fn two_tensors_of_one_name_are_an_error_of_the_source_alone() {
     let file = pytorch::from_bytes(&file).unwrap();
     assert_snapshot!(listed(&file), @r#"{1i64: 1: f32[4], "1": 1: f32[4]}"#);
     assert_snapshot!(file.source().unwrap_err(), @r#"the name `1` is also that of `[1i64]` at `["1"]`"#);
+    let (file, renamed) = file.with_distinct_names();
+    assert_eq!(renamed, [("1".to_owned(), r#"["1"]"#.to_owned())]);
+    let source = file.source().unwrap();
+    // Both are the same tensor.
+    let all = source.separate();
+    assert_eq!(all.iter().map(|it| it.name()).collect::<Vec<_>>(), ["1", r#"["1"]"#]);
+    assert_eq!(file.with_distinct_names().1, []);
 }
 
 #[test]
