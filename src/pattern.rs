@@ -1,6 +1,7 @@
 //! Patterns: paths with wildcards.
 
-use std::ops::RangeInclusive;
+use std::borrow::Cow;
+use std::ops::{Range, RangeInclusive};
 
 use crate::path::{Key, Path};
 
@@ -8,6 +9,9 @@ use crate::path::{Key, Path};
 ///
 /// `.*` matches any field, position or text key of a map, `[*]` any index or map key, and `**` any
 /// number of steps. So both find the entries of a map whose keys are texts, as it is with a name.
+/// `.{w,bias}` matches what `.w` and `.bias` match: where a pattern has to name something, each of its
+/// names has to. `[2:5]` matches what `[2]`, `[3]` and `[4]` match, `[2:]` all behind the first two, and
+/// `[:2]` these.
 /// The other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
 /// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. A
 /// pattern names nodes, so where leaves are selected it selects all leaves below them. The dot
@@ -21,6 +25,10 @@ use crate::path::{Key, Path};
 /// assert!(!pattern.matches(&".layers[3].w[0]".parse()?));
 /// assert!("**.bias".parse::<Pattern>()?.matches(&".layers[3].norm.bias".parse()?));
 /// assert!("env.*".parse::<Pattern>()?.matches(&r#".env["HOME"]"#.parse()?));
+///
+/// let pattern: Pattern = "layers[2:].{w,bias}".parse()?;
+/// assert!(pattern.matches(&".layers[3].bias".parse()?));
+/// assert!(!pattern.matches(&".layers[1].bias".parse()?));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +43,10 @@ pub(crate) enum PatternStep {
     AnyEntry,
     /// `**`
     AnySteps,
+    /// `.{a,b}`: what one of the keys finds.
+    OneOf(Vec<Key>),
+    /// `[2:5]`, and `[2:]` without an end: what one of the indices finds.
+    Indices(Range<usize>),
 }
 
 impl Pattern {
@@ -188,6 +200,39 @@ impl Pattern {
         steps.iter().filter_map(position)
     }
 
+    /// The first position behind another one from which on these steps may find other children.
+    pub(crate) fn next_bound(&self, steps: &[usize], behind: usize) -> Option<usize> {
+        let bounds = steps.iter().flat_map(|index| match self.0.get(*index) {
+            Some(PatternStep::Indices(range)) => vec![range.start, range.end],
+            Some(PatternStep::OneOf(keys)) => {
+                let places = keys.iter().filter_map(|key| usize::try_from(key.place()?).ok());
+                places.flat_map(|place| [place, place.saturating_add(1)]).collect()
+            }
+            _ => Vec::new(),
+        });
+        bounds.filter(|bound| *bound > behind).min()
+    }
+
+    pub(crate) fn has_braces(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, PatternStep::OneOf(_)))
+    }
+
+    /// The pattern with each of the names of its first braces alone, then of its second, and so on; itself, if it
+    /// has no braces.
+    pub(crate) fn alternatives(&self) -> impl Iterator<Item = Cow<'_, Pattern>> {
+        let of_step = |(at, step): (usize, &'_ PatternStep)| {
+            let PatternStep::OneOf(keys) = step else { return Vec::new() };
+            let with = |key: &Key| {
+                let mut steps = self.0.clone();
+                steps.splice(at..=at, [PatternStep::Key(key.clone())]);
+                Cow::Owned(Pattern(steps))
+            };
+            keys.iter().map(with).collect()
+        };
+        let each = self.0.iter().enumerate().flat_map(of_step);
+        (!self.has_braces()).then_some(Cow::Borrowed(self)).into_iter().chain(each)
+    }
+
     /// Whether the pattern names a path whose number of keys is in the range. `named` is whether a
     /// step names the key at an index, and `is_some` whether that key is `?`.
     ///
@@ -233,15 +278,26 @@ impl PatternStep {
     fn matches(&self, key: &Key) -> bool {
         match (self, key) {
             (PatternStep::AnySteps, _) => false,
+            (PatternStep::OneOf(keys), key) => keys.iter().any(|expected| finds(expected, key)),
+            (PatternStep::Indices(range), key) => {
+                let place = key.place().and_then(|place| usize::try_from(place).ok());
+                place.is_some_and(|place| range.contains(&place))
+            }
             (PatternStep::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
             (PatternStep::AnyEntry, _) => false,
             (PatternStep::AnyField, Key::Index(_) | Key::Some) => false,
             (PatternStep::AnyField, Key::Entry(key)) => key.as_str().is_some(),
             (PatternStep::AnyField, _) => true,
-            // A number that is written with its kind means that kind.
-            (PatternStep::Key(expected @ Key::Entry(_)), Key::Entry(_)) => expected == key,
-            (PatternStep::Key(expected), key) => expected == key || expected.can_mean(key),
+            (PatternStep::Key(expected), key) => finds(expected, key),
         }
+    }
+}
+
+fn finds(expected: &Key, key: &Key) -> bool {
+    match (expected, key) {
+        // A number that is written with its kind means that kind.
+        (Key::Entry(_), Key::Entry(_)) => expected == key,
+        _ => expected == key || expected.can_mean(key),
     }
 }
 

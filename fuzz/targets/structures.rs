@@ -41,7 +41,8 @@ const TEXTS: [&str; 12] = [
     "E::V([static (1, 2); 1099511627776], *)",
 ];
 
-const PATTERNS: [&str; 8] = ["**", "[*]", "**[0]", "*", ".a", "**.a", "**.*[*]", "**?"];
+const PATTERNS: [&str; 10] =
+    ["**", "[*]", "**[0]", "*", ".a", "**.a", "**.*[*]", "**?", "**[1:3]", "**.{a,0}"];
 
 /// A structure that may be of any size.
 pub(super) fn structure(tape: &mut Tape) -> TreeDef {

@@ -109,6 +109,9 @@ impl<'r> Begun<'r> {
                 count = count.min(asked - first);
             }
         }
+        if let Some(bound) = self.pattern.next_bound(&self.steps, first) {
+            count = count.min(bound - first);
+        }
         match above.key(first) {
             Some(key) if count > 0 && !self.behind(&key).1 => count,
             _ => 0,

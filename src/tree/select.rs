@@ -92,7 +92,7 @@ impl<L> Tree<L> {
     pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
         let pattern = pattern.to_pattern()?;
         let mut found = self.select_any(pattern.clone().into_owned())?.peekable();
-        if found.peek().is_none() {
+        if found.peek().is_none() || pattern.has_braces() {
             self.treedef.expect_match(&pattern, Some(SELECT_ANY))?;
         }
         Ok(found)
@@ -174,7 +174,7 @@ impl<L> Tree<L> {
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
         let mut found = self.treedef.matches(pattern.clone()).leaves().peekable();
-        if found.peek().is_none() {
+        if found.peek().is_none() || pattern.has_braces() {
             self.treedef.expect_match(&pattern, accepts)?;
         }
         let (mut leaves, mut next) = (self.leaves.iter_mut(), 0);

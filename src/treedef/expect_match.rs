@@ -1,5 +1,6 @@
 //! Patterns that have to name a node, and what was perhaps meant by one that names none.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -18,17 +19,18 @@ const MOST_TRIED: usize = 16;
 const MOST_STEPS: usize = 64;
 
 impl TreeDef {
-    /// Returns an error if a pattern names no node: with the pattern that was perhaps meant, and
-    /// with the function that accepts such a pattern, if there is one.
+    /// Returns an error if a pattern, or one of the names in its braces, names no node: with the pattern that
+    /// was perhaps meant, and with the function that accepts such a pattern, if there is one.
     pub(crate) fn expect_match(
         &self,
         pattern: &Pattern,
         accepts: Option<&'static str>,
     ) -> Result<()> {
-        if self.matches(pattern.clone()).next().is_some() {
-            return Ok(());
-        }
-        let nearest = self.nearest_pattern(pattern);
+        let is_nothing = |pattern: &Cow<'_, Pattern>| {
+            self.matches(pattern.clone().into_owned()).next().is_none()
+        };
+        let Some(pattern) = pattern.alternatives().find(is_nothing) else { return Ok(()) };
+        let nearest = self.nearest_pattern(&pattern);
         let meant = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
         let accepts = accepts.map(|function| format!("see `{function}`"));
         let hints: Vec<String> = meant.into_iter().chain(accepts).collect();
@@ -59,7 +61,7 @@ impl TreeDef {
         }
         let asked = match first {
             PatternStep::Key(asked) => asked.text()?,
-            PatternStep::AnySteps => return None,
+            PatternStep::AnySteps | PatternStep::OneOf(_) | PatternStep::Indices(_) => return None,
             PatternStep::AnyField | PatternStep::AnyEntry => {
                 let field = *first == PatternStep::AnyEntry;
                 let other = if field { PatternStep::AnyField } else { PatternStep::AnyEntry };

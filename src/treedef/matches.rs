@@ -171,7 +171,8 @@ impl<'a> Searched<'a> {
                     self.children.skip_leafless();
                 }
                 let start = self.node.num_children() - self.children.len();
-                let (first, count) = self.children.next_run()?;
+                let most = pattern.next_bound(&self.steps, start).map(|bound| bound - start);
+                let (first, count) = self.children.next_up_to(most.unwrap_or(usize::MAX))?;
                 let trial = if has_names { Trial::Found } else { Trial::NotYet };
                 self.run = Some(Run { first, start, left: start..start + count, trial });
                 continue;

@@ -13,6 +13,8 @@ pub(crate) enum Step {
     AnyField,
     AnyEntry,
     AnySteps,
+    OneOf(Vec<Key>),
+    Indices(Option<usize>, Option<usize>),
 }
 
 impl Step {
@@ -22,6 +24,15 @@ impl Step {
             Step::AnyField => ".*".to_owned(),
             Step::AnyEntry => "[*]".to_owned(),
             Step::AnySteps => "**".to_owned(),
+            Step::OneOf(keys) => {
+                let names = keys.iter().map(|key| key.to_string()[1..].to_owned());
+                format!(".{{{}}}", names.collect::<Vec<_>>().join(","))
+            }
+            Step::Indices(start, end) => {
+                let number =
+                    |number: &Option<usize>| number.map_or(String::new(), |it| it.to_string());
+                format!("[{}:{}]", number(start), number(end))
+            }
         }
     }
 
@@ -32,6 +43,12 @@ impl Step {
             (Step::AnyField, Key::VariantField(..) | Key::VariantPosition(..)) => true,
             (Step::AnyField, Key::Entry(value)) => value.as_str().is_some(),
             (Step::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
+            (Step::OneOf(keys), key) => keys.iter().any(|it| Step::Key(it.clone()).matches(key)),
+            (Step::Indices(start, end), key) => {
+                let (least, number) =
+                    (start.unwrap_or(0), word(key).and_then(|it| it.parse().ok()));
+                number.is_some_and(|it: usize| it >= least && end.is_none_or(|end| it < end))
+            }
             (Step::Key(expected), key) if expected == key => true,
             (Step::Key(Key::VariantField(..) | Key::VariantPosition(..)), _) => false,
             (Step::Key(Key::Entry(_)), Key::Entry(_)) => false,
@@ -83,7 +100,9 @@ pub(crate) fn draw_pattern(case: &mut Case, of: &Shape) -> (Pattern, Vec<Step>) 
     let chosen = case.tape.below(256) % nodes.len();
     let mut steps = Vec::new();
     for key in &nodes[chosen].0 {
-        match case.tape.below(8) {
+        match case.tape.below(12) {
+            8 | 9 => steps.push(one_of(case, key, &nodes)),
+            10 | 11 => steps.push(indices(case, key)),
             0 => steps.push(Step::AnySteps),
             1 => steps.push(Step::AnyField),
             2 => steps.push(Step::AnyEntry),
@@ -102,6 +121,40 @@ pub(crate) fn draw_pattern(case: &mut Case, of: &Shape) -> (Pattern, Vec<Step>) 
     let text: String = steps.iter().map(Step::text).collect();
     case.note(|| text.clone());
     (text.parse().unwrap_or_else(|error| panic!("{text}: {error}")), steps)
+}
+
+/// Braces that have a key, if it is a name or a position, and names of other nodes.
+fn one_of(case: &mut Case, key: &Key, nodes: &[(Vec<Key>, &Shape)]) -> Step {
+    let is_plain = |key: &&Key| matches!(key, Key::Field(_) | Key::Position(_));
+    let mut keys: Vec<Key> = Vec::from_iter(Some(key).filter(is_plain).cloned());
+    for _ in 0..=case.tape.below(2) {
+        let other = nodes[case.tape.below(256) % nodes.len()].0.last();
+        keys.extend(other.filter(is_plain).cloned());
+    }
+    if keys.is_empty() { Step::Key(key.clone()) } else { Step::OneOf(keys) }
+}
+
+/// A range that has a key, if it is a number, or nearly.
+fn indices(case: &mut Case, key: &Key) -> Step {
+    let at = word(key).and_then(|it| it.parse().ok()).unwrap_or(1usize);
+    let start = at.saturating_sub(case.tape.below(3)) + case.tape.below(2);
+    let end = start + 1 + case.tape.below(4);
+    match case.tape.below(3) {
+        0 => Step::Indices(Some(start), None),
+        1 => Step::Indices(None, Some(end)),
+        _ => Step::Indices(Some(start), Some(end)),
+    }
+}
+
+/// Whether every name in braces stands for a node alone.
+pub(crate) fn has_all(steps: &[Step], nodes: &[(Vec<Key>, &Shape)]) -> bool {
+    let is_there = |steps: &[Step]| nodes.iter().any(|(keys, _)| matches(steps, keys));
+    steps.iter().enumerate().all(|(at, step)| match step {
+        Step::OneOf(keys) => keys.iter().all(|key| {
+            is_there(&[&steps[..at], &[Step::Key(key.clone())], &steps[at + 1..]].concat())
+        }),
+        _ => true,
+    }) && is_there(steps)
 }
 
 /// Whether a path finds a node that has another path: the model knows only its own.
@@ -201,7 +254,7 @@ fn selected_leaves_are_those_of_the_model() {
         let selected: Vec<(Path, i32)> =
             found.select_any(&pattern).unwrap().map(|(path, leaf)| (path, *leaf)).collect();
         prop_assert_eq!(selected, expected);
-        let named = a.nodes().iter().any(|(keys, _)| matches(&steps, keys));
+        let named = has_all(&steps, &a.nodes());
         prop_assert_eq!(found.select(&pattern).is_ok(), named);
 
         if let Ok(leaves) = found.select_mut(&pattern) {

@@ -412,8 +412,32 @@ fn errors_of_a_path_say_what_was_expected() {
 #[test]
 #[rustfmt::skip]
 fn errors_of_a_pattern_say_what_was_expected() {
-    assert_snapshot!(error::<Pattern>("layers[0..2].w"), @"expected an index or `*` (a range is not a pattern), found `[0..2].w` at byte 6");
-    assert_snapshot!(error::<Pattern>("[1:3]"), @"expected an index or `*` (a range is not a pattern), found `[1:3]` at byte 0");
+    assert_snapshot!(error::<Pattern>("layers[0..2].w"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[0..2].w` at byte 6");
+    assert_snapshot!(error::<Pattern>("[:]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[:]` at byte 0");
+    assert_snapshot!(error::<Pattern>("[3:3]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[3:3]` at byte 0");
+    assert_snapshot!(error::<Pattern>("[5:2].w"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[5:2].w` at byte 0");
+    assert_snapshot!(error::<Pattern>("[-1:]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[-1:]` at byte 0");
+    assert_snapshot!(error::<Pattern>("[1:2"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[1:2` at byte 0");
+    assert_snapshot!(error::<Pattern>(".{}"), @"expected a name, as in `.{w,bias}`, found `}` at byte 2");
+    assert_snapshot!(error::<Pattern>(".{a"), @"expected whole names in the braces, with commas: `.{q_proj,v_proj}`, found the end at byte 3");
+    assert_snapshot!(error::<Pattern>(".{a,}"), @"expected a name, as in `.{w,bias}`, found `}` at byte 4");
+    assert_snapshot!(error::<Pattern>(".{a, b}"), @"expected no space inside a path, found ` b}` at byte 4");
+    assert_snapshot!(error::<Pattern>(".{q,v}_proj"), @"expected whole names in the braces, with commas: `.{q_proj,v_proj}`, found `_proj` at byte 6");
+    assert_snapshot!(error::<Pattern>(".{a.b,c}"), @"expected whole names in the braces, with commas: `.{q_proj,v_proj}`, found `.b,c}` at byte 3");
+    assert_snapshot!(error::<Pattern>(".{[0],[1]}"), @"expected a name, as in `.{w,bias}`, found `[0],[1]}` at byte 2");
+    assert_snapshot!(error::<Pattern>(".{*,a}"), @"expected a name, as in `.{w,bias}`, found `*,a}` at byte 2");
+    let many = format!(".{{{}a}}", "a,".repeat(256));
+    assert_snapshot!(error::<Pattern>(&many), @"expected `}` after at most 256 names, found `,a}` at byte 513");
+}
+
+#[test]
+fn patterns_are_printed_as_they_are_written() {
+    for text in [".{a,b}", "**.{q_proj,`k-proj`,0}.w", "[2:]", "[:2]", "[2:5].*", ".{a}"] {
+        assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
+    }
+    for (text, printed) in [("{a,b}.w", ".{a,b}.w"), ("l[0:2]", ".l[:2]"), ("**.{a}", "**.{a}")] {
+        assert_eq!(text.parse::<Pattern>().unwrap().to_string(), printed);
+    }
 }
 
 #[test]

@@ -205,6 +205,8 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
     let said = |pattern: &str| tree.mask(pattern).unwrap_err().to_string();
     assert_snapshot!(said("**.weights"), @"no node matches `**.weights` (did you mean `**.w`?)");
     assert_snapshot!(said("**.bais"), @"no node matches `**.bais` (did you mean `**.bias`?)");
+    assert_snapshot!(said("**.{w,bais}"), @"no node matches `**.bais` (did you mean `**.bias`?)");
+    assert_snapshot!(said("layers[2:].w"), @"no node matches `.layers[2:].w`");
     assert_snapshot!(said("layer[*].w"), @"no node matches `.layer[*].w` (did you mean `.layers[*].w`?)");
     assert_snapshot!(said("layers[*].bais[0]"), @"no node matches `.layers[*].bais[0]` (did you mean `.layers[*].bias`?)");
     assert_snapshot!(said("layer[*].x"), @"no node matches `.layer[*].x` (did you mean `.layers`?)");
@@ -440,4 +442,37 @@ fn keys_of_large_maps_are_found_in_every_form() {
     let error = mixed.resolve("[3]").unwrap_err();
     assert_snapshot!(error, @"`[3]` can mean `[3i8]` and `[3u8]` at the root");
     assert!(mixed.resolve("[5]").is_err());
+}
+
+/// A run is cut where a range or a position begins and ends, and is not walked.
+#[test]
+fn ranges_and_braces_select_of_runs() {
+    let text = "M { layers: [L { w: [*; 3], b: * }; 1000000], ends: (*, [*; 9], *, *) }";
+    let treedef = def(text);
+    let leaves = vec![(); treedef.num_leaves()];
+    let tree = Tree::new(treedef, leaves).unwrap();
+    let first = |pattern: &str, count: usize| {
+        let paths = tree.select(pattern).unwrap().map(|(path, _)| path.to_string());
+        paths.take(count).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(first("layers[999998:].b", 9), ".layers[999998].b .layers[999999].b");
+    let expected = ".layers[5].w[0] .layers[5].w[1] .layers[5].w[2] .layers[5].b .layers[6].w[0]";
+    assert_eq!(first("**[5:7].{w,b}", 5), expected);
+    assert_eq!(first("**[7:].b", 2), ".layers[7].b .layers[8].b");
+    assert_eq!(first("**.{b,0}", 2), ".layers[0].w[0] .layers[0].w[1]");
+    assert_eq!(first("ends[2:]", 9), ".ends.2 .ends.3");
+    assert_eq!(first("ends.{0,3}", 9), ".ends.0 .ends.3");
+    assert_eq!(first("ends[:2][7:]", 9), ".ends.1[7] .ends.1[8]");
+}
+
+#[test]
+fn rules_are_about_ranges() {
+    let numbers: Vec<f64> = (0..9).map(f64::from).collect();
+    let leaves = |pattern: &str| {
+        let flattener = Flattener::new().static_at(pattern).unwrap();
+        flattener.flatten_as::<f64>(&(&numbers, &numbers)).unwrap().0
+    };
+    assert_eq!(leaves(".0[2:7]"), [&[0.0, 1.0, 7.0, 8.0], &numbers[..]].concat());
+    assert_eq!(leaves("**[1:]"), [0.0]); // `.1` is a position behind the first, too
+    assert_eq!(leaves(".{0,1}[:8]"), [8.0, 8.0]);
 }

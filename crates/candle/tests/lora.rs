@@ -46,7 +46,7 @@ fn a_pattern_names_matrices_or_the_layers_around_them() {
     assert_eq!(names(&of("**.{q_proj,v_proj}")), all);
     assert_eq!(names(&of("blocks")), all);
     assert_eq!(names(&of("blocks[1].q_proj.weight")), ["blocks.1.q_proj"]);
-    assert_eq!(names(&of("{words, own}")), ["own", "words"]);
+    assert_eq!(names(&of("{words,own}")), ["own", "words"]);
     // PEFT goes by the ends of names.
     assert_eq!(of("**.q_proj").target_modules, ["q_proj"]);
     assert_eq!(of("blocks[1].q_proj").target_modules, ["blocks.1.q_proj"]);

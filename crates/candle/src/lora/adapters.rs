@@ -50,14 +50,11 @@ pub fn lora<T: Serialize>(
         candle_core::bail!("an adapter has a rank of at least 1, not 0");
     }
     let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
-    let mut named = vec![false; tree.leaves().len()];
-    for pattern in alternatives(pattern) {
-        let mask = tree.mask(pattern.as_str()).map_err(Error::wrap)?;
-        let leaves = tree.iter().zip(mask.leaves()).zip(&mut named);
-        let found = leaves.filter(|((leaf, mask), _)| **mask && is_matrix(leaf.1));
-        if found.map(|(_, named)| *named = true).count() == 0 {
-            candle_core::bail!("`{pattern}` names no matrix of floats: there is nothing to adapt");
-        }
+    let mask = tree.mask(pattern).map_err(Error::wrap)?;
+    let leaves = mask.leaves().iter().zip(tree.leaves());
+    let named: Vec<bool> = leaves.map(|(named, leaf)| *named && is_matrix(leaf)).collect();
+    if !named.contains(&true) {
+        candle_core::bail!("`{pattern}` names no matrix of floats: there is nothing to adapt");
     }
     let mut init = Initialiser::new(seed);
     let (mut adapters, mut others) = (BTreeMap::new(), Vec::new());
@@ -84,18 +81,6 @@ fn is_matrix(tensor: &Tensor) -> bool {
 fn layer_of(path: &Path) -> String {
     let name = path.to_joined_string(".");
     name.strip_suffix(".weight").map_or(name.clone(), str::to_owned)
-}
-
-/// The patterns that one with braces stands for.
-fn alternatives(pattern: &str) -> Vec<String> {
-    let open = pattern.split_once('{');
-    let parts = open.and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
-    // A brace in a key of a map stands for itself.
-    let Some((before, (inside, after))) = parts.filter(|_| !pattern.contains('"')) else {
-        return vec![pattern.to_owned()];
-    };
-    let inside = inside.split(',').map(|it| format!("{before}{}{after}", it.trim()));
-    inside.flat_map(|pattern| alternatives(&pattern)).collect()
 }
 
 /// The last parts of the names, as long as they name no other layer; else the whole names.
@@ -178,19 +163,5 @@ impl Adapter {
             return Err(candle_core::Error::Msg(text));
         }
         (self.b.matmul(&self.a)? * (alpha / rank as f64))?.to_dtype(weight.dtype())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn braces_are_alternatives() {
-        assert_eq!(alternatives("**.w"), ["**.w"]);
-        assert_eq!(alternatives("**.{a, b}.w"), ["**.a.w", "**.b.w"]);
-        assert_eq!(alternatives("{a,b}.{c,d}"), ["a.c", "a.d", "b.c", "b.d"]);
-        assert_eq!(alternatives(r#"["{a,b}"]"#), [r#"["{a,b}"]"#]);
-        assert_eq!(alternatives("{a"), ["{a"]);
     }
 }
