@@ -22,8 +22,9 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::write(path, bytes);
     }
     let path = &target(path)?;
-    // `/dev/stdout` is an open file, not the name of one.
-    if path.starts_with("/dev") || path.starts_with("/proc") {
+    // `/dev/stdout` is an open file, not the name of one. In `/dev/shm` are files.
+    let in_devices = path.starts_with("/dev") && !path.starts_with("/dev/shm");
+    if in_devices || path.starts_with("/proc") {
         return fs::write(path, bytes);
     }
     let old = match fs::metadata(path) {

@@ -22,8 +22,9 @@ const LINKS: usize = 40;
 pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
     let in_file = |error| in_file(path, error);
     let target = target(path).map_err(in_file)?;
-    // `/dev/stdout` is an open file, not the name of one.
-    let is_open = target.starts_with("/dev") || target.starts_with("/proc");
+    // `/dev/stdout` is an open file, not the name of one. In `/dev/shm` are files.
+    let in_devices = target.starts_with("/dev") && !target.starts_with("/dev/shm");
+    let is_open = in_devices || target.starts_with("/proc");
     let old = fs::metadata(path).ok();
     if old.as_ref().is_some_and(fs::Metadata::is_dir) {
         return Err(in_file(io::Error::new(ErrorKind::IsADirectory, "a folder")).into());

@@ -242,5 +242,12 @@ fn saving_leaves_links_and_pipes_where_they_are() {
     safetensors::save(&tensors, "/dev/null").unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     assert!(safetensors::save(&tensors, "/dev/full").is_err());
+    // In memory, but files as any other.
+    if let Ok(folder) = tempfile::tempdir_in("/dev/shm") {
+        for _ in 0..2 {
+            safetensors::save(&tensors, folder.path().join("new")).unwrap();
+            assert_eq!(fs::read(folder.path().join("new")).unwrap(), expected);
+        }
+    }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5); // nothing is left beside them
 }
