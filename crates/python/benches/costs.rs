@@ -1,12 +1,20 @@
-//! What a call costs at the border, with numpy and JAX beside it. The least of some runs is shown.
+//! What a call costs at the border, with numpy, JAX and pythonize (which knows lists only) beside it. The least
+//! of some runs is shown.
+//!
+//! A copy of 10^7 numbers is compared with the copy of a `Vec`: most of it is the kernel's work on fresh
+//! memory. numpy asks for huge pages, and so is faster; with `NUMPY_MADVISE_HUGEPAGE=0` it takes as long.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use pythonize::{depythonize, pythonize};
 use serde::{Deserialize, Serialize};
-use treedef_python::{NdArray, from_python, into_python, to_python};
+use treedef_python::{
+    NdArray, PyTreeDef, Rules, flat_from_python, flat_to_python, from_python, into_python,
+    to_python, to_python_like,
+};
 
 macro_rules! scalars {
     ($($name:ident)*) => {
@@ -42,7 +50,9 @@ fn main() -> PyResult<()> {
         let object = eval(c"{a + str(i): 1.5 for a in 'abc' for i in range(10)}")?;
         let scalars: Scalars = from_python(&object)?;
         time("30 scalars, in", || from_python::<Scalars>(&object).is_ok());
+        time("30 scalars, in, by pythonize", || depythonize::<Scalars>(&object).is_ok());
         time("30 scalars, out", || to_python(py, &scalars).is_ok());
+        time("30 scalars, out, by pythonize", || pythonize(py, &scalars).is_ok());
 
         let large = eval(c"__import__('numpy').ones(10_000_000)")?;
         time("10^7 f64: a copy by numpy", || large.call_method0("copy").is_ok());
@@ -50,7 +60,12 @@ fn main() -> PyResult<()> {
         time("10^7 f64, in as Vec<f64>", || from_python::<Vec<f64>>(&large).unwrap());
         let vec = vec![1.0; 10_000_000];
         time("10^7 f64: a copy of a Vec", || vec.clone());
-        let prepare = || NdArray::new(vec![10_000_000], vec.clone()).unwrap();
+        let prepare = || {
+            let array = NdArray::new(vec![10_000_000], vec.clone()).unwrap();
+            // What was just copied has filled the caches of the processor.
+            into_python(py, NdArray::new(vec![1], vec![1.0])).unwrap();
+            array
+        };
         time_with("10^7 f64, out as NdArray, moved", prepare, |array| {
             into_python(py, array).unwrap()
         });
@@ -69,10 +84,23 @@ fn main() -> PyResult<()> {
         let arrays: BTreeMap<String, NdArray<f64>> = from_python(&names)?;
         time("300 arrays of 64, out as Vec", || to_python(py, &vecs).unwrap());
         time("300 arrays of 64, out as NdArray", || to_python(py, &arrays).unwrap());
+        time("300 arrays of 64, out as the example", || to_python_like(py, &vecs, &names).unwrap());
+        let flatten = || PyTreeDef::flatten(&names, Rules::Jax).unwrap();
+        time("300 arrays of 64: leaves and treedef", flatten);
+        let flat = || flat_from_python::<f64>(&names, Rules::Jax).unwrap();
+        time("300 arrays of 64, in as one vector", flat);
+        let numbers = flat().0;
+        time("300 arrays of 64, out of one vector", || {
+            flat_to_python(py, &numbers, &names, Rules::Jax).unwrap()
+        });
         let lists = eval(c"{f'layer{i}': [1.0] * 64 for i in range(300)}")?;
         time("300 lists of 64, in as Vec", || {
             from_python::<BTreeMap<String, Vec<f64>>>(&lists).unwrap()
         });
+        time("300 lists of 64, in as Vec, by pythonize", || {
+            depythonize::<BTreeMap<String, Vec<f64>>>(&lists).unwrap()
+        });
+        time("300 lists of 64, out of Vec, by pythonize", || pythonize(py, &vecs).unwrap());
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::flat::flatten::Flattener;
 use crate::flat::rules::Rules;
 use crate::flat::treedef::PyTreeDef;
-use crate::read::array::{Array, as_array};
+use crate::read::array::{self, as_array};
 use crate::read::names::describe;
 use crate::read::nd_array::Number;
 use crate::read::object::Entries;
@@ -175,7 +175,7 @@ fn shape(leaf: &Bound<'_, PyAny>) -> Result<Vec<usize>> {
         return Ok(Vec::new());
     }
     match as_array(leaf)? {
-        Some(array) => Ok(Array::of(&array)?.shape),
+        Some(array) => array::shape(&array),
         None if leaf.is_instance_of::<PyComplex>() => Ok(vec![2]),
         None => Err(Error::expected("numbers", describe(leaf))),
     }
@@ -191,6 +191,8 @@ fn put<'py, T: Number>(
     let array = PyArray1::from_slice(context.py, numbers);
     let value = if is_plain_number(example) {
         array.get_item(0)?.call_method0(intern!(context.py, "item"))?
+    } else if shape.len() == 1 {
+        array.into_any()
     } else {
         array.reshape(shape)?.into_any()
     };

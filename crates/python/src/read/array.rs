@@ -82,7 +82,7 @@ impl<'py> Array<'py> {
     pub(crate) fn of(source: &Bound<'py, PyUntypedArray>) -> Result<Self> {
         let py = source.py();
         let dtype = source.dtype();
-        let mut read = source.shape().to_vec();
+        let shape = shape(source)?;
         let (kind, step) = plan(&dtype).ok_or_else(|| unsupported(source))?;
         let mut array = source.as_any().clone();
         let is_native = dtype.is_native_byteorder() != Some(false);
@@ -100,11 +100,10 @@ impl<'py> Array<'py> {
             array = array.call_method1(intern!(py, "view"), (name,))?;
         } else if let Step::Pairs(name) = step {
             // A view has another last dimension, which an array without dimensions lacks.
-            read.push(2);
             array = array.call_method1(intern!(py, "reshape"), (-1,))?;
             array = array.call_method1(intern!(py, "view"), (name,))?;
         }
-        Ok(Array { held: Held::new(kind, &array)?, shape: read, source: source.clone() })
+        Ok(Array { held: Held::new(kind, &array)?, shape, source: source.clone() })
     }
 
     pub(crate) fn source(&self) -> Bound<'py, PyUntypedArray> {
@@ -118,6 +117,15 @@ impl<'py> Array<'py> {
     pub(crate) fn numbers(&self) -> Result<Numbers<'_>> {
         self.held.numbers()
     }
+}
+
+/// The shape of the numbers of an array, as [`Array`] has it.
+pub(crate) fn shape(source: &Bound<'_, PyUntypedArray>) -> Result<Vec<usize>> {
+    let mut shape = source.shape().to_vec();
+    if let (_, Step::Pairs(_)) = plan(&source.dtype()).ok_or_else(|| unsupported(source))? {
+        shape.push(2);
+    }
+    Ok(shape)
 }
 
 /// What to do with an array before its numbers are read.

@@ -1,6 +1,6 @@
 //! Objects in the containers of an example.
 
-use numpy::PyUntypedArray;
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -100,6 +100,13 @@ impl<'py> Put<'_, 'py> {
     fn array(self) -> Result<Bound<'py, PyAny>> {
         static ARRAY_LIKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = self.value.py();
+        if let Ok(value) = self.value.cast_exact::<PyUntypedArray>()
+            && let Ok(example) = self.example.cast_exact::<PyUntypedArray>()
+            && !value.is_empty()
+            && value.dtype().is_equiv_to(&example.dtype())
+        {
+            return Ok(self.value.clone());
+        }
         let array_like = ARRAY_LIKE.get_or_try_init(py, || -> PyResult<_> {
             let module = PyModule::from_code(py, ARRAYS, c"arrays.py", c"treedef_python_arrays")?;
             Ok(module.getattr("array_like")?.unbind())
