@@ -1,6 +1,6 @@
 //! Paths: the steps from the root to a node.
 
-use crate::model::{Name, Value};
+use crate::model::{Name, NodeKind, Value};
 
 /// One step of a [`Path`]: it selects a child of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +44,37 @@ pub enum Key {
 pub struct Path(pub(crate) Vec<Key>);
 
 impl Key {
+    /// The key of a child of a node, by its position, the variant of the node, and the name of its
+    /// field or the key of its entry. `None` if nodes of the kind have no children, or it has no such
+    /// label.
+    pub(crate) fn of_child(
+        kind: NodeKind,
+        position: usize,
+        variant: impl FnOnce() -> Option<Name>,
+        field: impl FnOnce() -> Option<Name>,
+        entry: impl FnOnce() -> Option<Value>,
+    ) -> Option<Self> {
+        Some(match kind {
+            NodeKind::Some => Key::Some,
+            NodeKind::Seq => Key::Index(position),
+            NodeKind::Map => Key::Entry(entry()?),
+            NodeKind::Struct => Key::Field(field()?),
+            NodeKind::NewtypeStruct | NodeKind::Tuple | NodeKind::TupleStruct => {
+                Key::Position(position)
+            }
+            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
+                Key::VariantPosition(variant()?, position)
+            }
+            NodeKind::StructVariant => Key::VariantField(variant()?, field()?),
+            NodeKind::Leaf
+            | NodeKind::None
+            | NodeKind::Unit
+            | NodeKind::UnitStruct
+            | NodeKind::UnitVariant
+            | NodeKind::Static => return None,
+        })
+    }
+
     /// The name, if this is a field of a struct or a variant.
     pub(crate) fn field(&self) -> Option<&Name> {
         match self {

@@ -451,25 +451,13 @@ impl WordReader {
     /// The key of the current child of an open compound.
     fn key(&self, open: &Open, labels: &[Label]) -> Key {
         let Open { head: NodeHead { kind, variant, .. }, children, first_label, .. } = *open;
-        let variant = || Name::Borrowed(variant);
         // A child that failed after a leaf, which is one for the reader, has the last label.
         let (fields, numbers, at) = (&self.fields, &self.numbers, first_label + children);
         let field = || fields.get(at).or(fields.last()).map(|name| Name::Borrowed(*name));
-        let label = || labels.get(*numbers.get(at).or(numbers.last())?);
-        let labelled = match kind {
-            NodeKind::Map => label().map(|label| Key::Entry(label.value.clone())),
-            NodeKind::Struct => field().map(Key::Field),
-            NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
-            _ => None,
-        };
-        labelled.unwrap_or_else(|| match kind {
-            NodeKind::Some => Key::Some,
-            NodeKind::Seq => Key::Index(children),
-            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
-                Key::VariantPosition(variant(), children)
-            }
-            _ => Key::Position(children),
-        })
+        let entry = || labels.get(*numbers.get(at).or(numbers.last())?);
+        let entry = || entry().map(|label| label.value.clone());
+        Key::of_child(kind, children, || Some(Name::Borrowed(variant)), field, entry)
+            .unwrap_or(Key::Position(children)) // its label did not come
     }
 }
 

@@ -88,16 +88,9 @@ impl UnfinishedNode {
 
     /// The key of the child at `position`, the last one that has a label.
     fn key(&self, position: usize) -> Key {
-        let (variant, field) = (|| self.variant.clone(), self.fields.last().cloned());
-        match (self.kind, field, self.keys.last()) {
-            (NodeKind::Struct, Some(field), _) => Key::Field(field),
-            (NodeKind::StructVariant, Some(field), _) => Key::VariantField(variant(), field),
-            (NodeKind::Map, _, Some(key)) => Key::Entry(key.clone()),
-            (NodeKind::Some, ..) => Key::Some,
-            (NodeKind::Seq, ..) => Key::Index(position),
-            (kind, ..) if kind.is_variant() => Key::VariantPosition(variant(), position),
-            _ => Key::Position(position),
-        }
+        let (field, entry) = (|| self.fields.last().cloned(), || self.keys.last().cloned());
+        Key::of_child(self.kind, position, || Some(self.variant.clone()), field, entry)
+            .unwrap_or(Key::Position(position)) // its label did not come
     }
 }
 

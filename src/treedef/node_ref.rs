@@ -253,25 +253,8 @@ impl<'a> NodeRef<'a> {
         }
         let variant = || self.variant().map(|name| Name::from(name.to_owned()));
         let field = || self.fields().get(position).cloned();
-        Some(match self.kind() {
-            NodeKind::Some => Key::Some,
-            NodeKind::Seq => Key::Index(position),
-            NodeKind::Map => Key::Entry(self.entry_keys().get(position)?.clone()),
-            NodeKind::Struct => Key::Field(field()?),
-            NodeKind::NewtypeStruct | NodeKind::Tuple | NodeKind::TupleStruct => {
-                Key::Position(position)
-            }
-            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
-                Key::VariantPosition(variant()?, position)
-            }
-            NodeKind::StructVariant => Key::VariantField(variant()?, field()?),
-            NodeKind::Leaf
-            | NodeKind::None
-            | NodeKind::Unit
-            | NodeKind::UnitStruct
-            | NodeKind::UnitVariant
-            | NodeKind::Static => return None,
-        })
+        let entry = || self.entry_keys().get(position).cloned();
+        Key::of_child(self.kind(), position, variant, field, entry)
     }
 
     /// The index of the child with a key.
