@@ -12,6 +12,7 @@
 //! | signature | a structure with the kinds of its leaves: a `Tree<LeafKind>` | [`signature`] |
 //! | kind | which type a scalar has, such as `f32` or `str`. It belongs to the leaf, not to the structure | [`LeafKind`] |
 //! | node | a place in a structure: a leaf, a container, a static or an empty value | [`NodeRef`], [`NodeKind`] |
+//! | field, entry, element | a child of a struct, of a map, of a sequence | [`NodeRef::fields`], [`NodeRef::entry_keys`] |
 //! | run | equal neighbours, stored and printed once: `[Layer { w: * }; 3]` | [how it works](crate#how-it-works) |
 //! | key, path | one step from a node to a child; all steps from the root, `.layers[0].w` | [`Key`], [`Path`] |
 //! | pattern | a set of paths: `layers[*].bias`, `**.weight` | [`Pattern`] |
@@ -30,6 +31,7 @@
 //! | block | a rectangular part of a structure: an array that is still single leaves | [`TreeDef::blocks`] |
 //! | mark | an attribute on a field that says static, opaque or object | [statics](crate#what-belongs-to-the-structure) |
 //! | rule | the same for types of others, by type and field or by path | [`Flattener`] |
+//! | mask | a prefix of bools, which chooses leaves | [`Tree::partition_mask`], [`Tree::mask`] |
 //! | hole | the `None` in the place of a leaf that is in another part | [`Tree::partition`] |
 //! | tied | said of two places with one object or tensor | [shared leaves](super::objects#shared-leaves) |
 //!
@@ -54,6 +56,7 @@
 //! |---|---|---|
 //! | parameters | the free numbers of a model as a vector. The others are fixed, or tied to one that is free | `treedef-optim`: [fitting](super::fitting) |
 //! | state | what an optimiser keeps from step to step: a serde value | `treedef-optim` |
+//! | group | the leaves that one of several optimisers trains. optax calls its name a label | `treedef-optim` |
 //! | adapter | small matrices that are trained beside a frozen one (LoRA) | `treedef-candle` |
 //! | source | a checkpoint of which only the headers are read yet | `treedef-exchange` |
 //! | loader, export | the rules by which names of tensors become fields, and fields names | `treedef-exchange` |
