@@ -1,11 +1,11 @@
-//! Plain values as objects, without a tree in between: structs and maps with texts as keys, scalars,
-//! and rectangles of numbers. Any other value goes by the library, where it stands in a plain one.
+//! Plain values as objects, without a tree in between: structs and maps with texts as keys, sequences of
+//! them, scalars, and rectangles of numbers. Any other value goes by the library, where it stands in a plain one.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::ser::{
     Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
 };
@@ -25,7 +25,7 @@ pub(crate) fn plain<'py>(
     value: &(impl Serialize + ?Sized),
 ) -> Option<Bound<'py, PyAny>> {
     let walk = Walk { py, options, names: RefCell::new(Names::take()), entries: Cell::new(0) };
-    let object = value.serialize(Plain { walk: &walk, depth: 0 });
+    let object = value.serialize(Plain { walk: &walk, depth: 0, is_item: false });
     walk.names.into_inner().give_back();
     object.ok()
 }
@@ -82,17 +82,14 @@ type Object<'py> = Result<Bound<'py, PyAny>, Stop>;
 pub(crate) struct Plain<'a, 'py> {
     walk: &'a Walk<'a, 'py>,
     depth: usize,
+    /// The value is an item of a list: a struct, a map or a text, of which no array is made.
+    is_item: bool,
 }
 
 impl<'py> Plain<'_, 'py> {
     /// The object of an entry.
     fn entry<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
-        let entries = self.walk.entries.get() + 1; // at most the limit
-        self.walk.entries.set(entries);
-        if self.depth == MAX_DEPTH || entries > MAX_ENTRIES {
-            return Err(Stop::Everywhere);
-        }
-        match value.serialize(Plain { depth: self.depth + 1, ..self }) {
+        match value.serialize(self.inside(false)?) {
             Err(Stop::Here) => {
                 let object = self.walk.options.object(self.walk.py, value);
                 object.map_err(|_| Stop::Everywhere)
@@ -100,13 +97,30 @@ impl<'py> Plain<'_, 'py> {
             result => result,
         }
     }
+
+    fn item<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
+        value.serialize(self.inside(true)?)
+    }
+
+    fn inside(self, is_item: bool) -> Result<Self, Stop> {
+        let entries = self.walk.entries.get() + 1; // at most the limit
+        self.walk.entries.set(entries);
+        if self.depth == MAX_DEPTH || entries > MAX_ENTRIES {
+            return Err(Stop::Everywhere);
+        }
+        Ok(Plain { depth: self.depth + 1, is_item, ..self })
+    }
+
+    fn no_item(self) -> Result<(), Stop> {
+        if self.is_item { Err(Stop::Here) } else { Ok(()) }
+    }
 }
 
 macro_rules! scalars {
     ($($serialize:ident $type:ty, |$py:ident, $value:ident| $object:expr;)*) => {
         $(fn $serialize(self, $value: $type) -> Object<'py> {
             let $py = self.walk.py;
-            Ok($object)
+            self.no_item().map(|()| $object)
         })*
     };
 }
@@ -114,8 +128,8 @@ macro_rules! scalars {
 impl<'a, 'py> Serializer for Plain<'a, 'py> {
     type Ok = Bound<'py, PyAny>;
     type Error = Stop;
-    type SerializeSeq = Numbers<'py>;
-    type SerializeTuple = Numbers<'py>;
+    type SerializeSeq = Sequence<'a, 'py>;
+    type SerializeTuple = Sequence<'a, 'py>;
     type SerializeTupleStruct = Impossible<Self::Ok, Stop>;
     type SerializeTupleVariant = Impossible<Self::Ok, Stop>;
     type SerializeMap = Entries<'a, 'py>;
@@ -137,15 +151,19 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         serialize_f32 f32, |py, value| PyFloat::new(py, value.into()).into_any();
         serialize_f64 f64, |py, value| PyFloat::new(py, value).into_any();
         serialize_char char, |py, value| PyString::new(py, value.encode_utf8(&mut [0; 4])).into_any();
-        serialize_str &str, |py, value| PyString::new(py, value).into_any();
         serialize_bytes &[u8], |py, value| PyBytes::new(py, value).into_any();
     }
 
+    fn serialize_str(self, text: &str) -> Object<'py> {
+        Ok(PyString::new(self.walk.py, text).into_any())
+    }
+
     fn serialize_none(self) -> Object<'py> {
-        Ok(self.walk.py.None().into_bound(self.walk.py))
+        self.no_item().map(|()| self.walk.py.None().into_bound(self.walk.py))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
+        self.no_item()?;
         value.serialize(self)
     }
 
@@ -158,6 +176,7 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Object<'py> {
+        self.no_item()?;
         Ok(self.walk.names.borrow_mut().name(self.walk.py, variant).into_any())
     }
 
@@ -177,20 +196,19 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         _: &'static str,
         _: &T,
     ) -> Object<'py> {
+        self.no_item()?;
         match if name == MOVED { last_given_up() } else { None } {
             Some(array) => Ok(array.into_numpy(self.walk.py)?),
             None => Err(Stop::Here),
         }
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<Numbers<'py>, Stop> {
-        let (rows, row) = Rows::new(false, length.unwrap_or_default());
-        Ok(Numbers { py: self.walk.py, rows, row })
+    fn serialize_seq(self, length: Option<usize>) -> Result<Sequence<'a, 'py>, Stop> {
+        Sequence::new(self, false, length.unwrap_or_default())
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<Numbers<'py>, Stop> {
-        let (rows, row) = Rows::new(true, length);
-        Ok(Numbers { py: self.walk.py, rows, row })
+    fn serialize_tuple(self, length: usize) -> Result<Sequence<'a, 'py>, Stop> {
+        Sequence::new(self, true, length)
     }
 
     fn serialize_tuple_struct(
@@ -306,42 +324,70 @@ impl<'py> SerializeMap for Entries<'_, 'py> {
     }
 }
 
-/// A sequence or a tuple of numbers, or of rows of them.
-pub(crate) struct Numbers<'py> {
-    py: Python<'py>,
+/// A sequence or a tuple: of numbers and of rows of them, or of items.
+pub(crate) struct Sequence<'a, 'py> {
+    plain: Plain<'a, 'py>,
+    is_tuple: bool,
     rows: Rows,
     row: Row,
+    /// Empty where it is of numbers.
+    items: Vec<Bound<'py, PyAny>>,
 }
 
-impl<'py> Numbers<'py> {
-    fn array(mut self) -> Object<'py> {
-        self.row.end(&mut self.rows)?;
-        self.rows.into_numpy(self.py)?.ok_or(Stop::Here)
+impl<'a, 'py> Sequence<'a, 'py> {
+    fn new(plain: Plain<'a, 'py>, is_tuple: bool, length: usize) -> Result<Self, Stop> {
+        plain.no_item()?;
+        let (rows, row) = Rows::new(is_tuple, length);
+        Ok(Sequence { plain, is_tuple, rows, row, items: Vec::new() })
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        if self.items.is_empty() {
+            match self.row.element(&mut self.rows, value) {
+                Err(NoArray) if self.row.is_first() => {}
+                result => return Ok(result?),
+            }
+        }
+        self.items.push(self.plain.item(value)?);
+        Ok(())
+    }
+
+    fn object(mut self) -> Object<'py> {
+        let py = self.plain.walk.py;
+        if self.items.is_empty() {
+            self.row.end(&mut self.rows)?;
+            return self.rows.into_numpy(py)?.ok_or(Stop::Here);
+        }
+        Ok(if self.is_tuple {
+            PyTuple::new(py, self.items)?.into_any()
+        } else {
+            PyList::new(py, self.items)?.into_any()
+        })
     }
 }
 
-impl<'py> SerializeSeq for Numbers<'py> {
+impl<'py> SerializeSeq for Sequence<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
     type Error = Stop;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        Ok(self.row.element(&mut self.rows, value)?)
+        self.element(value)
     }
 
     fn end(self) -> Object<'py> {
-        self.array()
+        self.object()
     }
 }
 
-impl<'py> SerializeTuple for Numbers<'py> {
+impl<'py> SerializeTuple for Sequence<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
     type Error = Stop;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        Ok(self.row.element(&mut self.rows, value)?)
+        self.element(value)
     }
 
     fn end(self) -> Object<'py> {
-        self.array()
+        self.object()
     }
 }

@@ -72,6 +72,11 @@ impl Row {
         value.serialize(Number { rows, depth: self.depth + 1 })
     }
 
+    /// Whether the element that came last is the first.
+    pub(crate) fn is_first(&self) -> bool {
+        self.length == 1
+    }
+
     pub(crate) fn end(self, rows: &mut Rows) -> Result<(), NoArray> {
         let dim = rows.dims.get_mut(self.depth).ok_or(NoArray)?;
         match dim.length {

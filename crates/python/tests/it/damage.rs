@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
 use treedef::{Limits, TreeSeed};
-use treedef_python::{NdArray, Reader, from_python};
+use treedef_python::{NdArray, PyTreeDef, Reader, Rules, flat_to_python, from_python};
 
 use crate::{eval, python, run};
 
@@ -119,6 +119,9 @@ fn is_an_error() {
                 reader.read::<NdArray<f64>>(&object).map(drop),
                 reader.read::<serde::de::IgnoredAny>(&object).map(drop),
                 reader.read_seed(TreeSeed::new(limits), &object).map(drop),
+                reader.read_flat::<f64>(&object, Rules::Jax).map(drop),
+                PyTreeDef::flatten(&object, Rules::Torch).map(drop),
+                flat_to_python(names.py(), &[1.5], &object, Rules::Torch).map(drop),
             ];
             for result in texts {
                 match result {
