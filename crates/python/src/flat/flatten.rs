@@ -15,7 +15,7 @@ use crate::flat::rules::Rules;
 use crate::read::place::{At, Context, Step};
 
 /// Walks a pytree, and gives each leaf to a function.
-pub(crate) struct Flattener<'a, 'py, F> {
+pub(crate) struct LeafWalk<'a, 'py, F> {
     context: &'a Context<'py>,
     rules: Rules,
     each_leaf: F,
@@ -25,7 +25,7 @@ pub(crate) struct Flattener<'a, 'py, F> {
     forms: HashMap<usize, Option<Form>>,
 }
 
-impl<'a, 'py, F> Flattener<'a, 'py, F>
+impl<'a, 'py, F> LeafWalk<'a, 'py, F>
 where
     F: FnMut(&Bound<'py, PyAny>, &At<'_, 'py>) -> Result<()>,
 {
@@ -39,7 +39,7 @@ where
     ) -> Result<(TreeDef, Vec<Class>)> {
         let builder = TreeDefBuilder::new().limits(context.limits);
         let (classes, forms) = Default::default();
-        let mut walk = Flattener { context, rules, each_leaf, builder, classes, forms };
+        let mut walk = LeafWalk { context, rules, each_leaf, builder, classes, forms };
         walk.node(object, at).map_err(|error| error.at(|| at.path()))?;
         Ok((walk.builder.finish()?, walk.classes))
     }

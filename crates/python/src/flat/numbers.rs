@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use treedef::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flat::flatten::Flattener;
+use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::treedef::PyTreeDef;
 use crate::read::array::{self, as_array};
@@ -87,7 +87,7 @@ impl Reader {
     ) -> Result<(Vec<T>, PyTreeDef)> {
         let (context, at) = (self.context(object.py()), self.root());
         let mut numbers = Vec::new();
-        let (treedef, classes) = Flattener::flatten(object, &at, &context, rules, |object, at| {
+        let (treedef, classes) = LeafWalk::flatten(object, &at, &context, rules, |object, at| {
             read(Place { object, at, context: &context }, &mut numbers)
         })?;
         Ok((numbers, PyTreeDef::new(treedef, classes, rules)))
@@ -151,7 +151,7 @@ pub fn flat_to_python<'py, T: Number>(
     let context = Context::new(py, Limits::default(), Unused::Ignored, false);
     let (mut leaves, mut taken) = (Vec::new(), 0usize);
     let (treedef, classes) =
-        Flattener::flatten(example, &At::root(""), &context, rules, |leaf, at| {
+        LeafWalk::flatten(example, &At::root(""), &context, rules, |leaf, at| {
             let shape = shape(leaf)?;
             let end = taken.saturating_add(shape.iter().product());
             // Without enough numbers, it goes on to count how many the example has.

@@ -51,6 +51,14 @@ def one_level(tree):
     steps = tuple(util.keystr((key,)) for key in keys)
     return SimpleNamespace(names=names, steps=steps, children=children, treedef=treedef)
 
+def filled(treedef):
+    """A tree of this structure, and its leaves. `None` if it is no treedef."""
+    from jax import tree_util
+    if not isinstance(treedef, tree_util.PyTreeDef):
+        return None
+    leaves = list(range(treedef.num_leaves))
+    return leaves, treedef.unflatten(leaves)
+
 def structure(tree):
     from jax import tree_util
     return tree_util.tree_structure(tree)

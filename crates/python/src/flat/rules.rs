@@ -1,5 +1,7 @@
 //! What is a node, and what comes first.
 
+use pyo3::prelude::*;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// What is a node of a pytree and what is a leaf, and the order of the entries of a dict.
@@ -33,5 +35,14 @@ impl Rules {
             let message = format!("expected the rules 'jax' or 'torch', found '{name}'");
             Error::new(ErrorKind::Value, message)
         })
+    }
+}
+
+/// In Python, rules are their name.
+impl<'py> FromPyObject<'_, 'py> for Rules {
+    type Error = Error;
+
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        Rules::named(name.extract()?)
     }
 }

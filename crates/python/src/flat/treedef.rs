@@ -9,7 +9,7 @@ use treedef::{Limits, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::flat::class::{Class, Form, Parts};
-use crate::flat::flatten::Flattener;
+use crate::flat::flatten::LeafWalk;
 use crate::flat::registered::code;
 use crate::flat::rules::Rules;
 use crate::flat::unflatten::{Paths, Unflattener, check, damaged};
@@ -54,26 +54,6 @@ impl PyTreeDef {
         PyTreeDef(Arc::new(Inner { treedef, classes, rules }))
     }
 
-    /// Takes a pytree apart: its leaves in order, and its structure.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the keys of a dict cannot be sorted, when objects nest too deep or are too
-    /// many, and what an object raises.
-    pub fn flatten<'py>(
-        object: &Bound<'py, PyAny>,
-        rules: Rules,
-    ) -> Result<(Vec<Bound<'py, PyAny>>, Self)> {
-        let context = Context::new(object.py(), Limits::default(), Unused::Ignored, false);
-        let mut leaves = Vec::new();
-        let (treedef, classes) =
-            Flattener::flatten(object, &At::root(""), &context, rules, |leaf, _| {
-                leaves.push(leaf.clone());
-                Ok(())
-            })?;
-        Ok((leaves, PyTreeDef::new(treedef, classes, rules)))
-    }
-
     /// The pytree with these leaves.
     ///
     /// # Errors
@@ -104,23 +84,6 @@ impl PyTreeDef {
         self.0.rules
     }
 
-    /// The number of leaves.
-    pub fn num_leaves(&self) -> usize {
-        self.0.treedef.num_leaves()
-    }
-
-    /// The paths of the leaves in Python's notation, as `jax.tree_util.keystr` writes them.
-    ///
-    /// # Errors
-    ///
-    /// Returns what the `__repr__` of a key raises.
-    pub fn paths(&self, py: Python<'_>) -> Result<Vec<String>> {
-        let (path, paths) = Default::default();
-        let mut visit = Paths { py, classes: self.0.classes.iter(), path, paths };
-        visit.visit(self.0.treedef.root())?;
-        Ok(visit.paths)
-    }
-
     /// Adds the class `TreeDef` to a module, from which `pickle` imports it again.
     ///
     /// # Errors
@@ -130,40 +93,6 @@ impl PyTreeDef {
         let class = module.py().get_type::<PyTreeDef>();
         class.setattr("__module__", module.name()?)?;
         module.add("TreeDef", class)
-    }
-
-    /// The structure of a treedef of JAX.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when it is no treedef, or of classes that do not take any object as a child.
-    pub fn from_jax(treedef: &Bound<'_, PyAny>) -> Result<Self> {
-        let py = treedef.py();
-        let leaves: Option<usize> = treedef.getattr("num_leaves").and_then(|n| n.extract()).ok();
-        let leaves =
-            leaves.ok_or_else(|| Error::expected("a treedef of JAX", describe(treedef)))?;
-        let leaves = PyList::new(py, 0..leaves)?;
-        let (found, structure) =
-            PyTreeDef::flatten(&treedef.call_method1("unflatten", (&leaves,))?, Rules::Jax)?;
-        if PyList::new(py, found)?.eq(leaves)? {
-            Ok(structure)
-        } else {
-            Err(Error::new(ErrorKind::Value, "the treedef has leaves that are containers"))
-        }
-    }
-
-    /// The same structure as a treedef of JAX.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when it has the rules of PyTorch, or JAX is not there.
-    pub fn to_jax<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        if self.0.rules != Rules::Jax {
-            let message = "expected a treedef with the rules 'jax', found 'torch': leaves come in another order";
-            return Err(Error::new(ErrorKind::Value, message));
-        }
-        let leaves = PyList::new(py, 0..self.num_leaves())?.iter().collect();
-        Ok(code(py)?.getattr("structure")?.call1((self.unflatten(py, leaves)?,))?)
     }
 }
 
@@ -192,18 +121,82 @@ impl Hash for PyTreeDef {
     }
 }
 
-/// What `TreeDef` has in Python.
+/// What Python has, too.
 #[pymethods]
 impl PyTreeDef {
-    /// The leaves of a pytree in order, and its structure.
-    #[classmethod]
-    #[pyo3(name = "flatten", signature = (tree, rules = "jax"))]
-    fn py_flatten<'py>(
-        _: &Bound<'py, PyType>,
+    /// Takes a pytree apart: its leaves in order, and its structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the keys of a dict cannot be sorted, when objects nest too deep or are too
+    /// many, and what an object raises.
+    #[staticmethod]
+    #[pyo3(signature = (tree, rules = Rules::Jax), text_signature = "(tree, rules='jax')")]
+    pub fn flatten<'py>(
         tree: &Bound<'py, PyAny>,
-        rules: &str,
-    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Self)> {
-        Ok(PyTreeDef::flatten(tree, Rules::named(rules)?)?)
+        rules: Rules,
+    ) -> Result<(Vec<Bound<'py, PyAny>>, Self)> {
+        let context = Context::new(tree.py(), Limits::default(), Unused::Ignored, false);
+        let mut leaves = Vec::new();
+        let (treedef, classes) =
+            LeafWalk::flatten(tree, &At::root(""), &context, rules, |leaf, _| {
+                leaves.push(leaf.clone());
+                Ok(())
+            })?;
+        Ok((leaves, PyTreeDef::new(treedef, classes, rules)))
+    }
+
+    /// The number of leaves.
+    #[getter]
+    pub fn num_leaves(&self) -> usize {
+        self.0.treedef.num_leaves()
+    }
+
+    /// The paths of the leaves in Python's notation, as `jax.tree_util.keystr` writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the `__repr__` of a key raises.
+    pub fn paths(&self, py: Python<'_>) -> Result<Vec<String>> {
+        let (path, paths) = Default::default();
+        let mut visit = Paths { py, classes: self.0.classes.iter(), path, paths };
+        visit.visit(self.0.treedef.root())?;
+        Ok(visit.paths)
+    }
+
+    /// The structure of a treedef of JAX.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it is no treedef, or of classes that do not take any object as a child.
+    #[staticmethod]
+    pub fn from_jax(treedef: &Bound<'_, PyAny>) -> Result<Self> {
+        let filled = code(treedef.py())?.getattr("filled")?.call1((treedef,))?;
+        let Some((leaves, tree)) =
+            filled.extract::<Option<(Bound<'_, PyList>, Bound<'_, PyAny>)>>()?
+        else {
+            return Err(Error::expected("a treedef of JAX", describe(treedef)));
+        };
+        let (found, structure) = PyTreeDef::flatten(&tree, Rules::Jax)?;
+        if leaves.eq(found)? {
+            Ok(structure)
+        } else {
+            Err(Error::new(ErrorKind::Value, "the treedef has leaves that are containers"))
+        }
+    }
+
+    /// The same structure as a treedef of JAX.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it has the rules of PyTorch, or JAX is not there.
+    pub fn to_jax<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        if self.0.rules != Rules::Jax {
+            let message = "expected a treedef with the rules 'jax', found 'torch': leaves come in another order";
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let leaves = PyList::new(py, 0..self.num_leaves())?.iter().collect();
+        Ok(code(py)?.getattr("structure")?.call1((self.unflatten(py, leaves)?,))?)
     }
 
     /// The pytree with these leaves.
@@ -213,35 +206,10 @@ impl PyTreeDef {
         Ok(self.unflatten(py, leaves.try_iter()?.collect::<PyResult<_>>()?)?)
     }
 
-    /// The number of leaves.
-    #[getter(num_leaves)]
-    fn py_num_leaves(&self) -> usize {
-        self.num_leaves()
-    }
-
     /// 'jax' or 'torch': what is a leaf, and the order of the leaves.
     #[getter(rules)]
     fn py_rules(&self) -> &'static str {
         self.0.rules.name()
-    }
-
-    /// The paths of the leaves.
-    #[pyo3(name = "paths")]
-    fn py_paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.paths(py)?)
-    }
-
-    /// The structure of a treedef of JAX.
-    #[classmethod]
-    #[pyo3(name = "from_jax")]
-    fn py_from_jax(_: &Bound<'_, PyType>, treedef: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(PyTreeDef::from_jax(treedef)?)
-    }
-
-    /// The same structure as a treedef of JAX.
-    #[pyo3(name = "to_jax")]
-    fn py_to_jax<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.to_jax(py)?)
     }
 
     fn __eq__(&self, other: &Bound<'_, Self>) -> bool {

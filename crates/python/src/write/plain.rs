@@ -24,7 +24,7 @@ pub(crate) fn plain<'py>(
     options: &Options,
     value: &(impl Serialize + ?Sized),
 ) -> Option<Bound<'py, PyAny>> {
-    let walk = Walk { py, options, names: RefCell::new(Names::take()), entries: Cell::new(0) };
+    let walk = PlainWalk { py, options, names: RefCell::new(Names::take()), entries: Cell::new(0) };
     let object = value.serialize(Plain { walk: &walk, depth: 0, is_item: false });
     walk.names.into_inner().give_back();
     object.ok()
@@ -34,7 +34,7 @@ pub(crate) fn plain<'py>(
 const MAX_DEPTH: usize = 32;
 const MAX_ENTRIES: usize = 1 << 16;
 
-struct Walk<'a, 'py> {
+struct PlainWalk<'a, 'py> {
     py: Python<'py>,
     options: &'a Options,
     names: RefCell<Names>,
@@ -80,7 +80,7 @@ type Object<'py> = Result<Bound<'py, PyAny>, Stop>;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a, 'py> {
-    walk: &'a Walk<'a, 'py>,
+    walk: &'a PlainWalk<'a, 'py>,
     depth: usize,
     /// The value is an item of a list: a struct, a map or a text, of which no array is made.
     is_item: bool,
@@ -132,8 +132,8 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
     type SerializeTuple = Sequence<'a, 'py>;
     type SerializeTupleStruct = Impossible<Self::Ok, Stop>;
     type SerializeTupleVariant = Impossible<Self::Ok, Stop>;
-    type SerializeMap = Entries<'a, 'py>;
-    type SerializeStruct = Fields<'a, 'py>;
+    type SerializeMap = PlainEntries<'a, 'py>;
+    type SerializeStruct = PlainFields<'a, 'py>;
     type SerializeStructVariant = Impossible<Self::Ok, Stop>;
 
     scalars! {
@@ -229,16 +229,20 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         Err(Stop::Here)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Entries<'a, 'py>, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<PlainEntries<'a, 'py>, Stop> {
         let dict = PyDict::new(self.walk.py);
-        Ok(Entries { plain: self, dict, key: None, length: 0 })
+        Ok(PlainEntries { plain: self, dict, key: None, length: 0 })
     }
 
-    fn serialize_struct(self, _: &'static str, length: usize) -> Result<Fields<'a, 'py>, Stop> {
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        length: usize,
+    ) -> Result<PlainFields<'a, 'py>, Stop> {
         // A struct with few fields may be an array.
         let names =
             if length <= MOST_ARRAY_FIELDS { Vec::with_capacity(length) } else { Vec::new() };
-        Ok(Fields { plain: self, dict: PyDict::new(self.walk.py), names, length })
+        Ok(PlainFields { plain: self, dict: PyDict::new(self.walk.py), names, length })
     }
 
     fn serialize_struct_variant(
@@ -256,14 +260,14 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
 const MOST_ARRAY_FIELDS: usize = 4;
 
 /// The fields of a struct.
-pub(crate) struct Fields<'a, 'py> {
+pub(crate) struct PlainFields<'a, 'py> {
     plain: Plain<'a, 'py>,
     dict: Bound<'py, PyDict>,
     names: Vec<&'static str>,
     length: usize,
 }
 
-impl<'py> SerializeStruct for Fields<'_, 'py> {
+impl<'py> SerializeStruct for PlainFields<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
     type Error = Stop;
 
@@ -292,14 +296,14 @@ impl<'py> SerializeStruct for Fields<'_, 'py> {
 }
 
 /// The entries of a map.
-pub(crate) struct Entries<'a, 'py> {
+pub(crate) struct PlainEntries<'a, 'py> {
     plain: Plain<'a, 'py>,
     dict: Bound<'py, PyDict>,
     key: Option<Bound<'py, PyAny>>,
     length: usize,
 }
 
-impl<'py> SerializeMap for Entries<'_, 'py> {
+impl<'py> SerializeMap for PlainEntries<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
     type Error = Stop;
 

@@ -1,4 +1,4 @@
-//! Numbers of one type in sequences and tuples that nest as the rows of an array do.
+//! Buffer of one type in sequences and tuples that nest as the rows of an array do.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, Serializer
 
 /// The numbers so far, and the dimensions.
 pub(crate) struct Rows {
-    numbers: Numbers,
+    numbers: Buffer,
     dims: Vec<Dim>,
     /// The number of dimensions, once a number came.
     rank: Option<usize>,
@@ -41,7 +41,7 @@ const FEW: usize = 1 << 10;
 impl Rows {
     pub(crate) fn new(is_tuple: bool, hint: usize) -> (Rows, Row) {
         let dims = vec![Dim { is_tuple, length: None }];
-        (Rows { numbers: Numbers::None, dims, rank: None, hint }, Row { depth: 0, length: 0 })
+        (Rows { numbers: Buffer::None, dims, rank: None, hint }, Row { depth: 0, length: 0 })
     }
 
     /// Opens a row in a row.
@@ -69,7 +69,7 @@ impl Row {
         T: Serialize + ?Sized,
     {
         self.length += 1; // elements in memory
-        value.serialize(Number { rows, depth: self.depth + 1 })
+        value.serialize(RowElement { rows, depth: self.depth + 1 })
     }
 
     /// Whether the element that came last is the first.
@@ -112,7 +112,7 @@ impl serde::ser::Error for NoArray {
 }
 
 /// An element, which is a number or a row.
-struct Number<'a> {
+struct RowElement<'a> {
     rows: &'a mut Rows,
     /// How many rows are around it.
     depth: usize,
@@ -135,17 +135,17 @@ macro_rules! refused {
 
 macro_rules! numbers {
     ($($kind:ident $type:ty, $serialize:ident;)*) => {
-        enum Numbers {
+        enum Buffer {
             None,
             $($kind(Vec<$type>),)*
         }
 
-        impl Numbers {
+        impl Buffer {
             /// Makes room for so many times the numbers so far.
             fn reserve(&mut self, times: usize) {
                 match self {
-                    Numbers::None => {}
-                    $(Numbers::$kind(numbers) => {
+                    Buffer::None => {}
+                    $(Buffer::$kind(numbers) => {
                         let more = numbers.len().saturating_mul(times.saturating_sub(1));
                         numbers.reserve_exact(more.min(MOST_RESERVED));
                     })*
@@ -158,13 +158,13 @@ macro_rules! numbers {
                 shape: Vec<usize>,
             ) -> PyResult<Option<Bound<'_, PyAny>>> {
                 match self {
-                    Numbers::None => Ok(None),
-                    $(Numbers::$kind(numbers) => to_array(py, numbers, shape).map(Some),)*
+                    Buffer::None => Ok(None),
+                    $(Buffer::$kind(numbers) => to_array(py, numbers, shape).map(Some),)*
                 }
             }
         }
 
-        impl<'a> Serializer for Number<'a> {
+        impl<'a> Serializer for RowElement<'a> {
             type Ok = ();
             type Error = NoArray;
             type SerializeSeq = Inner<'a>;
@@ -179,13 +179,13 @@ macro_rules! numbers {
             fn $serialize(self, number: $type) -> Result<(), NoArray> {
                 let Rows { numbers, rank, hint, .. } = self.rows;
                 match numbers {
-                    Numbers::$kind(numbers) if *rank == Some(self.depth) => numbers.push(number),
-                    Numbers::None if self.rows.dims.len() == self.depth => {
+                    Buffer::$kind(numbers) if *rank == Some(self.depth) => numbers.push(number),
+                    Buffer::None if self.rows.dims.len() == self.depth => {
                         *rank = Some(self.depth);
                         let room = if self.depth == 1 { *hint } else { 1 };
                         let mut first = Vec::with_capacity(room.min(MOST_RESERVED));
                         first.push(number);
-                        *numbers = Numbers::$kind(first);
+                        *numbers = Buffer::$kind(first);
                     }
                     _ => return Err(NoArray),
                 }
