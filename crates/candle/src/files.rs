@@ -262,6 +262,16 @@ pub fn source_with<T: Serialize>(export: &Export, value: &T) -> Result<Source<'s
     Ok(source.with_metadata("format", "pt")) // transformers asks for it
 }
 
+/// Writes tensors under names that others gave.
+pub(crate) fn save_named<'t>(
+    tensors: impl Iterator<Item = (String, &'t Tensor)>,
+    path: &Path,
+) -> Result<(), AnyError> {
+    let stored = tensors.map(|(name, tensor)| tensor::stored(&name, tensor));
+    let source = Source::of(stored.collect::<Result<Vec<_>, _>>()?, [])?;
+    Ok(safetensors::save(source.with_metadata("format", "pt"), path)?)
+}
+
 /// Reads tensors. Those that the file ties, and that would be alike, are one.
 #[derive(Default)]
 struct Reader {

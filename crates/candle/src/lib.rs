@@ -2,8 +2,8 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod nn;
-pub mod lora;
 mod files;
+pub mod lora;
 mod parts;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -18,6 +18,4 @@ pub use crate::parts::{Row, Summary, summary, to_device, to_dtype};
 pub use treedef;
 pub use treedef_exchange as exchange;
 pub use treedef_optim as optim;
-pub use treedef_optim::candle::{
-    Gradient, Unreached, cast, grad, value_and_grad, value_and_grad_with,
-};
+pub use treedef_optim::candle::{Gradient, Unreached, grad, value_and_grad, value_and_grad_with};

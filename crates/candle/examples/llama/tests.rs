@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_candle::exchange::safetensors;
 use treedef_candle::lora::Lora;
-use treedef_candle::{cast, value_and_grad};
+use treedef_candle::{to_dtype, value_and_grad};
 
 use super::*;
 use crate::model::Config;
@@ -58,7 +58,7 @@ fn given(dtype: DType, folder: &Path) -> Given {
     let expected: Expected = serde_json::from_slice(&text).unwrap();
     let tokens = Tensor::new(expected.tokens.clone(), &Device::Cpu).unwrap();
     let (config, model) = files::load_model(folder).unwrap();
-    Given { expected, tokens, config, model: cast(&model, dtype).unwrap() }
+    Given { expected, tokens, config, model: to_dtype(&model, "**", dtype).unwrap() }
 }
 
 /// How far losses may be off.
@@ -174,7 +174,8 @@ fn the_last_layer() {
 fn adapters() {
     for dtype in [DType::F32, DType::F64] {
         let Given { expected, tokens, model, .. } = given(dtype, &folder());
-        let adapters = cast(&Lora::load_peft(folder(), &Device::Cpu).unwrap(), dtype).unwrap();
+        let adapters =
+            to_dtype(&Lora::load_peft(folder(), &Device::Cpu).unwrap(), "**", dtype).unwrap();
         let recipe = Recipe::adapters(RATE);
         let loss = |adapters: &Lora| adapters.merge(&model)?.loss(&tokens);
         // The key of an adapter has dots, which the name escapes.

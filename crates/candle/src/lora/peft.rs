@@ -1,6 +1,6 @@
 //! The files of PEFT.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use candle_core::{Device, Error, Result, safetensors};
 use serde_json::{Value, json};
 
 use super::{Adapter, Lora};
+use crate::files::save_named;
 
 const TENSORS: &str = "adapter_model.safetensors";
 const CONFIG: &str = "adapter_config.json";
@@ -61,13 +62,11 @@ impl Lora {
             "fan_in_fan_out": false,
             "inference_mode": true,
         });
-        let mut tensors = HashMap::new();
-        for (layer, Adapter { a, b }) in &self.adapters {
-            tensors.insert(format!("{PREFIX}{layer}{A}"), a.contiguous()?);
-            tensors.insert(format!("{PREFIX}{layer}{B}"), b.contiguous()?);
-        }
+        let halves = self.adapters.iter().flat_map(|(layer, Adapter { a, b })| {
+            [(format!("{PREFIX}{layer}{A}"), a), (format!("{PREFIX}{layer}{B}"), b)]
+        });
         fs::create_dir_all(folder)?;
-        safetensors::save(&tensors, folder.join(TENSORS))?;
+        save_named(halves, &folder.join(TENSORS)).map_err(Error::wrap)?;
         fs::write(folder.join(CONFIG), format!("{config:#}\n"))?;
         Ok(())
     }

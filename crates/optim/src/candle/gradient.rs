@@ -1,5 +1,8 @@
 //! Gradients by candle, backward.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use candle_core::{DType, Tensor, Var};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -179,7 +182,7 @@ where
     Ok((value, output, treedef::unflatten_objects(tree.treedef(), gradients)?))
 }
 
-/// The model with all its tensors of floats in another type.
+/// The model with all its tensors of floats in another type. What was one tensor in two places stays one.
 ///
 /// # Errors
 ///
@@ -196,8 +199,15 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cast<T: Serialize + DeserializeOwned>(model: &T, dtype: DType) -> Result<T> {
+    let mut done = HashMap::<_, Tensor>::new();
     let convert = |tensor: Tensor| {
-        if tensor.dtype().is_float() { tensor.to_dtype(dtype) } else { Ok(tensor) }
+        if !tensor.dtype().is_float() {
+            return Ok(tensor);
+        }
+        match done.entry(tensor.id()) {
+            Entry::Occupied(known) => Ok::<_, candle_core::Error>(known.get().clone()),
+            Entry::Vacant(new) => Ok(new.insert(tensor.to_dtype(dtype)?).clone()),
+        }
     };
     Ok(treedef::try_map_objects(model, convert)?)
 }

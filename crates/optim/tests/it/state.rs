@@ -425,6 +425,9 @@ mod of_tensors {
         );
         let halves = treedef_optim::candle::cast(&model(), DType::BF16).unwrap();
         assert!((typed::norm::<Tensor, _>(&halves).unwrap() - norm).abs() < 1e-2);
+        let tied = model().remove(0);
+        let tied = treedef_optim::candle::cast(&[tied.clone(), tied], DType::F64).unwrap();
+        assert_eq!(tied[0].id(), tied[1].id());
 
         let broken =
             vec![model().remove(0), Object(Tensor::new(&[1.0, f32::NAN], &Device::Cpu).unwrap())];
