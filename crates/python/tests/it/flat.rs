@@ -1,5 +1,7 @@
 //! Leaves and treedefs, with `jax.tree_util` beside them.
 
+use std::collections::HashMap;
+
 use insta::assert_snapshot;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -109,6 +111,23 @@ assert len(trees) < equal < len(trees) ** 2 / 2, equal
 assert len({treedef: None for treedef in rust}) == len(set(jax_)), 'as keys of a dict'
 ",
         );
+    });
+}
+
+#[test]
+fn a_treedef_is_a_key_in_rust() {
+    with_class(|names| {
+        let mut plans = HashMap::new();
+        let mut treedef = |tree: &str| {
+            let (_, treedef) = PyTreeDef::flatten(&eval(names, tree), Rules::Jax).unwrap();
+            let next = plans.len();
+            *plans.entry(treedef).or_insert(next)
+        };
+        assert_eq!(treedef("[Point(1, 2), Flax(1, 2, 'a')]"), 0);
+        assert_eq!(treedef("[Point(1, 2), Flax(1, 2, 'b')]"), 1);
+        assert_eq!(treedef("[Other(1, 2), Flax(1, 2, 'a')]"), 2);
+        assert_eq!(treedef("[Point([], 2), Flax(1, 2, 'a')]"), 3);
+        assert_eq!(treedef("[Point(3, 4), Flax(5, 6, 'a')]"), 0);
     });
 }
 

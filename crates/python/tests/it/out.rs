@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use pyo3::prelude::*;
 use serde::Serialize;
-use treedef::Limits;
+use treedef::{Limits, Static, Tree};
 use treedef_python::{NdArray, Writer, into_python, to_python};
 use treedef_testing::cases::config;
 use treedef_testing::data::{Data, data};
@@ -154,6 +154,61 @@ fn spoil(row: &mut Data, at: usize, flaw: Option<Data>) {
         (_, Some(flaw)) => flaw,
         (row, None) => row,
     };
+}
+
+/// Types that mean something to the library, inside of plain ones.
+#[test]
+fn special_types_in_plain_values_are_those_of_the_library() {
+    #[derive(Serialize)]
+    struct Around<T> {
+        before: f64,
+        value: T,
+        option: Option<T>,
+        list: Vec<T>,
+        map: BTreeMap<&'static str, T>,
+        pair: (T, T),
+    }
+
+    python(|names| {
+        run(names, SAME);
+        let (py, same) = (names.py(), eval(names, "same"));
+        macro_rules! same {
+            ($($value:expr,)*) => {
+                $({
+                    let value = || $value;
+                    let map = BTreeMap::from([("x", value()), ("y", value())]);
+                    let (list, pair) = (vec![value(), value()], (value(), value()));
+                    let around = Around { before: 0.5, value: value(), option: Some(value()), list, map, pair };
+                    let by_library = Writer::new().limits(Limits::default().max_depth(127));
+                    let expected = by_library.write(py, &around).unwrap();
+                    same.call1((to_python(py, &around).unwrap(), expected)).unwrap();
+                })*
+            };
+        }
+        same! {
+            array![[1.0, 2.0], [3.0, 4.0]],
+            NdArray::new(vec![1, 2], vec![1u8, 2]).unwrap(),
+            DMatrix::from_row_slice(1, 2, &[1.0, 2.0]),
+            Matrix2x3::<f32>::zeros(),
+            f16::from_f32(0.5),
+            vec![bf16::from_f32(0.5); 2],
+            Newtype(1.5),
+            Unit,
+            Kind::Struct { a: 1 },
+            Kind::Unit,
+            Point { x: 0.5, y: 1 },
+            Static("relu"),
+            Tree::of(&[(1.0, "a")]).unwrap(),
+            "text",
+            Some(1.5),
+            vec![Some("a"), None],
+            BTreeMap::from([(1, 2.0)]),
+            BTreeMap::from([("a", [1.0; 2])]),
+            Vec::<f64>::new(),
+            [0.0; 0],
+            u128::MAX,
+        }
+    });
 }
 
 #[test]
