@@ -76,11 +76,26 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
         return Some(number.into());
     }
     let float = text.parse::<f64>().ok()?;
+    let digits = text.split(['e', 'E']).next().unwrap_or(text);
+    let is_zero = !digits.contains(|c: char| ('1'..='9').contains(&c));
+    if is_zero {
+        return None;
+    }
     // An exponent without end is one that no float has.
     if Decimal::of(text).is_some_and(|decimal| is(&decimal, float)) {
         return None;
     }
     Value::of(&Text { text }).ok().map(Leaf::from)
+}
+
+/// The integer of a text in another base, if 64 bits do not hold it and 128 do.
+pub(crate) fn long_in_base(text: &str) -> Option<Leaf> {
+    let in_base = |prefix: &str, base: u32| {
+        let digits = text.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'))?;
+        u128::from_str_radix(digits, base).ok()
+    };
+    let number = in_base("0x", 16).or_else(|| in_base("0o", 8))?;
+    u64::try_from(number).is_err().then(|| i128::try_from(number).map_or(number.into(), Leaf::from))
 }
 
 /// The text of a number that is kept as it stood.
@@ -535,6 +550,7 @@ mod tests {
             ("-1e400", LeafKind::Opaque),
             ("1e-400", LeafKind::Opaque),
             ("0e-400", LeafKind::F64),
+            ("-0.0e99999999999999999999", LeafKind::F64),
             ("5e-324", LeafKind::F64),
             ("1e99999999999999999999", LeafKind::Opaque),
         ] {

@@ -139,7 +139,8 @@ impl<'w, 's> Walk<'w, 's> {
             NodeKind::Map => false,
             _ => true,
         };
-        if is_one {
+        let is_empty = node.num_children() == 0 && !path.is_root();
+        if is_one || is_empty {
             return self.put(path, &part()?, was.as_ref());
         }
         for (position, child) in node.children().enumerate() {
@@ -171,7 +172,8 @@ impl<'w, 's> Walk<'w, 's> {
             self.lost.push(format!("`{name}`, which is no tensor"));
             return Ok(());
         }
-        let was = was.map(Stored::descriptor).filter(|_| self.is_plain);
+        let has_type = !self.is_plain && !part.leaves().is_empty();
+        let was = was.map(Stored::descriptor).filter(|_| !has_type);
         if let Some(was) = was
             && let Some(shape) = shape_of(part.treedef().root())
             && let Some(bytes) = small_floats(was, part)

@@ -308,6 +308,7 @@ fn plain(error: &Error) -> String {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::exact;
 
     /// The first line of each document, and its text.
     fn split(text: &str) -> Vec<(usize, &str)> {
@@ -352,6 +353,24 @@ mod tests {
         // What looks like a tag in a text is not changed.
         let text = "- !!timestamp 2001\n- 'see !!timestamp 2001'\n";
         assert!(read(text).is_err());
+    }
+
+    #[test]
+    fn integers_in_other_bases_are_numbers_of_any_width() {
+        let text = "- 0xFFFFFFFFFFFFFFFFFF\n- '0xFFFFFFFFFFFFFFFFFF'\n- !!str 0xFFFFFFFFFFFFFFFFFF\n\
+             - 0o7777777777777777777777777\n- |\n 0xFFFFFFFFFFFFFFFFFF\n- !!float \"1e400\"\n- 0x1F\n";
+        let read = tree(text, Limits::default(), true).unwrap();
+        let hex = "0xFFFFFFFFFFFFFFFFFF";
+        let leaves = [
+            Leaf::from((1_i128 << 72) - 1),
+            hex.into(),
+            hex.into(),
+            Leaf::from((1_i128 << 75) - 1),
+            (hex.to_owned() + "\n").into(),
+            exact::long("1e400").unwrap(),
+            Leaf::from(31_u64),
+        ];
+        assert_eq!(read.leaves(), leaves);
     }
 
     #[test]

@@ -37,7 +37,8 @@ enum Content {
 /// Whether the text may have such a tag or number.
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}".contains(c);
-    text.contains('!') || text.split(is_between).any(|word| exact::long(word).is_some())
+    let is_long = |word: &str| exact::long(word).or_else(|| exact::long_in_base(word)).is_some();
+    text.contains('!') || text.split(is_between).any(is_long)
 }
 
 impl Node {
@@ -109,11 +110,21 @@ impl Document<'_> {
                 Failure::at(place, "tagged as `!!binary`, and is not base64")
             })?;
             *leaf = Leaf::from(bytes);
-        } else if let Leaf::F64(float) = leaf
-            && let Some(word) = place(node.at).and_then(|place| self.text.get(place))
-            && word.parse() == Ok(*float)
-            && let Some(number) = exact::long(&exact::of_decimal(word))
-        {
+            return Ok(());
+        }
+        let word = place(node.at).and_then(|place| self.text.get(place)).unwrap_or_default();
+        let number = match leaf {
+            Leaf::F64(float) => {
+                // A number that is tagged as one may be in quotes.
+                let word = word.trim_matches(['"', '\'']);
+                let is_it = word.parse() == Ok(*float);
+                exact::long(&exact::of_decimal(word)).filter(|_| is_it)
+            }
+            // The reader has a text for such an integer; one in quotes is a text.
+            Leaf::Str(text) if node.tag.is_none() && **text == *word => exact::long_in_base(word),
+            _ => None,
+        };
+        if let Some(number) = number {
             // A key that is compared with no number is a text.
             *leaf = match exact::text_of(&number).filter(|_| is_key) {
                 Some(text) => Leaf::from(text),

@@ -291,3 +291,30 @@ fn a_patch_of_pytorch_keeps_its_tensors() {
         assert!(differ.iter().all(is_tie), "{old} {is}: {differ:?}");
     }
 }
+
+/// A patch of a format with widths has no type for what is empty either.
+#[test]
+fn a_tensor_that_a_patch_empties_keeps_its_type() {
+    let folder = Folder::new("patch_empty");
+    let bytes = vec![0; 8];
+    let old = Checkpoint::from([
+        ("w".to_owned(), ("F32", vec![2], bytes)),
+        ("x".to_owned(), ("I32", vec![], vec![1, 0, 0, 0])),
+    ]);
+    let path = write(&folder, "old", &old, 0);
+    let [json, cbor, patch, new] =
+        ["new.json", "new.cbor", "patch.json", "new.safetensors"].map(|it| folder.path(it));
+    fs::write(&json, r#"{"w": [], "x": 1, "y": [], "z": {}}"#).unwrap();
+    printed(&["convert", &json, "-o", &cbor]);
+    let diff = treedef(&["diff", "--patch", &path, &cbor]).output().unwrap();
+    fs::write(&patch, diff.stdout).unwrap();
+    let output = treedef(&["apply", &path, &patch, "-o", &new]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    for name in ["y", "z"] {
+        let lost = format!("`{name}`, which is empty, so that its type is not known\n");
+        assert!(told.contains(&lost), "{told}");
+    }
+    let mut expected = old;
+    expected.insert("w".to_owned(), ("F32", vec![0], Vec::new()));
+    assert_eq!(read(&new), expected);
+}
