@@ -201,8 +201,7 @@ where
         at: &At<'_, 'py>,
     ) -> Result<()> {
         let Level { names, steps, children, treedef } = level;
-        let keys = names.is_none().then(|| steps.unbind());
-        self.class(Form::Registered, class, keys, treedef.unbind());
+        self.class(Form::Registered, class, steps.map(Bound::unbind), treedef.unbind());
         match names {
             Some(names) => self.named(class, &names, &children, at),
             None => {

@@ -1,5 +1,6 @@
 //! The classes that are registered with JAX, by its public functions.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
@@ -7,12 +8,11 @@ use pyo3::types::{PyList, PyTuple};
 use crate::error::Result;
 
 /// One object of a registered class, taken apart.
-#[derive(FromPyObject)]
 pub(crate) struct Level<'py> {
     /// The names of the attributes that the children are, if all of them are.
     pub(crate) names: Option<Vec<String>>,
-    /// The steps to the children, as `jax.tree_util.keystr` writes them.
-    pub(crate) steps: Bound<'py, PyTuple>,
+    /// Otherwise the steps to the children, as `jax.tree_util.keystr` writes them.
+    pub(crate) steps: Option<Bound<'py, PyTuple>>,
     pub(crate) children: Bound<'py, PyList>,
     /// JAX's treedef, with the children as leaves.
     pub(crate) treedef: Bound<'py, PyAny>,
@@ -21,7 +21,10 @@ pub(crate) struct Level<'py> {
 /// Takes an object apart. `None` if it is a leaf: also where JAX is not imported, because nothing can be
 /// registered then.
 pub(crate) fn one_level<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Level<'py>>> {
-    Ok(code(object.py())?.getattr("one_level")?.call1((object,))?.extract()?)
+    let py = object.py();
+    let level = code(py)?.call_method1(intern!(py, "one_level"), (object,))?;
+    let level = level.extract::<Option<(_, _, _, _)>>()?;
+    Ok(level.map(|(names, steps, children, treedef)| Level { names, steps, children, treedef }))
 }
 
 /// The code in Python.
@@ -35,21 +38,22 @@ pub(crate) fn code(py: Python<'_>) -> Result<&Bound<'_, PyAny>> {
 
 const CODE: &std::ffi::CStr = cr#"
 import sys
-from types import SimpleNamespace
 
 def one_level(tree):
     util = sys.modules.get("jax.tree_util")
     if util is None:
         return None
-    below, treedef = util.tree_flatten_with_path(tree, is_leaf=lambda child: child is not tree)
-    children = [child for _, child in below]
-    if len(children) == 1 and children[0] is tree:
+    below, treedef = util.tree_flatten_with_path(tree, lambda child: child is not tree)
+    if len(below) == 1 and below[0][1] is tree:
         return None
-    keys = [path[0] for path, _ in below]
-    is_named = all(isinstance(key, util.GetAttrKey) for key in keys)
-    names = [key.name for key in keys] if is_named else None
-    steps = tuple(util.keystr((key,)) for key in keys)
-    return SimpleNamespace(names=names, steps=steps, children=children, treedef=treedef)
+    children, names = [], []
+    for (key,), child in below:
+        children.append(child)
+        if type(key) is util.GetAttrKey:
+            names.append(key.name)
+    if len(names) == len(children):
+        return names, None, children, treedef
+    return None, tuple(util.keystr(path) for path, _ in below), children, treedef
 
 def filled(treedef):
     """A tree of this structure, and its leaves. `None` if it is no treedef."""
