@@ -108,6 +108,8 @@ for a, x in zip(rust, jax_):
         assert a != b or hash(a) == hash(b)
         equal += a == b
 assert len(trees) < equal < len(trees) ** 2 / 2, equal
+one, true, float = [TreeDef.flatten({key: 0})[1] for key in (1, True, 1.0)]
+assert true == float != one, 'where JAX takes all three for equal'
 assert len({treedef: None for treedef in rust}) == len(set(jax_)), 'as keys of a dict'
 ",
         );
