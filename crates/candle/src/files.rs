@@ -125,7 +125,7 @@ pub fn load_with<'s, T: DeserializeOwned>(
 }
 
 /// As [`load_like`], by the rules of a loader, from whatever source: files of PyTorch are opened by
-/// [`pytorch::open`](treedef_exchange::pytorch::open). Of the rules, `stack` and `column_major` are not for tensors.
+/// [`pytorch::open(path)?.source()?`](treedef_exchange::pytorch::open). Of the rules, `stack` and `column_major` are not for tensors.
 ///
 /// # Errors
 ///
