@@ -31,11 +31,23 @@ struct Text<'t> {
 const PRINTED: [&str; 2] =
     ["`$serde_json::private::RawValue` { `$serde_json::private::RawValue`: \"", "\" }"];
 
-/// Whether a float has the same digits, if it is written with as many.
+/// Whether a float has the same digits, if it is written with as many. Between two such numbers, writers
+/// take either.
 fn is(decimal: &Decimal, float: f64) -> bool {
     let Some(more) = decimal.digits.len().checked_sub(1) else { return float == 0.0 };
-    decimal.digits.len() <= MOST_DIGITS
-        && Decimal::of(&format!("{float:.more$e}")).as_ref() == Some(decimal)
+    if decimal.digits.len() > MOST_DIGITS {
+        return false;
+    }
+    if Decimal::of(&format!("{float:.more$e}")).as_ref() == Some(decimal) {
+        return true;
+    }
+    let Some(exact) = Decimal::of(&format!("{float:.60e}")) else { return false };
+    let middle = exact.digits.strip_suffix('5').filter(|digits| digits.len() == more + 1);
+    let below = middle.and_then(|digits| digits.parse::<u64>().ok());
+    let number = decimal.digits.parse::<u64>().ok();
+    let is_next =
+        below.zip(number).is_some_and(|(below, number)| (below..=below + 1).contains(&number));
+    is_next && (exact.exponent, exact.is_negative) == (decimal.exponent, decimal.is_negative)
 }
 
 /// One text for all that are the same number.
@@ -546,6 +558,10 @@ mod tests {
             ("0.1000000000000000055511151231257827", LeafKind::Opaque),
             ("0.12345678901234567890123", LeafKind::Opaque),
             ("1e23", LeafKind::F64),
+            // Both are as near.
+            ("-29.876480102539062", LeafKind::F64),
+            ("-29.876480102539063", LeafKind::F64),
+            ("-29.876480102539064", LeafKind::Opaque),
             ("1e400", LeafKind::Opaque),
             ("-1e400", LeafKind::Opaque),
             ("1e-400", LeafKind::Opaque),
