@@ -130,11 +130,15 @@ impl<'w, 's> Walk<'w, 's> {
             self.kept.push(stored.clone());
             return Ok(());
         }
-        // Sequences of numbers are arrays where the patch has no others.
-        let is_array = |leaf: &Leaf| leaf.as_array().is_some();
+        // Sequences of numbers are arrays where the patch has no others. A tensor that is a number of one of
+        // these kinds is another leaf.
+        let is_other = |leaf: &Leaf| match leaf {
+            Leaf::F64(_) | Leaf::U64(_) | Leaf::I64(_) | Leaf::Bool(_) => false,
+            leaf => !self.is_plain || leaf.as_array().is_some(),
+        };
         let is_one = match node.kind() {
             NodeKind::Seq | NodeKind::Tuple => {
-                self.is_plain && !self.above.contains(path) && !leaves.iter().any(is_array)
+                !self.above.contains(path) && !leaves.iter().any(is_other)
             }
             NodeKind::Map => false,
             _ => true,

@@ -2,7 +2,7 @@
 //! beside numbers.
 
 use serde::{Serialize, Serializer};
-use treedef::{Leaf, Tree, Value};
+use treedef::{Dtype, Leaf, Tree, Value};
 use treedef_exchange::{__element, __stored, Stored};
 
 use crate::failure::Result;
@@ -24,11 +24,13 @@ fn as_bytes<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// The tensor as a leaf. `None` if an array tells its type, or nothing can. So does a number, unless there
-/// are others beside the tensors.
+/// are others beside the tensors, or it is of a type that numbers of JSON have.
 pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Leaf>> {
     let descriptor = stored.descriptor();
-    let is_number = descriptor.shape().is_empty();
-    if descriptor.dtype().is_some() && stored.num_bytes() > 0 && !(has_values && is_number) {
+    let is_of_json =
+        matches!(descriptor.dtype(), Some(Dtype::F64 | Dtype::I64 | Dtype::U64 | Dtype::Bool));
+    let is_number = descriptor.shape().is_empty() && (has_values || is_of_json);
+    if descriptor.dtype().is_some() && stored.num_bytes() > 0 && !is_number {
         return Ok(None);
     }
     let Some(dtype) = __element(descriptor) else { return Ok(None) };

@@ -318,3 +318,27 @@ fn a_tensor_that_a_patch_empties_keeps_its_type() {
     expected.insert("w".to_owned(), ("F32", vec![0], Vec::new()));
     assert_eq!(read(&new), expected);
 }
+
+/// Also where the rest of the patch fits the types of the file.
+#[test]
+fn a_list_that_a_patch_adds_is_one_tensor() {
+    let folder = Folder::new("patch_added");
+    let old = Checkpoint::from([("n".to_owned(), ("F32", vec![2], vec![0; 8]))]);
+    let path = write(&folder, "old", &old, 0);
+    let [json, patch, new] =
+        ["new.json", "patch.json", "new.safetensors"].map(|it| folder.path(it));
+    fs::write(&json, r#"{"n": [0.0, 0.0], "w": [[1.5, 2.0]]}"#).unwrap();
+    let diff = treedef(&["diff", "--patch", &path, &json]).output().unwrap();
+    fs::write(&patch, diff.stdout).unwrap();
+    printed(&["apply", &path, &patch, "-o", &new]);
+    let shown = printed(&["show", &new]);
+    assert!(shown.contains(r#"{"n": f32[2], "w": f64[1, 2]}"#), "{shown}");
+    // Numbers that are tensors stay apart, of whatever type.
+    let number = |at: usize, dtype: &'static str| (format!("w.{at}"), (dtype, vec![], vec![0; 8]));
+    let all = Checkpoint::from([number(0, "I64"), number(1, "F64"), number(2, "I64")]);
+    let plain = write(&folder, "plain", &all, 0);
+    let diff = treedef(&["diff", "--patch", &path, &plain]).output().unwrap();
+    fs::write(&patch, diff.stdout).unwrap();
+    printed(&["apply", &path, &patch, "-o", &new]);
+    assert_eq!(printed(&["diff", &plain, &new]), "");
+}
