@@ -154,6 +154,7 @@ pub(crate) fn rounded(leaf: Leaf) -> Leaf {
 }
 
 /// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
+#[cfg(feature = "schema")]
 pub(crate) fn nearest(leaf: Leaf) -> Leaf {
     let is_text = text_of(&leaf).is_some();
     match within_64_bits(leaf) {
@@ -164,6 +165,7 @@ pub(crate) fn nearest(leaf: Leaf) -> Leaf {
 }
 
 /// Whether a number has nothing behind the point.
+#[cfg(feature = "schema")]
 pub(crate) fn is_integer(leaf: &Leaf) -> bool {
     let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
     let decimal = text_of(leaf).and_then(|text| Decimal::of(&text));
@@ -173,6 +175,7 @@ pub(crate) fn is_integer(leaf: &Leaf) -> bool {
 }
 
 /// Whether 64 bits do not hold a number.
+#[cfg(feature = "schema")]
 pub(crate) fn is_long(leaf: &Leaf) -> bool {
     text_of(leaf).is_some() || within_64_bits(leaf.clone()) != *leaf
 }

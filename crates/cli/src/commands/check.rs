@@ -65,6 +65,8 @@ impl Expected {
         most: usize,
     ) -> Result<Vec<Violation>> {
         let folds = args.folds;
+        #[cfg(not(feature = "schema"))]
+        let _ = name;
         match (self, document) {
             (Expected::Structure(expected, _), document) => {
                 Ok(violations(expected, &forms(document)?, folds, most))
