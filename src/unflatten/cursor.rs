@@ -17,6 +17,7 @@ use crate::leaf::object::OBJECT_MARK;
 use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
+use super::layout::FixedNode;
 use super::supply::Supply;
 
 /// The [`Deserializer`](super::deserializer) of what is at a cursor. It is only a reference, so
@@ -35,6 +36,9 @@ pub(super) struct Cursor<'de> {
     pub(super) room: Room,
     pub(super) structures: Structures<'de>,
     pub(super) supply: Supply<'de>,
+    /// The layout of the elements that are read ahead. It is not with them, because each sequence would
+    /// have to drop it.
+    pub(super) fixed: Option<Box<FixedNode<'de>>>,
     /// The current name, if a name was found.
     pub(super) text: &'de str,
     /// Room for the text of a character.
@@ -173,10 +177,19 @@ impl<'de> Cursor<'de> {
                 outer: Vec::new(),
             },
             supply: Supply::new(leaves),
+            fixed: None,
             text: "",
             character: [0; 4],
             before_object: LEAF,
         }
+    }
+
+    /// The layout of the first of these nodes of the current structure, if it has one and is not too
+    /// deep.
+    pub(super) fn layout_of(&self, nodes: &'de [Node]) -> Option<FixedNode<'de>> {
+        let node_data = &self.structures.current.encoding.node_data;
+        let may_be_read = nodes.first()?.depth <= self.room.left.levels;
+        if may_be_read { FixedNode::of(nodes, node_data, self.compact) } else { None }
     }
 
     /// The node at the cursor.

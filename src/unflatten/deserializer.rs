@@ -86,6 +86,9 @@ const fn is_u16<T: Copy>() -> bool {
 macro_rules! texts {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            if let Some(text) = self.0.own_text() {
+                return outside!(self, visitor.visit_string(text));
+            }
             let result = match self.0.text() {
                 Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
                 Some(Taken::Scalar(Scalar::Char(value))) => visitor.visit_char(value),

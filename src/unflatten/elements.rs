@@ -59,9 +59,6 @@ impl<'c, 'de> Elements<'c, 'de> {
     #[inline(never)]
     // serde's trait is implemented for a reference, which is borrowed once more.
     fn next_plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
-        if self.len() == 0 {
-            return Ok(None);
-        }
         match self.ahead.next_fixed(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
             None => self.next_element_seed(PhantomData),

@@ -11,6 +11,7 @@
 
 mod hints;
 mod supply;
+mod layout;
 mod cursor;
 mod scalars;
 mod errors;

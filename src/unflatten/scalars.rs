@@ -173,21 +173,29 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    /// The text of a leaf that was handed over.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn own_text(&mut self) -> Option<String> {
+        if self.found == LEAF
+            && let LeafSlice::Owned(leaves) = &mut self.supply.leaves
+            && let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf)
+        {
+            self.asked = true;
+            return Some(mem::take(text).into());
+        }
+        None
+    }
+
     #[cfg_attr(not(debug_assertions), inline)]
     fn text_of_leaf(&mut self) -> Option<Taken<'de>> {
+        if let Some(text) = self.own_text() {
+            return Some(Taken::String(text));
+        }
         self.asked = true;
-        match &mut self.supply.leaves {
-            LeafSlice::Owned(leaves) => {
-                if let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf) {
-                    return Some(Taken::String(mem::take(text).into()));
-                }
-            }
-            LeafSlice::Lent(leaves) => {
-                let leaves: &'de [Leaf] = leaves;
-                if let Some(Leaf::Str(text)) = leaves.get(self.place.leaf) {
-                    return Some(Taken::Scalar(Scalar::Str(text)));
-                }
-            }
+        if let LeafSlice::Lent(leaves) = self.supply.leaves
+            && let Some(Leaf::Str(text)) = leaves.get(self.place.leaf)
+        {
+            return Some(Taken::Scalar(Scalar::Str(text)));
         }
         self.other_text()
     }

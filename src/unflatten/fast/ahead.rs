@@ -11,7 +11,6 @@ use crate::model::Value;
 
 use super::super::children::NextChild;
 use super::super::cursor::{Cursor, Found, LEAF};
-use super::layout::FixedNode;
 use super::plain::lone;
 
 /// The fewest elements of a run for which a layout is made.
@@ -20,8 +19,6 @@ const RUN: usize = 8;
 /// The next elements of a run.
 pub(in crate::unflatten) struct Ahead<'de> {
     are: RunKind,
-    /// The layout of the remaining nodes, if they have a fixed one.
-    fixed: Option<Box<FixedNode<'de>>>,
     /// The remaining leaves, if they are floats. Only one of the two has any. They are beside what
     /// the elements are, so that a leaf costs one test.
     f64s: Copied<Iter<'de, f64>>,
@@ -38,14 +35,14 @@ enum RunKind {
     Floats,
     /// Leaves of another type.
     Leaves,
-    /// They have a fixed layout.
+    /// They have the layout that is with the cursor. What is read by the cursor may change that.
     Fixed,
 }
 
 impl From<RunKind> for Ahead<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from(are: RunKind) -> Self {
-        Ahead { are, fixed: None, f64s: [].iter().copied(), f32s: [].iter().copied() }
+        Ahead { are, f64s: [].iter().copied(), f32s: [].iter().copied() }
     }
 }
 
@@ -128,6 +125,8 @@ impl<'de> Ahead<'de> {
         if let Some(left) = self.floats() {
             *self = RunKind::OneByOne.into();
             next.pass(next.left - left);
+        } else if let RunKind::Fixed = self.are {
+            self.are = RunKind::OneByOne;
         }
     }
 
@@ -158,7 +157,7 @@ impl<'de> Ahead<'de> {
     #[inline(always)]
     pub(in crate::unflatten) fn next_fixed<T: Deserialize<'de>>(
         &mut self,
-        cursor: &Cursor<'de>,
+        cursor: &mut Cursor<'de>,
         next: &mut NextChild<'de>,
     ) -> Option<T> {
         if let RunKind::Unknown = self.are {
@@ -167,8 +166,8 @@ impl<'de> Ahead<'de> {
                 return Some(value);
             }
         }
-        if let Some(fixed) = &mut self.fixed
-            && matches!(self.are, RunKind::Fixed)
+        if matches!(self.are, RunKind::Fixed)
+            && let Some(fixed) = &mut cursor.fixed
             && next.left > 0
         {
             if let Ok(value) = fixed.read(&cursor.supply, next.place.leaf) {
@@ -183,15 +182,18 @@ impl<'de> Ahead<'de> {
 
     /// For a run of which it is not known.
     #[inline(never)]
-    fn looked_for(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Self {
+    fn looked_for(cursor: &mut Cursor<'de>, next: &NextChild<'de>) -> Self {
         // One element of the next run is read before that is looked for.
         if next.left == 0 {
             return RunKind::Unknown.into();
         }
         let ahead = Ahead::of(cursor, next);
         match (ahead.are, cursor.structures.kept) {
-            (RunKind::Unknown, None) => match FixedNode::of(cursor, next.place.rest) {
-                Some(fixed) => Ahead { fixed: Some(Box::new(fixed)), ..RunKind::Fixed.into() },
+            (RunKind::Unknown, None) => match cursor.layout_of(next.place.rest) {
+                Some(fixed) => {
+                    cursor.fixed = Some(Box::new(fixed));
+                    RunKind::Fixed.into()
+                }
                 None => RunKind::OneByOne.into(),
             },
             (RunKind::Unknown, Some(holder)) if next.found == Found::Kept => {

@@ -4,9 +4,9 @@
 //! - [`ahead`]: elements of a sequence that are numbers are taken from a slice of leaves, without a
 //!   step of the cursor; elements of a fixed layout are read beside each other.
 //! - [`plain`]: the deserializers of these two.
-//! - [`layout`]: what is known of such elements before they are read.
+//!
+//! What is known of such elements before they are read is their [layout](super::layout).
 
-pub(super) mod layout;
 pub(super) mod plain;
 pub(super) mod ahead;
 

@@ -23,8 +23,8 @@ use crate::leaf::leaf_type::Number;
 use crate::model::{Leaf, NodeKind};
 
 use super::super::cursor::Cursor;
+use super::super::layout::{FixedNode, LayoutSteps};
 use super::super::supply::Supply;
-use super::layout::{FixedNode, LayoutSteps};
 
 /// Whether values of a type own nothing, and are not zero-sized.
 pub(in crate::unflatten) const fn is_plain<T>() -> bool {
@@ -141,7 +141,7 @@ impl LeafWindow for &[Leaf] {
 pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
     cursor: &Cursor<'de>,
 ) -> Option<T> {
-    let mut fixed = FixedNode::of(cursor, cursor.place.rest)?;
+    let mut fixed = cursor.layout_of(cursor.place.rest)?;
     fixed.read(&cursor.supply, 0).ok()
 }
 

@@ -10,8 +10,6 @@ use crate::error::{Matched, Mismatch};
 use crate::model::{Labels, Leaf, Node, NodeData, NodeKind};
 use crate::treedef::node_ref::is_name;
 
-use super::super::cursor::Cursor;
-
 /// The most leaves and compounds of a layout.
 const MOST_LEAVES: usize = 64;
 const MOST_COMPOUNDS: usize = 16;
@@ -78,7 +76,7 @@ impl Layout {
 }
 
 /// A node whose layout is known.
-pub(in crate::unflatten) struct FixedNode<'de> {
+pub(super) struct FixedNode<'de> {
     pub(super) layout: Layout,
     node_data: &'de [NodeData],
     pub(super) compact: bool,
@@ -89,17 +87,16 @@ pub(in crate::unflatten) struct FixedNode<'de> {
 }
 
 impl<'de> FixedNode<'de> {
-    /// The first node of the current structure from here on, if it has a layout and is not too
-    /// deep.
-    pub(super) fn of(cursor: &Cursor<'de>, nodes: &'de [Node]) -> Option<Self> {
-        let layout = Layout::of(nodes)?;
-        if nodes.first()?.depth > cursor.room.left.levels {
-            return None;
-        }
+    /// The first of these nodes of a structure, if it has a layout.
+    pub(super) fn of(
+        nodes: &'de [Node],
+        node_data: &'de [NodeData],
+        compact: bool,
+    ) -> Option<Self> {
         Some(FixedNode {
-            layout,
-            node_data: &cursor.structures.current.encoding.node_data,
-            compact: cursor.compact,
+            layout: Layout::of(nodes)?,
+            node_data,
+            compact,
             known_fields: [const { Cell::new(&[]) }; MOST_COMPOUNDS],
             converted: Vec::new(),
         })
