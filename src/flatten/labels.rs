@@ -62,10 +62,18 @@ impl Label {
         Label { value, words, is_last_use: false }
     }
 
+    fn of_scalar(scalar: Scalar<'_>) -> Self {
+        let value = match scalar {
+            Scalar::None => Leaf::None.into(),
+            other => Value(Content::Scalar(other.into())),
+        };
+        Label::new(value, Box::default())
+    }
+
     /// The value of a key: moved out if this is its last use.
     pub(super) fn take_value(&mut self) -> Value {
         if self.is_last_use {
-            mem::replace(&mut self.value, Leaf::Bool(false).into())
+            mem::replace(&mut self.value, Value(Content::Scalar(Leaf::Bool(false))))
         } else {
             self.value.clone()
         }
@@ -97,7 +105,7 @@ impl LabelTable {
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
         let hash = hash_of(&self.hasher, scalar);
         let known = self.find(hash, |label| is_scalar(&label.value, scalar));
-        self.came(known, || Label::new(Leaf::from(scalar).into(), Box::default()))
+        self.came(known, hash, || Label::of_scalar(scalar))
     }
 
     /// Whether the label of that number is a compound that was recorded as these words and leaves.
@@ -110,31 +118,38 @@ impl LabelTable {
     pub(super) fn compound(&mut self, value: Value, words: Box<[Word]>) -> usize {
         let hash = self.hasher.hash_one(&value);
         let known = self.find(hash, |label| label.is_of(&value));
-        self.came(known, || Label::new(value, words))
+        self.came(known, hash, || Label::new(value, words))
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
-        let (list, hasher) = (&self.list, &self.hasher);
-        for number in self.index.len()..list.len() {
-            let hash = match list.get(number).map(|label| &label.value) {
+        for number in self.index.len()..self.list.len() {
+            let hash = match self.list.get(number).map(|label| &label.value) {
                 Some(value) => match scalar_of(value) {
-                    Some(scalar) => hash_of(hasher, scalar),
-                    None => hasher.hash_one(value),
+                    Some(scalar) => hash_of(&self.hasher, scalar),
+                    None => self.hasher.hash_one(value),
                 },
                 None => 0, // each number is that of a label
             };
-            self.index.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+            self.add_to_index(hash, number);
         }
+        let list = &self.list;
         let is_it = |(other, number): &(u64, usize)| {
             *other == hash && list.get(*number).is_some_and(&is_it)
         };
         self.index.find(hash, is_it).map(|(_, number)| *number)
     }
 
-    fn came(&mut self, known: Option<usize>, new: impl FnOnce() -> Label) -> usize {
+    fn add_to_index(&mut self, hash: u64, number: usize) {
+        self.index.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+    }
+
+    /// The number of a label that was looked for, and is added if it is not known.
+    fn came(&mut self, known: Option<usize>, hash: u64, new: impl FnOnce() -> Label) -> usize {
         known.unwrap_or_else(|| {
+            let number = self.list.len();
             self.list.push(new());
-            self.list.len() - 1
+            self.add_to_index(hash, number);
+            number
         })
     }
 

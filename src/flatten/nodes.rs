@@ -99,7 +99,7 @@ pub(super) struct Open {
     /// The index of the node. `None` if the only child takes its place.
     pub(super) node: Option<usize>,
     /// The first node of the next child.
-    next: usize,
+    pub(super) next: usize,
     /// The last run of children.
     pub(super) last: Option<usize>,
     pub(super) children: usize,
@@ -207,7 +207,10 @@ impl WordReader {
                         self.variant = word.name;
                     }
                 }
-                word::KEY => self.numbers.push(word.number()),
+                word::KEY => {
+                    self.numbers.push(word.number());
+                    self.count_if_again(words)?;
+                }
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -404,6 +407,7 @@ impl WordReader {
         if let Some(mut sorted) = sorted {
             let (first, map) = (open.begin.leaf, open.begin.map);
             let moved = mem::take(&mut sorted.leaves);
+            self.orders.swaps.reserve(moved.len());
             permute(moved, |a, b| self.orders.swaps.push((first + a, first + b)));
             for below in &mut self.orders.insertions[open.begin.insertion..] {
                 below.map = map + 1 + sorted.moved(below.map - map - 1);
@@ -430,9 +434,10 @@ impl WordReader {
         if let Some((_, data)) = self.known_keys.maps.iter().rev().take(MOST_MAPS).find(is_it) {
             return (*data, None);
         }
-        let keys =
-            numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value));
-        let mut keys: Vec<Value> = keys.collect();
+        let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
+        keys.extend(
+            numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value)),
+        );
         let sorted = if self.options.insertion {
             None
         } else {

@@ -246,12 +246,15 @@ impl Tape {
 
     #[inline(always)] // callers know the kind
     pub(super) fn scalar(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
-        if self.takes & bit(scalar.kind()) != 0 && self.leaves.push(scalar) {
+        if self.takes & bit(scalar.kind()) != 0
+            && let Sink::Leaves(leaves) = &mut self.leaves
+            && leaves.len() < leaves.capacity()
+        {
+            leaves.push(Leaf::from(scalar));
             self.pending += 1; // at most the leaves
-            Ok(at)
-        } else {
-            self.scalar_here(at, scalar)
+            return Ok(at);
         }
+        self.scalar_here(at, scalar)
     }
 
     #[inline(never)]
@@ -265,7 +268,7 @@ impl Tape {
             }
             return Ok(self.scalar_label(at, scalar));
         }
-        if self.leaves.push_other(scalar) {
+        if self.leaves.push(scalar) {
             self.pending += 1; // at most the leaves
             return Ok(at);
         }
@@ -297,7 +300,7 @@ impl Tape {
         if is_leaf
             && self.keeping.before_label.is_none()
             && self.failure.is_none()
-            && !self.leaves.push_other(Scalar::None)
+            && !self.leaves.push(Scalar::None)
         {
             return Err(self.wrong_scalar(LeafKind::None));
         }

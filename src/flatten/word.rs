@@ -151,6 +151,11 @@ impl Hash for Word {
     }
 }
 
+/// Whether a stretch of a tape begins with another one.
+pub(super) fn begins_with(words: &[Word], first: &[Word]) -> bool {
+    words.len() >= first.len() && words.iter().zip(first).all(|(a, b)| a.is(*b))
+}
+
 /// Whether two stretches of a tape are the same.
 pub(super) fn same(a: &[Word], b: &[Word]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(*b))

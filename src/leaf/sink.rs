@@ -26,21 +26,8 @@ impl Default for Sink {
 }
 
 impl Sink {
-    /// Adds a leaf, unless it needs [`push_other`](Self::push_other). Returns whether it did.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
-        match (self, scalar) {
-            (Sink::Counted(count), _) => *count += 1,
-            (Sink::F64(leaves), Scalar::F64(value)) => leaves.push(value),
-            (Sink::F32(leaves), Scalar::F32(value)) => leaves.push(value),
-            (Sink::Leaves(leaves), scalar) => leaves.push(Leaf::from(scalar)),
-            _ => return false,
-        }
-        true
-    }
-
     /// Adds a leaf of any kind; returns whether its kind fits.
-    pub(crate) fn push_other(&mut self, scalar: Scalar<'_>) -> bool {
+    pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
         match self.leaves() {
             Err(count) => *count += 1,
             Ok(leaves) => return leaves.push(scalar),

@@ -11,7 +11,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Encoding, Labels, Limits, NodeData, NodeKind, TreeDef, Value};
+use crate::model::{Content, Encoding, Labels, Leaf, Limits, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or node in memory.
@@ -230,7 +230,10 @@ impl Value {
 
     /// The number of nodes that are visited when the value is compared, printed or rebuilt.
     pub(crate) fn work(&self) -> usize {
-        self.root().work().saturating_add(self.text_in_nodes())
+        match &self.0 {
+            Content::Scalar(Leaf::Str(text)) => 1 + in_nodes(text.len()), // most are of this kind
+            _ => self.root().work().saturating_add(self.text_in_nodes()),
+        }
     }
 
     pub(crate) fn stored(&self) -> usize {

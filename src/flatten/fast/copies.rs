@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::{Node, NodeKind};
 
 use super::super::nodes::{Count, SeenChild, UNSEEN, WordReader};
-use super::super::word::{self, Word, same};
+use super::super::word::{self, Word, begins_with, same};
 
 /// A child of a sequence is copied, not read, if it has the words of one of the first so many.
 const MOST_SEEN: usize = 4;
@@ -13,6 +13,27 @@ const MOST_SEEN: usize = 4;
 const MOST_SEEN_WORDS: usize = 64;
 
 impl WordReader {
+    /// A key was read. If the words of its value are those of the value before, this counts one more
+    /// of that, and reads no words of it.
+    pub(in crate::flatten) fn count_if_again(&mut self, words: &[Word]) -> Result<()> {
+        let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };
+        if let Some(last) = open.last
+            && let Some(before) = words.get(open.child.word..begin - 1) // the key was read
+            && let Some(value) = words.get(begin..begin + before.len())
+            && same(before, value)
+            && open.child.insertion == self.orders.insertions.len()
+            && let Some(Node { leaves, maps, .. }) = self.builder.node(last)
+        {
+            open.child = self.so_far;
+            open.children += 1; // at most the calls
+            self.so_far.word += before.len(); // in range
+            self.so_far.leaf += leaves; // at most the calls
+            self.so_far.map += maps; // as above
+            self.builder.lengthen(last, 1)?;
+        }
+        Ok(())
+    }
+
     /// The first word of a value was read. If the value is a child of a sequence and has the words
     /// of one that came before, this copies the node of that one, and returns true.
     pub(in crate::flatten) fn copy_if_seen(&mut self, words: &[Word]) -> Result<bool> {
@@ -22,9 +43,9 @@ impl WordReader {
             return Ok(false);
         }
         let begin = self.so_far.word - 1; // the word was read
-        if let Some(node) = open.last
+        if self.seen.children.len() - open.first_seen < MOST_SEEN
+            && let Some(node) = open.last
             && let Some(last) = words.get(open.child.word..begin)
-            && self.seen.children.len() - open.first_seen < MOST_SEEN
             && open.child.insertion == self.orders.insertions.len()
         {
             let counted = last.last().is_some_and(|word| word.tag() == word::REPEAT);
@@ -33,10 +54,9 @@ impl WordReader {
                 self.seen.children.push(SeenChild { words, node });
             }
         }
+        let rest = words.get(begin..).unwrap_or_default();
         let is_it = |seen: &&SeenChild| {
-            let (rest, seen) = (words.get(begin..), words.get(seen.words.clone()));
-            let (rest, seen) = (rest.unwrap_or_default(), seen.unwrap_or_default());
-            rest.get(..seen.len()).is_some_and(|rest| same(rest, seen))
+            words.get(seen.words.clone()).is_some_and(|seen| begins_with(rest, seen))
         };
         let seen = self.seen.children.get(open.first_seen..).unwrap_or_default();
         let Some(SeenChild { words, node }) = seen.iter().find(is_it) else {
@@ -52,7 +72,9 @@ impl WordReader {
             self.so_far.map += maps; // as above
         }
         self.so_far.word = begin + words; // in range
-        self.complete()?;
+        open.last = Some(self.builder.join(open.last, copy, 1)?);
+        open.next = self.builder.len();
+        open.children += 1; // at most the calls
         Ok(true)
     }
 }

@@ -19,6 +19,9 @@ const MOST_LABELS: usize = 64;
 /// The maximum number of words for which a thread keeps room.
 const MOST_SPARE_WORDS: usize = 131_072;
 
+/// The maximum number of labels for which a thread keeps room.
+const MOST_SPARE_LABELS: usize = 4_096;
+
 fn is_small(words: usize, labels: usize) -> bool {
     words <= MOST_KEPT_WORDS && labels <= MOST_LABELS
 }
@@ -241,7 +244,7 @@ impl Follow {
         let (num_words, num_labels) = self.lent.unwrap_or_default();
         words.truncate(num_words);
         words.shrink_to(MOST_SPARE_WORDS);
-        labels.truncate(num_labels, MOST_LABELS);
+        labels.truncate(num_labels, MOST_SPARE_LABELS);
         if let Some(first) = self.known.first_mut() {
             first.words.shrink_to(MOST_SPARE_WORDS);
         }

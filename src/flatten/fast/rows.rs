@@ -22,6 +22,12 @@ use super::element::{Different, Like, MOST_NUMBERS};
 pub(in crate::flatten) const FEW: usize = 4;
 const FEW_NUMBERS: usize = 12;
 
+/// Whether a row may be worth a try in a sequence of so many elements at most.
+#[cfg_attr(not(debug_assertions), inline)]
+pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
+    most.is_none_or(|most| most > FEW)
+}
+
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
     leaves: &'r mut Sink,
@@ -34,6 +40,8 @@ pub(in crate::flatten) struct Row<'r> {
 /// The state of the rows of a sequence.
 #[derive(Default)]
 pub(in crate::flatten) struct Progress {
+    /// The last element that was no part of a row is a leaf.
+    pub(in crate::flatten) is_leaf: bool,
     /// How many elements looked like the last one as expected, and how often one did not.
     pub(super) right: usize,
     wrong: usize,
@@ -215,7 +223,7 @@ fn put_numbers(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
         }
         (all, _) => {
             for scalar in numbers.zip(kinds).filter_map(|(bits, kind)| scalar(kind.get(), bits)) {
-                all.push_other(scalar);
+                all.push(scalar);
             }
         }
     }

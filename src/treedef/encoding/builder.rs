@@ -8,7 +8,7 @@ use crate::model::{
     Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
     Value,
 };
-use crate::positions::permute;
+use crate::positions::{permute, sorted_positions};
 use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
@@ -27,6 +27,9 @@ pub(crate) struct EncodingBuilder {
 
 /// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
 const MOST_SPARE_NODES: usize = 32_768;
+
+/// From this number on, nodes that fill their room are not copied out of it.
+const MANY_NODES: usize = 1_024;
 
 impl EncodingBuilder {
     /// Appends a node that has no children yet.
@@ -140,7 +143,8 @@ impl EncodingBuilder {
     /// Adds `more` children to the run at `at`.
     pub(crate) fn lengthen(&mut self, at: usize, more: usize) -> Result<()> {
         let run = &mut self.nodes[at].repeat;
-        *run = run.checked_add(more).ok_or(ErrorKind::TooLarge)?;
+        let Some(repeat) = run.checked_add(more) else { return Err(ErrorKind::TooLarge.into()) };
+        *run = repeat;
         Ok(())
     }
 
@@ -169,13 +173,19 @@ impl EncodingBuilder {
         if keys.is_sorted() {
             return None;
         }
-        let entries = self.entries(at);
         let inserted = canonical_order(keys);
         let mut order = vec![0; inserted.len()];
         for (canonical, &insertion) in inserted.iter().enumerate() {
             order[insertion] = canonical;
         }
         let order: Arc<[usize]> = order.into();
+        permute(order.to_vec(), |a, b| keys.swap(a, b));
+        if let Some(run) = self.nodes.get(at + 1)
+            && run.repeat == order.len()
+        {
+            return Some(Sorted::of_one_run(order, run, has_leaves));
+        }
+        let entries = self.entries(at);
         let mut moved = Vec::with_capacity(inserted.len());
         let last = entries.last().filter(|_| has_leaves);
         let leaves = last.map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
@@ -209,8 +219,6 @@ impl EncodingBuilder {
         }
         self.nodes.truncate(at + 1);
         self.nodes.extend(sorted);
-        permute(order.to_vec(), |a, b| keys.swap(a, b));
-
         let mut maps = vec![(0, 0); entries.len()];
         for (insertion, map) in moved {
             maps[insertion] = (entries[insertion].map, map);
@@ -249,10 +257,14 @@ impl EncodingBuilder {
         limits: Limits,
     ) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
-        let nodes = if self.nodes.capacity() <= MOST_SPARE_NODES {
-            self.nodes[..].into()
-        } else {
+        let (len, capacity) = (self.nodes.len(), self.nodes.capacity());
+        let nodes = if capacity > MOST_SPARE_NODES {
             mem::take(&mut self.nodes).into()
+        } else if len >= MANY_NODES && len >= capacity / 2 {
+            // Other room is cheaper than a copy.
+            mem::replace(&mut self.nodes, Vec::with_capacity(len)).into()
+        } else {
+            self.nodes[..].into()
         };
         encode(nodes, node_data, options, insertions, limits)
     }
@@ -335,6 +347,20 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
+    /// Entries that are alike go to these places. Their nodes stay.
+    fn of_one_run(order: Arc<[usize]>, entry: &Node, has_leaves: bool) -> Self {
+        let mut leaves = Vec::new();
+        if has_leaves {
+            leaves.reserve(order.len() * entry.leaves); // they are in memory
+            let leaves_of = |place: &usize| place * entry.leaves..(place + 1) * entry.leaves;
+            order.iter().for_each(|place| leaves.extend(leaves_of(place)));
+        }
+        let maps_before = |place: usize| place.saturating_mul(entry.maps);
+        let maps = order.iter().enumerate();
+        let maps = maps.map(|(at, place)| (maps_before(at), maps_before(*place))).collect();
+        Sorted { order, leaves, maps }
+    }
+
     /// The new index of the inner map that had index `map` before the entries were sorted.
     pub(crate) fn moved(&self, map: usize) -> usize {
         let entry = self.maps.partition_point(|(before, _)| *before <= map).saturating_sub(1);
@@ -347,9 +373,13 @@ fn canonical_order(keys: &[Value]) -> Vec<usize> {
     let texts = keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
     let starts = texts.map_or_else(|| vec![0; keys.len()], |texts| starts(&texts));
     let mut keyed: Vec<(u64, usize)> = starts.into_iter().zip(0..).collect();
-    keyed.sort_unstable_by(|&(a, at), &(b, other)| {
-        a.cmp(&b).then_with(|| (&keys[at], at).cmp(&(&keys[other], other)))
-    });
+    keyed.sort_unstable();
+    for alike in keyed.chunk_by_mut(|(a, _), (b, _)| a == b).filter(|alike| alike.len() > 1) {
+        let order =
+            sorted_positions(alike.len(), &mut |a, b| keys[alike[a].1].cmp(&keys[alike[b].1]));
+        let sorted: Vec<(u64, usize)> = order.into_iter().map(|at| alike[at]).collect();
+        alike.copy_from_slice(&sorted);
+    }
     keyed.into_iter().map(|(_, at)| at).collect()
 }
 
@@ -358,12 +388,20 @@ fn canonical_order(keys: &[Value]) -> Vec<usize> {
 fn starts(texts: &[&str]) -> Vec<u64> {
     let Some((first, others)) = texts.split_first() else { return Vec::new() };
     let in_common = others.iter().fold(first.len(), |most, text| {
-        first.bytes().take(most).zip(text.bytes()).take_while(|(a, b)| a == b).count()
+        let first = first.as_bytes().get(..most).unwrap_or_default();
+        if text.as_bytes().starts_with(first) {
+            return most;
+        }
+        first.iter().zip(text.as_bytes()).take_while(|(a, b)| a == b).count()
     });
     let start = |text: &&str| {
-        let mut bytes = [0; 8];
-        text.bytes().skip(in_common).zip(&mut bytes).for_each(|(byte, slot)| *slot = byte);
-        u64::from_be_bytes(bytes)
+        let rest = text.as_bytes().get(in_common..).unwrap_or_default();
+        let short = || {
+            let mut bytes = [0; 8];
+            rest.iter().zip(&mut bytes).for_each(|(byte, slot)| *slot = *byte);
+            bytes
+        };
+        u64::from_be_bytes(rest.first_chunk().copied().unwrap_or_else(short))
     };
     texts.iter().map(start).collect()
 }

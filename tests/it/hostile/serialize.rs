@@ -152,3 +152,19 @@ fn a_claimed_length_costs_nothing() {
     }
     assert_eq!(treedef::structure(&Claims).unwrap().to_string(), r#"{"a": []}"#);
 }
+
+/// An iterator may go on after its end. A sequence does not, whether its length is known or not.
+#[test]
+fn a_sequence_ends_where_its_iterator_first_does() {
+    struct Restarts(fn(&usize) -> bool);
+    impl Serialize for Restarts {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut next = 0..;
+            let numbers = std::iter::from_fn(|| next.next().filter(|number| number % 9 < 8));
+            serializer.collect_seq(numbers.filter(self.0))
+        }
+    }
+    let few = treedef::leaves(&Restarts(|number| number % 9 < 2)).unwrap();
+    let many = treedef::leaves(&Restarts(|_| true)).unwrap();
+    assert_eq!((few.len(), many.len()), (2, 8));
+}
