@@ -159,38 +159,22 @@ impl SeqWriter<'_> {
         self.came(child).map(drop)
     }
 
-    /// Takes the result of an element before a row. Returns whether one may be worth a try.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn came_before_row(
-        &mut self,
-        child: Result<usize>,
-        progress: &mut Progress,
-        most: Option<usize>,
-    ) -> Result<bool> {
-        match self.came(child) {
-            Ok(is_leaf) => {
-                progress.is_leaf = is_leaf;
-                Ok(progress.may_pay(is_leaf, most))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// A row for elements that look like the last one, if a row is worth a try.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn row<'r>(
         &'r mut self,
+        is_leaf: bool,
         owning: usize,
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        self.tape.row(progress.is_leaf, owning, progress, most)
+        self.tape.row(is_leaf, owning, progress, most)
     }
 
     /// Handles the outcome of the last row, and of the element before it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn row_came(&mut self, progress: &mut Progress) -> Result<()> {
-        match self.tape.row_came(self.at, progress.is_leaf, progress) {
+    fn row_came(&mut self, is_leaf: bool, progress: &mut Progress) -> Result<()> {
+        match self.tape.row_came(self.at, is_leaf, progress) {
             Ok(at) => {
                 self.at = at;
                 Ok(())
@@ -410,14 +394,16 @@ impl<'t> Serializer for Writer<'t> {
                 let Some(item) = &next else { return seq.end() };
                 let owning = seq.tape.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));
-                let most = items.size_hint().1;
-                match seq.came_before_row(child, &mut progress, most) {
-                    Ok(true) => {}
-                    Ok(false) => break,
+                let is_leaf = match seq.came(child) {
+                    Ok(is_leaf) => is_leaf,
                     Err(error) => return Err(error),
+                };
+                let most = items.size_hint().1;
+                if !progress.may_pay(is_leaf, most) {
+                    break;
                 }
-                next = put_row(seq.row(owning, &mut progress, most), &mut items);
-                if let Err(error) = seq.row_came(&mut progress) {
+                next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
+                if let Err(error) = seq.row_came(is_leaf, &mut progress) {
                     return Err(error);
                 }
             }

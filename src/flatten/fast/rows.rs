@@ -40,8 +40,6 @@ pub(in crate::flatten) struct Row<'r> {
 /// The state of the rows of a sequence.
 #[derive(Default)]
 pub(in crate::flatten) struct Progress {
-    /// The last element that was no part of a row is a leaf.
-    pub(in crate::flatten) is_leaf: bool,
     /// How many elements looked like the last one as expected, and how often one did not.
     pub(super) right: usize,
     wrong: usize,
