@@ -196,45 +196,35 @@ impl Tape {
     }
 }
 
+/// A float that is a leaf of the next slot is pushed here; all else is done out of line.
+macro_rules! floats {
+    ($($type:ident $kind:ident),*) => {$(
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        pub(super) fn $type(&mut self, at: usize, value: $type) -> Result<usize> {
+            let is_leaf = self.takes & bit(LeafKind::$kind) != 0;
+            match &mut self.leaves {
+                Sink::$kind(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
+                    leaves.push(value);
+                }
+                Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
+                    leaves.push(Leaf::$kind(value));
+                }
+                _ => {
+                    return match self.other_float(at, Scalar::$kind(value)) {
+                        Ok(()) => Ok(self.cursor),
+                        Err(error) => Err(error),
+                    };
+                }
+            }
+            self.pending += 1; // at most the leaves
+            Ok(at)
+        }
+    )*};
+}
+
 /// Values at a position.
 impl Tape {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn f64(&mut self, at: usize, value: f64) -> Result<usize> {
-        let is_leaf = self.takes & bit(LeafKind::F64) != 0;
-        match &mut self.leaves {
-            Sink::F64(leaves) if is_leaf && leaves.len() < leaves.capacity() => leaves.push(value),
-            Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
-                leaves.push(Leaf::F64(value));
-            }
-            _ => {
-                return match self.other_float(at, Scalar::F64(value)) {
-                    Ok(()) => Ok(self.cursor),
-                    Err(error) => Err(error),
-                };
-            }
-        }
-        self.pending += 1; // at most the leaves
-        Ok(at)
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn f32(&mut self, at: usize, value: f32) -> Result<usize> {
-        let is_leaf = self.takes & bit(LeafKind::F32) != 0;
-        match &mut self.leaves {
-            Sink::F32(leaves) if is_leaf && leaves.len() < leaves.capacity() => leaves.push(value),
-            Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
-                leaves.push(Leaf::F32(value));
-            }
-            _ => {
-                return match self.other_float(at, Scalar::F32(value)) {
-                    Ok(()) => Ok(self.cursor),
-                    Err(error) => Err(error),
-                };
-            }
-        }
-        self.pending += 1; // at most the leaves
-        Ok(at)
-    }
+    floats! { f64 F64, f32 F32 }
 
     /// Moves the cursor behind the float. (A position in the result would be tested after each float.)
     #[cold]

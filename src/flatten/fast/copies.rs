@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::{Node, NodeKind};
 
 use super::super::nodes::{Count, SeenChild, UNSEEN, WordReader};
-use super::super::word::{self, Word, begins_with, same};
+use super::super::word::{self, Word, begins_with};
 
 /// A child of a sequence is copied, not read, if it has the words of one of the first so many.
 const MOST_SEEN: usize = 4;
@@ -19,8 +19,7 @@ impl WordReader {
         let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };
         if let Some(last) = open.last
             && let Some(before) = words.get(open.child.word..begin - 1) // the key was read
-            && let Some(value) = words.get(begin..begin + before.len())
-            && same(before, value)
+            && begins_with(words.get(begin..).unwrap_or_default(), before)
             && open.child.insertion == self.orders.insertions.len()
             && let Some(Node { leaves, maps, .. }) = self.builder.node(last)
         {
