@@ -153,33 +153,6 @@ pub(crate) fn rounded(leaf: Leaf) -> Leaf {
     float.map_or(leaf, Leaf::from)
 }
 
-/// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
-#[cfg(feature = "schema")]
-pub(crate) fn nearest(leaf: Leaf) -> Leaf {
-    let is_text = text_of(&leaf).is_some();
-    match within_64_bits(leaf) {
-        Leaf::F64(number) if is_text && number.is_infinite() => f64::MAX.copysign(number).into(),
-        Leaf::F64(number) if is_text && number == 0.0 => f64::from_bits(1).copysign(number).into(),
-        leaf => leaf,
-    }
-}
-
-/// Whether a number has nothing behind the point.
-#[cfg(feature = "schema")]
-pub(crate) fn is_integer(leaf: &Leaf) -> bool {
-    let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
-    let decimal = text_of(leaf).and_then(|text| Decimal::of(&text));
-    decimal.map_or(leaf.as_i128().is_some() || matches!(leaf, Leaf::U128(_)), |decimal| {
-        decimal.exponent >= digits(&decimal) - 1
-    })
-}
-
-/// Whether 64 bits do not hold a number.
-#[cfg(feature = "schema")]
-pub(crate) fn is_long(leaf: &Leaf) -> bool {
-    text_of(leaf).is_some() || within_64_bits(leaf.clone()) != *leaf
-}
-
 /// The leaf as a number of 64 bits, for formats without longer ones.
 pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
     let is_wide = |number: i128| u64::try_from(number).is_err() && i64::try_from(number).is_err();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::Value;
+use treedef::__private::Decimal;
 use treedef::{Key, Leaf, Path as TreePath, Tree, TreeSeed};
 
 use crate::exact;
@@ -41,7 +42,7 @@ impl Schema {
         if !long.is_empty() {
             tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
         }
-        let tree = tree.map(exact::nearest);
+        let tree = tree.map(nearest);
         let schema = serde_json::to_value(&tree)?;
         let validator = jsonschema::options()
             .offline()
@@ -64,8 +65,8 @@ impl Schema {
         strict: bool,
     ) -> Result<()> {
         let long = long_in(document, |leaf| {
-            let near = float(&exact::nearest(leaf.clone())).unwrap_or(f64::NAN);
-            let is_other = near.fract() == 0.0 && !exact::is_integer(leaf);
+            let near = float(&nearest(leaf.clone())).unwrap_or(f64::NAN);
+            let is_other = near.fract() == 0.0 && !is_integer(leaf);
             self.is_of_digits || is_other || self.numbers.contains(&near)
         });
         if long.is_empty() || self.has_told.replace(true) {
@@ -80,7 +81,7 @@ impl Schema {
         document: &Tree<Leaf>,
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
-        let document = serde_json::to_value(document.clone().map(exact::nearest))?;
+        let document = serde_json::to_value(document.clone().map(nearest))?;
         let errors = self.validator.iter_errors(&document).take(most);
         Ok(errors
             .map(|error| (path_of(error.instance_path().as_str(), &document), error.to_string()))
@@ -94,10 +95,34 @@ fn float(leaf: &Leaf) -> Option<f64> {
     leaf.as_f64().or_else(|| leaf.as_i128().map(|integer| integer as f64))
 }
 
+/// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
+fn nearest(leaf: Leaf) -> Leaf {
+    let is_text = exact::text_of(&leaf).is_some();
+    match exact::within_64_bits(leaf) {
+        Leaf::F64(number) if is_text && number.is_infinite() => f64::MAX.copysign(number).into(),
+        Leaf::F64(number) if is_text && number == 0.0 => f64::from_bits(1).copysign(number).into(),
+        leaf => leaf,
+    }
+}
+
+/// Whether a number has nothing behind the point.
+fn is_integer(leaf: &Leaf) -> bool {
+    let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
+    let decimal = exact::text_of(leaf).and_then(|text| Decimal::of(&text));
+    decimal.map_or(leaf.as_i128().is_some() || matches!(leaf, Leaf::U128(_)), |decimal| {
+        decimal.exponent >= digits(&decimal) - 1
+    })
+}
+
+/// Whether 64 bits do not hold a number.
+fn is_long(leaf: &Leaf) -> bool {
+    exact::text_of(leaf).is_some() || exact::within_64_bits(leaf.clone()) != *leaf
+}
+
 /// The paths of numbers that 64 bits do not hold.
 fn long_in(tree: &Tree<Leaf>, is_told: impl Fn(&Leaf) -> bool) -> Vec<String> {
     let long = tree.treedef().leaf_paths().zip(tree.leaves());
-    let long = long.filter(|(_, leaf)| exact::is_long(leaf) && is_told(leaf));
+    let long = long.filter(|(_, leaf)| is_long(leaf) && is_told(leaf));
     long.map(|(path, _)| format!("`{}`", readable(&path))).collect()
 }
 

@@ -41,11 +41,10 @@ pub(super) fn copy(
             let of_file = |error: Error| Failure::from(error).in_file(&name);
             let (file, renamed) = opened.file.with_distinct_names();
             lost.extend(names_of(renamed));
+            lost.extend(calls_of(&opened.file));
             if shards.keep_values {
-                lost.extend(calls_of(&opened.file));
                 file.source_with_values().map_err(of_file)?
             } else {
-                lost.extend(calls_of(&opened.file));
                 lost.extend(values_of(&opened.file, format));
                 file.source().map_err(of_file)?
             }
