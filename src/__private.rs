@@ -12,6 +12,7 @@ use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
 
 pub use crate::arrays::collect::matrix_shape;
+pub use crate::destination::{destination, is_open_file};
 #[cfg(feature = "diff")]
 pub use crate::diff::report::alike;
 pub use crate::leaf::decimal::Decimal;

@@ -20,6 +20,7 @@ mod positions;
 mod error;
 mod argument;
 mod call_stack;
+mod destination;
 mod leaf;
 mod treedef;
 mod text;

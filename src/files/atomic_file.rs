@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use crate::destination::{destination, is_open_file};
+
 /// The end of the names of temporary files, after six random letters or digits.
 const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
@@ -21,10 +23,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
         return fs::write(path, bytes);
     }
-    let path = &target(path)?;
-    // `/dev/stdout` is an open file, not the name of one. In `/dev/shm` are files.
-    let in_devices = path.starts_with("/dev") && !path.starts_with("/dev/shm");
-    if in_devices || path.starts_with("/proc") {
+    let path = &destination(path)?;
+    if is_open_file(path) {
         return fs::write(path, bytes);
     }
     let old = match fs::metadata(path) {
@@ -58,21 +58,6 @@ pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
     } else {
         Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"))
     }
-}
-
-/// Follows symbolic links, including links to files that do not exist yet.
-fn target(path: &Path) -> io::Result<PathBuf> {
-    const LINKS: usize = 40; // as many as Linux follows
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        match fs::read_link(&path) {
-            Ok(next) if !path.starts_with("/proc") => {
-                path = path.parent().unwrap_or(Path::new("")).join(next);
-            }
-            _ => return Ok(path),
-        }
-    }
-    Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
 /// The beginning of the names of a file's temporary files.

@@ -4,15 +4,15 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+pub use treedef::__private::destination as target;
+use treedef::__private::is_open_file;
+
 use crate::error::Result;
 
 /// The name of a temporary file: a prefix, random letters, a suffix.
 const PREFIX: &str = ".treedef-";
 const SUFFIX: &str = ".tmp";
 const RANDOM: usize = 8;
-
-/// As many symbolic links as Linux follows.
-const LINKS: usize = 40;
 
 /// Writes a file beside its place, flushes it, and puts it there. The old contents stay until then.
 ///
@@ -22,9 +22,7 @@ const LINKS: usize = 40;
 pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
     let in_file = |error| in_file(path, error);
     let target = target(path).map_err(in_file)?;
-    // `/dev/stdout` is an open file, not the name of one. In `/dev/shm` are files.
-    let in_devices = target.starts_with("/dev") && !target.starts_with("/dev/shm");
-    let is_open = in_devices || target.starts_with("/proc");
+    let is_open = is_open_file(&target);
     let old = fs::metadata(path).ok();
     if old.as_ref().is_some_and(fs::Metadata::is_dir) {
         return Err(in_file(io::Error::new(ErrorKind::IsADirectory, "a folder")).into());
@@ -183,18 +181,6 @@ pub(crate) fn in_file(path: &Path, error: io::Error) -> io::Error {
 /// The folder that a path is in.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Follows symbolic links, including links to files that do not exist yet.
-pub fn target(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        match fs::read_link(&path) {
-            Ok(next) if !path.starts_with("/proc") => path = folder(&path).join(next),
-            _ => return Ok(path),
-        }
-    }
-    Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
 /// Whether memory has room for so many bytes. Where they are asked for without this, there is no
