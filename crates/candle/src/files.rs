@@ -102,8 +102,8 @@ where
     load_like_with(&Loader::new(), example, safetensors::open(path)?)
 }
 
-/// As [`load`], by the rules of a loader, from whatever source: [`safetensors::open`],
-/// [`npz::source`](treedef_exchange::npz::source).
+/// As [`load`], by the rules of a loader, from whatever source: what [`safetensors::open`] opened, or a
+/// [`source`] in memory.
 ///
 /// # Errors
 ///
@@ -124,8 +124,9 @@ pub fn load_with<'s, T: DeserializeOwned>(
     Ok(tree.into_objects()?)
 }
 
-/// As [`load_like`], by the rules of a loader, from whatever source: files of PyTorch are opened by
-/// [`pytorch::open(path)?.source()?`](treedef_exchange::pytorch::open). Of the rules, `stack` and `column_major` are not for tensors.
+/// As [`load_like`], by the rules of a loader, from whatever source: with the feature `pytorch`, files of PyTorch
+/// are opened by `exchange::pytorch::open(path)?.source()?`. Of the rules, `stack` and `column_major` are not for
+/// tensors.
 ///
 /// # Errors
 ///

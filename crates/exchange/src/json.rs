@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
-use crate::pytree::MAX_DEPTH;
+use crate::py_key::MAX_DEPTH;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {

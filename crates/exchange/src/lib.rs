@@ -1,12 +1,27 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs, unreachable_pub, missing_debug_implementations)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+// Some helpers are those of one format only.
+#![cfg_attr(
+    not(all(
+        feature = "flax",
+        feature = "gguf",
+        feature = "numpy",
+        feature = "pytorch",
+        feature = "pytrees"
+    )),
+    allow(dead_code)
+)]
 
 mod report;
 mod error;
+mod py_key;
+#[cfg(feature = "pytrees")]
 mod pytree;
 mod json;
+#[cfg(feature = "pytrees")]
 mod lower;
+#[cfg(feature = "pytrees")]
 mod raise;
 mod shape;
 mod element;
@@ -37,9 +52,21 @@ pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
-pub use formats::{flax, gguf, jax, npy, npz, orbax, python, pytorch, safetensors, torch};
+#[cfg(feature = "flax")]
+pub use formats::flax;
+#[cfg(feature = "gguf")]
+pub use formats::gguf;
+#[cfg(feature = "pytorch")]
+pub use formats::pytorch;
+pub use formats::safetensors;
+#[cfg(feature = "pytrees")]
+pub use formats::{jax, orbax, python, torch};
+#[cfg(feature = "numpy")]
+pub use formats::{npy, npz};
 pub use load::Loader;
+#[cfg(feature = "pytrees")]
 pub use lower::{Lowered, Lowering};
+#[cfg(feature = "pytrees")]
 pub use raise::Raised;
 pub use report::LoadReport;
 pub use source::{Source, Stored};
@@ -50,6 +77,7 @@ pub use file::{
     STAND_IN as __STAND_IN, folder as __folder, save as __save, stand_in as __stand_in,
     target as __target,
 };
+#[cfg(feature = "numpy")]
 #[doc(hidden)]
 pub use formats::npy::{element as __element, stored as __stored};
 #[doc(hidden)]

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::{Key, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::pytree::{Form, MAX_DEPTH, MAX_KEY_DEPTH, NameBytes, Printed, PyKey, PyTree, sort};
+use crate::py_key::{MAX_DEPTH, NameBytes, PyKey, py_key};
+use crate::pytree::{PyTree, sort};
 
 /// What becomes of the nodes that Python does not have.
 ///
@@ -330,53 +331,6 @@ pub(crate) fn path_bytes(path: &Path) -> usize {
         _ => 0,
     };
     path.keys().iter().map(bytes).sum()
-}
-
-/// The key that a value is there: a scalar, or a tuple of such.
-/// A key in the form of Python's `str`. A value that Python does not have prints as in a treedef.
-pub(crate) fn key_text(key: &Value) -> String {
-    match py_key(key.root(), &key.leaves(), 0) {
-        Some(PyKey::Str(text)) => text,
-        Some(key) => Printed(&key, Form::Repr).to_string(),
-        None => key.to_string(),
-    }
-}
-
-fn py_key(node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> Option<PyKey> {
-    if depth > MAX_KEY_DEPTH {
-        return None;
-    }
-    use NodeKind as Is;
-    let children = || {
-        node.children()
-            .map(|child| py_key(child, leaves, depth + 1))
-            .collect::<Option<Vec<PyKey>>>()
-    };
-    match node.kind() {
-        Is::Leaf => {
-            let leaf = leaves.get(node.leaf_range().start)?;
-            Some(match leaf {
-                Leaf::Bool(value) => PyKey::Bool(*value),
-                Leaf::F32(value) => PyKey::Float((*value).into()),
-                Leaf::F64(value) => PyKey::Float(*value),
-                Leaf::Char(value) => PyKey::Str(value.to_string()),
-                Leaf::Str(text) => PyKey::Str(text.to_string()),
-                Leaf::Bytes(bytes) => PyKey::Bytes(bytes.to_vec()),
-                Leaf::None => PyKey::None,
-                _ => match leaf.as_i128() {
-                    Some(value) => PyKey::Int(value),
-                    None => PyKey::Large(leaf.as_u128()?),
-                },
-            })
-            .filter(|key| !matches!(key, PyKey::Float(value) if value.is_nan()))
-        }
-        Is::None => Some(PyKey::None),
-        Is::Unit | Is::UnitStruct => Some(PyKey::Tuple(Vec::new())),
-        Is::UnitVariant => Some(PyKey::Str(node.variant()?.to_owned())),
-        Is::Some | Is::NewtypeStruct => children()?.pop(),
-        Is::Tuple | Is::TupleStruct => children().map(PyKey::Tuple),
-        _ => None,
-    }
 }
 
 /// A structure in a format of Python, and how its leaves are ordered there.

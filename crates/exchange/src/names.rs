@@ -3,7 +3,7 @@
 use treedef::{Children, Key, NodeKind, NodeRef, Path, Pattern, TreeDef};
 
 use crate::error::Result;
-use crate::lower::key_text;
+use crate::py_key::key_text;
 
 /// A pattern that names what is stacked.
 #[derive(Clone, Debug)]

@@ -1,8 +1,28 @@
-//! The types of elements that numpy has beside numbers.
+//! What numpy calls the types of numbers, and the types of elements that it has beside them.
 
 use treedef::Leaf;
 
 use crate::datetime::Step;
+use crate::tensor::Dtype;
+
+/// What numpy calls the types: in the header of a file, and by name.
+pub(crate) const TYPES: [(Dtype, &str, &str); 15] = [
+    (Dtype::Bool, "b1", "bool"),
+    (Dtype::U8, "u1", "uint8"),
+    (Dtype::I8, "i1", "int8"),
+    (Dtype::U16, "u2", "uint16"),
+    (Dtype::I16, "i2", "int16"),
+    (Dtype::U32, "u4", "uint32"),
+    (Dtype::I32, "i4", "int32"),
+    (Dtype::U64, "u8", "uint64"),
+    (Dtype::I64, "i8", "int64"),
+    (Dtype::F16, "f2", "float16"),
+    (Dtype::Bf16, "V2", "bfloat16"), // two bytes of any kind, named by `ml_dtypes`
+    (Dtype::F32, "f4", "float32"),
+    (Dtype::F64, "f8", "float64"),
+    (Dtype::C64, "c8", "complex64"),
+    (Dtype::C128, "c16", "complex128"),
+];
 
 /// A type of elements that are no numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,36 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
-use crate::error::{ErrorKind, Result};
-
-/// How deep containers may stand inside each other: as deep as Python reads a literal.
-pub(crate) const MAX_DEPTH: usize = 200;
-
-/// How deep the tuples of a key may.
-pub(crate) const MAX_KEY_DEPTH: usize = 16;
-
-/// The bytes that names may take in all.
-const MAX_BYTES: usize = 1 << 28;
-
-/// The bytes of all names so far, as one of a file or a structure may stand at many places.
-#[derive(Default)]
-pub(crate) struct NameBytes(usize);
-
-impl NameBytes {
-    /// Counts more. `what` are the names in the error: `keys`.
-    pub(crate) fn spend(&mut self, bytes: usize, what: &str) -> Result<()> {
-        self.0 = self.0.saturating_add(bytes);
-        if self.0 <= MAX_BYTES {
-            Ok(())
-        } else {
-            Err(ErrorKind::limit(
-                "bytes of names",
-                format!("{what} of more than {MAX_BYTES} bytes in all"),
-            )
-            .into())
-        }
-    }
-}
+use crate::py_key::{Form, Printed, PyKey, write_items, write_tuple};
 
 /// A container of Python, or what stands in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,23 +19,6 @@ pub(crate) enum PyTree {
         class: String,
         inside: Box<PyTree>,
     },
-}
-
-/// The key of a dict.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum PyKey {
-    None,
-    Bool(bool),
-    Int(i128),
-    /// An integer that is too large for the other.
-    Large(u128),
-    Float(f64),
-    Str(String),
-    Bytes(Vec<u8>),
-    Tuple(Vec<PyKey>),
-    /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a
-    /// complex number, `...`.
-    Other,
 }
 
 /// A number as Python compares it: exactly, whatever its type.
@@ -144,14 +98,6 @@ impl PyKey {
         }
     }
 
-    /// Whether it is no key here, or has such a part.
-    pub(crate) fn has_other(&self) -> bool {
-        match self {
-            PyKey::Tuple(keys) => keys.iter().any(PyKey::has_other),
-            key => *key == PyKey::Other,
-        }
-    }
-
     fn number(&self) -> Option<Number> {
         match self {
             PyKey::Bool(value) => Some(Number::Int(true, (*value).into())),
@@ -227,24 +173,6 @@ pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
     })
 }
 
-/// How a tree or a key is printed.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Form {
-    /// What `ast.literal_eval` reads in any encoding, with the index of each leaf.
-    Literal,
-    /// Python's `repr`, with `*` for each leaf.
-    Repr,
-}
-
-/// A tree or a key in one of the forms.
-pub(crate) struct Printed<'a, T>(pub(crate) &'a T, pub(crate) Form);
-
-impl fmt::Display for PyKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printed(self, Form::Literal).fmt(f)
-    }
-}
-
 impl fmt::Display for PyTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printed(self, Form::Literal).fmt(f)
@@ -279,102 +207,6 @@ impl fmt::Display for Printed<'_, (PyKey, PyTree)> {
         let Printed((key, child), form) = *self;
         write!(f, "{}: {}", Printed(key, form), Printed(child, form))
     }
-}
-
-impl fmt::Display for Printed<'_, PyKey> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Printed(key, form) = *self;
-        match key {
-            PyKey::None => f.write_str("None"),
-            PyKey::Bool(value) => f.write_str(if *value { "True" } else { "False" }),
-            PyKey::Int(value) => write!(f, "{value}"),
-            PyKey::Large(value) => write!(f, "{value}"),
-            PyKey::Float(value) => write_float(f, *value, form),
-            PyKey::Other => f.write_str("..."),
-            PyKey::Str(text) => {
-                write_quoted(f, text.chars(), |char| form == Form::Repr && is_printable(char))
-            }
-            PyKey::Bytes(bytes) => {
-                f.write_char('b')?;
-                write_quoted(f, bytes.iter().copied().map(char::from), |_| false)
-            }
-            PyKey::Tuple(keys) => write_tuple(f, keys, form),
-        }
-    }
-}
-
-fn write_tuple<'a, T>(f: &mut fmt::Formatter<'_>, items: &'a [T], form: Form) -> fmt::Result
-where
-    Printed<'a, T>: fmt::Display,
-{
-    f.write_char('(')?;
-    write_items(f, items.iter().map(|item| Printed(item, form)))?;
-    f.write_str(if items.len() == 1 { ",)" } else { ")" })
-}
-
-fn write_items(
-    f: &mut fmt::Formatter<'_>,
-    items: impl Iterator<Item = impl fmt::Display>,
-) -> fmt::Result {
-    for (index, item) in items.enumerate() {
-        f.write_str(if index > 0 { ", " } else { "" })?;
-        item.fmt(f)?;
-    }
-    Ok(())
-}
-
-/// Python uses an exponent below 1e-4 and from 1e16 on, with a sign and at least two digits. It
-/// reads `1e999` as infinity, and `inf` as a name.
-fn write_float(f: &mut fmt::Formatter<'_>, value: f64, form: Form) -> fmt::Result {
-    let magnitude = value.abs();
-    let sign = if value < 0.0 { "-" } else { "" };
-    if value.is_nan() {
-        f.write_str("nan")
-    } else if value.is_infinite() {
-        write!(f, "{sign}{}", if form == Form::Repr { "inf" } else { "1e999" })
-    } else if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
-        if value.fract() == 0.0 { write!(f, "{value:.1}") } else { write!(f, "{value}") }
-    } else {
-        let text = format!("{value:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, digits) =
-            exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-        write!(f, "{mantissa}e{sign}{digits:0>2}")
-    }
-}
-
-/// Writes a string or bytes in single quotes, unless there are single but no double quotes.
-fn write_quoted(
-    f: &mut fmt::Formatter<'_>,
-    chars: impl Iterator<Item = char> + Clone,
-    is_printable: impl Fn(char) -> bool,
-) -> fmt::Result {
-    let has = |quote| chars.clone().any(|char| char == quote);
-    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
-    f.write_char(quote)?;
-    for char in chars.clone() {
-        match char {
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            '\\' => f.write_str("\\\\")?,
-            _ if char == quote => write!(f, "\\{char}")?,
-            ' '..='~' => f.write_char(char)?,
-            '\u{80}'.. if is_printable(char) => f.write_char(char)?,
-            _ => match u32::from(char) {
-                code @ ..=0xff => write!(f, "\\x{code:02x}")?,
-                code @ ..=0xffff => write!(f, "\\u{code:04x}")?,
-                code => write!(f, "\\U{code:08x}")?,
-            },
-        }
-    }
-    f.write_char(quote)
-}
-
-/// Like `str.isprintable`: no control, format, private or unassigned character, only plain spaces.
-fn is_printable(char: char) -> bool {
-    // After another character, `escape_debug` escapes exactly these characters and quotes.
-    format!("a{char}").escape_debug().count() == 2
 }
 
 impl PyTree {

@@ -4,7 +4,8 @@ use treedef::{Key, Limits, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuild
 
 use crate::error::{ErrorKind, Result};
 use crate::lower::{path_bytes, permuted, restored};
-use crate::pytree::{MAX_DEPTH, NameBytes, PyKey, PyTree};
+use crate::py_key::{MAX_DEPTH, NameBytes, PyKey};
+use crate::pytree::PyTree;
 
 /// A structure that was read from a format of Python, and how its leaves are ordered there.
 #[derive(Clone, Debug)]

@@ -36,10 +36,10 @@ use treedef::Leaf;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
-use crate::formats::npy::TYPES;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::load::Loader;
-use crate::pytree::{MAX_DEPTH, NameBytes};
+use crate::numpy_type::TYPES;
+use crate::py_key::{MAX_DEPTH, NameBytes};
 use crate::shape::MAX_DIMS;
 use crate::structure::is_of_structure;
 use crate::tensor::{Dtype, Tensor, Tensors};

@@ -19,7 +19,8 @@ use crate::element::half_float;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
 use crate::lower::{Lowered, Lowering, Statics};
-use crate::pytree::{PyKey, PyTree};
+use crate::py_key::PyKey;
+use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 use crate::shape::display;
 

@@ -28,14 +28,14 @@ use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
 use crate::formats::npy::descr::{Item, ItemKind, joined, read_shape};
-use crate::formats::python::Parser;
-use crate::pytree::PyKey;
+use crate::formats::parser::Parser;
+use crate::numpy_type::TYPES;
+use crate::py_key::PyKey;
 use crate::shape::{MAX_DIMS, display, num_elements};
 use crate::source::{Source, Stored};
 use crate::tensor::{Dtype, Tensor};
 
 pub use reading::Reading;
-pub(crate) use reading::TYPES;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

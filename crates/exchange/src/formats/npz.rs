@@ -25,6 +25,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
 use crate::formats::npy::{self, Array, Reading};
+use crate::formats::zipped::zip_error;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
 use crate::tensor::Tensors;
@@ -255,16 +256,6 @@ fn member<'a>(
     } else {
         Err(damaged("its size is wrong"))
     }
-}
-
-pub(crate) fn zip_error(error: ZipError) -> Error {
-    // What the crate says of it is the name of a record: `Could not find EOCD`.
-    let is_cut = |why: &str| why.contains("EOCD") || why.contains("Unexpected end");
-    if matches!(&error, ZipError::InvalidArchive(why) if is_cut(why)) {
-        let why = "as a zip file: no list of its files at the end, so it is cut off or no zip file";
-        return ErrorKind::Malformed(why.to_owned()).into();
-    }
-    ErrorKind::Malformed(format!("as a zip file: {error}")).into()
 }
 
 fn unwritten(error: ZipError) -> Error {

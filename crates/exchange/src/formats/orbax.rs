@@ -8,7 +8,8 @@ use treedef::{Key, Path, Tree, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::py_key::{MAX_DEPTH, PyKey};
+use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 
 /// What orbax says of a leaf.

@@ -72,7 +72,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
 pub fn source(bytes: &[u8]) -> Result<Source<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
-    let length = header::length(*prefix).ok_or_else(too_long)?;
+    let length = header::length(*prefix).ok_or_else(|| too_long(*prefix))?;
     let (text, data) = rest.split_at_checked(length).ok_or_else(short)?;
     let header = Header::parse(text)?;
     let size = u64::try_from(data.len()).unwrap_or(u64::MAX); // a `usize` fits
@@ -121,7 +121,7 @@ pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
         io::ErrorKind::UnexpectedEof => malformed(0, "the file ends inside its header"),
         _ => error.into(),
     })?;
-    let length = header::length(prefix).ok_or_else(too_long)?;
+    let length = header::length(prefix).ok_or_else(|| too_long(prefix))?;
     let mut text = Vec::new();
     reader.take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut text)?;
     if text.len() < length {
@@ -139,7 +139,10 @@ pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
     }
 }
 
-fn too_long() -> Error {
+fn too_long(prefix: [u8; PREFIX]) -> Error {
+    if let Some(what) = header::other_format(&prefix) {
+        return ErrorKind::Malformed(format!("no safetensors: {what}")).into();
+    }
     Error::from(ErrorKind::limit(
         "bytes of the header",
         format!("the header is longer than {MAX_HEADER} bytes"),

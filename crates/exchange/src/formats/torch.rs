@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
 use crate::lower::{Lowered, Lowering};
-use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
+use crate::py_key::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey};
+use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 
 /// The structure as a treespec, which `torch.utils._pytree.treespec_loads` reads.

@@ -290,6 +290,19 @@ fn damaged_files_are_told() {
     folder.write("a.safetensors", [255; 20]);
     let other = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(other, @"a.safetensors: no safetensors: a header of more than 100000000 bytes");
+    for (start, what) in [
+        (&b"PK\x03\x04\x14\0\0\0"[..], "numpy"),
+        (b"\x80\x02\x8a\x0al\xfc\x9cF", "pytorch"),
+        (b"GGUF\x03", "gguf"),
+        (b"\x93NUMPY\x01", "numpy"),
+    ] {
+        let file = [start, &[0; 20]].concat();
+        folder.write("a.safetensors", &file);
+        let other = folder.refused(safetensors::open(folder.path()));
+        assert!(other.ends_with(&format!("with the feature `{what}`")), "{other}");
+        let in_memory = safetensors::source(&file).unwrap_err().to_string();
+        assert_eq!(other, format!("a.safetensors: {in_memory}"));
+    }
     folder.write(
         "a.safetensors",
         "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",

@@ -14,7 +14,8 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind, Result, malformed};
-use crate::pytree::{MAX_DEPTH, NameBytes, PyKey, PyTree};
+use crate::py_key::{MAX_DEPTH, NameBytes, PyKey};
+use crate::pytree::PyTree;
 
 use super::string_key;
 

@@ -8,7 +8,8 @@ use treedef::TreeDef;
 
 use crate::error::Result;
 use crate::lower::{Lowered, Lowering};
-use crate::pytree::{Form, NameBytes, Printed, PyTree};
+use crate::py_key::{Form, NameBytes, Printed};
+use crate::pytree::PyTree;
 
 /// The structure as `str(jax.tree_util.tree_structure(value))` prints it.
 ///

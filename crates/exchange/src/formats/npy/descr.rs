@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::datetime::Step;
 use crate::descriptor::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result, quoted};
-use crate::formats::npy::reading::{Reading, TYPES};
-use crate::formats::python::Parser;
-use crate::numpy_type::{Kind, NumpyType};
-use crate::pytree::PyKey;
+use crate::formats::npy::reading::Reading;
+use crate::formats::parser::Parser;
+use crate::numpy_type::{Kind, NumpyType, TYPES};
+use crate::py_key::PyKey;
 use crate::shape::{MAX_DIMS, num_elements};
 use crate::tensor::Dtype;
 

@@ -9,12 +9,12 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::OpenFile;
-use crate::formats::npz::zip_error;
 use crate::formats::pytorch::constructors::{is_known, storage};
 use crate::formats::pytorch::input::{Input, MAX_BYTES};
 use crate::formats::pytorch::machine;
 use crate::formats::pytorch::object::{Graph, Id, Object};
 use crate::formats::pytorch::types;
+use crate::formats::zipped::zip_error;
 
 const PICKLE: &str = "data.pkl";
 /// What the old form begins with: a pickle of this number, one of the version, one of the sizes of C's

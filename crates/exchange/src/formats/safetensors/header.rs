@@ -21,6 +21,27 @@ pub(crate) fn length(prefix: [u8; PREFIX]) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(prefix)).ok().filter(|length| *length <= MAX_HEADER)
 }
 
+/// What another format is, and what reads it, by the first bytes of a file.
+pub(crate) fn other_format(prefix: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 4] = [
+        (
+            b"PK\x03\x04",
+            "it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, \
+             `npz::source` those of numpy with the feature `numpy`",
+        ),
+        (
+            b"\x80\x02\x8a",
+            "it is a pickle: `pytorch::open` reads those of PyTorch with the feature `pytorch`",
+        ),
+        (b"GGUF", "it is a file of GGUF, which `gguf::open` reads with the feature `gguf`"),
+        (
+            b"\x93NUMPY",
+            "it is an array of numpy, which `npy::source` reads with the feature `numpy`",
+        ),
+    ];
+    known.iter().find(|(start, _)| prefix.starts_with(start)).map(|(_, what)| *what)
+}
+
 /// A tensor, and where its bytes are behind the header.
 pub(crate) struct Placed {
     pub(crate) descriptor: Descriptor,

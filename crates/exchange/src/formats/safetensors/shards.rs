@@ -231,9 +231,10 @@ impl<'a> Data<'a> {
             // Such as what a server answered instead of the file.
             let text = std::str::from_utf8(&prefix).ok();
             let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
-            let what = match text {
-                Some(text) => format!("it begins with the text {}", quoted(text)),
-                None => format!("a header of more than {MAX_HEADER} bytes"),
+            let what = match (header::other_format(&prefix), text) {
+                (Some(what), _) => what.to_owned(),
+                (None, Some(text)) => format!("it begins with the text {}", quoted(text)),
+                (None, None) => format!("a header of more than {MAX_HEADER} bytes"),
             };
             ErrorKind::Malformed(format!("no safetensors: {what}"))
         })?;

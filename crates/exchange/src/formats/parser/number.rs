@@ -1,6 +1,6 @@
 //! Python's numbers.
 
-use crate::pytree::PyKey;
+use crate::py_key::PyKey;
 
 /// Whether a number is one of Python's imaginary ones.
 pub(super) fn is_imaginary(digits: &str) -> bool {
