@@ -4,12 +4,10 @@ use std::mem;
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::model::{
-    Insertion, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
-};
+use crate::model::{Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
 use crate::path::Key;
 use crate::positions::permute;
-use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::labels::Label;
 use super::word::{self, Tag, Word};
@@ -45,17 +43,10 @@ pub(super) struct WordReader {
     pub(super) options: Options,
     /// What came so far.
     pub(super) so_far: Count,
-    pub(super) orders: MapOrders,
+    /// Pairs of leaves to swap, one after the other: the entries of a map were sorted.
+    swaps: Vec<(usize, usize)>,
     known_keys: KnownKeys,
     pub(super) seen: SeenChildren,
-}
-
-/// What sorting the entries of maps changed.
-#[derive(Default)]
-pub(super) struct MapOrders {
-    pub(super) insertions: Vec<Insertion>,
-    /// Pairs of leaves to swap, one after the other.
-    swaps: Vec<(usize, usize)>,
 }
 
 /// The maps whose keys needed no sorting.
@@ -88,7 +79,6 @@ pub(super) struct Count {
     pub(super) word: usize,
     pub(super) leaf: usize,
     pub(super) map: usize,
-    pub(super) insertion: usize,
     pub(super) swap: usize,
 }
 
@@ -135,9 +125,8 @@ impl WordReader {
     ) -> Result<Made> {
         self.options = options;
         let made = self.read(words, labels).map(|()| {
-            let insertions = mem::take(&mut self.orders.insertions);
-            let treedef = self.builder.finish(options, insertions, Limits::default());
-            Made { treedef, swaps: mem::take(&mut self.orders.swaps) }
+            let treedef = self.builder.finish(options, Limits::default());
+            Made { treedef, swaps: mem::take(&mut self.swaps) }
         });
         self.clear();
         made
@@ -154,7 +143,7 @@ impl WordReader {
         self.known_keys.keys.shrink_to(MOST_SPARE_KEYS);
         self.seen.children.clear();
         (self.seen.copied, self.seen.uncopied) = (0, 0);
-        (self.orders, self.so_far) = Default::default();
+        (self.swaps, self.so_far) = Default::default();
     }
 
     /// The keys that lead to the current place, after the first words of a value and some leaves. If
@@ -360,23 +349,17 @@ impl WordReader {
         }
         open.children += more; // at most the calls
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
-        // Only a map with an insertion order has leaves to swap.
-        let siblings = if before.insertion < after.insertion { 1..count } else { 0..0 };
-        for sibling in siblings {
-            for index in before.insertion..after.insertion {
-                let Insertion { map, order } = self.orders.insertions[index].clone(); // in range
-                self.orders.insertions.push(Insertion { map: map + sibling * maps, order });
-            }
+        self.builder.orders.repeat(before.map, maps, count);
+        for sibling in 1..if before.swap < after.swap { count } else { 1 } {
             for index in before.swap..after.swap {
-                let (a, b) = self.orders.swaps[index]; // in range
-                self.orders.swaps.push((a + sibling * leaves, b + sibling * leaves));
+                let (a, b) = self.swaps[index]; // in range
+                self.swaps.push((a + sibling * leaves, b + sibling * leaves));
             }
         }
         // At most the calls.
         self.so_far.leaf += more * leaves;
         self.so_far.map += more * maps;
-        (self.so_far.insertion, self.so_far.swap) =
-            (self.orders.insertions.len(), self.orders.swaps.len());
+        self.so_far.swap = self.swaps.len();
         Ok(())
     }
 
@@ -386,11 +369,11 @@ impl WordReader {
         self.seen.children.truncate(open.first_seen);
         let Some(node) = open.node else { return Ok(()) }; // a node with an end
         let head = open.head;
-        let mut sorted = None;
+        let mut moved = None;
         let data = match head.kind {
             NodeKind::Map => {
-                let (data, order) = self.keys_of(node, open.first_label, labels);
-                sorted = order;
+                let (data, leaves) = self.keys_of(node, &open, labels);
+                moved = leaves;
                 self.numbers.truncate(open.first_label);
                 data
             }
@@ -404,30 +387,24 @@ impl WordReader {
             _ => self.unlabelled(head),
         };
         self.builder.close(node, data)?;
-        if let Some(mut sorted) = sorted {
-            let (first, map) = (open.begin.leaf, open.begin.map);
-            let moved = mem::take(&mut sorted.leaves);
-            self.orders.swaps.reserve(moved.len());
-            permute(moved, |a, b| self.orders.swaps.push((first + a, first + b)));
-            for below in &mut self.orders.insertions[open.begin.insertion..] {
-                below.map = map + 1 + sorted.moved(below.map - map - 1);
-            }
-            self.orders.insertions.push(Insertion { map, order: sorted.order });
-            (self.so_far.insertion, self.so_far.swap) =
-                (self.orders.insertions.len(), self.orders.swaps.len());
+        if let Some(moved) = moved {
+            let first = open.begin.leaf;
+            self.swaps.reserve(moved.len());
+            permute(moved, |a, b| self.swaps.push((first + a, first + b)));
+            self.so_far.swap = self.swaps.len();
         }
         self.complete()
     }
 
-    /// The node data of the map at `node`, whose keys are there from `first` on. Sorts its entries
-    /// if they did not come in order, and returns how.
+    /// The node data of the map at `node`. Sorts its entries if they did not come in order, and then
+    /// returns where each of its leaves goes.
     fn keys_of(
         &mut self,
         node: usize,
-        first: usize,
+        open: &Open,
         labels: &mut [Label],
-    ) -> (usize, Option<Sorted>) {
-        let numbers = self.numbers.get(first..).unwrap_or_default();
+    ) -> (usize, Option<Vec<usize>>) {
+        let numbers = self.numbers.get(open.first_label..).unwrap_or_default();
         let is_it = |(known, _): &&(Range<usize>, usize)| {
             self.known_keys.keys.get(known.clone()).is_some_and(|known| known == numbers)
         };
@@ -438,19 +415,19 @@ impl WordReader {
         keys.extend(
             numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value)),
         );
-        let sorted = if self.options.insertion {
+        let moved = if self.options.insertion {
             None
         } else {
-            self.builder.sort_entries(node, &mut keys, true)
+            self.builder.sort_entries(node, open.begin.map, &mut keys, true)
         };
         let data = self.builder.node_data.intern_keys(keys);
-        if sorted.is_none() {
+        if moved.is_none() {
             let KnownKeys { maps, keys } = &mut self.known_keys;
             let start = keys.len();
             keys.extend_from_slice(numbers);
             maps.push((start..keys.len(), data));
         }
-        (data, sorted)
+        (data, moved)
     }
 
     /// The key of the current child of an open compound.

@@ -103,7 +103,7 @@ impl<'a> Parts<'a> {
             NodeKind::Leaf | NodeKind::Static => return Ok(()),
             NodeKind::Map if node.options().insertion => {
                 let mut keys = node.entry_keys().to_vec();
-                if let Some(moved) = self.builder.sort_entries(&mut keys, true, true) {
+                if let Some(moved) = self.builder.sort_entries(&mut keys, true) {
                     permute(moved, |a, b| self.leaves.swap(first + a, first + b)); // its leaves
                 }
                 let labels = LabelsRef::Keys(&keys);

@@ -300,10 +300,7 @@ impl Parser<'_, '_> {
         let OpenBracket { first_leaf, .. } = node;
         if node.bracket == Bracket::Map {
             let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
-            // Elsewhere the order in the text is not remembered: it does not belong to a value.
-            let keeps_order = self.syntax.keeps_order;
-            let has_leaves = !leaves.is_empty();
-            let moved = self.builder.sort_entries(&mut node.keys, has_leaves, keeps_order);
+            let moved = self.builder.sort_entries(&mut node.keys, !leaves.is_empty());
             if let Some(moved) = moved.filter(|moved| moved.len() == leaves.len()) {
                 permute(moved, |a, b| leaves.swap(a, b));
             }
@@ -383,6 +380,9 @@ pub(super) fn parse(
         depth_above,
     };
     parser.parse()?;
+    if !parser.syntax.keeps_order {
+        parser.builder.forget_orders(); // that in the text does not belong to a value
+    }
     Ok(Tree { treedef: parser.builder.finish_unchecked(), leaves: parser.leaves })
 }
 

@@ -1,5 +1,6 @@
 //! The orders in which the entries of maps came, beside a structure.
 
+use std::mem;
 use std::sync::Arc;
 
 use crate::model::{Insertion, NodeKind};
@@ -16,9 +17,83 @@ pub(crate) fn insertion_order(ranks: &[usize]) -> Option<Arc<[usize]>> {
     Some(sorted_positions(ranks.len(), &mut |a, b| ranks[a].cmp(&ranks[b])).into())
 }
 
-/// Sorts the orders of maps by their maps: they come as maps end, inner ones first.
-pub(crate) fn sort_by_map(insertions: &mut [Insertion]) {
-    insertions.sort_unstable_by_key(|insertion| insertion.map);
+/// The orders of the maps in a structure that is being built.
+#[derive(Default)]
+pub(crate) struct MapOrders {
+    /// Sorted by the numbers of the maps.
+    list: Vec<Insertion>,
+}
+
+impl MapOrders {
+    /// The index of the first order of the map with this number, or of a later one.
+    fn start(&self, map: usize) -> usize {
+        match self.list.last() {
+            Some(last) if last.map >= map => self.list.partition_point(|order| order.map < map),
+            _ => self.list.len(),
+        }
+    }
+
+    /// How many maps from this one on have an order.
+    pub(crate) fn count_from(&self, map: usize) -> usize {
+        self.list.len() - self.start(map)
+    }
+
+    /// The entries of this map, whose inner maps are the last ones so far, were sorted. `moved` says
+    /// where an inner map is now, both counted from the first inner one. If there are too many,
+    /// there is an error when the map is closed.
+    pub(crate) fn sort(&mut self, map: usize, order: Arc<[usize]>, moved: impl Fn(usize) -> usize) {
+        let (start, first) = (self.start(map), map.saturating_add(1));
+        let inner = self.list.get_mut(start..).unwrap_or_default();
+        for below in &mut *inner {
+            below.map = first.saturating_add(moved(below.map.saturating_sub(first)));
+        }
+        inner.sort_unstable_by_key(|below| below.map);
+        self.list.insert(start, Insertion { map, order });
+    }
+
+    /// Sets or removes the order of a map.
+    pub(crate) fn set(&mut self, map: usize, order: Option<Arc<[usize]>>) {
+        let start = self.start(map);
+        if self.list.get(start).is_some_and(|found| found.map == map) {
+            self.list.remove(start);
+        }
+        if let Some(order) = order {
+            self.list.insert(start, Insertion { map, order });
+        }
+    }
+
+    /// The part from the map `from` on, which has `maps` maps, occurs `times` times in all.
+    pub(crate) fn repeat(&mut self, from: usize, maps: usize, times: usize) {
+        let range = self.start(from)..self.list.len();
+        for sibling in 1..if range.is_empty() { 1 } else { times } {
+            let to = from.saturating_add(maps.saturating_mul(sibling));
+            for at in range.clone() {
+                self.list.push(self.list[at].moved(from, to)); // in range
+            }
+        }
+    }
+
+    /// Adds the orders of a part that began at the map `from`, and begins at `to` here: behind all
+    /// maps so far.
+    pub(crate) fn append(&mut self, orders: &[Insertion], from: usize, to: usize) {
+        self.list.extend(orders.iter().map(|order| order.moved(from, to)));
+    }
+
+    /// Removes the orders from a map on, and returns them, counted from it.
+    pub(crate) fn split_off(&mut self, map: usize) -> MapOrders {
+        let orders = self.list.split_off(self.start(map));
+        MapOrders { list: orders.iter().map(|order| order.moved(map, 0)).collect() }
+    }
+
+    /// Removes the orders from a map on.
+    pub(crate) fn forget_from(&mut self, map: usize) {
+        self.list.truncate(self.start(map));
+    }
+
+    /// Takes out all orders, as a treedef has them.
+    pub(crate) fn take(&mut self) -> Option<Arc<[Insertion]>> {
+        (!self.list.is_empty()).then(|| mem::take(&mut self.list).into())
+    }
 }
 
 impl Insertion {

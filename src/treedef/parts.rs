@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
-use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::options::options_mismatch;
 use crate::treedef::walk::{Event, Visits, Walk};
@@ -27,8 +26,6 @@ pub(crate) struct PartsBuilder {
     /// Whether a part depends on the options.
     depends_on_options: bool,
     limits: Limits,
-    /// Sorted by the numbers of the maps.
-    insertions: Vec<Insertion>,
     /// The number of maps so far, with runs expanded.
     maps: usize,
 }
@@ -73,7 +70,7 @@ impl NodeRef<'_> {
         let mut builder = PartsBuilder::with_options(options, Limits::default());
         let fragment = builder.fragment_of(self);
         builder.encoding.append(&fragment.nodes);
-        builder.insertions = fragment.insertions;
+        builder.encoding.orders.append(&fragment.insertions, 0, 0);
         builder.finish_part()
     }
 
@@ -227,9 +224,10 @@ impl PartsBuilder {
         let (last, first_map) = (*last, *last_map);
         if times > 1 {
             let maps = self.maps.saturating_sub(first_map);
-            let orders = self.orders_from(first_map);
-            if self.has_room_for_orders(orders.len(), times) {
-                self.copy_orders(&orders, first_map, first_map, maps, times);
+            if self.has_room_for_orders(first_map, times) {
+                self.encoding.orders.repeat(first_map, maps, times);
+            } else {
+                self.encoding.orders.forget_from(first_map);
             }
             self.maps = first_map.saturating_add(maps.saturating_mul(times));
             self.encoding.lengthen(last, times - 1)?;
@@ -245,16 +243,7 @@ impl PartsBuilder {
         if self.encoding.node(*at).is_none_or(|node| node.kind != NodeKind::Map) {
             return;
         }
-        let place = self.insertions.binary_search_by_key(map, |insertion| insertion.map);
-        match (place, order) {
-            // In range: the index was just found.
-            (Ok(place), Some(order)) => self.insertions[place].order = order,
-            (Ok(place), None) => drop(self.insertions.remove(place)),
-            (Err(place), Some(order)) => {
-                self.insertions.insert(place, Insertion { map: *map, order });
-            }
-            (Err(_), None) => {}
-        }
+        self.encoding.orders.set(*map, order);
     }
 
     /// Changes the current node, whose children fit, and the order in which its entries came.
@@ -295,41 +284,30 @@ impl PartsBuilder {
 
     /// Sorts the entries of the current node, a map whose children all came, by these keys, unless
     /// the options keep their order. Returns where each leaf of the map goes, if its leaves are in
-    /// memory and some move. `keeps_order` tells whether the order in which they came is kept.
+    /// memory and some move.
     pub(crate) fn sort_entries(
         &mut self,
         keys: &mut [Value],
         has_leaves: bool,
-        keeps_order: bool,
     ) -> Option<Vec<usize>> {
         let OpenNode { at, first_map, .. } = self.open.last()?;
         if self.options.is_some_and(|options| options.insertion) {
             return None;
         }
-        let (at, map) = (*at, *first_map);
-        let sorted = self.encoding.sort_entries(at, keys, has_leaves)?;
-        if keeps_order {
-            let mut below = self.orders_from(map.saturating_add(1));
-            for order in &mut below {
-                // They are inside this map. If they are too many, closing it is an error.
-                let inside = sorted.moved(order.map.saturating_sub(map).saturating_sub(1));
-                order.map = map.saturating_add(1).saturating_add(inside);
-            }
-            sort_by_map(&mut below);
-            self.insertions.push(Insertion { map, order: sorted.order });
-            self.insertions.append(&mut below);
-        }
-        has_leaves.then_some(sorted.leaves)
+        self.encoding.sort_entries(*at, *first_map, keys, has_leaves)
+    }
+
+    /// Leaves out the orders in which the entries of maps came.
+    pub(crate) fn forget_orders(&mut self) {
+        self.encoding.orders.forget_from(0);
     }
 
     /// Closes the current node, removes it from the builder and returns it.
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
         let nothing = || Error::from(ErrorKind::Internal("no node is open"));
         let OpenNode { at, first_map, .. } = self.complete()?.ok_or_else(nothing)?;
-        let insertions = self.orders_from(first_map);
-        let insertions = insertions.iter().map(|order| order.moved(first_map, 0)).collect();
         self.maps = first_map;
-        Ok(self.encoding.extract(at, self.options.unwrap_or_default(), insertions))
+        Ok(self.encoding.extract(at, first_map, self.options.unwrap_or_default()))
     }
 
     fn complete(&mut self) -> Result<Option<OpenNode>> {
@@ -346,7 +324,8 @@ impl PartsBuilder {
     pub(crate) fn insert(&mut self, node: NodeRef<'_>, siblings: usize) -> Result<()> {
         self.unify(node.options(), node.depends_on_options())?;
         let nodes = self.nodes_of(node);
-        self.copy_orders(node.insertions(siblings), node.first_map(), self.maps, 0, 1);
+        let orders = node.insertions(siblings);
+        self.encoding.orders.append(orders, node.first_map(), self.maps);
         self.insert_nodes(&nodes, siblings)
     }
 
@@ -389,7 +368,7 @@ impl PartsBuilder {
     }
 
     pub(crate) fn insert_fragment(&mut self, fragment: &Fragment, repeat: usize) -> Result<()> {
-        self.copy_orders(&fragment.insertions, 0, self.maps, 0, 1);
+        self.encoding.orders.append(&fragment.insertions, 0, self.maps);
         self.insert_nodes(&fragment.nodes, 1)?;
         self.repeat_last(repeat)
     }
@@ -402,32 +381,12 @@ impl PartsBuilder {
         self.join(at, repeat, first_map)
     }
 
-    /// Takes out the insertion orders from a map on.
-    fn orders_from(&mut self, map: usize) -> Vec<Insertion> {
-        self.insertions.split_off(self.insertions.partition_point(|order| order.map < map))
-    }
-
-    /// Whether there are so few insertion orders that each of `copies` copies can have its own.
-    /// Equal siblings are stored once, but the orders of their maps are not.
-    fn has_room_for_orders(&self, orders: usize, copies: usize) -> bool {
-        let all = orders.saturating_mul(copies).saturating_add(self.insertions.len());
-        self.limits.expect_nodes(all).is_ok()
-    }
-
-    /// Adds the insertion orders of `copies` equal siblings with `maps` maps each. `orders` are
-    /// counted from the map `from`, and the first sibling begins at the map `to`.
-    fn copy_orders(
-        &mut self,
-        orders: &[Insertion],
-        from: usize,
-        to: usize,
-        maps: usize,
-        copies: usize,
-    ) {
-        for copy in 0..if orders.is_empty() { 0 } else { copies } {
-            let to = to.saturating_add(maps.saturating_mul(copy));
-            self.insertions.extend(orders.iter().map(|order| order.moved(from, to)));
-        }
+    /// Whether there are so few insertion orders from a map on that each of `copies` copies can have
+    /// its own. Equal siblings are stored once, but the orders of their maps are not.
+    fn has_room_for_orders(&self, map: usize, copies: usize) -> bool {
+        let orders = &self.encoding.orders;
+        let more = orders.count_from(map).saturating_mul(copies - 1); // there is one
+        self.limits.expect_nodes(orders.count_from(0).saturating_add(more)).is_ok()
     }
 
     /// Returns the structure. Its root must be closed.
@@ -445,12 +404,13 @@ impl PartsBuilder {
 
     /// Returns the structure of a value, which has default options.
     pub(crate) fn finish_value(mut self, limits: Limits) -> TreeDef {
-        self.encoding.finish(Options::default(), Vec::new(), limits)
+        self.forget_orders();
+        self.encoding.finish(Options::default(), limits)
     }
 
     /// Returns the structure, without checking the limits.
     pub(crate) fn finish_unchecked(mut self) -> TreeDef {
-        self.encoding.finish(self.options.unwrap_or_default(), self.insertions, self.limits)
+        self.encoding.finish(self.options.unwrap_or_default(), self.limits)
     }
 
     /// Adds a complete child to the current node. `first_map` is the number of maps before it.

@@ -20,7 +20,7 @@ impl WordReader {
         if let Some(last) = open.last
             && let Some(before) = words.get(open.child.word..begin - 1) // the key was read
             && begins_with(words.get(begin..).unwrap_or_default(), before)
-            && open.child.insertion == self.orders.insertions.len()
+            && self.builder.orders.count_from(open.child.map) == 0
             && let Some(Node { leaves, maps, .. }) = self.builder.node(last)
         {
             open.child = self.so_far;
@@ -45,7 +45,7 @@ impl WordReader {
         if self.seen.children.len() - open.first_seen < MOST_SEEN
             && let Some(node) = open.last
             && let Some(last) = words.get(open.child.word..begin)
-            && open.child.insertion == self.orders.insertions.len()
+            && self.builder.orders.count_from(open.child.map) == 0
         {
             let counted = last.last().is_some_and(|word| word.tag() == word::REPEAT);
             let words = open.child.word..begin - usize::from(counted); // there is a word

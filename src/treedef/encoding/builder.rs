@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
-    Value,
+    Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::positions::{permute, sorted_positions};
-use crate::treedef::insertion::sort_by_map;
+use crate::treedef::insertion::MapOrders;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
 
@@ -23,6 +22,8 @@ use super::node_data::NodeDataTable;
 pub(crate) struct EncodingBuilder {
     nodes: Vec<Node>,
     pub(crate) node_data: NodeDataTable,
+    /// The maps are numbered by who builds, since it knows how many come before a node.
+    pub(crate) orders: MapOrders,
 }
 
 /// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
@@ -160,19 +161,27 @@ impl EncodingBuilder {
         copy
     }
 
-    /// Sorts the entries of the map at `at` into canonical order: its keys and its children. Where
-    /// each leaf goes is only said if its leaves are in memory.
+    /// Sorts the entries of the map at `at` into canonical order, its keys and its children, and
+    /// remembers how they came, by the number `map`.
     ///
-    /// Returns the new order, or `None` if the entries were already sorted.
+    /// Returns the new index of each of its leaves, counted from its first one, if its leaves are in
+    /// memory. Returns `None` if the entries were already sorted.
     pub(crate) fn sort_entries(
         &mut self,
         at: usize,
+        map: usize,
         keys: &mut [Value],
         has_leaves: bool,
-    ) -> Option<Sorted> {
+    ) -> Option<Vec<usize>> {
         if keys.is_sorted() {
             return None;
         }
+        let Sorted { order, leaves, maps } = self.sorted(at, keys, has_leaves);
+        self.orders.sort(map, order, |inner| moved_map(&maps, inner));
+        Some(leaves)
+    }
+
+    fn sorted(&mut self, at: usize, keys: &mut [Value], has_leaves: bool) -> Sorted {
         let inserted = canonical_order(keys);
         let mut order = vec![0; inserted.len()];
         for (canonical, &insertion) in inserted.iter().enumerate() {
@@ -183,7 +192,7 @@ impl EncodingBuilder {
         if let Some(run) = self.nodes.get(at + 1)
             && run.repeat == order.len()
         {
-            return Some(Sorted::of_one_run(order, run, has_leaves));
+            return Sorted::of_one_run(order, run, has_leaves);
         }
         let entries = self.entries(at);
         let mut moved = Vec::with_capacity(inserted.len());
@@ -223,7 +232,7 @@ impl EncodingBuilder {
         for (insertion, map) in moved {
             maps[insertion] = (entries[insertion].map, map);
         }
-        Some(Sorted { order, leaves: destination, maps })
+        Sorted { order, leaves: destination, maps }
     }
 
     /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
@@ -247,15 +256,11 @@ impl EncodingBuilder {
         self.nodes.clear();
         self.nodes.shrink_to(MOST_SPARE_NODES);
         self.node_data.clear();
+        self.orders = MapOrders::default();
     }
 
     /// Takes out the finished structure. Afterwards the builder has to be cleared.
-    pub(crate) fn finish(
-        &mut self,
-        options: Options,
-        insertions: Vec<Insertion>,
-        limits: Limits,
-    ) -> TreeDef {
+    pub(crate) fn finish(&mut self, options: Options, limits: Limits) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
         let (len, capacity) = (self.nodes.len(), self.nodes.capacity());
         let nodes = if capacity > MOST_SPARE_NODES {
@@ -266,22 +271,19 @@ impl EncodingBuilder {
         } else {
             self.nodes[..].into()
         };
-        encode(nodes, node_data, options, insertions, limits)
+        encode(nodes, node_data, options, &mut self.orders, limits)
     }
 
     /// Like [`finish`](Self::finish), for node data that is all used and numbered by first use.
     #[cfg(feature = "persist")]
-    pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
-        encode(self.nodes.into(), self.node_data.list.into(), options, Vec::new(), limits)
+    pub(crate) fn finish_numbered(mut self, options: Options, limits: Limits) -> TreeDef {
+        let node_data = self.node_data.list.into();
+        encode(self.nodes.into(), node_data, options, &mut self.orders, limits)
     }
 
-    /// Removes the subtree at `at`, which was built last, and returns it as a structure.
-    pub(crate) fn extract(
-        &mut self,
-        at: usize,
-        options: Options,
-        insertions: Vec<Insertion>,
-    ) -> TreeDef {
+    /// Removes the subtree at `at`, which was built last, and returns it as a structure. It has the
+    /// maps from number `map` on.
+    pub(crate) fn extract(&mut self, at: usize, map: usize, options: Options) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
         let mut node_data = NodeDataTable::default();
         for node in &mut nodes {
@@ -290,7 +292,8 @@ impl EncodingBuilder {
             }
         }
         let node_data = node_data.list.into();
-        encode(nodes.into(), node_data, options, insertions, Limits::default())
+        let mut orders = self.orders.split_off(map);
+        encode(nodes.into(), node_data, options, &mut orders, Limits::default())
     }
 }
 
@@ -313,19 +316,13 @@ fn encode(
     nodes: Box<[Node]>,
     node_data: Box<[NodeData]>,
     options: Options,
-    mut insertions: Vec<Insertion>,
+    orders: &mut MapOrders,
     limits: Limits,
 ) -> TreeDef {
-    sort_by_map(&mut insertions);
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
     let walk_cache = Box::new(Mutex::new(None));
     let encoding = Encoding { options, nodes, node_data, run_index, walk_cache };
-    TreeDef {
-        encoding: Arc::new(encoding),
-        insertions: (!insertions.is_empty()).then(|| insertions.into()),
-        limits,
-        walked: false,
-    }
+    TreeDef { encoding: Arc::new(encoding), insertions: orders.take(), limits, walked: false }
 }
 
 #[derive(Clone, Copy)]
@@ -336,11 +333,11 @@ struct EntryStart {
 }
 
 /// How the entries of a map were sorted.
-pub(crate) struct Sorted {
+struct Sorted {
     /// The canonical position of the first entry to arrive, of the second, and so on.
-    pub(crate) order: Arc<[usize]>,
+    order: Arc<[usize]>,
     /// The new index of each leaf of the map, counted from the map's first leaf.
-    pub(crate) leaves: Vec<usize>,
+    leaves: Vec<usize>,
     /// For each entry, in insertion order: the number of the map's inner maps before it, in the old
     /// and in the new order.
     maps: Vec<(usize, usize)>,
@@ -360,12 +357,12 @@ impl Sorted {
         let maps = maps.map(|(at, place)| (maps_before(at), maps_before(*place))).collect();
         Sorted { order, leaves, maps }
     }
+}
 
-    /// The new index of the inner map that had index `map` before the entries were sorted.
-    pub(crate) fn moved(&self, map: usize) -> usize {
-        let entry = self.maps.partition_point(|(before, _)| *before <= map).saturating_sub(1);
-        self.maps.get(entry).map_or(map, |(before, now)| map - before + now)
-    }
+/// The new index of the inner map that had index `map` before the entries were sorted.
+fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
+    let entry = entries.partition_point(|(before, _)| *before <= map).saturating_sub(1);
+    entries.get(entry).map_or(map, |(before, now)| map - before + now)
 }
 
 /// The indices of `keys` in the order of the keys. Equal keys keep their order.
@@ -414,7 +411,7 @@ impl From<Leaf> for Value {
             Leaf::None => {
                 let mut builder = EncodingBuilder::default();
                 builder.open(NodeKind::None, NodeData::NONE);
-                let treedef = builder.finish(Options::default(), Vec::new(), Limits::default());
+                let treedef = builder.finish(Options::default(), Limits::default());
                 Value::from_tree(Tree { treedef, leaves: Vec::new() })
             }
             scalar => Value(Content::Scalar(scalar)),
