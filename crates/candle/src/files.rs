@@ -259,7 +259,7 @@ pub fn source<T: Serialize>(value: &T) -> Result<Source<'static>> {
 /// ```
 pub fn source_with<T: Serialize>(export: &Export, value: &T) -> Result<Source<'static>> {
     let tree = Tree::<Tensor>::of_objects(value)?;
-    let source = export.object_source(&tree, Tensor::id, tensor::stored)?;
+    let source = export.objects(&tree, Tensor::id, tensor::stored)?;
     Ok(source.with_metadata("format", "pt")) // transformers asks for it
 }
 

@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use treedef::{Object, Tree};
-use treedef_exchange::{Dtype, Error, Export, Result, Tensor, Tensors, safetensors};
+use treedef_exchange::{
+    Descriptor, Dtype, Error, Loader, Result, Stored, Tensor, Tensors, safetensors,
+};
 
 /// The shortest of some runs, in seconds.
 fn best(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
@@ -82,8 +84,11 @@ fn main() -> Result<()> {
     let tree = Tree::<Tensor<'static>>::of_objects(&model)?;
     let objects = best(|| {
         let shards = safetensors::open(&shards)?;
-        let read = |_: &Tensor<'static>, tensor: Tensor<'_>| Ok::<_, Error>(tensor.into_owned());
-        let tree = Export::new().objects_like(&tree, &shards, read)?;
+        let described =
+            |name: &str, _: &Tensor<'_>| Ok(Descriptor::new(name, Dtype::F32, [5_000, 1_000]));
+        let read =
+            |_: &Tensor<'_>, stored: &Stored<'_>| Ok::<_, Error>(stored.read()?.into_owned());
+        let tree = Loader::new().objects_like(&tree, &shards, described, read)?;
         black_box(tree.into_objects::<Model>()?);
         Ok(())
     })?;

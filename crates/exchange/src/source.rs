@@ -1,5 +1,6 @@
 //! Named tensors whose bytes are read when they are asked for.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
@@ -131,6 +132,25 @@ impl<'a> Stored<'a> {
     ) -> Self {
         let (place, observer) = (Place::File(file.clone(), start), None);
         Stored { descriptor, size, place, observer }
+    }
+
+    /// A tensor that is in memory, under a name.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Source, Stored, Tensor};
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![3], vec![1, 2, 3])?;
+    /// let source = Source::of([Stored::of("w", tensor)], [])?;
+    /// assert_eq!(source.get("w").unwrap().read_bytes()?[..], [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(name: impl Into<String>, tensor: Tensor<'a>) -> Self {
+        let element = ElementType::Dtype(tensor.dtype());
+        let descriptor = Descriptor::of(name.into(), element, tensor.shape().to_vec());
+        match tensor.into_bytes() {
+            Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
+            Cow::Owned(bytes) => Stored::owned(descriptor, bytes),
+        }
     }
 
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
@@ -293,7 +313,7 @@ impl<'a> Stored<'a> {
     /// # Errors
     ///
     /// As [`read_at`](Self::read_at), and when memory has no room for them.
-    pub fn read_bytes(&self) -> Result<std::borrow::Cow<'a, [u8]>> {
+    pub fn read_bytes(&self) -> Result<Cow<'a, [u8]>> {
         if let Place::Memory(bytes) = self.place {
             return Ok(bytes.into());
         }

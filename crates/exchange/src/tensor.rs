@@ -65,6 +65,10 @@ impl<'a> Tensor<'a> {
         &self.bytes
     }
 
+    pub(crate) fn into_bytes(self) -> Cow<'a, [u8]> {
+        self.bytes
+    }
+
     /// The elements as numbers of a type of the same size, without a copy.
     ///
     /// `None` if the size is another, if the bytes are not aligned in memory, or if this machine is

@@ -6,8 +6,8 @@
 use candle_core::{DType, Device, Tensor, Var};
 use serde::{Deserialize, Serialize};
 use treedef::{Tree, object};
-use treedef_ecosystem_objects::{from_exchange, to_exchange};
-use treedef_exchange::{Export, safetensors};
+use treedef_ecosystem_objects::{described, read, stored};
+use treedef_exchange::{Export, Loader, safetensors};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -107,11 +107,11 @@ fn main() -> Result<()> {
     // The averaged model in a file, and back on a model of this type.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("model.safetensors");
-    safetensors::save(&Export::new().objects(&average, to_exchange)?, &file)?;
+    safetensors::save(Export::new().objects(&average, Tensor::id, stored)?, &file)?;
     let names = candle_core::safetensors::load(&file, &device)?;
     assert_eq!(names["body.w"].dims(), [3, 8]);
-    let loaded =
-        Export::new().objects_like(&parameters, &safetensors::open(&file)?, from_exchange)?;
+    let source = safetensors::open(&file)?;
+    let loaded = Loader::new().objects_like(&parameters, source, described, read)?;
     let loaded: Model = loaded.into_objects()?;
     println!("saved and loaded: loss {:.4}", loaded.loss(&x, &y)?.to_scalar::<f32>()?);
     Ok(())

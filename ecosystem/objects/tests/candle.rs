@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Tensor, Var};
 use serde::{Deserialize, Serialize};
 use treedef::{Tree, flatten_objects, object, unflatten_objects};
-use treedef_ecosystem_objects::{from_exchange, to_exchange};
-use treedef_exchange::{Export, safetensors};
+use treedef_ecosystem_objects::{described, read, stored};
+use treedef_exchange::{Export, Loader, safetensors};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -137,35 +137,36 @@ fn an_average_keeps_only_what_has_the_same_structure() -> Result {
 
 #[test]
 fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
-    let export = Export::new();
+    let (export, loader) = (Export::new(), Loader::new());
     let tree = Tree::<Tensor>::of_objects(&Mlp::new()?)?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("model.safetensors");
-    safetensors::save(&export.objects(&tree, to_exchange)?, &file)?;
+    safetensors::save(export.objects(&tree, Tensor::id, stored)?, &file)?;
 
     // candle reads the file.
-    let read = candle_core::safetensors::load(&file, &Device::Cpu)?;
-    let mut names: Vec<&str> = read.keys().map(String::as_str).collect();
+    let of_candle = candle_core::safetensors::load(&file, &Device::Cpu)?;
+    let mut names: Vec<&str> = of_candle.keys().map(String::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["layers.0.b", "layers.0.w", "layers.1.w", "scales.out"]);
     let [first, second] =
-        [&read["layers.0.w"], tree.get("layers[0].w")?].map(|tensor| tensor.to_vec2::<f64>());
+        [&of_candle["layers.0.w"], tree.get("layers[0].w")?].map(|tensor| tensor.to_vec2::<f64>());
     assert_eq!(first?, second?);
 
     // Other numbers of the same shapes are replaced by those of the file.
     let zeros = tree.clone().try_map(|tensor| tensor.zeros_like())?;
-    let loaded = export.objects_like(&zeros, &safetensors::open(&file)?, from_exchange)?;
+    let source = safetensors::open(&file)?;
+    let loaded = loader.objects_like(&zeros, &source, described, read)?;
     let model: Mlp = loaded.into_objects()?;
     assert_eq!(model.scales["out"].to_scalar::<f64>()?, 2.0);
     assert_eq!(model.activation, "tanh");
 
     // A file of another model, and a tensor of another shape.
     let other = Tree::<Tensor>::of_objects(&vec![Linear::new(2, 1, false)?])?;
-    let error = export.objects_like(&other, &safetensors::open(&file)?, from_exchange).unwrap_err();
+    let error = loader.objects_like(&other, &source, described, read).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the tensors do not fit the type\n\
-         missing `0.w`: an object\n\
+         missing `0.w`: f64[2, 1] (the nearest name is `layers.0.w`, f64[3, 4])\n\
          unused `layers.0.w`: f64[3, 4]\n\
          unused `layers.0.b`: f64[4]\n\
          unused `layers.1.w`: f64[4, 1]\n\
@@ -175,8 +176,9 @@ fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
         ".layers[1].w" => Tensor::zeros((1, 4), DType::F64, &Device::Cpu),
         _ => Ok(tensor),
     })?;
-    let error = export.objects_like(&wide, &safetensors::open(&file)?, from_exchange).unwrap_err();
-    assert_eq!(error.to_string(), "expected f64[1, 4], found f64[4, 1] at `.layers[1].w`");
+    let error = loader.objects_like(&wide, &source, described, read).unwrap_err();
+    assert_eq!(error.to_string(), "the tensors do not fit the type\n\
+         `layers.1.w` is f64[4, 1], expected f64[1, 4]");
     Ok(())
 }
 
@@ -198,7 +200,7 @@ fn python_reads_what_candle_reads() -> Result {
     let tree = Tree::<Tensor>::of_objects(&Mlp::new()?)?;
     let folder = tempfile::tempdir()?;
     let [ours, candles] = ["ours", "candles"].map(|name| folder.path().join(name));
-    safetensors::save(&Export::new().objects(&tree, to_exchange)?, &ours)?;
+    safetensors::save(Export::new().objects(&tree, Tensor::id, stored)?, &ours)?;
     candle_core::safetensors::save(
         &candle_core::safetensors::load(&ours, &Device::Cpu)?,
         &candles,

@@ -28,7 +28,7 @@ struct Named<'t> {
 }
 
 impl Loader {
-    /// Reads the tree that [`Export::object_source`] wrote, by the structure in the metadata: `object` makes each
+    /// Reads the tree that [`Export::objects`] wrote, by the structure in the metadata: `object` makes each
     /// object. A tensor that several names share is given each time, under the one name that it is stored by.
     ///
     /// # Errors

@@ -302,7 +302,7 @@ fn a_state_is_not_taken_from_anything() {
 mod of_tensors {
     use candle_core::{DType, Device, Tensor};
     use treedef::Object;
-    use treedef_exchange::{Dtype, Export, safetensors};
+    use treedef_exchange::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
 
     use super::*;
 
@@ -310,28 +310,31 @@ mod of_tensors {
     type Failure = Box<dyn std::error::Error + Send + Sync>;
 
     /// What a user of candle writes once, here for the three types of a state.
-    fn to_exchange(tensor: &Tensor) -> Result<treedef_exchange::Tensor<'static>, Failure> {
-        let flat = tensor.flatten_all()?;
-        let (dtype, bytes): (_, Vec<u8>) = match tensor.dtype() {
-            DType::F32 => {
-                (Dtype::F32, flat.to_vec1::<f32>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
-            }
-            DType::F64 => {
-                (Dtype::F64, flat.to_vec1::<f64>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
-            }
-            DType::I64 => {
-                (Dtype::I64, flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
-            }
+    fn described(name: &str, tensor: &Tensor) -> Result<Descriptor, Failure> {
+        let dtype = match tensor.dtype() {
+            DType::F32 => Dtype::F32,
+            DType::F64 => Dtype::F64,
+            DType::I64 => Dtype::I64,
             other => return Err(format!("{other:?}").into()),
         };
-        Ok(treedef_exchange::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?)
+        Ok(Descriptor::new(name, dtype, tensor.dims()))
     }
 
-    fn from_exchange(
-        old: &Tensor,
-        tensor: treedef_exchange::Tensor<'_>,
-    ) -> Result<Tensor, Failure> {
-        Ok(Tensor::from_raw_buffer(tensor.bytes(), old.dtype(), tensor.shape(), old.device())?)
+    fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>, Failure> {
+        let flat = tensor.flatten_all()?;
+        let bytes: Vec<u8> = match tensor.dtype() {
+            DType::F32 => flat.to_vec1::<f32>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            DType::F64 => flat.to_vec1::<f64>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            _ => flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        };
+        let dtype = described(name, tensor)?.dtype().ok_or("no numbers")?;
+        let tensor = treedef_exchange::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?;
+        Ok(Stored::of(name, tensor))
+    }
+
+    fn read(old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, Failure> {
+        let (bytes, shape) = (stored.read_bytes()?, stored.descriptor().shape());
+        Ok(Tensor::from_raw_buffer(&bytes, old.dtype(), shape, old.device())?)
     }
 
     fn model() -> Model {
@@ -361,9 +364,9 @@ mod of_tensors {
 
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("state.safetensors");
-        let export = Export::new();
         let saved = Tree::<Tensor>::of_objects(&(&half, &state)).unwrap();
-        safetensors::save(&export.objects(&saved, to_exchange).unwrap(), &file).unwrap();
+        let source = Export::new().objects(&saved, Tensor::id, stored).unwrap();
+        safetensors::save(source, &file).unwrap();
         let names = candle_core::safetensors::load(&file, &Device::Cpu).unwrap();
         assert_eq!(names["1.count"].to_scalar::<i64>().unwrap(), 1);
         assert!(names.contains_key("1.parts.0.parts.0.parts.1.leaves.mu.0"));
@@ -372,7 +375,7 @@ mod of_tensors {
         let begin: (Model, State<Model, Tensor>) = (model(), optimiser.init(&model()).unwrap());
         let like = Tree::<Tensor>::of_objects(&begin).unwrap();
         let found = safetensors::open(&file).unwrap();
-        let loaded = export.objects_like(&like, &found, from_exchange).unwrap();
+        let loaded = Loader::new().objects_like(&like, &found, described, read).unwrap();
         let (resumed, mut resumed_state): (Model, State<Model, Tensor>) =
             loaded.into_objects().unwrap();
         assert_eq!(resumed_state.count(), state.count());
