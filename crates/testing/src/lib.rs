@@ -6,6 +6,7 @@ pub mod build;
 pub mod cases;
 pub mod data;
 pub mod tape;
+pub mod replay;
 pub mod hostile;
 pub mod plain;
 pub mod vectors;
