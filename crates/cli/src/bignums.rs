@@ -1,5 +1,5 @@
-//! Integers of CBOR beyond 128 bits. Its reader has bytes for them, or refuses the file, and its writer has
-//! none.
+//! Integers beyond 64 or 128 bits that are not written in decimals: those of CBOR, whose reader has bytes for
+//! them, or refuses the file, and whose writer has none, and those of YAML in other bases.
 
 use std::ops::Range;
 
@@ -15,11 +15,38 @@ const LONGEST: usize = 512;
 /// The first byte of a positive number's tag; that of a negative one is the next.
 const POSITIVE: u8 = 0xc2;
 
-/// An integer beyond 128 bits, and where it is.
+/// An integer that the reader has no number for, and where it is.
 struct Bignum {
     place: Range<usize>,
-    digits: String,
+    number: Number,
     is_key: bool,
+}
+
+enum Number {
+    /// The digits of one beyond 128 bits.
+    Long(String),
+    /// One whose bytes are in pieces, in one piece.
+    InPieces(Vec<u8>),
+}
+
+impl Bignum {
+    fn of(content: &[u8], is_negative: bool, in_pieces: bool) -> Option<Number> {
+        if let Some(digits) = digits(content, is_negative) {
+            return Some(Number::Long(digits));
+        }
+        let zeros = content.iter().take_while(|byte| **byte == 0).count();
+        let content = content.get(zeros..).filter(|content| in_pieces && content.len() <= 16)?;
+        let length = u8::try_from(content.len()).ok()?;
+        let head = [POSITIVE + u8::from(is_negative), 0x40 | length];
+        Some(Number::InPieces([&head[..], content].concat()))
+    }
+
+    fn digits(&self) -> Option<&str> {
+        match &self.number {
+            Number::Long(digits) => Some(digits),
+            Number::InPieces(_) => None,
+        }
+    }
 }
 
 /// Reads CBOR, with such integers as they stand. A key that is one is the text of its digits.
@@ -32,10 +59,14 @@ pub(crate) fn of_cbor(
         return read(bytes);
     }
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
-    let key = |at: usize| {
-        let digits = &numbers.get(at).filter(|number| number.is_key)?.digits;
-        let head = if digits.len() < 256 { 2 } else { 3 };
-        Some([&head_of_text(digits.len() + head)[..], digits.as_bytes()].concat())
+    // What does not depend on the leaves.
+    let fixed = |at: usize| match numbers.get(at)? {
+        Bignum { number: Number::InPieces(whole), .. } => Some(whole.clone()),
+        Bignum { number: Number::Long(digits), is_key: true, .. } => {
+            let head = if digits.len() < 256 { 2 } else { 3 };
+            Some([&head_of_text(digits.len() + head)[..], digits.as_bytes()].concat())
+        }
+        Bignum { number: Number::Long(_), is_key: false, .. } => None,
     };
     // Errors have the places of the file: a text is as long as the number.
     let text = |at: usize| {
@@ -50,11 +81,38 @@ pub(crate) fn of_cbor(
         [&[0x1b][..], &at.to_be_bytes()].concat()
     };
     let with = |value: &dyn Fn(usize) -> Vec<u8>| {
-        read(&replaced(bytes, &places, |at| key(at).unwrap_or_else(|| value(at))))
+        read(&replaced(bytes, &places, |at| fixed(at).unwrap_or_else(|| value(at))))
     };
     let tree = with(&text)?;
     let indices = with(&index).ok();
-    joined(tree, indices, |at| long(&numbers.get(at)?.digits)).or_else(|_| read(bytes))
+    joined(tree, indices, |at| long(numbers.get(at)?.digits()?)).or_else(|_| read(bytes))
+}
+
+/// The integer of a text in another base, if 64 bits do not hold it.
+pub(crate) fn of_base(text: &str) -> Option<Leaf> {
+    let (digits, bits) = match text.split_at_checked(2)? {
+        ("0x", digits) => (digits, 4),
+        ("0o", digits) => (digits, 3),
+        _ => return None,
+    };
+    let digits = digits.trim_start_matches('0');
+    if digits.len() > LONGEST * 8 / bits {
+        return None;
+    }
+    // The last byte first.
+    let (mut bytes, mut pending, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in digits.chars().rev() {
+        pending |= digit.to_digit(1 << bits)? << count;
+        count += bits;
+        while count >= 8 {
+            bytes.push((pending & 0xff) as u8);
+            (pending, count) = (pending >> 8, count - 8);
+        }
+    }
+    bytes.extend((count > 0).then_some((pending & 0xff) as u8));
+    bytes.reverse();
+    let decimals = decimals(&bytes, false)?;
+    decimals.parse::<u64>().is_err().then(|| long(&decimals)).flatten()
 }
 
 /// The tree with tagged bytes for such integers.
@@ -120,11 +178,17 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
             if let (2, Some(is_negative)) = (kind, tag)
-                && let Some(digits) = digits(content, is_negative)
+                && let Some(number) = Bignum::of(content, is_negative, false)
             {
-                numbers.push(Bignum { place: start - 1..at + content.len(), digits, is_key });
+                numbers.push(Bignum { place: start - 1..at + content.len(), number, is_key });
             }
             at += content.len();
+        }
+        if let (2, None, Some(is_negative)) = (kind, value, tag)
+            && let Some((content, end)) = pieces(bytes, at)
+            && let Some(number) = Bignum::of(&content, is_negative, true)
+        {
+            numbers.push(Bignum { place: start - 1..end, number, is_key });
         }
         if kind != 6 && !is_break {
             open.last_mut().into_iter().for_each(|it| it.count += 1);
@@ -150,6 +214,24 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         };
     }
     numbers
+}
+
+/// The bytes that stand in pieces from a place on, and where they end.
+fn pieces(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
+    let mut all = Vec::new();
+    loop {
+        let (kind, value, length) = head(bytes, at)?;
+        at += length;
+        match (kind, value) {
+            (7, None) => return Some((all, at)),
+            (2, Some(value)) => {
+                let end = at.checked_add(usize::try_from(value).ok()?)?;
+                all.extend_from_slice(bytes.get(at..end)?);
+                at = end;
+            }
+            _ => return None,
+        }
+    }
 }
 
 /// A list, a map or a text in pieces that has not ended.
@@ -183,12 +265,17 @@ fn head(bytes: &[u8], at: usize) -> Option<(u8, Option<u64>, usize)> {
 
 /// The digits of an integer, if 128 bits do not hold it.
 fn digits(bytes: &[u8], is_negative: bool) -> Option<String> {
-    const LIMB: u64 = 1_000_000_000;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    let bytes = bytes.get(zeros..).filter(|bytes| bytes.len() <= LONGEST)?;
+    let bytes = bytes.get(zeros..)?;
     let fits = bytes.len() < 16
         || bytes.len() == 16 && !(is_negative && bytes.first().is_some_and(|first| *first > 0x7f));
-    if fits {
+    if fits { None } else { decimals(bytes, is_negative) }
+}
+
+/// The digits of an integer, unless it is too long.
+fn decimals(bytes: &[u8], is_negative: bool) -> Option<String> {
+    const LIMB: u64 = 1_000_000_000;
+    if bytes.len() > LONGEST {
         return None;
     }
     // The last limb first.

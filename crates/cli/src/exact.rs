@@ -100,16 +100,6 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
     Value::of(&Text { text }).ok().map(Leaf::from)
 }
 
-/// The integer of a text in another base, if 64 bits do not hold it and 128 do.
-pub(crate) fn long_in_base(text: &str) -> Option<Leaf> {
-    let in_base = |prefix: &str, base: u32| {
-        let digits = text.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'))?;
-        u128::from_str_radix(digits, base).ok()
-    };
-    let number = in_base("0x", 16).or_else(|| in_base("0o", 8))?;
-    u64::try_from(number).is_err().then(|| i128::try_from(number).map_or(number.into(), Leaf::from))
-}
-
 /// The text of a number that is kept as it stood.
 pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
     let Leaf::Opaque(value) = leaf else { return None };

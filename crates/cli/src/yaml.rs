@@ -358,7 +358,8 @@ mod tests {
     #[test]
     fn integers_in_other_bases_are_numbers_of_any_width() {
         let text = "- 0xFFFFFFFFFFFFFFFFFF\n- '0xFFFFFFFFFFFFFFFFFF'\n- !!str 0xFFFFFFFFFFFFFFFFFF\n\
-             - 0o7777777777777777777777777\n- |\n 0xFFFFFFFFFFFFFFFFFF\n- !!float \"1e400\"\n- 0x1F\n";
+             - 0o7777777777777777777777777\n- |\n 0xFFFFFFFFFFFFFFFFFF\n- !!float \"1e400\"\n- 0x1F\n\
+             - 0x100000000000000000000000000000000\n- 0o4000000000000000000000000000000000000000000\n";
         let read = tree(text, Limits::default(), true).unwrap();
         let hex = "0xFFFFFFFFFFFFFFFFFF";
         let leaves = [
@@ -369,8 +370,15 @@ mod tests {
             (hex.to_owned() + "\n").into(),
             exact::long("1e400").unwrap(),
             Leaf::from(31_u64),
+            exact::long("340282366920938463463374607431768211456").unwrap(),
+            exact::long("340282366920938463463374607431768211456").unwrap(),
         ];
         assert_eq!(read.leaves(), leaves);
+        // What takes long to be written in decimals is a text.
+        for (digits, is_text) in [(1024, false), (1025, true)] {
+            let read = tree(&format!("0x{}", "f".repeat(digits)), Limits::default(), true).unwrap();
+            assert_eq!(read.leaves()[0].as_str().is_some(), is_text);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use serde_saphyr::{Location, Spanned, Tagged};
 use treedef::{Flattener, Leaf, Tree};
 
 use crate::args::Limits;
+use crate::bignums::of_base;
 use crate::exact;
 use crate::failure::{Failure, Result};
 
@@ -37,7 +38,7 @@ enum Content {
 /// Whether the text may have such a tag or number.
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}".contains(c);
-    let is_long = |word: &str| exact::long(word).or_else(|| exact::long_in_base(word)).is_some();
+    let is_long = |word: &str| exact::long(word).or_else(|| of_base(word)).is_some();
     text.contains('!') || text.split(is_between).any(is_long)
 }
 
@@ -121,7 +122,7 @@ impl Document<'_> {
                 exact::long(&exact::of_decimal(word)).filter(|_| is_it)
             }
             // The reader has a text for such an integer; one in quotes is a text.
-            Leaf::Str(text) if node.tag.is_none() && **text == *word => exact::long_in_base(word),
+            Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
             _ => None,
         };
         if let Some(number) = number {

@@ -237,6 +237,26 @@ fn integers_of_any_length_are_read_in_cbor() {
     let told = run(&["select", "**", &cbor]).0;
     assert!(told.contains(&format!("[\"{digits}\"]: []\n")), "{told}");
     assert!(told.contains(&format!("{key}{{\"{digits}\": \"{digits}\"}}]]: {digits}\n")), "{told}");
+    // The bytes of a number may be in pieces, of a key's too.
+    let in_pieces = |tag: u8, pieces: &[&[u8]]| {
+        let mut bytes = vec![tag, 0x5f];
+        for piece in pieces {
+            bytes.extend([&[0x40 | u8::try_from(piece.len()).unwrap()], *piece].concat());
+        }
+        [bytes, vec![0xff]].concat()
+    };
+    let numbers = [
+        in_pieces(0xc2, &[&[1], &[0; 10], &[0; 6]]),
+        in_pieces(0xc3, &[&[0, 1], &[0; 8]]),
+        in_pieces(0xc2, &[&[7]]),
+        in_pieces(0xc2, &[]),
+    ];
+    let keys = [&[0xa2][..], &numbers[2], &[1], &numbers[0], &[2]].concat();
+    fs::write(&cbor, [&[0x85][..], &numbers.concat(), &keys].concat()).unwrap();
+    let told = run(&["convert", &cbor, "--to", "yaml"]).0;
+    let integers = format!("- {digits}\n- -18446744073709551617\n- 7\n- 0\n- ");
+    assert!(told.starts_with(&integers), "{told}");
+    assert!(told.contains("7: 1\n") && told.contains(&format!("{digits}\": 2\n")), "{told}");
     // A fault is where it is in the file.
     fs::write(&cbor, [&map[..], &[0]].concat()).unwrap();
     let told = run(&["summary", &cbor]).1;
