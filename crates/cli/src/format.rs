@@ -42,16 +42,40 @@ pub enum Format {
     Orbax,
 }
 
+/// A format whose files hold tensors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TensorFormat {
+    Safetensors,
+    Npz,
+    Npy,
+    Gguf,
+    Pytorch,
+    Orbax,
+}
+
 impl Format {
     /// The name, which is the extension too.
     pub fn name(self) -> String {
         self.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
     }
 
+    /// The same, if a file holds tensors.
+    pub(crate) fn of_tensors(self) -> Option<TensorFormat> {
+        use Format::{Cbor, Json, Jsonl, Msgpack, Ron, Toml, Tree, Treedef, Yaml};
+        match self {
+            Format::Safetensors => Some(TensorFormat::Safetensors),
+            Format::Npz => Some(TensorFormat::Npz),
+            Format::Npy => Some(TensorFormat::Npy),
+            Format::Gguf => Some(TensorFormat::Gguf),
+            Format::Pytorch => Some(TensorFormat::Pytorch),
+            Format::Orbax => Some(TensorFormat::Orbax),
+            Json | Jsonl | Toml | Yaml | Cbor | Msgpack | Ron | Tree | Treedef => None,
+        }
+    }
+
     /// Whether a file holds tensors.
     pub(crate) fn is_of_tensors(self) -> bool {
-        use Format::{Gguf, Npy, Npz, Orbax, Pytorch, Safetensors};
-        matches!(self, Safetensors | Npz | Npy | Gguf | Pytorch | Orbax)
+        self.of_tensors().is_some()
     }
 
     /// Whether a file is text, which may begin with a byte order mark.

@@ -4,7 +4,7 @@ use treedef::{Leaf, Tree};
 use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
 use crate::failure::{Failure, Result};
-use crate::format::Format;
+use crate::format::{Format, TensorFormat};
 use crate::paint::listed;
 use crate::values::lost_metadata;
 
@@ -55,7 +55,13 @@ pub(crate) fn holdable<'s>(
     format: Format,
     lost: &mut Vec<String>,
 ) -> Result<Source<'s>> {
-    let holds = if format == Format::Safetensors { safetensors::holds } else { npy::holds };
+    let holds = match format.of_tensors() {
+        Some(TensorFormat::Safetensors) => safetensors::holds,
+        Some(TensorFormat::Npz | TensorFormat::Npy) => npy::holds,
+        Some(TensorFormat::Gguf | TensorFormat::Pytorch | TensorFormat::Orbax) | None => {
+            return Err(only_read(format));
+        }
+    };
     let mut tensors = Vec::new();
     for stored in source.iter() {
         let (name, descriptor, widened) = (stored.name(), stored.descriptor(), stored.widened());
@@ -75,15 +81,15 @@ pub(crate) fn holdable<'s>(
 }
 
 fn to_bytes(source: &Source<'_>, format: Format) -> Result<Vec<u8>> {
-    let written = match format {
-        Format::Npz => {
+    let written = match format.of_tensors() {
+        Some(TensorFormat::Npz) => {
             let named = source.iter().map(|stored| match stored.name() {
                 "" => stored.renamed(NO_NAME),
                 _ => stored.clone(),
             });
             Source::of(named, []).and_then(npz::to_bytes)
         }
-        Format::Npy => {
+        Some(TensorFormat::Npy) => {
             let mut all = source.iter();
             let (Some(stored), None) = (all.next(), all.next()) else {
                 let message = "npy holds one array, and here are others: `--to npz` holds them";
@@ -91,13 +97,19 @@ fn to_bytes(source: &Source<'_>, format: Format) -> Result<Vec<u8>> {
             };
             npy::copy(stored)
         }
-        Format::Safetensors => {
+        Some(TensorFormat::Safetensors) => {
             let mut bytes = Vec::new();
             safetensors::write(source, &mut bytes).map(|()| bytes)
         }
-        format => return Err(Failure::new(format!("{} is only read", format.name()))),
+        Some(TensorFormat::Gguf | TensorFormat::Pytorch | TensorFormat::Orbax) | None => {
+            return Err(only_read(format));
+        }
     };
     written.map_err(|error| refused(&error, format))
+}
+
+fn only_read(format: Format) -> Failure {
+    Failure::new(format!("{} is only read", format.name()))
 }
 
 /// Why a format cannot hold it, with the paths and what to do.

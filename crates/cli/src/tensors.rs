@@ -15,8 +15,8 @@ use treedef_exchange::{
 
 use crate::args::Limits;
 use crate::exact;
-use crate::failure::Result;
-use crate::format::Format;
+use crate::failure::{Failure, Result};
+use crate::format::{Format, TensorFormat};
 use crate::names::Names;
 use crate::paint::{bare_numbers, counted};
 use crate::paths::text_of;
@@ -92,11 +92,16 @@ pub(crate) fn more_than(most: usize) -> String {
 pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Source<'_>> {
     // A file of numpy has bfloat16 as two bytes of any kind, and hardly anything else has these.
     let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
-    Ok(match format {
-        Format::Npz => npz::source_with(bytes, &reading)?,
-        Format::Pytorch => pytorch::from_bytes(bytes)?.source()?,
-        Format::Npy => npy::source_with(bytes, &reading)?,
-        _ => safetensors::source(bytes)?,
+    Ok(match format.of_tensors() {
+        Some(TensorFormat::Safetensors) => safetensors::source(bytes)?,
+        Some(TensorFormat::Npz) => npz::source_with(bytes, &reading)?,
+        Some(TensorFormat::Npy) => npy::source_with(bytes, &reading)?,
+        Some(TensorFormat::Pytorch) => pytorch::from_bytes(bytes)?.source()?,
+        // They are read where they are opened.
+        Some(TensorFormat::Gguf | TensorFormat::Orbax) | None => {
+            let message = format!("no tensors are read from the bytes of {}", format.name());
+            return Err(Failure::new(message));
+        }
     })
 }
 

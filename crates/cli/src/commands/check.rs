@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+#[cfg(feature = "schema")]
+use treedef::Leaf;
 use treedef::{Key, NodeKind, NodeRef, Tree};
 use treedef_exchange::__display_shape;
 
@@ -64,24 +66,32 @@ impl Expected {
         (args, name): (&Check, &str),
         most: usize,
     ) -> Result<Vec<Violation>> {
-        let folds = args.folds;
-        #[cfg(not(feature = "schema"))]
-        let _ = name;
-        match (self, document) {
+        let violations = match (self, document) {
             (Expected::Structure(expected, _), document) => {
-                Ok(violations(expected, &forms(document)?, folds, most))
+                forms(document).map(|forms| violations(expected, &forms, args.folds, most))
             }
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
-                let tree = numbers(tree, Halves::Double)?;
-                schema.tell_rounding(&tree, name, args.reading.strict)?;
-                let all = schema.violations(&tree, most.saturating_add(1))?;
-                Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
+                violations_of_schema(schema, tree, (args, name), most)
             }
             #[cfg(feature = "schema")]
             _ => Err(Failure::new("it has no values")),
-        }
+        };
+        violations.map_err(|failure| failure.in_file(name))
     }
+}
+
+#[cfg(feature = "schema")]
+fn violations_of_schema(
+    schema: &Schema,
+    tree: Tree<Leaf>,
+    (args, name): (&Check, &str),
+    most: usize,
+) -> Result<Vec<Violation>> {
+    let tree = numbers(tree, Halves::Double)?;
+    schema.tell_rounding(&tree, name, args.reading.strict)?;
+    let all = schema.violations(&tree, most.saturating_add(1))?;
+    Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
 }
 
 pub(super) fn check(args: &Check) -> Result<bool> {
@@ -96,8 +106,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         let mut found = Vec::new();
         let violations = |document: Document, told: usize| {
             let most = most.saturating_sub(told);
-            let violations = expected.violations(document, (args, &name), most);
-            violations.map_err(|failure| failure.in_file(&name))
+            expected.violations(document, (args, &name), most)
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
         // The header of a file of tensors has no values for a schema.
