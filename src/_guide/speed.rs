@@ -59,7 +59,7 @@
 //! | to | `HashMap` | small maps | variants | strings | JSON |
 //! |---|---|---|---|---|---|
 //! | `flatten_like` | 107 | 238 | 135 | 261 | 144 |
-//! | `flatten` | 621 | 250 | 431 | 429 | 387 |
+//! | `flatten` | 587 | 250 | 431 | 429 | 387 |
 //! | `unflatten` from leaves | 434 | 838 | 364 | 522 | 529 |
 //!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.

@@ -268,7 +268,11 @@ impl Tape {
         match self.follow_label(at, tag, |labels, number| labels.is(number, scalar)) {
             Some(next) => next,
             None => {
-                let number = self.labels.scalar(scalar);
+                let labels = &mut self.labels;
+                let number = match tag {
+                    word::KEY => labels.key(scalar),
+                    _ => labels.scalar(scalar),
+                };
                 self.emit_number(at, tag, number)
             }
         }

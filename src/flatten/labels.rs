@@ -17,7 +17,12 @@ pub(super) struct LabelTable {
     /// The numbers of the first labels by the hashes of their values. The others are not there yet.
     index: HashTable<(u64, usize)>,
     hasher: DefaultHashBuilder,
+    /// How many keys since the last map began were new, one after the other.
+    new_keys: usize,
 }
+
+/// After so many new keys, a map is expected to have no others.
+const MOST_NEW_KEYS: usize = 64;
 
 /// A key or a static.
 #[derive(Clone)]
@@ -99,6 +104,25 @@ impl LabelTable {
     #[inline]
     pub(super) fn is(&self, number: usize, scalar: Scalar<'_>) -> bool {
         self.value(number).is_some_and(|value| is_scalar(value, scalar))
+    }
+
+    /// A map begins.
+    #[inline]
+    pub(super) fn begin_map(&mut self) {
+        self.new_keys = 0;
+    }
+
+    /// The number of a scalar that is a key. In a large map it is not looked for: then equal keys of
+    /// two maps have two numbers.
+    pub(super) fn key(&mut self, scalar: Scalar<'_>) -> usize {
+        if self.new_keys >= MOST_NEW_KEYS {
+            self.list.push(Label::of_scalar(scalar));
+            return self.list.len() - 1; // it was pushed
+        }
+        let labels = self.list.len();
+        let number = self.scalar(scalar);
+        self.new_keys = if number == labels { self.new_keys + 1 } else { 0 }; // at most 64
+        number
     }
 
     /// The number of a scalar.

@@ -300,6 +300,9 @@ impl Tape {
     /// Opens a node with children.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn open(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
+        if kind == NodeKind::Map {
+            self.labels.begin_map();
+        }
         match self.descend(at) {
             Ok(at) => Ok(self.emit(at, kind as Tag, name)),
             Err(error) => Err(error),

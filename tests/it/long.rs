@@ -111,6 +111,22 @@ fn the_orders_of_maps_in_long_sequences_are_kept() {
 }
 
 /// The path of an error has the keys of what is around the sequence.
+/// The keys of a large map are not looked for among those of other maps.
+#[test]
+fn large_maps_with_keys_of_each_other_are_what_each_is() {
+    let map = |keys: &mut dyn Iterator<Item = usize>| -> IndexMap<String, f64> {
+        keys.map(|key| (format!("key {key}"), key as f64 / 2.0)).collect()
+    };
+    holds(vec![
+        map(&mut (0..200)),
+        map(&mut (0..200).rev()),
+        map(&mut (100..300)),
+        map(&mut (190..195)),
+        map(&mut (0..200)),
+        map(&mut (190..195).rev()),
+    ]);
+}
+
 #[test]
 fn an_error_in_a_long_sequence_is_at_its_path() {
     struct Fails;
