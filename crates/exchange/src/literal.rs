@@ -5,6 +5,8 @@ use treedef::{Leaf, Value};
 /// What a file of flax has in place of an absent value, and of any empty container.
 pub(crate) const ABSENT: &str = "null";
 pub(crate) const EMPTY: &str = "{}";
+/// What stands for a present value that is an absent one, where a structure says so.
+pub(crate) const PRESENT: &str = "Some(null)";
 /// What stands for an empty sequence and for a unit, where a structure says that it is one.
 pub(crate) const NO_ELEMENTS: &str = "[]";
 pub(crate) const UNIT: &str = "()";

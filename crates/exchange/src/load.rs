@@ -35,7 +35,7 @@ use crate::glob::{Glob, parts};
 use crate::load::entry::{Form, is_float};
 use crate::load::failure::Failure;
 use crate::load::names::Names;
-use crate::load::place::Place;
+use crate::load::place::{Place, overflow};
 use crate::load::report::Unused;
 use crate::load::rules::Rule;
 use crate::load::table::Table;
@@ -391,12 +391,22 @@ impl Loader {
         if let Some(error) = table.reading.failure() {
             return Err(error);
         }
+        let mut is_stopped = false;
         let value = match value {
             Ok(value) => {
-                self.check_buffered(&value, &table)?;
-                table.changed.borrow().is_empty().then_some(value)
+                let stopped = self.check_buffered(&value, &table)?;
+                report.stopped = stopped.map(|failure| failure.to_string());
+                let fits = report.stopped.is_none() && table.changed.borrow().is_empty();
+                fits.then_some(value)
             }
             Err(Failure::Reported | Failure::Again) => None,
+            // It refused what stood for something that is missing.
+            Err(Failure::Custom(_, Some(place)))
+                if table.missing.borrow().iter().any(|(name, _)| *name == place) =>
+            {
+                is_stopped = true;
+                None
+            }
             Err(failure) => {
                 let in_buffer = table.entries.iter().any(|entry| entry.buffered.get());
                 let hint = match failure {
@@ -410,6 +420,7 @@ impl Loader {
                 None
             }
         };
+        is_stopped |= report.stopped.is_some();
         report.changed = table.changed.take();
         report.changed.extend(table.replaced.iter().cloned());
         // A number of tied tensors is in the value under any of their names.
@@ -421,7 +432,7 @@ impl Loader {
             .filter(|entry| !entry.filled && !entry.is_alias && entry.unread() > 0)
             .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
             // Where the type refused to be read further, nobody knows what it would have read.
-            .filter(|_| report.stopped.is_none())
+            .filter(|_| !is_stopped)
             .filter_map(|entry| {
                 let array = entry.array()?;
                 let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));
@@ -431,7 +442,7 @@ impl Loader {
             })
             .collect();
         report.find_renamed(&table.missing.take(), &unused);
-        if report.stopped.is_none() {
+        if !is_stopped {
             report.drop_texts(tensors, &table.entries, &self.separator);
         }
         let filled = table.entries.iter().filter(|entry| entry.filled && entry.is_read());
@@ -440,10 +451,14 @@ impl Loader {
     }
 
     /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types
-    /// and in their shapes.
-    fn check_buffered<T: Serialize>(&self, value: &T, table: &Table<'_>) -> Result<()> {
+    /// and in their shapes, and none that became infinite.
+    fn check_buffered<T: Serialize>(
+        &self,
+        value: &T,
+        table: &Table<'_>,
+    ) -> Result<Option<Failure>> {
         if table.entries.iter().all(|entry| !entry.buffered.get()) {
-            return Ok(());
+            return Ok(None);
         }
         let tree = Tree::of(value)?;
         let export = Export::new().separator(&self.separator).rest_in_metadata(true);
@@ -468,9 +483,13 @@ impl Loader {
                 dtype == array.dtype || self.convert && is_float(dtype) && is_float(array.dtype);
             if !is_type || found != dims {
                 table.change(entry, display(dtype, found));
+            } else if dtype != array.dtype
+                && let Some(failure) = overflow(entry, dtype, &table.reading)
+            {
+                return Ok(Some(failure));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The type and the shape of what is saved under a name: a tensor, or an element of one.
@@ -494,15 +513,20 @@ impl Loader {
 /// Whether a map has a key that no part of a name tells. The recursion is as deep as the limits of a
 /// structure allow.
 fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
+    let is_parted = |text: &str| text.is_empty() || text.contains(separator);
     let is_untold = |key: Key| match key {
         Key::Entry(value) => match Leaf::from(value) {
             Leaf::Opaque(_) | Leaf::None => true,
-            leaf => leaf.as_str().is_some_and(|text| text.is_empty() || text.contains(separator)),
+            Leaf::Char(char) => is_parted(char.encode_utf8(&mut [0; 4])),
+            leaf => leaf.as_str().is_some_and(is_parted),
         },
+        Key::Field(name) => is_parted(&name),
+        Key::VariantPosition(variant, _) => is_parted(&variant),
+        Key::VariantField(variant, field) => is_parted(&variant) || is_parted(&field),
         _ => false,
     };
-    let is_map = node.kind() == NodeKind::Map;
-    is_map && (0..node.num_children()).any(|at| node.key(at).is_some_and(is_untold))
+    let are_named = !matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple);
+    are_named && (0..node.num_children()).any(|at| node.key(at).is_some_and(is_untold))
         || node.runs().any(|(child, _)| has_untold_keys(child, separator))
 }
 

@@ -56,7 +56,7 @@ impl LoadReport {
             .chain(self.missing.iter().map(|(name, asked)| format!("missing `{name}`: {asked}")))
             .chain(self.dropped.iter().map(|(name, found)| format!("unused `{name}`: {found}")))
             .chain(self.filled.iter().map(|name| format!("filled `{name}`")));
-        let mut lines: Vec<String> = lines.collect();
+        let mut lines: Vec<String> = lines.map(cut).collect();
         if lines.len() > SHOWN {
             let more = format!("and {} more", lines.len() - SHOWN);
             lines.truncate(SHOWN);
@@ -89,9 +89,19 @@ impl fmt::Display for LoadReport {
             }),
             clause("missing", &self.missing, with_shape),
         ];
-        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        let clauses: Vec<String> = clauses.into_iter().flatten().map(cut).collect();
         f.write_str(&clauses.join("; "))
     }
+}
+
+/// A line with the names of a file, which may be of any length.
+fn cut(mut line: String) -> String {
+    const LONGEST: usize = 1_000;
+    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
 }
 
 /// A verb with the first few of what it applies to.

@@ -181,6 +181,9 @@ impl<'de> Items<'de> {
     /// The elements of a sequence of which at least some tensors are stacked.
     pub(crate) fn stacked(names: &Names<'de>) -> Option<Self> {
         let (stacked, axis, others) = names.stacked()?;
+        if axis == 0 {
+            stacked.ask_all(); // no element does
+        }
         let length = others.count().unwrap_or(0).max(axis);
         Some(Items {
             source: Source::Stacked(names.clone(), stacked, axis, others),

@@ -8,7 +8,7 @@ use serde::de::value::{SeqDeserializer, U16Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use treedef::{ArrayFields, Leaf};
 
-use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, UNIT};
+use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
 use crate::load::entry::Form;
@@ -135,6 +135,11 @@ impl<'de> Place<'de> {
     }
 }
 
+/// What an option reads as `None`.
+fn absent_value<'de>() -> impl Deserializer<'de, Error = Failure> {
+    ().into_deserializer()
+}
+
 macro_rules! deserialize_texts {
     ($($deserialize:ident $kind:literal,)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -186,6 +191,9 @@ impl<'de> Deserializer<'de> for Place<'de> {
         match self {
             Place::Absent(absent) if absent.instead.is_none() => visitor.visit_none(),
             Place::Names(names) if names.text() == Some(ABSENT) => visitor.visit_none(),
+            Place::Names(names) if names.text() == Some(PRESENT) => {
+                visitor.visit_some(absent_value())
+            }
             place => visitor.visit_some(place),
         }
     }
@@ -341,6 +349,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
         };
         match names.text() {
             Some(ABSENT) => return visitor.visit_none(),
+            Some(PRESENT) => return visitor.visit_some(absent_value()),
             Some(EMPTY) => return self.deserialize_map(visitor),
             Some(NO_ELEMENTS) => return self.sequence(None, visitor),
             Some(UNIT) => return visitor.visit_unit(),

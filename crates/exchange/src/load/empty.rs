@@ -2,7 +2,7 @@
 
 use treedef::{ArrayFields, Leaf, NodeKind, NodeRef};
 
-use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, UNIT};
+use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::names::push_parts;
 
 /// The names of what has no tensor, with texts that stand for it.
@@ -100,7 +100,9 @@ fn has_empty(node: NodeRef<'_>) -> bool {
 /// What stands for a node without children. A variant with fields has a name, and a static has none.
 fn text(node: NodeRef<'_>) -> Option<String> {
     if node.num_children() > 0 {
-        return None;
+        let is_absent = |child: NodeRef<'_>| child.kind() == NodeKind::None;
+        let is_present = node.kind() == NodeKind::Some && node.child(0).is_some_and(is_absent);
+        return is_present.then(|| PRESENT.to_owned());
     }
     let text = match node.kind() {
         NodeKind::None => ABSENT,

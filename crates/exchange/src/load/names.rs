@@ -273,6 +273,11 @@ impl<'c> Names<'c> {
             .for_each(|(entry, array, depth)| self.expect_length(entry, array, depth, length));
     }
 
+    /// Takes all tensors for asked for.
+    pub(crate) fn ask_all(&self) {
+        self.arrays().for_each(|(entry, ..)| entry.asked.set(true));
+    }
+
     /// Does not report them as unused: they cannot be read.
     pub(crate) fn use_all(&self) {
         self.arrays().for_each(|(entry, ..)| entry.reported.set(true));

@@ -4,9 +4,10 @@ use half::{bf16, f16};
 use treedef::__private::narrow_to_odd;
 use treedef::{Leaf, Value};
 
-use crate::load::entry::is_float;
+use crate::load::entry::{Entry, is_float};
 use crate::load::failure::Failure;
 use crate::load::names::Names;
+use crate::load::numbers::Reading;
 use crate::load::part::{Absent, Part};
 use crate::shape::display;
 use crate::tensor::Dtype;
@@ -102,6 +103,26 @@ fn float(dtype: Dtype, bytes: &[u8]) -> Option<f64> {
     }
 }
 
+/// That a number of a tensor would become infinite as a float of another type.
+pub(crate) fn overflow(entry: &Entry<'_>, dtype: Dtype, reading: &Reading) -> Option<Failure> {
+    let array = entry.array()?;
+    let fits = |value: &f64| match dtype {
+        Dtype::F16 => <f16 as Number>::from_f64(*value).is_some(),
+        Dtype::Bf16 => <bf16 as Number>::from_f64(*value).is_some(),
+        Dtype::F32 => <f32 as Number>::from_f64(*value).is_some(),
+        _ => true,
+    };
+    let bytes = array.tensor.all(reading);
+    let numbers = bytes.chunks_exact(array.dtype.size());
+    let large = numbers.filter_map(|bytes| float(array.dtype, bytes)).find(|value| !fits(value))?;
+    Some(too_large(large, dtype, entry.name.to_string()))
+}
+
+/// Why a float is not converted.
+fn too_large(value: f64, dtype: Dtype, name: String) -> Failure {
+    Failure::Custom(format!("{value:e} does not fit into {dtype}"), Some(name))
+}
+
 impl<'de> Place<'de> {
     pub(crate) fn name(&self) -> String {
         match self {
@@ -177,13 +198,9 @@ impl<'de> Place<'de> {
         match part.with_bytes(|bytes| (N::read(bytes), float(dtype, bytes))) {
             Some((number, _)) if dtype == N::DTYPE => return Ok(number.unwrap_or_default()),
             Some((_, value)) if part.table.convert && is_float(dtype) && is_float(N::DTYPE) => {
-                return value.and_then(N::from_f64).ok_or_else(|| {
-                    let value = value.unwrap_or_default();
-                    Failure::Custom(
-                        format!("{value:e} does not fit into {}", N::DTYPE),
-                        Some(self.name()),
-                    )
-                });
+                return value
+                    .and_then(N::from_f64)
+                    .ok_or_else(|| too_large(value.unwrap_or_default(), N::DTYPE, self.name()));
             }
             Some(_) => {
                 let expected = display(N::DTYPE, &part.array.dims);

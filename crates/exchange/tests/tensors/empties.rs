@@ -218,3 +218,24 @@ fn empty_values_are_bounded() {
     missing ``: f32[_, _]
     ");
 }
+
+/// An option in an option is nothing in two ways, which the structure tells apart.
+#[test]
+fn nothing_in_a_present_option_comes_back() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Rate {
+        inner: Option<Option<f32>>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Rates {
+        rate: Rate,
+        all: Vec<Option<Option<f32>>>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, Option<Option<u8>>>,
+    }
+    for inner in [None, Some(None), Some(Some(0.5))] {
+        let all = vec![Some(None), None, inner, Some(Some(1.5))];
+        let rest = [("a".to_owned(), Some(Some(7)))].into();
+        back(Rates { rate: Rate { inner }, all, rest });
+    }
+}

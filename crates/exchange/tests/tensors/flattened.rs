@@ -248,3 +248,36 @@ fn many_arrays_are_read_below_flatten() {
     let model = Model { scale: 0.5, arrays: Arrays { arrays, lists } };
     assert!(crate::read::<Model<Array1<f32>>>(&Loader::new(), &model).unwrap() == model);
 }
+
+/// serde's buffer makes an `f32` of every double.
+#[test]
+fn a_number_that_becomes_infinite_below_flatten_is_an_error() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Flat {
+        #[serde(flatten)]
+        map: BTreeMap<String, Vec<f32>>,
+    }
+    let read = |numbers: &[f64]| {
+        let tree = Tree::of(&BTreeMap::from([("a", numbers)])).unwrap();
+        Loader::new().convert_floats(true).load::<Flat>(&Tensors::of(&tree).unwrap())
+    };
+    assert_eq!(read(&[0.1, f64::INFINITY]).unwrap().map["a"], [0.1, f32::INFINITY]);
+    assert_snapshot!(read(&[0.1, 1e300]).unwrap_err(), @"
+    the tensors do not fit the type
+    stopped: 1e300 does not fit into f32 at `a`
+    ");
+}
+
+/// What stands for a text that is missing is not said to be refused.
+#[test]
+fn a_tag_that_is_missing_is_all_that_is_told() {
+    #[derive(Debug, Serialize, Deserialize)]
+    #[serde(tag = "type")]
+    enum Tagged {
+        A { w: Vec<f32> },
+    }
+    assert_snapshot!(crate::message::<Tagged>(&BTreeMap::from([("w", [0.5f32])])), @"
+    the tensors do not fit the type
+    missing `type`: str
+    ");
+}

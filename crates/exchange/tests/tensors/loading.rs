@@ -9,7 +9,7 @@ use ndarray::{Array2, Array3, ArrayD, arr0};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Export, Loader, Tensors};
+use treedef_exchange::{Dtype, Export, Loader, Tensor, Tensors};
 
 use crate::{Layer, comes_back, layer, message, read};
 
@@ -210,7 +210,8 @@ fn flattened_fields_are_read_and_checked() {
 fn separators_are_chosen() {
     let tree = Tree::of(&vec![Wrapped(layer())]).unwrap();
     for separator in ["/", "::", ""] {
-        let tensors = Export::new().separator(separator).tensors(&tree).unwrap();
+        let export = Export::new().separator(separator).structure_in_metadata(false);
+        let tensors = export.tensors(&tree).unwrap();
         let loader = Loader::new().separator(separator);
         let read = loader.load::<Vec<Wrapped>>(&tensors);
         assert_eq!(read.is_ok(), !separator.is_empty(), "{separator}");
@@ -357,4 +358,41 @@ fn keys_of_any_kind_come_back_by_the_structure() {
     the tensors do not fit the type
     stopped: invalid type: string "(1, 2)", expected a tuple of size 2 at the root (the structure in the metadata tells keys such as tuples to a load without rules)
     "#);
+}
+
+/// A name of the type may have the separator in it, which the structure tells from two parts.
+#[test]
+fn names_with_a_separator_come_back() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Fields {
+        #[serde(rename = "running.mean")]
+        mean: f32,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum Variants {
+        #[serde(rename = "v1.0")]
+        Tuple(f32, u8),
+        #[serde(rename = "v1.1")]
+        Struct {
+            #[serde(rename = "")]
+            w: Vec<f32>,
+        },
+    }
+    fn back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
+        let tree = Tree::of(&value).unwrap();
+        assert_eq!(Tensors::of(&tree).unwrap().load::<T>().unwrap(), value);
+    }
+    back(Fields { mean: 0.5 });
+    back(vec![Variants::Tuple(0.5, 1), Variants::Struct { w: vec![1.5] }]);
+    back(BTreeMap::from([('.', vec![0.5f32]), ('1', vec![1.5])]));
+}
+
+#[test]
+fn names_of_any_length_make_no_long_report() {
+    let tensor = |shape| Tensor::new(Dtype::U8, shape, vec![0]).unwrap();
+    let long = "é".repeat(1 << 20);
+    let tensors = (0..9).map(|at| (format!("{long}{at}"), tensor(vec![1; at])));
+    let tensors = Tensors::new(tensors).unwrap();
+    let error = tensors.load::<Layer>().unwrap_err().to_string();
+    assert!(error.len() < 30_000 && error.contains('…'), "{} bytes", error.len());
 }

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Error, ErrorKind, Export, Loader, Tensors};
+use treedef_exchange::{Dtype, Error, ErrorKind, Export, Loader, Tensor, Tensors};
 
 use crate::{listed, random, read, refused, tree};
 
@@ -371,4 +371,17 @@ fn a_stack_of_nothing_is_an_error() {
         let loader = Loader::new().stack("layers[*]").stack(stack);
         refused(loader.load::<Value>(&tensors), &format!("`{stack}` stacks no tensor"));
     }
+}
+
+#[test]
+fn a_stack_without_elements_is_an_empty_sequence() {
+    let tensor = Tensor::new(Dtype::F32, vec![0, 2], Vec::new()).unwrap();
+    let tensors = Tensors::new([("size".to_owned(), tensor)]).unwrap();
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Sized {
+        size: [f32; 2],
+    }
+    assert_eq!(Loader::new().stack("[*]").load::<Vec<Sized>>(&tensors).unwrap(), []);
+    let error = Loader::new().stack("[*]").load::<[Sized; 1]>(&tensors).unwrap_err().to_string();
+    assert!(error.contains("expected f32[1, "), "{error}");
 }
