@@ -177,8 +177,11 @@ fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
         _ => Ok(tensor),
     })?;
     let error = loader.objects_like(&wide, &source, described, read).unwrap_err();
-    assert_eq!(error.to_string(), "the tensors do not fit the type\n\
-         `layers.1.w` is f64[4, 1], expected f64[1, 4]");
+    assert_eq!(
+        error.to_string(),
+        "the tensors do not fit the type\n\
+         `layers.1.w` is f64[4, 1], expected f64[1, 4]"
+    );
     Ok(())
 }
 
