@@ -335,7 +335,10 @@ pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
     let missing = operations.public.iter().filter(|(name, _)| !rows_and_exempt.contains(&&***name));
     let mut wrong: Vec<String> = missing
         .map(|(name, file)| {
-            format!("add a row for `{name}` of src/{file}, or exempt it with a reason in `source::EXEMPT`")
+            format!(
+                "add a row for `{name}` of src/{file} to a file in tests/hostile_structures/table, or exempt it with a \
+                 reason in `EXEMPT` of tests/hostile_structures/source.rs"
+            )
         })
         .collect();
     let known =
@@ -353,6 +356,9 @@ pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
 #[test]
 fn a_new_operation_is_missed() {
     let mut operations = public_operations();
+    let rows: Vec<&str> = table::names();
+    // What is wrong in the sources is said by another test.
+    let already = compare(&operations, &rows);
     let text = "\
 /// A thing.
 #[derive(Clone, Debug)]
@@ -391,19 +397,19 @@ pub fn not_exported() {}
         &exported("pub use crate::{flatten, Tree, Path, NodeRef};"),
         false,
     );
-    let rows: Vec<&str> = table::names();
-    let wrong = compare(&operations, &rows);
-    assert_eq!(
-        wrong,
-        [
-            "add a row for `Tree::flip` of src/new.rs, or exempt it with a reason in `source::EXEMPT`"
-        ]
-    );
+    let new = |operations: &Operations, rows: &[&str]| {
+        let mut wrong = compare(operations, rows);
+        wrong.retain(|line| !already.contains(line));
+        wrong
+    };
+    let wrong = new(&operations, &rows);
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].contains("add a row for `Tree::flip` of src/new.rs"));
 
-    let mut rows = rows;
-    rows.retain(|row| *row != "TreeDef::compose");
-    rows.push("TreeDef::decompose");
-    let wrong = compare(&public_operations(), &rows);
+    let mut others = rows;
+    others.retain(|row| *row != "TreeDef::compose");
+    others.push("TreeDef::decompose");
+    let wrong = new(&public_operations(), &others);
     assert_eq!(wrong.len(), 2, "{wrong:?}");
     assert!(wrong[0].contains("add a row for `TreeDef::compose` of src/treedef/compose.rs"));
     assert!(wrong[1].contains("remove `TreeDef::decompose`"));

@@ -164,7 +164,10 @@ fn the_table_of_tree_has_all_its_methods() {
                 is_of_tree = head.starts_with("Tree<") || line.contains(" Tree<(");
             } else if let Some(rest) = line.strip_prefix("    pub fn ").filter(|_| is_of_tree) {
                 let name = rest.split(['<', '(']).next().unwrap_or("");
-                assert!(table.contains(&format!("(Tree::{name})")), "`{name}` has no row");
+                assert!(
+                    table.contains(&format!("(Tree::{name})")),
+                    "`{name}` has no row in the table of methods: in `src/model.rs`, above `pub struct Tree`"
+                );
                 methods += 1;
             }
         }
