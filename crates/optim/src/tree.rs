@@ -189,7 +189,7 @@ macro_rules! cast {
 
 cast! { f32 to f32; f32 to f64; f64 to f32; f64 to f64; }
 
-/// The numbers in another type. Those of tensors: `candle::cast`.
+/// The numbers in another type. Those of tensors: `to_dtype` of `treedef-candle`.
 pub fn cast<M, L: Cast<M>>(tree: Tree<L>) -> Tree<M> {
     tree.map(|leaf| leaf.cast())
 }

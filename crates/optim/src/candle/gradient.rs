@@ -1,8 +1,5 @@
 //! Gradients by candle, backward.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use candle_core::{DType, Tensor, Var};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -180,34 +177,4 @@ where
         return Err(Error::Unreached { paths: unreached });
     }
     Ok((value, output, treedef::unflatten_objects(tree.treedef(), gradients)?))
-}
-
-/// The model with all its tensors of floats in another type. What was one tensor in two places stays one.
-///
-/// # Errors
-///
-/// Returns an error when a tensor cannot be converted; it has the path.
-///
-/// ```
-/// use candle_core::{DType, Device, Tensor};
-/// use treedef::Object;
-///
-/// let (float, integer) = (Tensor::new(1.5f32, &Device::Cpu)?, Tensor::new(7u32, &Device::Cpu)?);
-/// let model = (Object(float), Object(integer));
-/// let model = treedef_optim::candle::cast(&model, DType::F64)?;
-/// assert_eq!((model.0.dtype(), model.1.dtype()), (DType::F64, DType::U32));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn cast<T: Serialize + DeserializeOwned>(model: &T, dtype: DType) -> Result<T> {
-    let mut done = HashMap::<_, Tensor>::new();
-    let convert = |tensor: Tensor| {
-        if !tensor.dtype().is_float() {
-            return Ok(tensor);
-        }
-        match done.entry(tensor.id()) {
-            Entry::Occupied(known) => Ok::<_, candle_core::Error>(known.get().clone()),
-            Entry::Vacant(new) => Ok(new.insert(tensor.to_dtype(dtype)?).clone()),
-        }
-    };
-    Ok(treedef::try_map_objects(model, convert)?)
 }
