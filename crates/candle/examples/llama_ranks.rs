@@ -77,8 +77,8 @@ fn main() -> Result {
     }
     let part = all.chunk(ranks, 0)?[rank].contiguous()?;
     let mut wrong = Vec::new();
-    // What is rounded otherwise in `f32` is visible where the loss is small.
-    for (dtype, allowed) in [(DType::F32, 1e-5), (DType::F64, 1e-12)] {
+    // A unit in the last place of a loss of 4 in `f32` is 4.8e-7.
+    for (dtype, allowed) in [(DType::F32, 1e-6), (DType::F64, 1e-13)] {
         let model = to_dtype(&model, "**", dtype)?;
         let mut all_reduce = AllReduce::new(&world, &model)?;
         let (losses, trained) = train((&config, &model), &part, |own| Ok(all_reduce.mean(own)?))?;
@@ -87,10 +87,10 @@ fn main() -> Result {
             continue;
         }
         let (alone, _) = train((&config, &model), &all, Ok)?;
-        let far = losses.iter().zip(&alone).map(|(loss, alone)| (loss / alone - 1.0).abs());
+        let far = losses.iter().zip(&alone).map(|(loss, alone)| (loss - alone).abs());
         let far = far.fold(0.0, f64::max);
         println!(
-            "{ranks} ranks, {}: loss {:.6} to {:.6} in {} steps, at most {far:.1e} of it from one process",
+            "{ranks} ranks, {}: loss {:.6} to {:.6} in {} steps, at most {far:.1e} from those of one process",
             dtype.as_str(),
             losses[0],
             losses[losses.len() - 1],

@@ -13,7 +13,7 @@ use treedef_exchange::{
     ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
 };
 
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
+use crate::parts::{AnyError, converted};
 
 /// Writes a value as one file of safetensors: each tensor under the path that leads to it, such as
 /// `model.layers.0.weight`, and the rest of the value, its numbers and texts, in the metadata. Other programs
@@ -293,7 +293,7 @@ impl Reader {
             return Ok(tensor.clone());
         }
         let tensor = tensor::read(stored)?;
-        let tensor = tensor.to_dtype(dtype.unwrap_or(tensor.dtype()))?.to_device(device)?;
+        let tensor = converted(&tensor, dtype.unwrap_or(tensor.dtype()), device)?;
         self.read.insert(key, tensor.clone());
         Ok(tensor)
     }

@@ -2,9 +2,9 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod nn;
+mod parts;
 mod files;
 pub mod lora;
-mod parts;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 

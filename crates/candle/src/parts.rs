@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Result, Tree};
 
+pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The model with the tensors of floats that a pattern names in another type. What was one tensor in two places
 /// stays one.
 ///
@@ -32,7 +34,8 @@ where
     T: Serialize + DeserializeOwned,
 {
     convert(model, pattern, |tensor| {
-        if tensor.dtype().is_float() { tensor.to_dtype(dtype) } else { Ok(tensor.clone()) }
+        let dtype = if tensor.dtype().is_float() { dtype } else { tensor.dtype() };
+        converted(tensor, dtype, tensor.device())
     })
 }
 
@@ -57,13 +60,28 @@ pub fn to_device<T>(model: &T, pattern: &str, device: &Device) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
 {
-    convert(model, pattern, |tensor| tensor.to_device(device))
+    convert(model, pattern, |tensor| converted(tensor, tensor.dtype(), device))
+}
+
+/// The tensor in a type and on a device.
+pub(crate) fn converted(
+    tensor: &Tensor,
+    dtype: DType,
+    device: &Device,
+) -> Result<Tensor, AnyError> {
+    let converted = tensor.to_dtype(dtype).and_then(|tensor| tensor.to_device(device));
+    converted.map_err(|error| {
+        let (is, on, dtype) = (tensor.dtype().as_str(), device.location(), dtype.as_str());
+        let why = error.to_string(); // there may be a backtrace in it
+        let why = why.lines().next().unwrap_or_default();
+        format!("{is}{:?} cannot be {dtype} on {on:?}: {why}", tensor.dims()).into()
+    })
 }
 
 fn convert<T: Serialize + DeserializeOwned>(
     model: &T,
     pattern: &str,
-    convert: impl Fn(&Tensor) -> candle_core::Result<Tensor>,
+    convert: impl Fn(&Tensor) -> Result<Tensor, AnyError>,
 ) -> Result<T> {
     let tree = Tree::<Tensor>::of_objects(model)?;
     let named = tree.mask(pattern)?;
@@ -77,7 +95,7 @@ fn convert<T: Serialize + DeserializeOwned>(
         }
         let new = convert(&tensor)?;
         done.insert(tensor.id(), new.clone());
-        Ok::<_, candle_core::Error>(new)
+        Ok::<_, AnyError>(new)
     })?;
     converted.into_objects()
 }
@@ -152,8 +170,9 @@ impl Summary {
     ///
     /// Returns an error when the pattern names nothing.
     pub fn frozen(mut self, pattern: &str) -> Result<Self> {
-        for (_, row) in self.rows.select_mut(pattern)? {
-            row.trained = false;
+        let named = self.rows.mask(pattern)?;
+        for (row, named) in self.rows.leaves_mut().iter_mut().zip(named.leaves()) {
+            row.trained &= !named;
         }
         Ok(self)
     }

@@ -1,11 +1,10 @@
 //! Parts of a model by patterns: types, the table, and what is trained.
 
-use candle_core::{DType, Device, Module, Tensor};
+use candle_core::{DType, Device};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef_candle::nn::{BatchNorm, Initialiser, Linear};
-use treedef_candle::optim::{Optimiser, adamw};
-use treedef_candle::{Gradient, Unreached, summary, to_device, to_dtype, value_and_grad_with};
+use treedef_candle::{summary, to_device, to_dtype};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -37,7 +36,7 @@ fn a_table_of_the_tensors() -> Result {
     norm.num_batches_tracked  i64[]        1
     177 numbers, 120 of them trained
     ");
-    assert_snapshot!(summary(&model)?.frozen("layer").unwrap_err(), @"no node matches `.layer` (did you mean `.layers`? or see `select_any`)");
+    assert_snapshot!(summary(&model)?.frozen("layer").unwrap_err(), @"no node matches `.layer` (did you mean `.layers`?)");
     // What is in two places counts once.
     let twice = (model.clone(), model.clone());
     assert_eq!(summary(&twice)?.numbers(), summary(&model)?.numbers());
@@ -62,21 +61,5 @@ fn a_part_in_another_type() -> Result {
     let error = to_dtype(&model, "norm", DType::F4).map(drop).unwrap_err();
     assert!(error.to_string().contains("at `.norm.weight?`"), "{error}");
     to_device(&model, "norm.**", &Device::Cpu)?;
-    Ok(())
-}
-
-#[test]
-fn what_trains_nothing_is_told() -> Result {
-    let model = model()?;
-    let x = Tensor::ones((1, 3), DType::F32, &Device::Cpu)?;
-    let loss =
-        |model: &Model| Ok::<_, candle_core::Error>((model.layers[0].forward(&x)?.mean_all()?, ()));
-    let told =
-        |gradient: Gradient| value_and_grad_with(&gradient, loss, &model).map(drop).unwrap_err();
-    assert_snapshot!(told(Gradient::new().constant("layers").constant("norm")), @"with `layers`, `norm` constant, nothing is trained");
-    assert_snapshot!(told(Gradient::new().constant("layer[0]")), @"no node matches `.layer[0]` (did you mean `.layers[0]`?)");
-    assert_snapshot!(told(Gradient::new().unreached(Unreached::Error).constant("norm.running_var")), @"the loss does not depend on the parameters at `.layers[1].weight`, `.norm.weight?`, `.norm.bias?`, `.norm.running_mean`: their gradient is zero (see `Unreached`)");
-    let frozen = adamw(0.1).freeze("**").init::<Tensor, _>(&model).map(drop).unwrap_err();
-    assert_snapshot!(frozen, @"freezing `**` leaves nothing to train in its place");
     Ok(())
 }

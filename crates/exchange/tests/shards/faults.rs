@@ -263,13 +263,13 @@ fn damaged_files_are_told() {
         of(&[tensor("a", "U8", "[0]", 5, 4)], 1),
     ];
     assert_snapshot!(told.join("\n--\n"), @r#"
-    a.safetensors: the header does not begin with `{` at byte 8
+    a.safetensors: no safetensors: the header does not begin with `{` at byte 8
     --
     a.safetensors: "a": the data has a hole
     --
     a.safetensors: "b": the data has an overlap
     --
-    a.safetensors: "a": no such bytes are there
+    a.safetensors: "a": cut off by the end of the file
     --
     a.safetensors: 3 bytes behind the last tensor
     --
@@ -315,7 +315,7 @@ fn damaged_files_are_told() {
     folder.write("a.safetensors", "\u{feff}\n<!DOCTYPE html><html>");
     let page = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(page, @"a.safetensors: a page of HTML and not the file, as a download without a login may be: get it again");
-    assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: the metadata is not an object of strings at line 1 column 20 at byte 27");
+    assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: no safetensors: the metadata is not an object of strings at line 1 column 20 at byte 27");
     let header = br#"{"__metadata__":null}"#;
     folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes()[..], header].concat());
     assert_eq!(safetensors::open(folder.path()).unwrap().metadata_keys().len(), 0);

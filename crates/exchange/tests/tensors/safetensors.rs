@@ -30,7 +30,7 @@ fn headers_are_checked() {
         (tensor(r#""dtype":"BF16","shape":[0, 9223372036854775807, 3],"data_offsets":[0,0]"#), 0, Ok("a: bf16[0, 9223372036854775807, 3]")),
         // What they do not.
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[0,8]"#), 9, Err("1 bytes behind the last tensor at byte 71")),
-        (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[0,8]"#), 7, Err("no such bytes are there at the tensor `a` at byte 8")),
+        (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[0,8]"#), 7, Err("cut off by the end of the file at the tensor `a` at byte 8")),
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[4,12]"#), 12, Err("the data has a hole at the tensor `a` at byte 8")),
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[8,0]"#), 8, Err("the data has a hole at the tensor `a` at byte 8")),
         (

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use treedef::{Tree, TreeDef};
+use treedef::{Pattern, Tree, TreeDef};
 
 use super::Place;
 use crate::error::{Error, Result};
@@ -70,7 +70,10 @@ pub(crate) fn mask(treedef: &TreeDef, patterns: &[String]) -> Result<Vec<bool>> 
     let mut named = vec![false; treedef.num_leaves()];
     let tree = Tree::new(treedef.clone(), named.clone())?;
     for pattern in patterns {
-        let mask = tree.mask(pattern.as_str())?;
+        let parsed: Pattern = pattern
+            .parse()
+            .map_err(|error| Error::Argument(format!("the pattern `{pattern}`: {error}")))?;
+        let mask = tree.mask(parsed)?;
         if !mask.leaves().contains(&true) {
             return Err(Error::Argument(format!("`{pattern}` names nothing that is trained")));
         }

@@ -82,7 +82,13 @@ pub(crate) fn placed(
             continue;
         };
         if end < start || end > size {
-            wrong(name, "no such bytes are there".to_owned());
+            let is_cut = start <= end;
+            let what = if is_cut {
+                "cut off by the end of the file"
+            } else {
+                "an end before its beginning"
+            };
+            wrong(name, what.to_owned());
             continue;
         }
         let descriptor = Descriptor::of(name, element, shape);

@@ -242,7 +242,8 @@ impl<'a> Data<'a> {
         let size = size.ok_or_else(short)?;
         let mut text = vec![0; length]; // the file has so many
         self.read(&mut text, 8)?;
-        Ok((Header::parse(&text)?, self.len() - size, size))
+        let header = Header::parse(&text).map_err(|error| error.about("no safetensors"))?;
+        Ok((header, self.len() - size, size))
     }
 
     fn read(&self, buffer: &mut [u8], offset: usize) -> Result<()> {
