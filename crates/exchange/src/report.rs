@@ -71,7 +71,9 @@ const CONVERT: &str = " (see `Loader::convert_floats`)";
 /// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else.
 fn is_other_float(found: &str, expected: &str) -> bool {
     fn dims(text: &str) -> Option<&str> {
-        ["f16", "bf16", "f32", "f64"].iter().find_map(|float| text.strip_prefix(float))
+        let (dtype, dims) = text.split_at_checked(text.find('[')?)?;
+        let is_small = ["f8_", "f6_", "f4"].iter().any(|small| dtype.starts_with(small));
+        (is_small || matches!(dtype, "f16" | "bf16" | "f32" | "f64")).then_some(dims)
     }
     found != expected && dims(found).is_some() && dims(found) == dims(expected)
 }

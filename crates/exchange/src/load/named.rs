@@ -147,6 +147,11 @@ pub(crate) fn named<'t>(
             it.name = it.original.clone();
         }
     }
+    // Another program may have put a tensor there, and kept the structure.
+    let of_value = all.iter().filter(|it| it.origin == Origin::Value);
+    let both = |it: &Named<'t>| (it.name.to_string(), it.original.to_string());
+    let names: HashSet<_> = of_value.map(both).collect();
+    all.retain(|it| it.origin != Origin::Structure || !names.contains(&both(it)));
     let mut entries = Vec::with_capacity(all.len());
     all.into_iter().try_for_each(|it| it.put(separator, &mut entries))?;
     Ok(entries)

@@ -239,3 +239,12 @@ fn nothing_in_a_present_option_comes_back() {
         back(Rates { rate: Rate { inner }, all, rest });
     }
 }
+
+/// A program that changes a file may keep the metadata of who wrote it.
+#[test]
+fn a_tensor_is_there_whatever_the_structure_says() {
+    let tensors = saved(&Layer { w: vec![0.5], b: Some(1.5) });
+    let tensors = tensors.with_metadata("treedef", "Layer { w: [], b: Some(None) }");
+    let read: Layer = tensors.load().unwrap();
+    assert_eq!(read, Layer { w: vec![0.5], b: Some(1.5) });
+}
