@@ -49,6 +49,14 @@ pub(crate) fn copy(
     Ok((to_bytes(&source, format)?, lost))
 }
 
+/// What files of tensors have no place for: numpy's records.
+pub(crate) fn records_of(source: &Source<'_>) -> impl Iterator<Item = String> {
+    let name =
+        |name: &String| if name.is_empty() { String::new() } else { format!(" of `{name}`") };
+    let names = source.__records().iter().map(name);
+    names.map(|of| format!("the records{of}, of which each field is an array there"))
+}
+
 /// The tensors that the format has types for. Small floats are wider where it has none of them.
 pub(crate) fn holdable<'s>(
     source: &Source<'s>,

@@ -60,6 +60,8 @@ pub struct Source<'a> {
     /// Whether only some tensors of a file were selected.
     is_part: bool,
     warnings: Arc<[Fault]>,
+    /// The arrays of records, each of whose fields is a tensor.
+    records: Arc<[String]>,
 }
 
 /// A tensor of a [`Source`]: what it is, and where its bytes are.
@@ -375,8 +377,8 @@ impl<'a> Source<'a> {
         };
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
-        let warnings = Arc::default();
-        Source { tensors, positions, aliases, metadata, is_part: false, warnings }
+        let (warnings, records) = (Arc::default(), Arc::default());
+        Source { tensors, positions, aliases, metadata, is_part: false, warnings, records }
     }
 
     /// Puts tensors of one or several sources together, with texts that belong to all of them. Nothing
@@ -468,6 +470,17 @@ impl<'a> Source<'a> {
         Source { warnings: warnings.into(), ..self }
     }
 
+    #[cfg(feature = "numpy")]
+    pub(crate) fn with_records(self, records: Vec<String>) -> Self {
+        Source { records: records.into(), ..self }
+    }
+
+    /// The names of the arrays of records, each of whose fields is a tensor here.
+    #[doc(hidden)]
+    pub fn __records(&self) -> &[String] {
+        &self.records
+    }
+
     pub(crate) fn is_part(&self) -> bool {
         self.is_part
     }
@@ -515,8 +528,8 @@ impl<'a> Source<'a> {
             }
         };
         let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
-        let Source { positions, aliases, metadata, is_part, warnings, .. } = self;
-        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings })
+        let Source { positions, aliases, metadata, is_part, warnings, records, .. } = self;
+        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings, records })
     }
 
     /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.

@@ -103,6 +103,7 @@ fn to_tensors(
     let (tensors, mut lost) = patched(source, &old, &new, (is_plain, to))?;
     let (bytes, not_held) = tensor_files::copy(&tensors, to, true)?;
     lost.extend(not_held);
+    lost.extend(tensor_files::records_of(source));
     Ok(Written::new(bytes, to, lost))
 }
 

@@ -50,7 +50,8 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
             })?
         }
         (true, to) if to.is_of_tensors() => input.with_tensors(|source, _| {
-            let (bytes, lost) = tensor_files::copy(source, to, true)?;
+            let (bytes, mut lost) = tensor_files::copy(source, to, true)?;
+            lost.extend(tensor_files::records_of(source));
             Ok(Written::new(bytes, format, lost))
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {

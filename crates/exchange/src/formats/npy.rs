@@ -145,9 +145,10 @@ pub fn source(file: &[u8]) -> Result<Source<'_>> {
 ///
 /// As [`source`].
 pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
-    let mut tensors = Vec::new();
-    Array::read(Cow::Borrowed(file), reading)?.put("", &mut tensors)?;
-    Source::of(tensors, [])
+    let (mut tensors, array) = (Vec::new(), Array::read(Cow::Borrowed(file), reading)?);
+    let records = array.is_of_records().then(String::new);
+    array.put("", &mut tensors)?;
+    Ok(Source::of(tensors, [])?.with_records(records.into_iter().collect()))
 }
 
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format.
@@ -328,6 +329,10 @@ impl<'a> Array<'a> {
             _ => format!("the elements are records{SEE}"),
         };
         Err(ErrorKind::Unsupported(what).into())
+    }
+
+    pub(crate) fn is_of_records(&self) -> bool {
+        matches!(&self.item.kind, ItemKind::Record(fields) if !fields.is_empty())
     }
 
     /// Adds the array, or an array for each field of records.

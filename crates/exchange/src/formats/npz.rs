@@ -155,15 +155,17 @@ pub fn source(file: &[u8]) -> Result<Source<'_>> {
 ///
 /// As [`source`].
 pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
-    let mut tensors = Vec::new();
+    let (mut tensors, mut records) = (Vec::new(), Vec::new());
     members(file, reading, |name, member| {
         let Some(stem) = name.strip_suffix(NPY) else {
             tensors.push(npy::other_file(name, member));
             return Ok(());
         };
-        Array::read(member, reading)?.put(stem, &mut tensors)
+        let array = Array::read(member, reading)?;
+        records.extend(array.is_of_records().then(|| stem.to_owned()));
+        array.put(stem, &mut tensors)
     })?;
-    Source::of(tensors, [])
+    Ok(Source::of(tensors, [])?.with_records(records))
 }
 
 /// The tensors of a file of numpy, in the order of the file, if all arrays are numbers.
