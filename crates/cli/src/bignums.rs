@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use treedef::{Edit, Leaf, Tree};
 
-use crate::exact::{joined, long, replaced, text_of};
+use crate::exact::{long, text_of};
 use crate::failure::Result;
+use crate::long_numbers::{joined, replaced};
 use crate::tags::with_tag;
 
 /// What takes longer to be written in decimals stays bytes with a tag.

@@ -6,10 +6,10 @@ use treedef::{Leaf, NodeHead, NodeKind, Tree, TreeDefBuilder, TreeSeed};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::duplicates::{self, resolved};
-use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{BAD, Bad, TWICE, json_failure, json_tree};
+use crate::long_numbers;
 use crate::tensors::more_than;
 
 /// Reads lines into one buffer.
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
                 continue;
             }
             let seed = TreeSeed::new(limits.of_trees());
-            let error = match exact::of_json(line, |line| json_tree(line, seed)) {
+            let error = match long_numbers::of_json(line, |line| json_tree(line, seed)) {
                 Ok(tree) => {
                     let resolved = resolved(tree, line, Format::Json, duplicate_keys);
                     if skip_bad

@@ -10,6 +10,7 @@ mod compression;
 mod encodings;
 mod args;
 mod exact;
+mod long_numbers;
 mod ron_numbers;
 mod paint;
 mod names;

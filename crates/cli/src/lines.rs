@@ -13,6 +13,7 @@ use crate::duplicates::{self, last_ones};
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::json::{Bad, json_of, json_tree};
+use crate::long_numbers;
 
 /// About the bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
@@ -176,7 +177,7 @@ pub(crate) fn count_line(
     structures.set_next_index(index);
     // Long integers are found in the tree alone, and so are numbers that are out of the range of `f64`.
     let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !how.folds_keys;
-    if is_plain && !how.decimals && !exact::has_long_digits(line) {
+    if is_plain && !how.decimals && !long_numbers::has_long_digits(line) {
         match structures.seed().deserialize(Whole(&mut json_of(line))) {
             Ok(_) => return Ok(None),
             // Why it is refused is known to the tree.
@@ -184,7 +185,8 @@ pub(crate) fn count_line(
         }
     }
     let seed = TreeSeed::new(reading.limits.of_trees());
-    let tree = exact::of_json(line, |line| json_tree(line, seed)).map_err(Uncounted::Unread)?;
+    let tree =
+        long_numbers::of_json(line, |line| json_tree(line, seed)).map_err(Uncounted::Unread)?;
     let mut tree = exact::rounded_for_shapes(tree, how.decimals).map_err(Uncounted::Refused)?;
     let mut twice = None;
     if reading.duplicate_keys == DuplicateKeys::Last {

@@ -11,6 +11,7 @@ use crate::duplicates::expect_distinct_texts;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::long_numbers;
 use crate::paths::readable;
 use crate::tensor_files;
 use crate::tensors::{self, Halves};
@@ -64,11 +65,11 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
                 let message = format!("it has no null, and there is one at `{}`", readable(&path));
                 return Err(refused(&message));
             }
-            let text = exact::to_toml(tree, toml::to_string_pretty);
+            let text = long_numbers::to_toml(tree, toml::to_string_pretty);
             bytes = text.map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Yaml => {
-            let text = exact::to_yaml(tree, serde_saphyr::to_string);
+            let text = long_numbers::to_yaml(tree, serde_saphyr::to_string);
             bytes = text.map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Cbor => {

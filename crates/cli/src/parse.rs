@@ -16,6 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
 use crate::json_lines::{LineOptions, Lines};
+use crate::long_numbers;
 use crate::paint::{counted, without_null};
 use crate::ron_numbers::of_ron;
 use crate::tags::Tags;
@@ -66,7 +67,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         return Err(Failure::new(format!("empty, expected {}", format.name())));
     }
     Ok(Document::Tree(match format {
-        Format::Json => exact::of_json(bytes, |bytes| {
+        Format::Json => long_numbers::of_json(bytes, |bytes| {
             let mut json = json_of(bytes);
             let tree = seed.deserialize(&mut json).map_err(json_failure)?;
             json.end().map_err(|error| {
@@ -237,7 +238,7 @@ pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates
         return Err(Failure::at("1:1", "a second byte order mark, delete it"));
     }
     let read = |text: &str| toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
-    let tree = exact::of_toml(text, read);
+    let tree = long_numbers::of_toml(text, read);
     let tree = tree.map_err(|error| match error.span() {
         Some(span) => {
             Failure::at(position(text.as_bytes(), span.start), toml_said(error.message()))

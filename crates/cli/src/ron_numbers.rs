@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use treedef::{Leaf, Tree};
 
-use crate::exact::{joined, long, of_decimal, replaced, text_of, toml_text_len};
+use crate::exact::{long, text_of};
 use crate::failure::{Failure, Result};
+use crate::long_numbers::{joined, of_decimal, replaced, toml_text_len};
 
 /// A number of more digits than 64 bits hold.
 struct Number {

@@ -12,6 +12,7 @@ use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::input::read_beside;
 use crate::json::{json_failure, json_tree};
+use crate::long_numbers;
 use crate::paint::listed;
 use crate::paths::readable;
 
@@ -37,7 +38,8 @@ impl Schema {
         let bytes = read_beside(path)?;
         let of_file = |error| json_failure(error).in_file(&name);
         let seed = TreeSeed::default();
-        let tree = exact::of_json(&bytes, |bytes| json_tree(bytes, seed)).map_err(of_file)?;
+        let tree =
+            long_numbers::of_json(&bytes, |bytes| json_tree(bytes, seed)).map_err(of_file)?;
         let long = long_in(&tree, |_| true);
         if !long.is_empty() {
             tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;

@@ -15,6 +15,7 @@ use crate::args::Limits;
 use crate::bignums::of_base;
 use crate::exact;
 use crate::failure::{Failure, Result};
+use crate::long_numbers;
 
 /// The tag of bytes, however a document spells it.
 const BINARY: &str = "tag:yaml.org,2002:binary";
@@ -35,11 +36,18 @@ enum Content {
     Map(Vec<(Node, Node)>),
 }
 
-/// Whether the text may have such a tag or number.
+/// Whether the text may have a tag of bytes or times, or such a number. Other tags say nothing of a value.
 pub(crate) fn may_need(text: &str) -> bool {
-    let is_between = |c: char| c.is_whitespace() || ",:[]{}".contains(c);
+    let is_between = |c: char| c.is_whitespace() || ",:[]{}\"'".contains(c);
     let is_long = |word: &str| exact::long(word).or_else(|| of_base(word)).is_some();
-    text.contains('!') || text.split(is_between).any(is_long)
+    // A tag is whole, or a part of it is in a directive, or a character of it is one in hexadecimal.
+    let is_tag = |(at, _): (usize, &str)| {
+        let tag = text.get(at..).and_then(|rest| rest.split(char::is_whitespace).next());
+        tag.is_some_and(|tag| ["binary", "timestamp", "%"].iter().any(|part| tag.contains(part)))
+    };
+    text.contains("%TAG")
+        || text.match_indices('!').any(is_tag)
+        || text.split(is_between).any(is_long)
 }
 
 impl Node {
@@ -119,7 +127,7 @@ impl Document<'_> {
                 // A number that is tagged as one may be in quotes.
                 let word = word.trim_matches(['"', '\'']);
                 let is_it = word.parse() == Ok(*float);
-                exact::long(&exact::of_decimal(word)).filter(|_| is_it)
+                exact::long(&long_numbers::of_decimal(word)).filter(|_| is_it)
             }
             // The reader has a text for such an integer; one in quotes is a text.
             Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
@@ -216,6 +224,24 @@ impl Serialize for Node {
             Content::Map(entries) => {
                 to.collect_map(entries.iter().map(|(key, value)| (key, value)))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_need;
+
+    #[test]
+    fn tags_and_marks_that_say_nothing_of_a_value_cost_nothing() {
+        for text in ["a: hello!\n", "- !Ref x\n", "a: '!'\nb: 100%\nc: timestamp\n", "! [1]"] {
+            assert!(!may_need(text), "{text}");
+        }
+        for text in ["!!binary aGk=", "[!<tag:yaml.org,2002:bin%61ry> x]", "- !!timestamp 2001\n"] {
+            assert!(may_need(text), "{text}");
+        }
+        for text in ["%TAG !z! tag:yaml.org,2002:bin\n--- !z!ary x", "!!float \"1e400\""] {
+            assert!(may_need(text), "{text}");
         }
     }
 }

@@ -1,0 +1,364 @@
+//! Numbers that a float of 64 bits does not give back, where they stand in a document.
+//!
+//! The readers of JSON and YAML make an `f64` of every number beyond 64 bits. So a document that has
+//! one is read a second time, with texts in the place of such numbers. Documents without them, which
+//! are nearly all, are only looked through.
+
+use std::ops::Range;
+
+use treedef::{Leaf, Tree};
+
+use crate::exact::{all_rounded, has_texts, long, text_of};
+
+/// Whether a text has 19 digits one after another, without a look at most of its bytes: the last of 19
+/// that is none is in no such row, and neither is what stands before it.
+pub(crate) fn has_long_digits(bytes: &[u8]) -> bool {
+    const LONG: usize = 19;
+    let mut start = 0;
+    while let Some(row) = bytes.get(start..start + LONG) {
+        match row.iter().rposition(|byte| !byte.is_ascii_digit()) {
+            Some(at) => start += at + 1,
+            None => return true,
+        }
+    }
+    false
+}
+
+/// Reads JSON, with numbers as they stand.
+pub(crate) fn of_json<E>(
+    bytes: &[u8],
+    read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    with_numbers(bytes, &json_numbers(bytes), read)
+}
+
+/// Reads TOML, with numbers as they stand.
+pub(crate) fn of_toml<E>(
+    text: &str,
+    read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    let bytes = text.as_bytes();
+    // What is replaced is ASCII.
+    let read = |bytes: &[u8]| read(std::str::from_utf8(bytes).unwrap_or(text));
+    with_numbers(bytes, &toml_numbers(bytes), read)
+}
+
+/// Reads a document, with the numbers at these places as they stand.
+fn with_numbers<E>(
+    bytes: &[u8],
+    numbers: &[Range<usize>],
+    read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
+) -> Result<Tree<Leaf>, E> {
+    if numbers.is_empty() {
+        return read(bytes);
+    }
+    // Errors have the places of the document, and none is for a number out of range.
+    let mut tame = bytes.to_vec();
+    for number in numbers {
+        let digits = tame.get_mut(number.clone()).unwrap_or_default();
+        let sign = usize::from(matches!(digits.first(), Some(b'-' | b'+')));
+        let digits = digits.get_mut(sign..).unwrap_or_default();
+        digits.fill(b'0');
+        digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
+    }
+    let tree = read(&tame)?;
+    let indices = read(&numbered(bytes, numbers)).ok();
+    joined(tree, indices, |at| long_at(bytes, numbers, at)).or_else(|_| read(bytes))
+}
+
+/// The text with the index of each of these ranges in its place.
+fn numbered(bytes: &[u8], ranges: &[Range<usize>]) -> Vec<u8> {
+    replaced(bytes, ranges, |at| at.to_string().into_bytes())
+}
+
+fn long_at(bytes: &[u8], ranges: &[Range<usize>], at: usize) -> Option<Leaf> {
+    let text = bytes.get(ranges.get(at)?.clone())?;
+    std::str::from_utf8(text).ok().and_then(|text| long(&of_decimal(text)))
+}
+
+/// The text of a number of another format as it is in JSON, if that has it.
+pub(crate) fn of_decimal(text: &str) -> String {
+    let text = text.replace('_', "");
+    let (sign, number) = match text.strip_prefix('-') {
+        Some(number) => ("-", number),
+        None => ("", text.strip_prefix('+').unwrap_or(&text)),
+    };
+    let digits = number.find(['e', 'E']).unwrap_or(number.len());
+    let (digits, exponent) = number.split_at_checked(digits).unwrap_or((number, ""));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_of_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_of_digits(whole) || !is_of_digits(part) {
+        return text;
+    }
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if part.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{part}{exponent}")
+}
+
+/// The bytes with something else in the place of each of these ranges, which has an index.
+pub(crate) fn replaced(
+    bytes: &[u8],
+    ranges: &[Range<usize>],
+    by: impl Fn(usize) -> Vec<u8>,
+) -> Vec<u8> {
+    let (mut all, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    for (index, Range { start, end }) in ranges.iter().enumerate() {
+        all.extend_from_slice(bytes.get(at..*start).unwrap_or_default());
+        all.extend(by(index));
+        at = *end;
+    }
+    all.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    all
+}
+
+/// The tree with the long numbers whose indices are in the other, or as it was if they do not fit
+/// together: some were keys.
+pub(crate) fn joined(
+    tree: Tree<Leaf>,
+    indices: Option<Tree<Leaf>>,
+    number: impl Fn(usize) -> Option<Leaf>,
+) -> Result<Tree<Leaf>, Box<Tree<Leaf>>> {
+    let Some(indices) = indices.filter(|indices| indices.treedef() == tree.treedef()) else {
+        return Err(Box::new(tree));
+    };
+    let mut indices = indices.into_parts().1.into_iter();
+    Ok(tree.map(|leaf| match indices.next().and_then(|index| index.as_u64()) {
+        Some(at) if leaf.as_u64().is_none() => {
+            usize::try_from(at).ok().and_then(&number).unwrap_or(leaf)
+        }
+        _ => leaf,
+    }))
+}
+
+/// Writes YAML, with numbers as they stand.
+pub(crate) fn to_yaml<E>(
+    tree: &Tree<Leaf>,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    with_words(tree, "", yaml_of, write)
+}
+
+/// Writes TOML, with numbers as they stand.
+pub(crate) fn to_toml<E>(
+    tree: &Tree<Leaf>,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    with_words(tree, "\"", str::to_owned, write)
+}
+
+/// Writes texts in the place of numbers, and then the numbers. `quote` is around a text.
+fn with_words<E>(
+    tree: &Tree<Leaf>,
+    quote: &str,
+    number_of: impl Fn(&str) -> String,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    let text = write(&all_rounded(tree.clone()))?;
+    if !has_texts(tree) {
+        return Ok(text);
+    }
+    // A word that is nowhere else stands for the number.
+    let mut word = "number".to_owned();
+    while text.contains(&word) {
+        word.push('s');
+    }
+    let mut numbers = Vec::new();
+    let words = tree.clone().map(|leaf| match text_of(&leaf) {
+        Some(number) => {
+            numbers.push(number_of(&number));
+            Leaf::from(format!("{word}{}x", numbers.len() - 1))
+        }
+        None => leaf,
+    });
+    let text = write(&words)?;
+    let begin = format!("{quote}{word}");
+    let mut parts = text.split(&begin);
+    let first = parts.next().unwrap_or_default().to_owned();
+    let end = format!("x{quote}");
+    Ok(parts.fold(first, |all, part| {
+        let (at, rest) = part.split_once(&end).unwrap_or(("", part));
+        let number = at.parse().ok().and_then(|at: usize| numbers.get(at));
+        all + number.map_or("", String::as_str) + rest
+    }))
+}
+
+/// An exponent has a point before it and a sign, or YAML 1.1 takes the number for a text.
+fn yaml_of(number: &str) -> String {
+    let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with(['+', '-']) { "" } else { "+" };
+    format!("{digits}{point}e{sign}{exponent}")
+}
+
+/// Where there are long numbers in JSON, outside of texts.
+fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += match byte {
+            b'"' => text_len(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_of_number =
+                    |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                let length = rest.iter().take_while(is_of_number).count();
+                let number = rest.get(..length).and_then(|number| std::str::from_utf8(number).ok());
+                if number.is_some_and(|number| is_json(number) && long(number).is_some()) {
+                    numbers.push(at..at + length);
+                }
+                length
+            }
+            _ => 1,
+        };
+    }
+    numbers
+}
+
+/// Where there are long numbers in TOML, outside of texts, comments and keys.
+fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += match byte {
+            b'#' => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+            b'"' | b'\'' => toml_text_len(rest, *byte),
+            byte if is_of_word(byte) => {
+                let length = rest.iter().take_while(|byte| is_of_word(byte)).count();
+                let behind = rest.get(length..).unwrap_or_default().trim_ascii_start();
+                let word = rest.get(..length).and_then(|word| std::str::from_utf8(word).ok());
+                let number = word.map(of_decimal).filter(|_| behind.first() != Some(&b'='));
+                if number.is_some_and(|number| is_json(&number) && long(&number).is_some()) {
+                    numbers.push(at..at + length);
+                }
+                length
+            }
+            _ => 1,
+        };
+    }
+    numbers
+}
+
+/// Whether a byte may be one of a number or a bare key of TOML.
+fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-+.".contains(byte)
+}
+
+/// The length of the text of TOML that begins with this quote, one or three times.
+pub(crate) fn toml_text_len(bytes: &[u8], quote: u8) -> usize {
+    let count = if bytes.starts_with(&[quote; 3]) { 3 } else { 1 };
+    let mut at = count;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest.first() {
+            Some(b'\\') if quote == b'"' => at += 2,
+            _ if rest.iter().take(count).filter(|byte| **byte == quote).count() == count => {
+                return at + count;
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The length of the text that begins with a quote.
+fn text_len(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        match bytes.get(at - 1) {
+            Some(b'\\') => at += 1,
+            _ => return at,
+        }
+    }
+    bytes.len()
+}
+
+/// Whether JSON has a number like this.
+fn is_json(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let has_zero = whole.len() > 1 && whole.starts_with('0');
+    digits(whole) && !has_zero && digits(part) && digits(exponent)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use treedef::LeafKind;
+
+    use super::*;
+    use crate::exact::by_value;
+
+    fn json(text: &str) -> Tree<Leaf> {
+        of_json(text.as_bytes(), |bytes| serde_json::from_slice(bytes)).unwrap()
+    }
+
+    #[test]
+    fn a_number_is_kept_where_no_float_gives_it_back() {
+        for (text, kind) in [
+            ("18446744073709551615", LeafKind::U64),
+            ("18446744073709551616", LeafKind::I128),
+            ("-9223372036854775808", LeafKind::I64),
+            ("-9223372036854775809", LeafKind::I128),
+            ("340282366920938463463374607431768211455", LeafKind::U128),
+            ("340282366920938463463374607431768211456", LeafKind::Opaque),
+            ("0.1", LeafKind::F64),
+            ("1.00", LeafKind::F64),
+            ("0.10000000000000001", LeafKind::F64),
+            ("0.1000000000000000055511151231257827", LeafKind::Opaque),
+            ("0.12345678901234567890123", LeafKind::Opaque),
+            ("1e23", LeafKind::F64),
+            // Both are as near.
+            ("-29.876480102539062", LeafKind::F64),
+            ("-29.876480102539063", LeafKind::F64),
+            ("-29.876480102539064", LeafKind::Opaque),
+            ("1e400", LeafKind::Opaque),
+            ("-1e400", LeafKind::Opaque),
+            ("1e-400", LeafKind::Opaque),
+            ("0e-400", LeafKind::F64),
+            ("-0.0e99999999999999999999", LeafKind::F64),
+            ("5e-324", LeafKind::F64),
+            ("1e99999999999999999999", LeafKind::Opaque),
+        ] {
+            let tree = json(&format!("[\"a\\\"1e400\",{text}, 7]"));
+            assert_eq!(tree.leaves()[1].kind(), kind, "{text}");
+            assert_eq!(tree.leaves()[0], Leaf::from("a\"1e400"), "{text}");
+            let back = serde_json::to_string(&tree).unwrap();
+            if kind != LeafKind::F64 {
+                assert_eq!(back, format!("[\"a\\\"1e400\",{text},7]"));
+            }
+            assert_eq!(json(&back), tree, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_of_one_number_are_one_by_value() {
+        let one = |text: &str| by_value(json(text).leaves()[0].clone());
+        assert_eq!(one("12.345678901234567890123"), one("1234567890.1234567890123000e-8"));
+        assert_ne!(one("12.345678901234567890123"), one("12.345678901234567890124"));
+        assert_eq!(one("1e400"), one("10E+399"));
+    }
+
+    #[test]
+    fn errors_have_their_places() {
+        let error = |text: &str| {
+            of_json(text.as_bytes(), |bytes| serde_json::from_slice::<Tree<Leaf>>(bytes))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(error("[1e400, x]"), "expected value at line 1 column 9");
+        assert_eq!(error("{1e400: 1}"), "key must be a string at line 1 column 2");
+        assert_eq!(error("[01234567890123456789012]"), "invalid number at line 1 column 3");
+    }
+
+    #[test]
+    fn long_digits_are_found_wherever_they_are() {
+        for at in 0..40 {
+            let text = |digits: usize| ["a".repeat(at), "7".repeat(digits), "b".repeat(9)].concat();
+            assert!(has_long_digits(text(19).as_bytes()), "{at}");
+            assert!(!has_long_digits(text(18).as_bytes()), "{at}");
+        }
+    }
+}
