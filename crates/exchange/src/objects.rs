@@ -9,7 +9,7 @@ use treedef::{Tree, TreeDef};
 use crate::error::{ErrorKind, Result, quoted};
 use crate::export::Export;
 use crate::source::{Source, Stored};
-use crate::structure::{write_renames, write_structure};
+use crate::structure::{is_of_file, write_renames, write_structure};
 
 impl Export {
     /// The tensors of a tree of [objects](treedef::object), by the names of their paths, with the structure in
@@ -62,6 +62,8 @@ impl Export {
         tree.as_ref().try_map(|object| -> Result<(), E> {
             let Some(name) = at.next() else { return Ok(()) }; // there is one for each leaf
             match first.entry(identity(object)) {
+                // A name that the metadata has for something else is no alias.
+                Entry::Occupied(_) if is_of_file(name) => tensors.push(stored(name, object)?),
                 Entry::Occupied(same) => metadata.push((name.clone(), String::clone(same.get()))),
                 Entry::Vacant(free) => {
                     free.insert(name.clone());

@@ -1,12 +1,15 @@
 //! What is a tensor, and what its name is.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use fastrand::Rng;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
-use treedef::{Leaf, Packed, Tree};
-use treedef_exchange::{ErrorKind, Export, Tensors};
+use treedef::{Leaf, Object, Packed, Tree};
+use treedef_exchange::{
+    Dtype, Error, ErrorKind, Export, Loader, Stored, Tensor, Tensors, safetensors,
+};
 
 use crate::{def, listed, random, refused, tree};
 
@@ -300,4 +303,25 @@ fn an_array_that_is_one_leaf_is_a_tensor() {
     let tensors = stacked.tensors(&layers).unwrap().into_owned();
     assert_eq!(listed(&tensors), ["0: u8[2]", "1: f32[2, 2]"]);
     assert_eq!(stacked.tensors(&layers.with_arrays().unwrap()).unwrap(), tensors);
+}
+
+/// The metadata has the alias of a tied object, unless its name is one that files have texts under.
+#[test]
+fn objects_that_are_tied_come_back_under_any_name() {
+    type Bytes = Arc<[u8]>;
+    let shared = Bytes::from([1, 2]);
+    let names = ["a", "format", "treedef", "z"];
+    let value = names.map(|name| (name.to_owned(), Object(shared.clone())));
+    let value = BTreeMap::from(value);
+    let tree = Tree::<Bytes>::of_objects(&value).unwrap();
+    let stored = |name: &str, object: &Bytes| {
+        Ok::<_, Error>(Stored::of(name, Tensor::new(Dtype::U8, vec![2], object.to_vec())?))
+    };
+    let source = Export::new().objects(&tree, |object| object.as_ptr(), stored).unwrap();
+    assert_eq!(source.aliases().collect::<Vec<_>>(), [("z", "a")]);
+    let mut file = Vec::new();
+    safetensors::write(source.with_metadata("format", "pt"), &mut file).unwrap();
+    let read = |stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
+    let tree = Loader::new().objects(safetensors::source(&file).unwrap(), read).unwrap();
+    assert_eq!(tree.into_objects::<BTreeMap<String, Object<Bytes>>>().unwrap(), value);
 }
