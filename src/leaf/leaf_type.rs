@@ -101,6 +101,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
         macro_rules! number {
             ($wide:ident $($kind:ident: $type:ty, $calls:tt;)*) => {

@@ -1,8 +1,8 @@
 //! The children of a compound, one after another.
 
-use crate::model::NodeKind;
+use std::ops::Range;
 
-use super::cursor::{Cursor, Found, LEAF, Parent, Place};
+use super::cursor::{Cursor, Found, LEAF, Place};
 
 /// The place of the next child, if there is one.
 pub(super) struct NextChild<'de> {
@@ -16,13 +16,12 @@ pub(super) struct NextChild<'de> {
 }
 
 impl<'de> NextChild<'de> {
-    /// The first child of the node at the cursor.
+    /// The first child of the node at the cursor. If that is a map, it is one more before the child.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(cursor: &Cursor<'de>) -> Self {
         let node = cursor.node();
         let rest = &cursor.place.rest[1..]; // a cursor is always at a node
-        let map = cursor.place.map + usize::from(node.kind == NodeKind::Map);
-        let place = Place { rest, leaf: cursor.place.leaf, map };
+        let place = Place { rest, ..cursor.place };
         let children = node.children;
         match rest.first() {
             Some(run) if children > 0 => {
@@ -38,15 +37,13 @@ impl<'de> NextChild<'de> {
         NextChild { place: cursor.place, found: cursor.found, left: 1, after: 0 }
     }
 
-    /// Goes on to the next run, if there is one.
+    /// Goes on to the next run, if there is one. The cursor is in its structure.
     #[cfg_attr(not(debug_assertions), inline)]
-    fn turn(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) -> bool {
-        cursor.back_to(parent);
-        match self.place.rest.first() {
-            Some(run) if self.after > 0 => {
-                self.place.rest = self.place.rest.get(run.span..).unwrap_or_default();
-                let Some(run) = self.place.rest.first() else { return false };
-                self.left = run.repeat;
+    pub(super) fn turn(&mut self, cursor: &Cursor<'de>) -> bool {
+        let span = self.place.rest.first().map_or(0, |run| run.span);
+        match self.place.rest.get(span..) {
+            Some(rest @ [run, ..]) if self.after > 0 => {
+                (self.place.rest, self.left) = (rest, run.repeat);
                 self.after -= run.repeat; // the sum of these (invariant 2 of the encoding)
                 self.found = cursor.found_of(run.kind);
                 true
@@ -55,23 +52,10 @@ impl<'de> NextChild<'de> {
         }
     }
 
-    /// Moves the cursor to the next child, if there is one.
+    /// Moves the cursor, which is in the structure, to the next child of the run, which has one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn step(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) -> bool {
-        if self.left == 0 && !self.turn(cursor, parent) {
-            return false;
-        }
-        self.step_in_run(cursor, parent);
-        true
-    }
-
-    /// The same for a child of the run, which has one.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn step_in_run(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) {
-        cursor.back_to(parent);
-        cursor.place = self.place;
-        cursor.found = self.found;
-        cursor.room.newtypes = 0;
+    pub(super) fn step_in_run(&mut self, cursor: &mut Cursor<'de>) {
+        (cursor.place, cursor.found, cursor.room.newtypes) = (self.place, self.found, 0);
         self.pass(1);
     }
 
@@ -85,17 +69,32 @@ impl<'de> NextChild<'de> {
         }
     }
 
+    /// Takes this back.
+    pub(super) fn pass_back(&mut self, count: usize) {
+        if let Some(run) = self.place.rest.first() {
+            self.left += count;
+            self.place.leaf -= count * run.leaves; // these were added
+            self.place.map -= count * run.maps;
+        }
+    }
+
+    /// The children that are left of the run, if they are leaves.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn leaves(&self) -> Range<usize> {
+        self.place.leaf..self.place.leaf + self.left
+    }
+
+    /// Passes over these.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn pass_leaves(&mut self) {
+        self.place.leaf += self.left; // at most the leaves
+        self.left = 0;
+    }
+
     /// Passes over the next child, which is a leaf of the run.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pass_leaf(&mut self) {
         self.left -= 1;
         self.place.leaf += 1; // at most the leaves
-    }
-
-    /// Passes over the next child, if there is one.
-    pub(super) fn skip(&mut self, cursor: &mut Cursor<'de>, parent: &Parent) {
-        if self.left > 0 || self.turn(cursor, parent) {
-            self.pass(1);
-        }
     }
 }

@@ -34,6 +34,10 @@ pub(super) struct Cursor<'de> {
     pub(super) compact: bool,
     pub(super) place: Place<'de>,
     pub(super) room: Room,
+    /// The limit of levels.
+    most_levels: u32,
+    /// Whether the last request was refused because the compound is too deep.
+    pub(super) is_too_deep: bool,
     pub(super) structures: Structures<'de>,
     pub(super) supply: Supply<'de>,
     /// The layout of the elements that are read ahead. It is not with them, because each sequence would
@@ -58,16 +62,16 @@ pub(super) struct Place<'de> {
     pub(super) map: usize,
 }
 
-/// How much deeper the walk may go. A compound takes a level, and gives it back at its end.
+/// How deep the walk is, and how much deeper it may go. It is copied as a whole.
+#[derive(Clone, Copy)]
 pub(super) struct Room {
+    /// How many structures are around the current one.
+    around: u32,
     /// The number of newtypes around the place that were not asked for.
     pub(super) newtypes: u32,
-    /// What is still allowed, before `newtypes` are subtracted.
+    /// What is still allowed, before `newtypes` are subtracted. A compound takes a level, and gives it
+    /// back at its end.
     pub(super) left: Allowance,
-    /// Whether the last request was refused because the compound is too deep.
-    pub(super) is_too_deep: bool,
-    /// The limit.
-    most: u32,
 }
 
 /// The structure that is being read, and those around it. A key, a static and an opaque leaf are
@@ -79,9 +83,7 @@ pub(super) struct Structures<'de> {
     pub(super) kept: Option<&'de Value>,
     /// What a leaf of the current structure is.
     leaf_found: Found,
-    /// How many are around it.
-    around: u32,
-    /// These, and what kept them: the outermost apart, because most values nest no further and shall
+    /// Those around it, and what kept them: the outermost apart, because most values nest no further and shall
     /// not allocate.
     outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
@@ -124,10 +126,7 @@ pub(super) struct Allowance {
 pub(super) struct Parent {
     /// The number of stored nodes from this one on.
     pub(super) rest: usize,
-    /// How many structures are around its own.
-    around: u32,
-    pub(super) newtypes: u32,
-    left: Allowance,
+    pub(super) room: Room,
 }
 
 /// Where the inside of an option or of a newtype is.
@@ -162,17 +161,13 @@ impl<'de> Cursor<'de> {
             asked: false,
             compact,
             place: Place { rest, leaf: 0, map: 0 },
-            room: Room {
-                newtypes: 0,
-                left: Allowance { levels, passes: levels },
-                is_too_deep: false,
-                most: levels,
-            },
+            room: Room { around: 0, newtypes: 0, left: Allowance { levels, passes: levels } },
+            most_levels: levels,
+            is_too_deep: false,
             structures: Structures {
                 current: treedef,
                 kept: None,
                 leaf_found: LEAF,
-                around: 0,
                 outermost: None,
                 outer: Vec::new(),
             },
@@ -224,6 +219,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Goes to a key, which is a structure of its own unless it is a text.
+    #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn go_to_key(&mut self, key: &'de Value) {
         match key.as_str() {
             Some(text) => self.go_to_name(text),
@@ -252,7 +248,7 @@ impl<'de> Cursor<'de> {
             None => structures.outermost = Some(current),
             Some(_) => structures.outer.push(current),
         }
-        structures.around += 1; // at most the depth of the call stack
+        self.room.around += 1; // at most the depth of the call stack
         structures.current = value.root().treedef;
         (structures.kept, structures.leaf_found) = (Some(value), Found::Kept);
         self.place = Place { rest: &structures.current.encoding.nodes, leaf: 0, map: 0 };
@@ -263,13 +259,13 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     fn leave(&mut self, around: u32) {
         let structures = &mut self.structures;
-        while structures.around > around
+        while self.room.around > around
             && let Some((treedef, kept)) =
                 structures.outer.pop().or_else(|| structures.outermost.take())
         {
             (structures.current, structures.kept) = (treedef, kept);
             structures.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
-            structures.around -= 1;
+            self.room.around -= 1;
             self.place.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
         }
     }
@@ -277,9 +273,15 @@ impl<'de> Cursor<'de> {
     /// Goes back to the structure of a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn back_to(&mut self, parent: &Parent) {
-        if self.structures.around != parent.around {
-            self.leave(parent.around);
+        if !self.is_in_structure_of(parent) {
+            self.leave(parent.room.around);
         }
+    }
+
+    /// Whether this is in the same structure as a compound around it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_in_structure_of(&self, parent: &Parent) -> bool {
+        self.room.around == parent.room.around
     }
 
     /// Goes back to a compound itself, to the kind that it had.
@@ -291,12 +293,7 @@ impl<'de> Cursor<'de> {
     /// The compound at the cursor, of which nothing was read.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn parent(&self) -> Parent {
-        Parent {
-            rest: self.place.rest.len(),
-            around: self.structures.around,
-            newtypes: self.room.newtypes,
-            left: self.room.left,
-        }
+        Parent { rest: self.place.rest.len(), room: self.room }
     }
 
     /// Whether one more level of compounds is allowed.
@@ -313,7 +310,7 @@ impl<'de> Cursor<'de> {
 
     #[cold]
     fn refuse(&mut self) -> bool {
-        self.room.is_too_deep = true;
+        self.is_too_deep = true;
         false
     }
 
@@ -327,7 +324,7 @@ impl<'de> Cursor<'de> {
     /// Puts back what [`descend`](Self::descend) and [`pass`](Self::pass) took, after a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn ascend(&mut self, parent: &Parent) {
-        self.room.left = parent.left;
+        self.room.left = parent.room.left;
     }
 
     /// Rejects the inside of an option or of a newtype that was made without asking for it.
@@ -340,7 +337,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     pub(super) fn too_deep(&self) -> Error {
         // The limit, or 2³² − 1 for one beyond.
-        call_stack::too_deep(self.room.most as usize)
+        call_stack::too_deep(self.most_levels as usize)
     }
 
     /// The value in place of the node: a static, or the content of an opaque leaf.
@@ -434,6 +431,15 @@ impl<'de> Cursor<'de> {
         self.go_down();
         self.asked = false;
         Interior::Child
+    }
+
+    /// Goes to the option, if it is in place of the node.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn enter_kept_option(&mut self) {
+        self.asked = true;
+        if !matches!(self.found, Found::Node(NodeKind::None | NodeKind::Some | NodeKind::Unit)) {
+            self.enter_kept_value();
+        }
     }
 
     /// Goes inside an option.

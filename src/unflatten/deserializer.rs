@@ -157,7 +157,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.enter_kept();
+        self.0.enter_kept_option();
         let parent = self.0.parent();
         match self.0.option() {
             Interior::Nothing => visitor.visit_none(),

@@ -16,7 +16,7 @@ pub(super) struct Elements<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     next: NextChild<'de>,
     parent: Parent,
-    /// If this has leaves of the run, only it counts them, and `next` is outdated.
+    /// If this has leaves of the run, `next` is behind them.
     ahead: Ahead<'de>,
 }
 
@@ -24,25 +24,36 @@ impl<'c, 'de> Elements<'c, 'de> {
     /// Those of the sequence at the cursor, which [may be read](Cursor::is_sequence).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(cursor: &'c mut Cursor<'de>) -> Self {
-        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
+        let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
         cursor.descend(1);
-        let ahead = Ahead::of(cursor, &next);
+        let ahead = Ahead::of(cursor, &mut next);
         Elements { cursor, next, parent, ahead }
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
     fn len(&self) -> usize {
-        self.next.after + self.ahead.floats().unwrap_or(self.next.left)
+        self.ahead.len() + self.next.left + self.next.after
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn are_done(&self) -> bool {
+        self.next.left + self.next.after == 0 && self.ahead.is_empty()
     }
 
     /// Goes to the next element, if there is one. The element is read like any other value.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn step(&mut self) -> bool {
-        self.ahead.hand_over(&mut self.next);
+        if self.ahead.has_some() {
+            self.ahead.hand_over(&mut self.next);
+        }
+        self.cursor.back_to(&self.parent);
         if self.next.left == 0 {
             self.ahead.forget(); // it is of the next run
+            if !self.next.turn(self.cursor) {
+                return false;
+            }
         }
-        self.next.step(self.cursor, &self.parent)
+        self.next.step_in_run(self.cursor);
+        true
     }
 
     /// The next element, if that is no float, but may be a leaf.
@@ -50,7 +61,6 @@ impl<'c, 'de> Elements<'c, 'de> {
     fn next_leaf<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         match self.ahead.next_leaf(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
-            None if self.len() == 0 => Ok(None), // sooner than below
             None => self.next_plain(),
         }
     }
@@ -69,10 +79,7 @@ impl<'c, 'de> Elements<'c, 'de> {
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn end(&mut self) -> Result<()> {
         self.cursor.ascend(&self.parent);
-        match self.len() {
-            0 => Ok(()),
-            left => Err(self.cursor.unread(&self.parent, left)),
-        }
+        if self.are_done() { Ok(()) } else { Err(self.cursor.unread(&self.parent, self.len())) }
     }
 
     /// Completes an error of the visitor.
@@ -112,7 +119,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
                 return Ok(Some(value));
             }
             if const { size_of::<T>() <= size_of::<u64>() } {
-                return self.next_leaf();
+                return if self.are_done() { Ok(None) } else { self.next_leaf() };
             }
             if !self.ahead.are_one_by_one() {
                 return self.next_plain();

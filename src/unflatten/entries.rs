@@ -1,9 +1,11 @@
 //! The entries of a map, of a struct or of a variant.
 
+use std::sync::Arc;
+
 use serde::de::{Deserialize, DeserializeSeed, MapAccess};
 
 use crate::error::{Error, Result};
-use crate::model::{Labels, Name, NodeKind, Value};
+use crate::model::{Labels, Name, NodeData, NodeKind, Value};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 
@@ -16,28 +18,29 @@ use super::hints;
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     keys: EntryKeys<'de>,
+    places: Vec<Place<'de>>,
     count: usize,
     /// How many keys were handed out.
     position: usize,
-    /// Whether the value of the last key was not handed out.
+    /// Whether the value of the last key was not handed out. The cursor is at its place, unless the
+    /// key is a structure of its own.
     is_pending: bool,
-    /// How many values were passed over, because the next key was asked for before them.
-    passed: usize,
+    /// How many values were handed out.
+    read: usize,
+    /// What is after the last key and its value. What is found is still that of the value.
     next: NextChild<'de>,
     parent: Parent,
     /// The fields of the struct that is read, if it says them.
     fields: &'static [&'static str],
 }
 
+#[derive(Clone, Copy)]
 enum EntryKeys<'de> {
     Names(&'de [Name]),
     Keys(&'de [Value]),
-    /// In insertion order. `places` has the place of each child, unless they are one run.
-    Inserted {
-        keys: &'de [Value],
-        order: &'de [usize],
-        places: Box<[Place<'de>]>,
-    },
+    /// In the order in which they came. `places` has the place of each child, unless they are one
+    /// run.
+    Inserted(&'de [Value], &'de Arc<[usize]>),
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
     /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
     /// second name of that field.
@@ -48,118 +51,193 @@ enum EntryKeys<'de> {
 
 impl<'c, 'de> Entries<'c, 'de> {
     /// Those of the node at the cursor, which [may be read](Cursor::is_map).
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline(never)]
     pub(super) fn of(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
-        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
-        let (keys, count) = match (cursor.found, cursor.data().map(|data| &data.labels)) {
+        let labels = cursor.data().map(|data| &data.labels);
+        let (keys, count, maps) = match (cursor.found, labels) {
             (Found::Node(NodeKind::Struct), Some(Labels::Fields(names))) => {
-                (EntryKeys::Names(names), names.len())
+                (EntryKeys::Names(names), names.len(), 0)
             }
-            (Found::Node(NodeKind::Map), Some(Labels::Keys(keys))) => {
-                (EntryKeys::of_map(cursor, keys, &next), keys.len())
+            (Found::Node(NodeKind::Map), Some(Labels::Keys(keys)))
+                if cursor.structures.current.insertions.is_none() =>
+            {
+                (EntryKeys::Keys(keys), keys.len(), 1)
             }
-            _ => return Self::of_other(cursor, fields),
+            _ => return Entries::of_other(cursor, fields),
         };
+        let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
+        next.place.map += maps; // at most the nodes
         cursor.descend(1);
-        let (position, is_pending, passed) = (0, false, 0);
-        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields }
+        Entries::new(cursor, parent, keys, count, next, fields)
     }
 
-    /// Those of a variant, or of a sequence that is read as a struct.
+    /// Those of a map with insertions, of a variant, or of a sequence that is read as a struct.
     #[inline(never)]
     fn of_other(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
-        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
-        let (keys, count, next) = match cursor.data() {
-            Some(data) if cursor.found.is_variant() => {
+        let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
+        match (cursor.found, cursor.data()) {
+            (Found::Node(NodeKind::Map), Some(NodeData { labels: Labels::Keys(keys), .. })) => {
+                next.place.map += 1;
+                let count = keys.len();
+                let (keys, places) = match cursor.here().insertion_order() {
+                    Some(order) => (EntryKeys::Inserted(keys, order), places_of(cursor, &next)),
+                    None => (EntryKeys::Keys(keys), Vec::new()),
+                };
+                cursor.descend(1);
+                let mut entries = Entries::new(cursor, parent, keys, count, next, fields);
+                entries.places = places;
+                entries
+            }
+            (found, Some(data)) if found.is_variant() => {
                 cursor.enter_payload();
-                (EntryKeys::Variant(&data.variant), 1, NextChild::only(cursor))
+                let (keys, next) = (EntryKeys::Variant(&data.variant), NextChild::only(cursor));
+                Entries::new(cursor, parent, keys, 1, next, fields)
             }
             _ => {
                 let count = cursor.node().children.min(fields.len());
                 cursor.descend(1);
-                (EntryKeys::Fields(fields), count, next)
+                Entries::new(cursor, parent, EntryKeys::Fields(fields), count, next, fields)
             }
-        };
-        let (position, is_pending, passed) = (0, false, 0);
-        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields }
+        }
     }
 
-    /// Goes on to the next entry, if there is one.
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn new(
+        cursor: &'c mut Cursor<'de>,
+        parent: Parent,
+        keys: EntryKeys<'de>,
+        count: usize,
+        next: NextChild<'de>,
+        fields: &'static [&'static str],
+    ) -> Self {
+        let (places, position, is_pending, read) = (Vec::new(), 0, false, 0);
+        Entries { cursor, keys, places, count, position, is_pending, read, next, parent, fields }
+    }
+
+    /// Goes to the next key, if there is one. Unless it is a structure of its own, reading it moves
+    /// nothing. So this goes to the place of its value at once.
+    ///
+    /// What is rare is a call of its own at the end, so that the rest needs no room on the stack.
+    #[inline(never)]
     fn step(&mut self) -> bool {
-        if self.position == self.count {
+        let position = self.position;
+        if position == self.count {
             return false;
         }
-        if self.is_pending {
-            self.pass_over_value();
+        if !self.cursor.is_in_structure_of(&self.parent) {
+            return self.step_from_key();
         }
+        if !matches!(self.keys, EntryKeys::Names(_) | EntryKeys::Keys(_)) {
+            return self.step_to_other();
+        }
+        self.step_to_value();
+        match self.keys {
+            EntryKeys::Names(names) => match names.get(position) {
+                Some(name) => self.cursor.go_to_name(name),
+                None => return false,
+            },
+            EntryKeys::Keys(keys) => match keys.get(position).map(|key| (key, key.as_str())) {
+                Some((_, Some(text))) => self.cursor.go_to_name(text),
+                Some((key, None)) => return self.enter_key(key),
+                None => return false,
+            },
+            _ => {}
+        }
+        true
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn step_to_value(&mut self) {
         self.position += 1;
         self.is_pending = true;
+        if self.next.left > 0 || self.next.turn(self.cursor) {
+            self.next.step_in_run(self.cursor); // there is one for each key
+        }
+    }
+
+    #[inline(never)]
+    fn step_from_key(&mut self) -> bool {
+        self.cursor.back_to(&self.parent);
+        self.step()
+    }
+
+    #[inline(never)]
+    fn step_to_other(&mut self) -> bool {
+        // In range: `position` is less than the number of keys.
+        match self.keys {
+            EntryKeys::Inserted(keys, _) => {
+                self.position += 1;
+                self.is_pending = true;
+                let position = self.go_to_inserted();
+                self.cursor.go_to_key(&keys[position]);
+            }
+            EntryKeys::Fields(names) => {
+                self.step_to_value();
+                self.cursor.go_to_name(names[self.position - 1]);
+            }
+            EntryKeys::Variant(name) => {
+                self.step_to_value();
+                self.cursor.go_to_name(name);
+            }
+            _ => {}
+        }
         true
     }
 
     #[inline(never)]
-    fn pass_over_value(&mut self) {
-        self.passed += 1;
-        self.cursor.back_to(&self.parent);
-        if !matches!(self.keys, EntryKeys::Inserted { .. }) {
-            self.next.skip(self.cursor, &self.parent);
-        }
-    }
-
-    /// Goes to the current key.
-    #[inline(never)]
-    fn go_to_key(&mut self) {
-        self.cursor.back_to(&self.parent);
-        // In range: `position` is at most the number of keys.
-        let position = self.position - 1;
-        let key = match &self.keys {
-            EntryKeys::Names(names) => return self.cursor.go_to_name(&names[position]),
-            EntryKeys::Fields(names) => return self.cursor.go_to_name(names[position]),
-            EntryKeys::Variant(name) => return self.cursor.go_to_name(name),
-            EntryKeys::Keys(keys) => &keys[position],
-            EntryKeys::Inserted { keys, order, .. } => &keys[order[position]],
-        };
+    fn enter_key(&mut self, key: &'de Value) -> bool {
         self.cursor.go_to_key(key);
+        true
     }
 
     /// Goes to the value of the last key.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn go_to_value(&mut self) -> Result<()> {
         if !self.is_pending {
-            return Err(Error::protocol(
-                "a `Deserialize` implementation asked for a map's value before its key",
-            ));
+            return Err(value_before_key());
         }
         self.is_pending = false;
-        match self.keys {
-            EntryKeys::Inserted { .. } => self.go_to_inserted(),
-            _ => drop(self.next.step(self.cursor, &self.parent)), // there is one for each key
+        self.read += 1; // at most the keys
+        if !self.cursor.is_in_structure_of(&self.parent) {
+            self.leave_key();
         }
+        (self.cursor.found, self.cursor.room.newtypes) = (self.next.found, 0);
         Ok(())
     }
 
+    /// Goes from a key that is a structure of its own to the place of its value.
     #[inline(never)]
-    fn go_to_inserted(&mut self) {
-        let EntryKeys::Inserted { order, places, .. } = &self.keys else { return };
-        let (next, position) = (&self.next, order[self.position - 1]);
+    fn leave_key(&mut self) {
+        if let EntryKeys::Inserted(..) = self.keys {
+            self.go_to_inserted();
+        } else {
+            self.cursor.back_to(&self.parent);
+            self.next.pass_back(1);
+            self.next.step_in_run(self.cursor);
+        }
+    }
+
+    /// Goes to the place of the value of the last key, in a map with an order. Returns its position.
+    #[inline(never)]
+    fn go_to_inserted(&mut self) -> usize {
         self.cursor.back_to(&self.parent);
-        let run = &next.place.rest[0]; // a map with an order has entries
-        let cursor = &mut *self.cursor;
-        cursor.place = places.get(position).copied().unwrap_or(Place {
-            rest: next.place.rest,
-            leaf: next.place.leaf + position * run.leaves,
-            map: next.place.map + position * run.maps,
+        let (first, position) = (&self.next.place, self.last_position());
+        let run = &first.rest[0]; // a map with an order has entries
+        self.cursor.place = self.places.get(position).copied().unwrap_or(Place {
+            rest: first.rest,
+            leaf: first.leaf + position * run.leaves,
+            map: first.map + position * run.maps,
         });
-        cursor.room.newtypes = 0;
-        cursor.found = cursor.found_of(cursor.node().kind);
+        self.next.found = self.cursor.found_of(self.cursor.node().kind);
+        position
     }
 
     /// The position of the last key in the structure.
     fn last_position(&self) -> usize {
-        match &self.keys {
-            EntryKeys::Inserted { order, .. } => order[self.position - 1],
-            _ => self.position - 1, // a value has a key
+        let position = self.position - 1; // a value has a key
+        match self.keys {
+            EntryKeys::Inserted(_, order) => order[position], // as many as keys
+            _ => position,
         }
     }
 
@@ -185,8 +263,7 @@ impl<'c, 'de> Entries<'c, 'de> {
 
     #[inline(never)]
     fn end_of_all(&mut self) -> Result<()> {
-        let read = self.position - self.passed - usize::from(self.is_pending);
-        match self.cursor.node_of(&self.parent).num_children() - read {
+        match self.cursor.node_of(&self.parent).num_children() - self.read {
             0 => Ok(()),
             left => Err(self.cursor.unread(&self.parent, left)),
         }
@@ -205,31 +282,22 @@ impl<'c, 'de> Entries<'c, 'de> {
     }
 }
 
-impl<'de> EntryKeys<'de> {
-    /// The keys of a map, in the order in which its entries came.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn of_map(cursor: &Cursor<'de>, keys: &'de [Value], next: &NextChild<'de>) -> Self {
-        match cursor.structures.current.insertions {
-            None => EntryKeys::Keys(keys),
-            Some(_) => EntryKeys::inserted(cursor, keys, next),
-        }
+/// The places of the children of a map, unless they are one run.
+fn places_of<'de>(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Vec<Place<'de>> {
+    if next.after == 0 {
+        return Vec::new();
     }
+    let place = |child: NodeRef<'de>| Place {
+        rest: child.stored_from_here(),
+        leaf: child.first_leaf(),
+        map: child.first_map(),
+    };
+    cursor.here().children().map(place).collect()
+}
 
-    #[inline(never)]
-    fn inserted(cursor: &Cursor<'de>, keys: &'de [Value], next: &NextChild<'de>) -> Self {
-        let Some(order) = cursor.here().insertion_order() else { return EntryKeys::Keys(keys) };
-        let mut places = Vec::new();
-        if next.after > 0 {
-            let children = cursor.here().children();
-            let place = |child: NodeRef<'de>| Place {
-                rest: child.stored_from_here(),
-                leaf: child.first_leaf(),
-                map: child.first_map(),
-            };
-            places = children.map(place).collect();
-        }
-        EntryKeys::Inserted { keys, order, places: places.into() }
-    }
+#[cold]
+fn value_before_key() -> Error {
+    Error::protocol("a `Deserialize` implementation asked for a map's value before its key")
 }
 
 impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
@@ -240,7 +308,6 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         if !self.step() {
             return Ok(None);
         }
-        self.go_to_key();
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
             // The path inside a key is dropped, because it is not a path inside the map.
@@ -253,7 +320,6 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         if !self.step() {
             return Ok(None);
         }
-        self.go_to_key();
         match K::deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.at(Path::root())),

@@ -19,7 +19,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     #[inline(never)]
     pub(super) fn unexpected(&mut self, expected: &dyn Expected) -> Error {
-        if mem::take(&mut self.room.is_too_deep) {
+        if mem::take(&mut self.is_too_deep) {
             return self.too_deep();
         }
         if matches!(self.found, Found::Object | Found::NoObject) {
@@ -84,7 +84,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     #[inline(never)]
     pub(super) fn outside_of(&mut self, parent: &Parent, error: Error) -> Error {
-        outside(self.node_of(parent), parent.newtypes, error)
+        outside(self.node_of(parent), parent.room.newtypes, error)
     }
 
     /// Adds the key of a child of a compound to the path of its error, but not the newtypes around

@@ -161,7 +161,9 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     mut leaves: impl Leaves,
 ) -> Result<()> {
-    let mut cursor = cursor(treedef, leaves.source())?;
+    let leaves = leaves.source();
+    expect_fit(treedef, &leaves)?;
+    let mut cursor = cursor(treedef, leaves);
     T::deserialize_in_place(NodeDeserializer(&mut cursor), value)
 }
 
@@ -169,7 +171,10 @@ pub(super) fn rebuild<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,
     leaves: Source<'de>,
 ) -> Result<T> {
-    let mut cursor = cursor(treedef, leaves)?;
+    if let Err(error) = expect_fit(treedef, &leaves) {
+        return Err(error);
+    }
+    let mut cursor = cursor(treedef, leaves);
     if const { is_plain::<T>() }
         && let Some(value) = read_whole(&cursor)
     {
@@ -195,11 +200,16 @@ fn naming_struct(mut error: Error, treedef: &TreeDef) -> Error {
 }
 
 /// Checks the leaf count and the limits before a value is rebuilt.
-fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<Cursor<'de>> {
+fn expect_fit(treedef: &TreeDef, leaves: &Source<'_>) -> Result<()> {
     treedef.expect_leaves(leaves.len())?;
-    treedef.expect_work(leaves.len())?;
+    treedef.expect_work(leaves.len())
+}
+
+/// Made in its place: it is large.
+#[inline(never)]
+fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Cursor<'de> {
     let (compact, levels) = (treedef.encoding.options.compact, deepest(treedef.limits));
-    Ok(Cursor::new(treedef, leaves, compact, levels))
+    Cursor::new(treedef, leaves, compact, levels)
 }
 
 /// Leaves for rebuilding a value: `Vec<L>` and `[L; N]`, which are moved, or `&Vec<L>`, `&[L]` and

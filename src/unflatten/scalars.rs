@@ -163,13 +163,13 @@ impl<'de> Cursor<'de> {
     /// The text, the character or the bytes, for a request for a text.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn text(&mut self) -> Option<Taken<'de>> {
-        match self.found {
-            Found::Name => {
-                self.asked = true;
-                Some(Taken::Scalar(Scalar::Str(self.text)))
-            }
-            LEAF => self.text_of_leaf(),
-            _ => self.other_text(),
+        if self.found == Found::Name {
+            self.asked = true;
+            Some(Taken::Scalar(Scalar::Str(self.text)))
+        } else if self.found == LEAF {
+            self.text_of_leaf()
+        } else {
+            self.other_text()
         }
     }
 

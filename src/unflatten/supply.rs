@@ -56,8 +56,14 @@ impl<'de> Supply<'de> {
         }
         match self.f32s.get(index) {
             Some(leaf) => leaf.as_scalar(),
-            None => self.other.as_ref()?.scalar(index),
+            None => self.other_scalar(index),
         }
+    }
+
+    /// The same for a leaf that is of none of the likely types.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn other_scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        self.other.as_ref()?.scalar(index)
     }
 
     /// Whether the leaves are objects.

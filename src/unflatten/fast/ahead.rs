@@ -1,7 +1,6 @@
 //! Elements of a sequence that are read without a step of the cursor.
 
 use std::iter::Copied;
-use std::ops::Range;
 use std::slice::Iter;
 
 use serde::de::Deserialize;
@@ -32,9 +31,10 @@ enum RunKind {
     Unknown,
     /// They are read one by one.
     OneByOne,
-    Floats,
-    /// Leaves of another type.
+    /// Leaves of another type than floats.
     Leaves,
+    /// Floats, of which [`NextChild`] counts none.
+    Floats,
     /// They have the layout that is with the cursor. What is read by the cursor may change that.
     Fixed,
 }
@@ -49,14 +49,13 @@ impl From<RunKind> for Ahead<'_> {
 impl<'de> Ahead<'de> {
     /// What is known of the elements that are left of a run.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn of(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Self {
+    pub(in crate::unflatten) fn of(cursor: &Cursor<'de>, next: &mut NextChild<'de>) -> Self {
         match next.found {
             LEAF => {
-                let leaves = next.place.leaf..next.place.leaf + next.left;
-                if let Some(leaves) = cursor.supply.f64s.get(leaves.clone()) {
-                    Ahead::f64s(leaves)
-                } else if let Some(leaves) = cursor.supply.f32s.get(leaves) {
-                    Ahead::f32s(leaves)
+                if let Some(leaves) = cursor.supply.f64s.get(next.leaves()) {
+                    Ahead::f64s(leaves, next)
+                } else if let Some(leaves) = cursor.supply.f32s.get(next.leaves()) {
+                    Ahead::f32s(leaves, next)
                 } else {
                     RunKind::Leaves.into()
                 }
@@ -68,22 +67,27 @@ impl<'de> Ahead<'de> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn f64s(leaves: &'de [f64]) -> Self {
+    fn f64s(leaves: &'de [f64], next: &mut NextChild<'de>) -> Self {
+        next.pass_leaves();
         Ahead { f64s: leaves.iter().copied(), ..RunKind::Floats.into() }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn f32s(leaves: &'de [f32]) -> Self {
+    fn f32s(leaves: &'de [f32], next: &mut NextChild<'de>) -> Self {
+        next.pass_leaves();
         Ahead { f32s: leaves.iter().copied(), ..RunKind::Floats.into() }
     }
 
     /// For leaves of an array that is one leaf.
-    fn in_array(holder: &'de Value, leaves: Range<usize>) -> Self {
+    fn in_array(holder: &'de Value, next: &mut NextChild<'de>) -> Self {
         let Some(array) = holder.as_array() else { return RunKind::OneByOne.into() };
-        if let Some(numbers) = array.numbers_at(leaves.clone()) {
-            return Ahead::f32s(numbers);
+        if let Some(numbers) = array.numbers_at(next.leaves()) {
+            Ahead::f32s(numbers, next)
+        } else if let Some(numbers) = array.numbers_at(next.leaves()) {
+            Ahead::f64s(numbers, next)
+        } else {
+            RunKind::OneByOne.into()
         }
-        array.numbers_at(leaves).map_or(RunKind::OneByOne.into(), Ahead::f64s)
     }
 
     /// Whether each element is read like any other value.
@@ -98,13 +102,16 @@ impl<'de> Ahead<'de> {
         self.are = RunKind::Unknown;
     }
 
-    /// The number of remaining leaves, if these are floats.
+    /// The number of floats.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn floats(&self) -> Option<usize> {
-        match self.are {
-            RunKind::Floats => Some(self.f64s.len() + self.f32s.len()), // one is 0
-            _ => None,
-        }
+    pub(in crate::unflatten) fn len(&self) -> usize {
+        self.f64s.len() + self.f32s.len() // one is 0
+    }
+
+    /// Whether there are no floats.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::unflatten) fn is_empty(&self) -> bool {
+        self.f64s.len() == 0 && self.f32s.len() == 0
     }
 
     /// Reads the next leaf, if it is a float, for a type that has the size of one.
@@ -119,15 +126,17 @@ impl<'de> Ahead<'de> {
         }
     }
 
-    /// Hands over to the cursor, which takes the next step.
+    /// Whether elements are read without the cursor.
     #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::unflatten) fn has_some(&self) -> bool {
+        matches!(self.are, RunKind::Floats | RunKind::Fixed)
+    }
+
+    /// Hands over to the cursor, which takes the next step.
+    #[inline(never)]
     pub(in crate::unflatten) fn hand_over(&mut self, next: &mut NextChild<'de>) {
-        if let Some(left) = self.floats() {
-            *self = RunKind::OneByOne.into();
-            next.pass(next.left - left);
-        } else if let RunKind::Fixed = self.are {
-            self.are = RunKind::OneByOne;
-        }
+        next.pass_back(self.len());
+        *self = RunKind::OneByOne.into();
     }
 
     /// Reads the next leaf, if that is no float, for a type that is no larger than a number.
@@ -141,11 +150,11 @@ impl<'de> Ahead<'de> {
         if !are_leaves || const { size_of::<T>() > size_of::<u64>() } {
             return None;
         }
-        let scalar = match cursor.supply.as_leaves().get(next.place.leaf) {
-            Some(leaf) => leaf.as_plain(),
-            None => cursor.supply.scalar(next.place.leaf),
+        let leaf = next.place.leaf;
+        let value = match cursor.supply.as_leaves().get(leaf) {
+            Some(leaf) => lone(&mut Some(leaf).into_iter(), |leaf| leaf),
+            None => lone(&mut cursor.supply.other_scalar(leaf).into_iter(), |scalar| scalar),
         };
-        let value = lone(&mut scalar.into_iter(), |scalar| scalar);
         match value {
             Some(_) => next.pass_leaf(),
             None => self.are = RunKind::OneByOne,
@@ -182,7 +191,7 @@ impl<'de> Ahead<'de> {
 
     /// For a run of which it is not known.
     #[inline(never)]
-    fn looked_for(cursor: &mut Cursor<'de>, next: &NextChild<'de>) -> Self {
+    fn looked_for(cursor: &mut Cursor<'de>, next: &mut NextChild<'de>) -> Self {
         // One element of the next run is read before that is looked for.
         if next.left == 0 {
             return RunKind::Unknown.into();
@@ -197,7 +206,7 @@ impl<'de> Ahead<'de> {
                 None => RunKind::OneByOne.into(),
             },
             (RunKind::Unknown, Some(holder)) if next.found == Found::Kept => {
-                Ahead::in_array(holder, next.place.leaf..next.place.leaf + next.left)
+                Ahead::in_array(holder, next)
             }
             (RunKind::Unknown, _) => RunKind::OneByOne.into(),
             _ => ahead,

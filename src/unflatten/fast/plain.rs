@@ -163,9 +163,14 @@ impl<W: LeafWindow> FixedDeserializer<'_, '_, '_, W> {
 }
 
 /// A type of scalars that is asked for.
-trait Requested: Sized {
+pub(super) trait Requested: Sized {
     /// The scalar, if the general deserializer would give it to a visitor as this type.
     fn of(scalar: Scalar<'_>) -> Matched<Self>;
+
+    /// The same. Most leaves are of the type, so this looks for it first.
+    fn of_leaf(leaf: &Leaf) -> Matched<Self>;
+
+    fn of_other_leaf(leaf: &Leaf) -> Matched<Self>;
 }
 
 macro_rules! requested {
@@ -178,6 +183,19 @@ macro_rules! requested {
                     other => $otherwise(other),
                 }
             }
+
+            #[inline(always)]
+            fn of_leaf(leaf: &Leaf) -> Matched<Self> {
+                match leaf {
+                    Leaf::$variant(value) => Ok((*value).into()),
+                    other => Self::of_other_leaf(other),
+                }
+            }
+
+            #[inline(never)]
+            fn of_other_leaf(leaf: &Leaf) -> Matched<Self> {
+                leaf.as_plain().ok_or(Mismatch).and_then(Self::of)
+            }
         }
     )*};
 }
@@ -188,6 +206,7 @@ requested! { other_f32; F32: f32, {}; }
 requested! { other_f64; F64: f64, {}; }
 
 /// An integer from one of another width.
+#[inline(always)]
 fn other_integer<T: TryFrom<u64> + TryFrom<i64>>(scalar: Scalar<'_>) -> Matched<T> {
     match Number::of(scalar) {
         Some(Number::U64(value)) => value.try_into().map_err(|_| Mismatch),
@@ -346,16 +365,35 @@ impl<'de, W: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, W> {
 }
 
 /// A leaf of a run, and whether it was read.
-struct LoneLeaf<'c, 'l>(Scalar<'l>, &'c mut bool);
+struct LoneLeaf<'c, L>(L, &'c mut bool);
+
+/// What a [`LoneLeaf`] is read from.
+pub(super) trait Lone: Copy {
+    fn as_requested<T: Requested>(self) -> Matched<T>;
+}
+
+impl Lone for Scalar<'_> {
+    #[inline(always)]
+    fn as_requested<T: Requested>(self) -> Matched<T> {
+        T::of(self)
+    }
+}
+
+impl Lone for &Leaf {
+    #[inline(always)]
+    fn as_requested<T: Requested>(self) -> Matched<T> {
+        T::of_leaf(self)
+    }
+}
 
 /// Reads the first of some leaves, and takes it off. Returns `None` on a mismatch, even if a
 /// `Deserialize` implementation ignores it.
 #[inline(always)]
-pub(super) fn lone<'de, 'l, L: Iterator + Clone, T: Deserialize<'de>>(
-    leaves: &mut L,
-    scalar: impl Fn(L::Item) -> Scalar<'l>,
+pub(super) fn lone<'de, I: Iterator + Clone, L: Lone, T: Deserialize<'de>>(
+    leaves: &mut I,
+    leaf: impl Fn(I::Item) -> L,
 ) -> Option<T> {
-    let leaf = scalar(leaves.clone().next()?);
+    let leaf = leaf(leaves.clone().next()?);
     let mut given = false;
     let value = T::deserialize(LoneLeaf(leaf, &mut given)).ok();
     let value = value.filter(|_| given)?;
@@ -368,14 +406,14 @@ macro_rules! lone {
     ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            let value = visitor.$visit(<$type>::of(self.0)?);
+            let value = visitor.$visit(self.0.as_requested()?);
             *self.1 = value.is_ok();
             value
         }
     )*};
 }
 
-impl<'de> Deserializer<'de> for LoneLeaf<'_, '_> {
+impl<'de, L: Lone> Deserializer<'de> for LoneLeaf<'_, L> {
     type Error = Mismatch;
 
     each_scalar! { [sized] => lone }
