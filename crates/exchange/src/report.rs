@@ -5,13 +5,13 @@ use std::fmt;
 /// How the tensors of a file differ from those that a type reads. Shapes are in JAX's notation; `_`
 /// is any length.
 ///
-/// It prints as one line with the words of `treedef::Migration`, and is empty if there is no
-/// difference. An error has a line for each (see [`ErrorKind::Load`](crate::ErrorKind::Load)).
+/// It prints as one line with the first few of each kind, and is empty if there is no difference. An error has
+/// a line for each (see [`ErrorKind::Load`](crate::ErrorKind::Load)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadReport {
-    /// The type reads them and the file does not have them:
-    /// [`Loader::fill_from`](crate::Loader::fill_from) has their values.
+    /// The type reads them, and the file does not have them, or not as they are read. Their values are those of
+    /// [`Loader::fill_from`](crate::Loader::fill_from), or those that were there.
     pub filled: Vec<String>,
     /// The file has them and the type does not read them, or not all of their numbers: the name, and
     /// what the tensor is.
@@ -47,8 +47,7 @@ impl LoadReport {
         let stopped = self.stopped.iter().map(|error| format!("stopped: {error}"));
         let lines = stopped
             .chain(changed.map(|(name, expected, found)| {
-                let hint = if is_other_float(found, expected) { CONVERT } else { "" };
-                format!("`{name}` is {found}, expected {expected}{hint}")
+                format!("`{name}` is {found}, expected {expected}{}", hint(found, expected))
             }))
             .chain(renamed.map(|(from, to)| {
                 format!("missing `{to}`: perhaps it is `{from}`, which is unused")
@@ -66,7 +65,27 @@ impl LoadReport {
     }
 }
 
-const CONVERT: &str = " (see `Loader::convert_floats`)";
+/// What may be done about a difference.
+fn hint(found: &str, expected: &str) -> &'static str {
+    if is_other_float(found, expected) {
+        " (see `Loader::convert_floats`)"
+    } else if is_turned(found, expected) {
+        " (see `Loader::transpose`)"
+    } else {
+        ""
+    }
+}
+
+/// Whether a matrix, such as `f32[3, 2]`, is `f32[2, 3]` turned.
+fn is_turned(found: &str, expected: &str) -> bool {
+    fn matrix(text: &str) -> Option<(&str, &str, &str)> {
+        let (dtype, dims) = text.strip_suffix(']')?.split_once('[')?;
+        let (rows, columns) = dims.split_once(", ")?;
+        (!columns.contains(',')).then_some((dtype, rows, columns))
+    }
+    let turned = matrix(found).map(|(dtype, rows, columns)| (dtype, columns, rows));
+    found != expected && turned.is_some() && turned == matrix(expected)
+}
 
 /// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else.
 fn is_other_float(found: &str, expected: &str) -> bool {
@@ -86,8 +105,8 @@ impl fmt::Display for LoadReport {
             clause("filled", &self.filled, |name| format!("`{name}`")),
             clause("dropped", &self.dropped, with_shape),
             clause("renamed", &self.renamed, |(from, to)| format!("`{from}` to `{to}`")),
-            clause("changed", &self.changed, |(name, expected, found)| {
-                format!("{found} to {expected} at `{name}`")
+            clause("refused", &self.changed, |(name, expected, found)| {
+                format!("`{name}` ({found}, expected {expected})")
             }),
             clause("missing", &self.missing, with_shape),
         ];

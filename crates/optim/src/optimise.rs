@@ -40,6 +40,25 @@ use crate::transform::{
 /// assert_eq!(line.name, "fit");
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
+///
+/// A function that makes one returns both traits, or a box where it chooses among several:
+///
+/// ```
+/// use treedef_optim::transform::{Transform, clip_by_global_norm};
+/// use treedef_optim::{Optimiser, adamw, chain, lion};
+///
+/// fn clipped() -> impl Optimiser + Transform<f64> {
+///     chain!(clip_by_global_norm(1.0), adamw(0.1))
+/// }
+///
+/// fn chosen(name: &str) -> Box<dyn Transform<f64>> {
+///     if name == "lion" { Box::new(lion(0.1)) } else { Box::new(clipped()) }
+/// }
+///
+/// let mut state = chosen("adamw").init::<f64, _>(&1.0)?;
+/// assert!(clipped().step(1.0, 3.0, &mut state)? < 1.0);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
 pub trait Optimiser {
     /// The state before the first step. The type of the leaves is yours to say, since a value may have
     /// leaves of several: `init::<f64, _>(&model)`, or `init::<Tensor, _>(&model)`.

@@ -9,7 +9,8 @@ use treedef::{Path, Tree};
 
 use crate::nn::Initialiser;
 
-/// Adapters of some matrices of a model.
+/// Adapters of some matrices of a model. As a value that is trained or saved, it has paths such as
+/// `adapters["layers.0.up"].lora_A`, and `adapters.*.lora_B` names one half of all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lora {
     /// By the layer whose `weight` they are for: `model.layers.0.self_attn.q_proj`.

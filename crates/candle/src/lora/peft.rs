@@ -21,6 +21,9 @@ impl Lora {
     /// Writes the adapters into a folder as PEFT does: `adapter_model.safetensors` and
     /// `adapter_config.json`. `base` is the name or the folder of the model, which PEFT loads by it.
     ///
+    /// The names are those of your fields. Where the model of Python has others, the keys of
+    /// [`adapters`](Self::adapters) and [`target_modules`](Self::target_modules) are to be its names first.
+    ///
     /// ```
     /// use candle_core::Device;
     /// use treedef_candle::lora::{Lora, lora};

@@ -1,8 +1,9 @@
 //! Layers as plain structs: public fields, tensors as leaves, names and shapes of PyTorch's `state_dict`.
 //!
-//! The layers of `candle_nn` hide their fields, so a model of them is no tree. These show all, and are
-//! `Module`s of candle too, so the two mix in one model. All of them can be trained: where candle has a fast
-//! operation without a gradient, they do not use it.
+//! The layers of `candle_nn` hide their fields, so they cannot be fields of a model. These show all, and are
+//! `Module`s of candle as well. A layer of `candle_nn` that is there becomes one by `from`, `LayerNorm` and
+//! `BatchNorm` by `try_from`. It shares the tensors, which a step of a training does not change.
+//! All layers can be trained: where candle has a fast operation without a gradient, they do not use it.
 //!
 //! ```
 //! use candle_core::{DType, Device, Module, Result, Tensor};
@@ -34,6 +35,35 @@
 //! let tree = treedef::Tree::<Tensor>::of_objects(&model)?;
 //! let names: Vec<String> = tree.iter().map(|(path, _)| path.to_string()).collect();
 //! assert_eq!(names, [".up.weight", ".up.bias?", ".norm.weight", ".norm.bias?", ".down.weight"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A layer of your own marks its tensors. What else it has is static:
+//!
+//! ```
+//! # use candle_core::{DType, Device, Module, Result, Tensor};
+//! # use serde::{Deserialize, Serialize};
+//! use treedef_candle::treedef; // for the marks
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Scale {
+//!     #[serde(with = "treedef::object")]
+//!     weight: Tensor,
+//!     #[serde(with = "treedef::object::option", default)]
+//!     bias: Option<Tensor>,
+//!     eps: f64,
+//! }
+//!
+//! impl Module for Scale {
+//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+//!         let y = (x.broadcast_mul(&self.weight)? + self.eps)?;
+//!         self.bias.as_ref().map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
+//!     }
+//! }
+//!
+//! let weight = Tensor::ones(2, DType::F32, &Device::Cpu)?;
+//! let layers = vec![Scale { weight, bias: None, eps: 1e-6 }];
+//! assert_eq!(treedef_candle::summary(&layers)?.rows()[0].name, "0.weight");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -155,6 +155,9 @@ impl Loader {
             if found.shape() == expected.shape() && self.takes(&found, &expected) {
                 return Ok((old, Some(tensor)));
             }
+            if partly {
+                filled.push(name.clone());
+            }
             changed.push((name, expected.to_string(), found.to_string()));
             Ok((old, None))
         })?;
@@ -220,16 +223,21 @@ impl<'t> Named<'t> {
         let unused: Vec<&Renamed<'_>> = unused.collect();
         let compares = missing.len().saturating_mul(unused.len()) <= COMPARED;
         for (name, expected) in missing {
-            let nearest = unused
-                .iter()
-                .filter(|_| compares)
-                .min_by_key(|it| strsim::damerau_levenshtein(&name, &it.name));
-            let what = expected.map_or_else(|| "an object".to_owned(), |it| it.to_string());
+            let shape = expected.as_ref().map(Descriptor::shape);
+            let distance = |it: &&Renamed<'_>| {
+                let has_other_shape = shape.is_some_and(|shape| it.descriptor().shape() != shape);
+                (has_other_shape, strsim::damerau_levenshtein(&name, &it.name))
+            };
+            let of_all = unused.iter().filter(|_| compares).copied();
+            let nearest =
+                of_all.map(|it| (distance(&it), it)).min_by_key(|(distance, _)| *distance);
+            let what = expected.as_ref().map_or_else(|| "a tensor".to_owned(), ToString::to_string);
             let what = match nearest {
-                Some(it) => {
+                // One of another shape is perhaps meant if it has nearly the name.
+                Some(((other, far), it)) if !other || far <= name.chars().count() / 3 => {
                     format!("{what} (the nearest name is `{}`, {})", it.name, it.descriptor())
                 }
-                None => what,
+                _ => what,
             };
             report.missing.push((name, what));
         }

@@ -59,7 +59,7 @@ fn all_differences_are_listed_with_both_shapes() {
     let LoadReport { missing, dropped, renamed, changed, filled, stopped, .. } = &**report;
     assert_eq!((missing.len(), dropped.len(), renamed.len()), (1, 1, 1));
     assert_eq!((changed.len(), filled.len(), stopped), (3, 0, &None));
-    assert_snapshot!(report, @"dropped `extra` (u8[2]); renamed `layers.1.bias` to `layers.1.b`; changed f32[5, 3] to f32[5, 4] at `embed`, f32[6] to f32[6, 2] at `layers.1.w`, i64[] to u64[] at `step`; missing `layers.2.w` (f32[_, 2])");
+    assert_snapshot!(report, @"dropped `extra` (u8[2]); renamed `layers.1.bias` to `layers.1.b`; refused `embed` (f32[5, 3], expected f32[5, 4]), `layers.1.w` (f32[6], expected f32[6, 2]), `step` (i64[], expected u64[]); missing `layers.2.w` (f32[_, 2])");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn shapes_are_those_that_the_type_asks_for() {
     ");
     assert_snapshot!(message::<[[f32; 4]; 3]>(&[[1.0f32; 3]; 4]), @"
     the tensors do not fit the type
-    `` is f32[4, 3], expected f32[3, 4]
+    `` is f32[4, 3], expected f32[3, 4] (see `Loader::transpose`)
     ");
     assert_snapshot!(message::<Vec<[[f32; 5]; 2]>>(&[[[1.0f32; 4]; 2]; 3]), @"
     the tensors do not fit the type
@@ -193,7 +193,7 @@ fn what_is_missing_can_be_filled() {
         (1, 5, 2.0, 7.0)
     );
     assert_eq!(model.name.as_deref(), Some("start"));
-    assert_snapshot!(report, @"filled `embed`, `layers.0.w`, `layers.1.b` and 2 more; dropped `other` (u8[]); changed f32[5, 3] to f32[5, 4] at `embed`");
+    assert_snapshot!(report, @"filled `embed`, `layers.0.w`, `layers.1.b` and 2 more; dropped `other` (u8[]); refused `embed` (f32[5, 3], expected f32[5, 4])");
     assert_eq!(LoadReport::default().to_string(), "");
     assert_snapshot!(loader.load::<Model>(&tensors).unwrap_err(), @"
     the tensors do not fit the type

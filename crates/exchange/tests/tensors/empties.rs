@@ -166,7 +166,7 @@ fn empty_values_are_filled() {
     let loaded: Model = loader.load(&bare(&trained)).unwrap();
     assert_eq!(loaded, trained);
     let (_, report) = loader.load_partial::<Model>(&bare(&trained)).unwrap();
-    assert_snapshot!(report, @"filled `act`, `acts.0`, `acts.1.Both` and 3 more; changed f32[2] to f32[1] at `w`");
+    assert_snapshot!(report, @"filled `act`, `acts.0`, `acts.1.Both` and 3 more; refused `w` (f32[2], expected f32[1])");
     // What the file has is not replaced.
     let other =
         Model { act: Act::Leaky(0.5), e: vec![3.0], acts: vec![Act::Leaky(1.0)], ..trained };
