@@ -60,6 +60,27 @@ pub fn save<T: Serialize>(value: &T, path: impl AsRef<Path>) -> Result<()> {
 ///
 /// Returns an error when the file was not written by [`save`] (see [`load_like`]), when the type is another,
 /// when the device does not have the type of a tensor, and of the file.
+///
+/// A part of what was saved, such as the model without the state of its optimiser, is read into one that is there:
+///
+/// ```
+/// use candle_core::Device;
+/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::nn::{Initialiser, Linear};
+/// use treedef_candle::{load, load_like_with, save};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("training.safetensors");
+/// let model = Linear::new(3, 2, &mut Initialiser::new(0))?;
+/// save(&(&model, &model.clone(), 7), &path)?;
+/// let all: (Linear, Linear, u64) = load(&path, &Device::Cpu)?;
+///
+/// let loader = Loader::new().rename("0.**", "**").ignore("1.**");
+/// let empty = Linear::new(3, 2, &mut Initialiser::empty())?;
+/// let first = load_like_with(&loader, &empty, safetensors::open(&path)?)?;
+/// assert_eq!(first.weight.to_vec2::<f32>()?, all.0.weight.to_vec2::<f32>()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Result<T> {
     load_with(&Loader::new(), safetensors::open(path)?, device)
 }
@@ -125,8 +146,8 @@ pub fn load_with<'s, T: DeserializeOwned>(
 }
 
 /// As [`load_like`], by the rules of a loader, from whatever source: with the feature `pytorch`, files of PyTorch
-/// are opened by `exchange::pytorch::open(path)?.source()?`. Of the rules, `stack` and `column_major` are not for
-/// tensors.
+/// are opened by `exchange::pytorch::open(path)?.source()?`. Of the rules, `stack`, `column_major` and `fill_from` are
+/// not for tensors.
 ///
 /// # Errors
 ///
@@ -169,11 +190,13 @@ where
 }
 
 /// As [`load_like_with`], where the tensors of the value stay that the source does not have, or has with
-/// another type or shape. The report has them, and what the source has beside.
+/// another type or shape. The report has all of them in [`filled`](LoadReport::filled), those that did not fit in
+/// [`changed`](LoadReport::changed), and what the source has beside in [`dropped`](LoadReport::dropped).
 ///
 /// # Errors
 ///
-/// As [`load_like_with`], but what does not fit is no error.
+/// As [`load_like_with`], but what does not fit is no error: where only some tensors may be missing, compare
+/// `filled` with their names.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
@@ -192,8 +215,9 @@ where
 /// assert_eq!(model.bias.unwrap().to_vec1::<f32>()?, [1.0; 2]);
 /// assert_eq!(
 ///     report.to_string(),
-///     "dropped `scale` (f32[]); changed f32[5, 3] to f32[2, 3] at `weight`"
+///     "filled `weight`; dropped `scale` (f32[]); refused `weight` (f32[5, 3], expected f32[2, 3])"
 /// );
+/// assert_eq!(report.filled, ["weight"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn load_partly<'s, T>(

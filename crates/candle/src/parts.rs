@@ -3,19 +3,22 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use candle_core::{DType, Device, Tensor, TensorId};
+use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Result, Tree};
+use treedef::Tree;
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The model with the tensors of floats that a pattern names in another type. What was one tensor in two places
-/// stays one.
+/// The model with the tensors of floats that a pattern names in another type of floats. What was one tensor in
+/// two places stays one.
+///
+/// In a loss, the gradient goes through: the parameters stay as they are, and so does the type of their gradient.
 ///
 /// # Errors
 ///
-/// Returns an error when the pattern names nothing, or when a device does not have the type; it has the path.
+/// Returns an error when the pattern names no tensor, when the type is no float, or when a device does not have
+/// it; then with the path.
 ///
 /// ```
 /// use candle_core::DType;
@@ -33,6 +36,9 @@ pub fn to_dtype<T>(model: &T, pattern: &str, dtype: DType) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
 {
+    if !dtype.is_float() {
+        return Err(said(format_args!("{} is no type of floats", dtype.as_str())));
+    }
     convert(model, pattern, |tensor| {
         let dtype = if tensor.dtype().is_float() { dtype } else { tensor.dtype() };
         converted(tensor, dtype, tensor.device())
@@ -44,7 +50,7 @@ where
 ///
 /// # Errors
 ///
-/// Returns an error when the pattern names nothing, and those of the devices, with the path.
+/// Returns an error when the pattern names no tensor, and those of the devices, with the path.
 ///
 /// ```
 /// use candle_core::Device;
@@ -68,7 +74,7 @@ pub(crate) fn converted(
     tensor: &Tensor,
     dtype: DType,
     device: &Device,
-) -> Result<Tensor, AnyError> {
+) -> std::result::Result<Tensor, AnyError> {
     let converted = tensor.to_dtype(dtype).and_then(|tensor| tensor.to_device(device));
     converted.map_err(|error| {
         let (is, on, dtype) = (tensor.dtype().as_str(), device.location(), dtype.as_str());
@@ -81,12 +87,12 @@ pub(crate) fn converted(
 fn convert<T: Serialize + DeserializeOwned>(
     model: &T,
     pattern: &str,
-    convert: impl Fn(&Tensor) -> Result<Tensor, AnyError>,
+    convert: impl Fn(&Tensor) -> std::result::Result<Tensor, AnyError>,
 ) -> Result<T> {
-    let tree = Tree::<Tensor>::of_objects(model)?;
-    let named = tree.mask(pattern)?;
+    let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
+    let named = named(&tree, pattern)?;
     let mut done = HashMap::<TensorId, Tensor>::new();
-    let converted = tree.zip(named)?.try_map(|(tensor, is_named)| {
+    let converted = tree.zip(named).map_err(said)?.try_map(|(tensor, is_named)| {
         if !is_named {
             return Ok(tensor);
         }
@@ -96,8 +102,22 @@ fn convert<T: Serialize + DeserializeOwned>(
         let new = convert(&tensor)?;
         done.insert(tensor.id(), new.clone());
         Ok::<_, AnyError>(new)
-    })?;
-    converted.into_objects()
+    });
+    converted.map_err(said)?.into_objects().map_err(said)
+}
+
+/// An error of candle without its backtrace, which would stand before the path.
+fn said(what: impl fmt::Display) -> Error {
+    Error::Msg(what.to_string())
+}
+
+/// Which leaves a pattern names: at least one.
+fn named<L>(tree: &Tree<L>, pattern: &str) -> Result<Tree<bool>> {
+    let named = tree.mask(pattern).map_err(said)?;
+    if !named.leaves().contains(&true) {
+        return Err(said(format_args!("`{pattern}` names no tensor")));
+    }
+    Ok(named)
 }
 
 /// The tensors of a model as a table: what each is, how many numbers it has, and whether it is trained.
@@ -123,13 +143,14 @@ fn convert<T: Serialize + DeserializeOwned>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
-    let tree = Tree::<Tensor>::of_objects(model)?;
-    let row = |path: &treedef::Path, tensor: Tensor| Row {
-        name: path.to_joined_string("."),
-        dtype: tensor.dtype(),
-        shape: tensor.dims().to_vec(),
-        trained: tensor.dtype().is_float(),
-        id: tensor.id(),
+    let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
+    let mut first = HashMap::<TensorId, String>::new();
+    let row = |path: &treedef::Path, tensor: Tensor| {
+        let name = path.to_joined_string(".");
+        let shared_with = first.get(&tensor.id()).cloned();
+        first.entry(tensor.id()).or_insert_with(|| name.clone());
+        let (dtype, shape) = (tensor.dtype(), tensor.dims().to_vec());
+        Row { name, dtype, shape, trained: dtype.is_float(), shared_with }
     };
     Ok(Summary { rows: tree.map_with_path(row) })
 }
@@ -152,7 +173,9 @@ pub struct Row {
     /// Whether it is trained: all tensors of floats are that are not [frozen](Summary::frozen), running
     /// statistics as well.
     pub trained: bool,
-    id: TensorId,
+    /// The first name of a tensor that the model has twice, by a clone. In a file it is stored once; a training
+    /// has two parameters, which differ after a step. To tie weights, let the model hold the tensor once.
+    pub shared_with: Option<String>,
 }
 
 impl Row {
@@ -168,9 +191,9 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// Returns an error when the pattern names nothing.
+    /// Returns an error when the pattern names no tensor.
     pub fn frozen(mut self, pattern: &str) -> Result<Self> {
-        let named = self.rows.mask(pattern)?;
+        let named = named(&self.rows, pattern)?;
         for (row, named) in self.rows.leaves_mut().iter_mut().zip(named.leaves()) {
             row.trained &= !named;
         }
@@ -182,19 +205,14 @@ impl Summary {
         self.rows.leaves()
     }
 
-    /// How many numbers all tensors have. One that is in two places counts once.
+    /// How many numbers all tensors have. One that is [shared](Row::shared_with) counts once.
     pub fn numbers(&self) -> usize {
-        self.count(|_| true)
+        self.rows().iter().filter(|row| row.shared_with.is_none()).map(Row::numbers).sum()
     }
 
-    /// How many numbers are trained.
+    /// How many numbers are trained. A tensor that is [shared](Row::shared_with) is trained in each place.
     pub fn trained_numbers(&self) -> usize {
-        self.count(|row| row.trained)
-    }
-
-    fn count(&self, counts: impl Fn(&Row) -> bool) -> usize {
-        let rows = self.rows().iter().filter(|row| counts(row));
-        rows.map(|row| (row.id, row.numbers())).collect::<HashMap<_, _>>().values().sum()
+        self.rows().iter().filter(|row| row.trained).map(Row::numbers).sum()
     }
 }
 
@@ -202,8 +220,12 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cells = |row: &Row| {
             let what = format!("{}{:?}", row.dtype.as_str(), row.shape);
-            let trained = if row.trained { "trained" } else { "" };
-            [row.name.clone(), what, row.numbers().to_string(), trained.to_owned()]
+            let mut trained = if row.trained { "trained" } else { "" }.to_owned();
+            if let Some(name) = &row.shared_with {
+                let apart = if row.trained { ", apart from " } else { "shared with " };
+                trained += &format!("{apart}`{name}`");
+            }
+            [row.name.clone(), what, row.numbers().to_string(), trained]
         };
         let cells: Vec<_> = self.rows().iter().map(cells).collect();
         let width = |column: usize| {

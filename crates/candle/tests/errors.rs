@@ -144,7 +144,7 @@ fn files() -> Result {
     `layers.0.weight` is f32[4, 3], expected f32[8, 3]
     `layers.0.bias` is f32[4], expected f32[8]
     `norm.weight` is f32[4], expected f64[4] (see `Loader::convert_floats`)
-    missing `layers.2.weight`: f32[2, 4] (the nearest name is `norm.bias`, f32[4])
+    missing `layers.2.weight`: f32[2, 4]
     unused `norm.bias`: f32[4]
 
     a name with a mistake:
@@ -208,7 +208,7 @@ fn files() -> Result {
 
     a matrix that is turned in vain:
     the tensors do not fit the type
-    `layers.0.weight` is f32[3, 4], expected f32[4, 3]
+    `layers.0.weight` is f32[3, 4], expected f32[4, 3] (see `Loader::transpose`)
 
     two tensors of one name:
     two objects have the name "a.0.weight"

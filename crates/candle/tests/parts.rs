@@ -41,6 +41,20 @@ fn a_table_of_the_tensors() -> Result {
     let twice = (model.clone(), model.clone());
     assert_eq!(summary(&twice)?.numbers(), summary(&model)?.numbers());
     assert_eq!(summary(&twice)?.rows().len(), 2 * summary(&model)?.rows().len());
+    // A training has two parameters of it.
+    assert_eq!(summary(&twice)?.trained_numbers(), 2 * summary(&model)?.trained_numbers());
+    let weight = model.layers[1].weight.clone();
+    let pair = [treedef::Object(weight.clone()), treedef::Object(weight)];
+    assert_snapshot!(summary(&pair)?.frozen("[1]")?, @"
+    0  f32[12, 8]  96  trained
+    1  f32[12, 8]  96  shared with `0`
+    96 numbers, 96 of them trained
+    ");
+    assert_snapshot!(summary(&pair)?, @"
+    0  f32[12, 8]  96  trained
+    1  f32[12, 8]  96  trained, apart from `0`
+    96 numbers, 192 of them trained
+    ");
     Ok(())
 }
 
@@ -61,5 +75,11 @@ fn a_part_in_another_type() -> Result {
     let error = to_dtype(&model, "norm", DType::F4).map(drop).unwrap_err();
     assert!(error.to_string().contains("at `.norm.weight?`"), "{error}");
     to_device(&model, "norm.**", &Device::Cpu)?;
+    let error = to_dtype(&model, "norm", DType::U8).map(drop).unwrap_err();
+    assert_snapshot!(error, @"u8 is no type of floats");
+    // What is no tensor is there, and has no type.
+    let error = to_dtype(&model, "norm.eps", DType::F16).map(drop).unwrap_err();
+    assert_snapshot!(error, @"`norm.eps` names no tensor");
+    assert_snapshot!(summary(&model)?.frozen("norm.eps").unwrap_err(), @"`norm.eps` names no tensor");
     Ok(())
 }
