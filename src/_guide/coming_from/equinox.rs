@@ -100,7 +100,8 @@
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
 //! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | returns the removed subtrees; for one path: [`Tree::remove`] |
 //! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition_mask`] |
-//! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that contains it |
+//! | `.insert_before(x)`, `.insert_after(x)` | [`tree.insert(&path, x)?`](Tree::insert) | the index that `x` then has |
+//! | `.apply_and_inline(f)` | none | replace the sequence that contains it |
 //! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is not a value |
 //! | `combine(a, b)`, `NotInThisPartition` | [`Tree::combine([a, b])?`](Tree::combine) | holes are `Option`s of leaves |
 //! | `Struct`, `pytree_dataclass` | `#[derive(Serialize, Deserialize)]` | |

@@ -14,7 +14,7 @@ fn optax_is_met_with_given_gradients() {
         round: round_number,
         leaf: PhantomData::<f64>,
     };
-    assert_eq!(kind.replay(), 100);
+    assert!(kind.replay() >= 100);
     // With the schedules and the means of this crate, the rounding of optax remains as a difference.
     super::runs().iter().enumerate().for_each(|(line, run)| kind.run(line, run, false));
 }

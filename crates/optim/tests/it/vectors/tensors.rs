@@ -35,7 +35,7 @@ fn optax_is_met_with_candle() {
         round: |tensor: Tensor| tensor.to_dtype(DType::F32).unwrap().to_dtype(DType::F64).unwrap(),
         leaf: PhantomData::<Tensor>,
     };
-    assert_eq!(kind.replay(), 100);
+    assert!(kind.replay() >= 100);
 }
 
 fn make(model: &Mlp<f64>) -> TensorMlp {
