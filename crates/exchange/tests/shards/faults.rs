@@ -170,6 +170,10 @@ fn a_damaged_index_is_told() {
     let json = r#"{"metadata": {"total_size": 1.0}, "weight_map": {"a": "a.safetensors"}}"#;
     folder.write("model.safetensors.index.json", json);
     assert!(safetensors::open(folder.path()).is_ok());
+    // As PowerShell and scripts write it.
+    let json = "\u{feff}{\"weight_map\": {\"a\": \"./a.safetensors\"}}";
+    folder.write("model.safetensors.index.json", json);
+    assert!(Opening::new().strict(true).open(folder.path()).is_ok());
 }
 
 /// What real folders have: files beside the model, variants, and changed tensors on top of a checkpoint.

@@ -41,7 +41,9 @@ impl Index {
             return index;
         }
         let json = match std::str::from_utf8(text) {
-            Ok(text) => Json::parse(text).map_err(|error| error.to_string()),
+            Ok(text) => {
+                Json::parse(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())
+            }
             Err(error) => Err(format!("not UTF-8 at byte {}", error.valid_up_to())),
         };
         let json = match json {
@@ -57,7 +59,7 @@ impl Index {
         };
         index.is_read = true;
         for (tensor, file) in map {
-            match file.as_str() {
+            match file.as_str().map(|file| file.trim_start_matches("./")) {
                 Some(file) if is_inside(file) => {
                     index.files.entry(file.to_owned()).or_default().push(tensor.clone());
                 }
