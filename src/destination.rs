@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 const LINKS: usize = 40;
 
 /// Follows symbolic links, including links to files that do not exist yet.
+///
+/// # Errors
+///
+/// Returns an error when there are more links than the operating system follows.
 pub fn destination(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
