@@ -1,122 +1,106 @@
-//! Errors of a walk, and their paths.
+//! Errors of a walk, and their paths: each compound around the failure adds the key of its child.
 
 use std::mem;
 
 use crate::error::{Error, Result};
-use crate::path::{Key, Path};
+use crate::model::Name;
+use crate::path::Key;
 
 use super::tape::{Failure, Tape};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
 impl Tape {
-    /// A child of a compound failed. It began at `at`.
+    /// A child of a compound failed. Without a key, the compound has no node.
     #[cold]
     #[inline(never)]
-    pub(super) fn child_failed(&mut self, at: usize, error: Error) -> Error {
-        self.fail(at, false).levels += 1; // at most the open compounds
-        error
-    }
-
-    /// A key failed, or a compound is not a compound. The path is that of the compound.
-    #[cold]
-    pub(super) fn compound_failed(&mut self, at: usize, error: Error) -> Error {
-        self.fail(at, true).levels = 0;
-        error
-    }
-
-    /// An error of the tape itself at a place, with its path.
-    #[cold]
-    pub(super) fn failed_here(&mut self, at: usize, error: Error) -> Error {
-        self.fail(at, false).levels = usize::MAX; // all that are open
-        let path = self.failed_path();
-        error.at(path)
-    }
-
-    fn fail(&mut self, at: usize, is_compound: bool) -> &mut Failure {
-        (self.takes, self.room, self.keeping.before_label) = (0, 0, None);
-        let Tape { words, follow, keeping, pending, cursor, .. } = self;
-        self.failure.get_or_insert_with(|| {
-            Box::new(Failure {
-                words: mem::take(words),
-                frames: mem::take(&mut follow.frames),
-                kept: mem::take(&mut keeping.values),
-                pending: mem::take(pending),
-                cursor: *cursor,
-                has_begun: at != *cursor,
-                is_compound,
-                levels: 0,
-            })
-        })
-    }
-
-    /// The error of a value that goes on after an error.
-    #[cold]
-    pub(super) fn swallowed(&mut self) -> Error {
-        if let Some(failure) = &mut self.failure {
-            failure.levels = 0;
+    pub(super) fn child_failed(&mut self, key: Option<Key>, error: Error) -> Error {
+        let failure = self.fail();
+        failure.in_some = false;
+        // The compound that went on is the place.
+        if !mem::take(&mut failure.went_on) {
+            failure.keys.extend(key);
         }
+        error
+    }
+
+    /// A compound itself failed, or a key in it. The path is that of the compound.
+    #[cold]
+    pub(super) fn compound_failed(&mut self, error: Error) -> Error {
+        self.fail().forget();
+        error
+    }
+
+    /// The child of a `Some` failed.
+    #[cold]
+    pub(super) fn some_failed(&mut self, error: Error) -> Error {
+        // With the option `none_is_leaf` it has a node only around another option.
+        let has_node = !self.settings.options.none_is_leaf || self.fail().in_some;
+        let error = self.child_failed(has_node.then_some(Key::Some), error);
+        self.fail().in_some = true;
+        error
+    }
+
+    /// The value of an entry failed, whose key has this number.
+    #[cold]
+    pub(super) fn entry_failed(&mut self, key: usize, error: Error) -> Error {
+        let key = self.labels.value(key).cloned().map(Key::Entry);
+        self.child_failed(key, error)
+    }
+
+    /// The error of a value that goes on after an error: another child of the compound that ignored
+    /// it, or its end.
+    #[cold]
+    pub(super) fn swallowed(&mut self, is_child: bool) -> Error {
+        let failure = self.fail();
+        failure.forget();
+        failure.went_on = is_child;
         Error::protocol(SWALLOWED)
     }
 
     /// The result of a walk, with the path of its error.
     pub(super) fn ended(&mut self, end: Result<usize>) -> Result<usize> {
-        match end {
-            Ok(at) if self.failure.is_none() => Ok(at),
-            Ok(_) => {
-                // The compound around the last one that failed has ignored it.
-                let failed = self
-                    .failure
-                    .as_mut()
-                    .map_or(0, |failure| mem::replace(&mut failure.levels, usize::MAX));
-                let path = self.failed_path();
-                let keys = path.keys().get(..path.keys().len().saturating_sub(failed));
-                let path = keys.unwrap_or_default().iter().cloned().collect();
-                Err(Error::protocol(SWALLOWED).at(path))
-            }
-            Err(error) if self.failure.is_none() => Err(error),
-            Err(error) => {
-                let path = self.failed_path();
-                Err(error.at(path))
-            }
+        let keys = self.failure.as_mut().map(|failure| mem::take(&mut failure.keys));
+        match (end, keys) {
+            (Err(error), Some(keys)) => Err(error.at(keys.into_iter().rev().collect())),
+            // A format that is read has ignored it.
+            (Ok(_), Some(_)) => Err(Error::protocol(SWALLOWED)),
+            (end, None) => end,
         }
     }
 
-    /// The path of the failure.
-    fn failed_path(&mut self) -> Path {
-        let Some(failure) = self.failure.take() else { return Path::root() };
-        let Failure { words, frames, mut kept, pending, cursor, has_begun, is_compound, levels } =
-            *failure;
-        (self.words, self.follow.frames) = (words, frames);
-        let (mut at, mut leaves) = (cursor, pending);
-        // The compounds inside of a value that is kept are not counted.
-        let mut place =
-            (Some(levels).filter(|levels| kept.is_empty() && *levels < usize::MAX), has_begun);
-        // The keys, the innermost first.
-        let mut keys: Vec<Key> = Vec::new();
-        loop {
-            let innermost = kept.pop();
-            if at < self.words.len() {
-                self.follow.write_followed(&mut self.words, at);
-            }
-            let first = innermost.as_ref().map_or(self.follow.base, |kept| kept.word);
-            let words = self.words.get(first..).unwrap_or_default();
-            let (labels, place) = (&mut self.labels.list, mem::take(&mut place));
-            let early = self.early.as_mut().filter(|_| innermost.is_none());
-            let nodes = early.and_then(|early| early.as_mut().ok()).unwrap_or(&mut self.nodes);
-            let path = nodes.path(words, labels, leaves, place, self.settings.options);
-            keys.extend(path.into_iter().rev());
-            let Some(value) = innermost else { break };
-            if value.is_key() {
-                keys.clear();
-            }
-            self.words.truncate(value.word);
-            self.follow.close_to(value.frame);
-            (at, leaves) = (value.at, value.pending);
-        }
-        keys.drain(..keys.len().min(usize::from(is_compound)));
-        keys.drain(..keys.len().saturating_sub(levels));
-        self.failure = Some(Box::default()); // the walk has still failed
-        keys.into_iter().rev().collect()
+    /// From now on nothing is written.
+    #[cold]
+    pub(super) fn fail(&mut self) -> &mut Failure {
+        (self.takes, self.room, self.keeping.before_label) = (0, 0, None);
+        let Tape { words, follow, keeping, .. } = self;
+        self.failure.get_or_insert_with(|| {
+            follow.frames.clear();
+            keeping.values.clear();
+            Box::new(Failure { words: mem::take(words), ..Failure::default() })
+        })
+    }
+}
+
+impl Failure {
+    /// The place is that of the compound that is innermost now.
+    fn forget(&mut self) {
+        self.keys.clear();
+        (self.in_some, self.went_on) = (false, false);
+    }
+}
+
+/// The key of a child that has a position, or a name if its parent has fields; of a variant or not.
+#[cold]
+pub(super) fn key_of(
+    variant: Option<&'static str>,
+    field: Option<&'static str>,
+    position: usize,
+) -> Key {
+    match (variant.map(Name::Borrowed), field.map(Name::Borrowed)) {
+        (None, None) => Key::Position(position),
+        (None, Some(field)) => Key::Field(field),
+        (Some(variant), None) => Key::VariantPosition(variant, position),
+        (Some(variant), Some(field)) => Key::VariantField(variant, field),
     }
 }

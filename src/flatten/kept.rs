@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+use crate::path::Key;
 
 use super::labels::LabelTable;
 use super::marks::{Keep, Objects, object_leaf};
@@ -36,7 +37,6 @@ impl Tape {
             at,
             word: self.words.len(),
             leaf: self.leaves.len(),
-            frame: self.follow.num_open(),
             sink,
             takes: mem::replace(&mut self.takes, ALL_KINDS),
             pending: mem::take(&mut self.pending),
@@ -103,17 +103,16 @@ impl Tape {
         self.keep(at, keep)
     }
 
-    /// Takes the result of the child of a newtype or a mark, which began at `at`.
+    /// Takes the result of the child of a newtype or a mark.
     pub(super) fn close_newtype(
         &mut self,
-        at: usize,
         child: Result<usize>,
         mark: Option<Keep>,
     ) -> Result<usize> {
         let at = match child {
             Ok(at) => at,
             Err(error) if mark.is_some() => return Err(error),
-            Err(error) => return Err(self.child_failed(at, error)),
+            Err(error) => return Err(self.child_failed(Some(Key::Position(0)), error)),
         };
         if mark == Some(Keep::Object) {
             self.close_object();
@@ -137,7 +136,7 @@ impl Tape {
     #[cold]
     fn open_object(&mut self, at: usize) -> Result<usize> {
         if self.failure.is_some() {
-            return Err(self.swallowed());
+            return Err(self.swallowed(true));
         }
         if self.is_keeping() || self.keeping.before_label.is_some() {
             return Err(object_is_kept());
@@ -175,9 +174,8 @@ impl Tape {
         let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
         let expected = self.expected_label(&kept);
         let value = self.take_off(kept.word, kept.leaf, expected);
-        let Kept { keep, at, word, leaf, frame, sink, takes, pending, .. } = kept;
+        let Kept { keep, at, word, leaf, sink, takes, pending, .. } = kept;
         self.words.truncate(word);
-        self.follow.close_to(frame);
         if let Sink::Leaves(leaves) = &mut self.leaves {
             leaves.truncate(leaf);
         }
@@ -286,7 +284,9 @@ impl Tape {
         is_it: impl Fn(&LabelTable, usize) -> bool,
     ) -> Option<usize> {
         let expected = self.words.get(at).filter(|expected| expected.tag() == tag)?;
-        if self.follow.overlooks(at, tag) || is_it(&self.labels, expected.number()) {
+        let number = expected.number();
+        if self.follow.overlooks(at, tag) || is_it(&self.labels, number) {
+            self.last_label = number;
             self.cursor = at + 1; // it is in range
             Some(self.cursor)
         } else {

@@ -4,8 +4,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::model::{Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
-use crate::path::Key;
+use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
 use crate::positions::permute;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
@@ -144,40 +143,6 @@ impl WordReader {
         self.seen.children.clear();
         (self.seen.copied, self.seen.uncopied) = (0, 0);
         (self.swaps, self.so_far) = Default::default();
-    }
-
-    /// The keys that lead to the current place, after the first words of a value and some leaves. If
-    /// there are `levels`, so many compounds are open there. If it `has_begun`, the value that failed
-    /// there is complete, and counts as a child: so may be those that it is the only child of, and the
-    /// path ends before them.
-    pub(super) fn path(
-        &mut self,
-        words: &[Word],
-        labels: &mut [Label],
-        leaves: u64,
-        (levels, has_begun): (Option<usize>, bool),
-        options: Options,
-    ) -> Vec<Key> {
-        self.options = options;
-        // If it fails, the path ends there.
-        let read = self.read(words, labels);
-        // The only child of a compound would close it.
-        let is_only =
-            levels == Some(self.open.len()) && self.open.last().is_some_and(Open::has_one_child);
-        if read.is_ok() && !is_only {
-            let _ = self.read(&[Word::new(word::LEAVES, "", leaves)], labels);
-        }
-        if has_begun
-            && levels.is_some_and(|levels| levels >= self.open.len())
-            && let Some(last) = self.open.last_mut()
-        {
-            last.children = last.children.saturating_sub(1);
-        }
-        let open = mem::take(&mut self.open);
-        let nodes = open.iter().filter(|open| open.node.is_some());
-        let keys = nodes.map(|open| self.key(open, labels)).collect();
-        self.clear();
-        keys
     }
 
     pub(super) fn read(&mut self, words: &[Word], labels: &mut [Label]) -> Result<()> {
@@ -428,18 +393,6 @@ impl WordReader {
             maps.push((start..keys.len(), data));
         }
         (data, moved)
-    }
-
-    /// The key of the current child of an open compound.
-    fn key(&self, open: &Open, labels: &[Label]) -> Key {
-        let Open { head: NodeHead { kind, variant, .. }, children, first_label, .. } = *open;
-        // A child that failed after a leaf, which is one for the reader, has the last label.
-        let (fields, numbers, at) = (&self.fields, &self.numbers, first_label + children);
-        let field = || fields.get(at).or(fields.last()).map(|name| Name::Borrowed(*name));
-        let entry = || labels.get(*numbers.get(at).or(numbers.last())?);
-        let entry = || entry().map(|label| label.value.clone());
-        Key::of_child(kind, children, || Some(Name::Borrowed(variant)), field, entry)
-            .unwrap_or(Key::Position(children)) // its label did not come
     }
 }
 

@@ -13,6 +13,7 @@ use crate::leaf::leaf_type::Emit;
 use crate::leaf::sink::Sink;
 use crate::leaf::{Scalar, visit_scalars};
 use crate::model::{Leaf, Limits, NodeKind, Options, Tree, TreeDef, Value};
+use crate::path::{Key, Path};
 
 use super::tape::Tape;
 use super::walk::Request;
@@ -64,7 +65,8 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
         let leaves = Sink::Leaves(Vec::new());
         let mut tape = Tape::begin(Request::new(leaves, Options::default(), self.limits), None);
-        match (Reader { tape: &mut tape, at: 0 }).deserialize(document) {
+        match (Reader { tape: &mut tape, at: 0, place: DocumentPlace::Root }).deserialize(document)
+        {
             Ok(at) => {
                 let (treedef, leaves) = tape.finish(Ok(at)).map_err(de::Error::custom)?;
                 let treedef = TreeDef { walked: false, ..treedef };
@@ -82,10 +84,52 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
 /// The variant as which `ciborium` tells a tag of CBOR: a number beside a value.
 pub(crate) const CBOR_TAG: &str = "@@TAGGED@@";
 
+/// A place in a document that is read.
+#[derive(Clone, Copy)]
+enum DocumentPlace<'p> {
+    Root,
+    Inside(&'p DocumentPlace<'p>),
+    Element(&'p DocumentPlace<'p>, usize),
+    /// The value of the entry whose key has this number.
+    Entry(&'p DocumentPlace<'p>, usize),
+    /// The key of an entry, whose parts have the path of the map.
+    Key(&'p DocumentPlace<'p>),
+}
+
+impl DocumentPlace<'_> {
+    /// The path to the place.
+    #[cold]
+    fn path(&self, tape: &Tape) -> Path {
+        let (mut place, mut keys) = (self, Vec::new());
+        loop {
+            place = match place {
+                DocumentPlace::Root => return keys.into_iter().rev().collect(),
+                DocumentPlace::Inside(outer) => {
+                    keys.push(Key::Some);
+                    outer
+                }
+                DocumentPlace::Element(outer, index) => {
+                    keys.push(Key::Index(*index));
+                    outer
+                }
+                DocumentPlace::Entry(outer, key) => {
+                    keys.extend(tape.labels.value(*key).cloned().map(Key::Entry));
+                    outer
+                }
+                DocumentPlace::Key(outer) => {
+                    keys.clear();
+                    outer
+                }
+            };
+        }
+    }
+}
+
 /// Writes the next value. Returns the position behind it.
 struct Reader<'t> {
     tape: &'t mut Tape,
     at: usize,
+    place: DocumentPlace<'t>,
 }
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
@@ -96,36 +140,34 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
     }
 }
 
-/// Writes a key, if there is one.
+/// Writes a key of a map, if there is one.
 struct KeyReader<'t> {
     tape: &'t mut Tape,
     at: usize,
+    map: &'t DocumentPlace<'t>,
 }
 
 impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
-        let KeyReader { tape, at } = self;
+        let KeyReader { tape, at, map } = self;
         let outer = tape.expect_key();
-        let next = Reader { tape, at }.deserialize(document)?;
+        let next = Reader { tape, at, place: DocumentPlace::Key(map) }.deserialize(document)?;
         let came = tape.key_came(outer, next);
-        told(tape, at, came)
+        told(tape, map, came)
     }
 }
 
 /// Writes an element of a sequence.
-struct ElementReader<'t> {
-    tape: &'t mut Tape,
-    at: usize,
-}
+struct ElementReader<'t>(Reader<'t>);
 
 impl<'de> DeserializeSeed<'de> for ElementReader<'_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
-        let ElementReader { tape, at } = self;
-        let next = Reader { tape, at }.deserialize(document)?;
+        let ElementReader(Reader { tape, at, place }) = self;
+        let next = Reader { tape, at, place }.deserialize(document)?;
         // A leaf writes nothing.
         Ok(if next == at { at } else { tape.element(next) })
     }
@@ -133,15 +175,22 @@ impl<'de> DeserializeSeed<'de> for ElementReader<'_> {
 
 /// Makes an error of the tape one of the format, with the path. The format reports its own errors
 /// itself.
-fn told<E: de::Error>(tape: &mut Tape, at: usize, result: Result<usize>) -> Result<usize, E> {
-    result.map_err(|error| E::custom(tape.failed_here(at, error)))
+fn told<T, E: de::Error>(
+    tape: &mut Tape,
+    place: &DocumentPlace<'_>,
+    result: Result<T>,
+) -> Result<T, E> {
+    result.map_err(|error| {
+        tape.fail();
+        E::custom(error.at(place.path(tape)))
+    })
 }
 
 macro_rules! write {
     ($reader:ident, $kind:ident, $value:ident) => {{
-        let Reader { tape, at } = $reader;
+        let Reader { tape, at, place } = $reader;
         let next = tape.scalar(at, Scalar::$kind($value));
-        told(tape, at, next)
+        told(tape, &place, next)
     }};
 }
 
@@ -155,22 +204,23 @@ impl<'de> Visitor<'de> for Reader<'_> {
     visit_scalars!(write -> usize);
 
     fn visit_unit<E: de::Error>(self) -> Result<usize, E> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let next = tape.atom(at, NodeKind::Unit, "");
-        told(tape, at, next)
+        told(tape, &place, next)
     }
 
     fn visit_none<E: de::Error>(self) -> Result<usize, E> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let next = tape.none(at);
-        told(tape, at, next)
+        told(tape, &place, next)
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inside: D) -> Result<usize, D::Error> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let opened = tape.open(at, NodeKind::Some, "");
-        let at = told(tape, at, opened)?;
-        let at = Reader { tape: &mut *tape, at }.deserialize(inside)?;
+        let at = told(tape, &place, opened)?;
+        let place = DocumentPlace::Inside(&place);
+        let at = Reader { tape: &mut *tape, at, place }.deserialize(inside)?;
         tape.ascend();
         Ok(at)
     }
@@ -180,49 +230,61 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<usize, A::Error> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let opened = tape.open_seq(at);
-        let mut at = told(tape, at, opened)?;
-        while let Some(next) = seq.next_element_seed(ElementReader { tape: &mut *tape, at })? {
-            at = next;
+        let mut at = told(tape, &place, opened)?;
+        let mut index = 0;
+        loop {
+            let element = DocumentPlace::Element(&place, index);
+            let element = ElementReader(Reader { tape: &mut *tape, at, place: element });
+            match seq.next_element_seed(element)? {
+                Some(next) => (at, index) = (next, index + 1), // at most the elements
+                None => break,
+            }
         }
-        Ok(tape.close_seq(at))
+        let closed = tape.close_seq(at);
+        told(tape, &place, closed)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let opened = tape.open(at, NodeKind::Map, "");
-        let mut at = told(tape, at, opened)?;
-        while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at })? {
-            at = map.next_value_seed(Reader { tape: &mut *tape, at: next })?;
+        let mut at = told(tape, &place, opened)?;
+        while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at, map: &place })? {
+            let place = DocumentPlace::Entry(&place, tape.last_label);
+            at = map.next_value_seed(Reader { tape: &mut *tape, at: next, place })?;
         }
-        Ok(tape.close(at))
+        let closed = tape.close(at);
+        told(tape, &place, closed)
     }
 
     /// A variant becomes a map of one entry, from its name to its payload.
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
-        let Reader { tape, at } = self;
+        let Reader { tape, at, place } = self;
         let (name, variant) = data.variant::<String>()?;
         let opened = tape.open(at, NodeKind::Map, "");
-        let at = told(tape, at, opened)?;
+        let at = told(tape, &place, opened)?;
         tape.expect_key();
         let key = tape.scalar(at, Scalar::Str(&name));
-        let at = told(tape, at, key)?;
-        let payload = Reader { tape: &mut *tape, at };
+        let at = told(tape, &place, key)?;
+        let entry = DocumentPlace::Entry(&place, tape.last_label);
+        let payload = Reader { tape: &mut *tape, at, place: entry };
         let at = if name == CBOR_TAG {
             // Read as a newtype, it would lose its number.
             variant.tuple_variant(2, payload)?
         } else {
             variant.newtype_variant_seed(payload)?
         };
-        Ok(tape.close(at))
+        let closed = tape.close(at);
+        told(tape, &place, closed)
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
         let mut tape = Tape::begin_whole(Options::default(), Limits::default());
-        match (Reader { tape: &mut tape, at: 0 }).deserialize(document) {
+        match (Reader { tape: &mut tape, at: 0, place: DocumentPlace::Root }).deserialize(document)
+        {
             Ok(at) => tape.finish_whole(Ok(at)).map_err(de::Error::custom),
             Err(error) => {
                 tape.spare();

@@ -12,8 +12,10 @@ use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::model::NodeKind;
+use crate::path::Key;
 
 use super::calls::{children, scalars, text_of};
+use super::failure::key_of;
 use super::fast::rows::{Progress, Row, may_have_rows, put_row};
 use super::tape::Tape;
 
@@ -27,17 +29,25 @@ pub(super) struct Writer<'t> {
 pub(super) struct CompoundWriter<'t> {
     tape: &'t mut Tape,
     at: usize,
+    /// How many children came, if they have no names.
+    children: usize,
+    variant: Option<&'static str>,
 }
 
 /// An open sequence.
 pub(super) struct SeqWriter<'t> {
     tape: &'t mut Tape,
     at: usize,
+    /// How many elements came, apart from those that came in rows.
+    elements: usize,
 }
 
 /// An open map.
 pub(super) struct MapWriter<'t> {
-    children: CompoundWriter<'t>,
+    tape: &'t mut Tape,
+    at: usize,
+    /// The number of the last key.
+    key: usize,
     awaits_value: bool,
 }
 
@@ -45,7 +55,7 @@ impl<'t> Writer<'t> {
     #[cfg_attr(not(debug_assertions), inline)]
     fn open(self, kind: NodeKind, name: &'static str) -> Result<CompoundWriter<'t>> {
         match self.tape.open(self.at, kind, name) {
-            Ok(at) => Ok(CompoundWriter { tape: self.tape, at }),
+            Ok(at) => Ok(CompoundWriter { tape: self.tape, at, children: 0, variant: None }),
             Err(error) => Err(error),
         }
     }
@@ -58,7 +68,10 @@ impl<'t> Writer<'t> {
         variant: &'static str,
     ) -> Result<CompoundWriter<'t>> {
         match self.tape.open_variant(self.at, kind, name, variant) {
-            Ok(at) => Ok(CompoundWriter { tape: self.tape, at }),
+            Ok(at) => {
+                let variant = Some(variant);
+                Ok(CompoundWriter { tape: self.tape, at, children: 0, variant })
+            }
             Err(error) => Err(error),
         }
     }
@@ -85,21 +98,40 @@ impl CompoundWriter<'_> {
         match child {
             Ok(at) => {
                 self.at = at;
+                self.children += 1; // at most the calls
                 Ok(())
             }
-            Err(error) => Err(self.tape.child_failed(self.at, error)),
+            Err(error) => Err(self.failed(None, error)),
         }
     }
 
-    /// Takes the result of the only child, and closes the compound.
+    /// Takes the result of a field.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn only_came(self, child: Result<usize>) -> Result<usize> {
+    fn field_came(&mut self, name: &'static str, child: Result<usize>) -> Result<()> {
+        match child {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(error) => Err(self.failed(Some(name), error)),
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, field: Option<&'static str>, error: Error) -> Error {
+        self.tape.child_failed(Some(key_of(self.variant, field, self.children)), error)
+    }
+
+    /// Takes the result of the only child, of a `Some` or a variant, and closes the compound.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn only_came(mut self, child: Result<usize>) -> Result<usize> {
         match child {
             Ok(at) => {
                 self.tape.ascend();
                 Ok(at)
             }
-            Err(error) => Err(self.tape.child_failed(self.at, error)),
+            Err(error) if self.variant.is_none() => Err(self.tape.some_failed(error)),
+            Err(error) => Err(self.failed(None, error)),
         }
     }
 
@@ -114,7 +146,7 @@ impl CompoundWriter<'_> {
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
         let place = self.place_of_field(name, const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.came(child)
+        self.field_came(name, child)
     }
 
     /// Writes the only child, and closes the compound.
@@ -127,7 +159,7 @@ impl CompoundWriter<'_> {
 
     #[cfg_attr(not(debug_assertions), inline)]
     fn end(self) -> Result<usize> {
-        Ok(self.tape.close(self.at))
+        self.tape.close(self.at)
     }
 }
 
@@ -138,9 +170,10 @@ impl SeqWriter<'_> {
         Writer { tape: self.tape, at: self.at }
     }
 
-    /// Takes the result of an element. Returns whether it is a leaf.
+    /// Takes the result of an element, after so many in rows. Returns whether it is a leaf.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn came(&mut self, child: Result<usize>) -> Result<bool> {
+    fn came(&mut self, child: Result<usize>, in_rows: usize) -> Result<bool> {
+        self.elements += 1; // at most the calls
         match child {
             // A leaf writes nothing.
             Ok(at) if at == self.at => Ok(true),
@@ -148,7 +181,10 @@ impl SeqWriter<'_> {
                 self.at = self.tape.element(at);
                 Ok(false)
             }
-            Err(error) => Err(self.tape.child_failed(self.at, error)),
+            Err(error) => {
+                let index = self.elements - 1 + in_rows; // one was added; at most the calls
+                Err(self.tape.child_failed(Some(Key::Index(index)), error))
+            }
         }
     }
 
@@ -156,7 +192,7 @@ impl SeqWriter<'_> {
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = self.place(const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.came(child).map(drop)
+        self.came(child, 0).map(drop)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try.
@@ -185,38 +221,47 @@ impl SeqWriter<'_> {
 
     #[cfg_attr(not(debug_assertions), inline)]
     fn end(self) -> Result<usize> {
-        Ok(self.tape.close_seq(self.at))
+        self.tape.close_seq(self.at)
     }
 }
 
 impl MapWriter<'_> {
     /// The place of a key, and how many values are being kept.
     fn place_of_key(&mut self) -> Result<(Writer<'_>, usize)> {
-        let CompoundWriter { tape, at } = &mut self.children;
         if mem::replace(&mut self.awaits_value, true) {
-            return Err(tape.broken(*at, "a map's key was followed by another key"));
+            return Err(self.tape.broken("a map's key was followed by another key"));
         }
-        let outer = tape.expect_key();
-        Ok((Writer { tape, at: *at }, outer))
+        let outer = self.tape.expect_key();
+        Ok((Writer { tape: self.tape, at: self.at }, outer))
     }
 
     fn key_came(&mut self, outer: usize, key: Result<usize>) -> Result<()> {
-        let CompoundWriter { tape, at } = &mut self.children;
-        match key.and_then(|next| tape.key_came(outer, next)) {
+        match key.and_then(|next| self.tape.key_came(outer, next)) {
             Ok(next) => {
-                *at = next;
+                self.at = next;
+                self.key = self.tape.last_label;
                 Ok(())
             }
-            Err(error) => Err(tape.compound_failed(*at, error)),
+            Err(error) => Err(self.tape.compound_failed(error)),
         }
     }
 
     fn place_of_value(&mut self, owning: bool) -> Result<Writer<'_>> {
         if mem::take(&mut self.awaits_value) {
-            return Ok(self.children.place(owning));
+            self.tape.count_owning(owning);
+            return Ok(Writer { tape: self.tape, at: self.at });
         }
-        let CompoundWriter { tape, at } = &mut self.children;
-        Err(tape.broken(*at, "a map's value came without its key"))
+        Err(self.tape.broken("a map's value came without its key"))
+    }
+
+    fn value_came(&mut self, value: Result<usize>) -> Result<()> {
+        match value {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(error) => Err(self.tape.entry_failed(self.key, error)),
+        }
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
@@ -233,16 +278,15 @@ impl MapWriter<'_> {
             Ok(place) => place,
             Err(error) => return Err(error),
         };
-        let child = call_stack::grow!(value.serialize(place));
-        self.children.came(child)
+        let value = call_stack::grow!(value.serialize(place));
+        self.value_came(value)
     }
 
     fn end(self) -> Result<usize> {
         if self.awaits_value {
-            let CompoundWriter { tape, at } = self.children;
-            return Err(tape.broken(at, "a map ended after a key"));
+            return Err(self.tape.broken("a map ended after a key"));
         }
-        self.children.end()
+        self.tape.close(self.at)
     }
 }
 
@@ -310,7 +354,7 @@ impl<'t> Serializer for Writer<'t> {
             Err(error) => return Err(error),
         };
         let child = call_stack::grow!(value.serialize(Writer { tape: &mut *tape, at }));
-        tape.close_newtype(at, child, mark)
+        tape.close_newtype(child, mark)
     }
 
     #[cfg_attr(not(debug_assertions), inline)]
@@ -330,7 +374,7 @@ impl<'t> Serializer for Writer<'t> {
     #[cfg_attr(not(debug_assertions), inline)]
     fn serialize_seq(self, _: Option<usize>) -> Result<SeqWriter<'t>> {
         match self.tape.open_seq(self.at) {
-            Ok(at) => Ok(SeqWriter { tape: self.tape, at }),
+            Ok(at) => Ok(SeqWriter { tape: self.tape, at, elements: 0 }),
             Err(error) => Err(error),
         }
     }
@@ -357,8 +401,8 @@ impl<'t> Serializer for Writer<'t> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<MapWriter<'t>> {
-        match self.open(NodeKind::Map, "") {
-            Ok(children) => Ok(MapWriter { children, awaits_value: false }),
+        match self.tape.open(self.at, NodeKind::Map, "") {
+            Ok(at) => Ok(MapWriter { tape: self.tape, at, key: 0, awaits_value: false }),
             Err(error) => Err(error),
         }
     }
@@ -394,7 +438,7 @@ impl<'t> Serializer for Writer<'t> {
                 let Some(item) = &next else { return seq.end() };
                 let owning = seq.tape.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));
-                let is_leaf = match seq.came(child) {
+                let is_leaf = match seq.came(child, progress.right) {
                     Ok(is_leaf) => is_leaf,
                     Err(error) => return Err(error),
                 };
@@ -407,6 +451,7 @@ impl<'t> Serializer for Writer<'t> {
                     return Err(error);
                 }
             }
+            seq.elements += progress.right; // at most the elements
         }
         for item in items {
             if let Err(error) = seq.child(&item) {

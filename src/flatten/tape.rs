@@ -14,7 +14,7 @@
 //!    other words, with leaves of its own. When it is complete, it is taken off again.
 //! 4. The nodes of a long sequence are made [early](super::fast::early): the words before its last
 //!    element are taken off the tape then, and the positions in its frame move back.
-//! 5. After a failure the tape is moved to `failure` as it is, and nothing is written any more.
+//! 5. After a failure nothing is written any more: the words are set aside in `failure`, and each call is an error.
 
 use std::mem;
 
@@ -23,10 +23,11 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
+use crate::path::Key;
 
 use super::fast::early::Early;
 use super::fast::elements::SeqState;
-use super::fast::follow::{Follow, Frame};
+use super::fast::follow::Follow;
 use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
 use super::marks::{Keep, Objects};
@@ -51,6 +52,8 @@ pub(super) struct Tape {
     pub(super) settings: Settings,
     pub(super) keeping: Keeping,
     pub(super) labels: LabelTable,
+    /// The number of the last key or static.
+    pub(super) last_label: usize,
     pub(super) follow: Follow,
     /// How many children so far have a type that owns something.
     pub(super) owning: usize,
@@ -98,11 +101,10 @@ pub(super) struct BeforeLabel {
 /// A value that is being kept.
 pub(super) struct Kept {
     pub(super) keep: Keep,
-    /// The position of the value, and its first word, leaf and open sequence.
+    /// The position of the value, and its first word and leaf.
     pub(super) at: usize,
     pub(super) word: usize,
     pub(super) leaf: usize,
-    pub(super) frame: usize,
     /// What is set aside.
     pub(super) sink: Option<Sink>,
     pub(super) takes: KindSet,
@@ -111,23 +113,19 @@ pub(super) struct Kept {
     pub(super) room: usize,
 }
 
-/// A tape as it was at the first error, and what is known of the place.
+/// The words at the first error, and what is known of the place.
 ///
 /// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
 /// has a hole.
 #[derive(Default)]
 pub(super) struct Failure {
     pub(super) words: Vec<Word>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) kept: Vec<Kept>,
-    pub(super) pending: u64,
-    pub(super) cursor: usize,
-    /// The value that failed had already written something.
-    pub(super) has_begun: bool,
-    /// The place is a compound, not a child of one.
-    pub(super) is_compound: bool,
-    /// How many compounds are around the place, as far as the error has come.
-    pub(super) levels: usize,
+    /// The keys that lead to the place, the innermost first, as far as the error has come.
+    pub(super) keys: Vec<Key>,
+    /// The last compound that the error came out of is a `Some`.
+    pub(super) in_some: bool,
+    /// The next compound is the place: it ignored an error and went on.
+    pub(super) went_on: bool,
 }
 
 impl Tape {
@@ -140,16 +138,42 @@ impl Tape {
     /// Writes a word, or follows it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
-        let word = Word::new(tag, name, self.pending);
-        if let Some(expected) = self.words.get(at)
-            && (if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) })
-        {
-            self.pending = 0;
-            self.cursor = at + 1; // it is in range
-            at + 1
-        } else {
-            self.unexpected(at, tag, name)
+        match self.follow(at, tag, name) {
+            Some(next) => next,
+            None => self.unexpected(at, tag, name),
         }
+    }
+
+    /// The same for the last word of a value, which is an error after a failure.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn emit_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
+        match self.follow(at, tag, name) {
+            Some(next) => Ok(next),
+            None => self.unexpected_last(at, tag, name),
+        }
+    }
+
+    /// Follows a word, if it is the expected one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn follow(&mut self, at: usize, tag: Tag, name: &'static str) -> Option<usize> {
+        let word = Word::new(tag, name, self.pending);
+        let expected = self.words.get(at)?;
+        if !(if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) }) {
+            return None;
+        }
+        self.pending = 0;
+        self.cursor = at + 1; // it is in range
+        Some(at + 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unexpected_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
+        if self.failure.is_some() {
+            return Err(self.swallowed(tag != word::CLOSE));
+        }
+        let leaves = mem::take(&mut self.pending);
+        Ok(self.write(at, Word::new(tag, name, leaves)))
     }
 
     #[cold]
@@ -180,6 +204,7 @@ impl Tape {
     /// Writes a word with a number, or follows it.
     pub(super) fn emit_number(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         let at = self.count_leaves(at);
+        self.last_label = number;
         let word = Word::new(tag, "", number as u64);
         match self.words.get(at) {
             Some(expected) if expected.is(word) => {
@@ -250,7 +275,7 @@ impl Tape {
     #[inline(never)]
     fn scalar_here(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
         if self.failure.is_some() {
-            return Ok(at);
+            return Err(self.swallowed(true));
         }
         if self.takes & bit(scalar.kind()) == 0 {
             if self.settings.objects == Objects::Alone && self.keeping.before_label.is_none() {
@@ -269,7 +294,7 @@ impl Tape {
     #[inline(never)]
     pub(super) fn atom(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
         let at = self.keep_label(at)?;
-        Ok(self.emit(at, kind as Tag, name))
+        self.emit_last(at, kind as Tag, name)
     }
 
     #[inline(never)]
@@ -281,7 +306,7 @@ impl Tape {
     ) -> Result<usize> {
         let at = self.keep_label(at)?;
         let at = self.emit(at, word::VARIANT, variant);
-        Ok(self.emit(at, NodeKind::UnitVariant as Tag, name))
+        self.emit_last(at, NodeKind::UnitVariant as Tag, name)
     }
 
     /// An absent value.
@@ -342,7 +367,7 @@ impl Tape {
     #[inline(never)]
     fn no_room(&mut self, at: usize) -> Result<usize> {
         if self.failure.is_some() {
-            return Err(self.swallowed());
+            return Err(self.swallowed(true));
         }
         if self.keeping.before_label.is_none() {
             return Err(call_stack::too_deep(call_stack::deepest(self.settings.limits)));
@@ -353,9 +378,9 @@ impl Tape {
 
     /// Closes a compound that has any number of children.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn close(&mut self, at: usize) -> usize {
+    pub(super) fn close(&mut self, at: usize) -> Result<usize> {
         self.ascend();
-        self.emit(at, word::CLOSE, "")
+        self.emit_last(at, word::CLOSE, "")
     }
 
     #[cfg_attr(not(debug_assertions), inline)]
@@ -370,8 +395,8 @@ impl Tape {
 
     /// A map makes its calls in another order than serde says.
     #[cold]
-    pub(super) fn broken(&mut self, at: usize, what: &'static str) -> Error {
-        self.compound_failed(at, Error::protocol(what))
+    pub(super) fn broken(&mut self, what: &'static str) -> Error {
+        self.compound_failed(Error::protocol(what))
     }
 
     pub(super) fn wrong_scalar(&mut self, found: LeafKind) -> Error {
@@ -394,7 +419,7 @@ impl Tape {
     }
 
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn close_seq(&mut self, at: usize) -> usize {
+    pub(super) fn close_seq(&mut self, at: usize) -> Result<usize> {
         let at = self.follow.close_seq(&mut self.words, at);
         self.close(at)
     }

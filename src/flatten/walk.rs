@@ -148,9 +148,11 @@ impl Tape {
 
     /// Gives the tape back to the thread. After a walk that panics, the next one makes a new tape.
     pub(super) fn spare(mut self: Box<Self>) {
+        if let Some(failure) = self.failure.take() {
+            self.words = failure.words;
+        }
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);
-        self.failure = None;
         if self.early.is_some() {
             self.early = None; // it is large
         }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
-use serde::ser::{SerializeMap, SerializeSeq};
+use serde::ser::{SerializeMap, SerializeSeq, SerializeTuple};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_spanned::Spanned;
 use treedef::{
@@ -260,6 +260,18 @@ fn implementations_that_break_the_protocol() {
     assert_snapshot!(flatten(&vec![Keyless]).unwrap_err(), @"a map's value came without its key at `[0]`");
     assert_snapshot!(flatten(&Some(Swallows)).unwrap_err(),
         @"a `Serialize` implementation swallowed an error and went on at `?`");
+    // Nothing came after it but the end.
+    struct Ends;
+    impl Serialize for Ends {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut tuple = serializer.serialize_tuple(2)?;
+            let _ = tuple.serialize_element(&1.5);
+            let _ = tuple.serialize_element(&Keyless);
+            tuple.end()
+        }
+    }
+    assert_snapshot!(flatten(&(0, [Ends])).unwrap_err(),
+        @"a `Serialize` implementation swallowed an error and went on at `.1.0`");
 }
 
 /// A value that is checked after it was written fails at its own path, not at that of its neighbour.
@@ -284,8 +296,7 @@ fn a_value_that_fails_when_it_is_complete() {
         layers[7].w.1 = false;
         flatten(&layers).unwrap_err().to_string()
     }
-    // A compound that is complete has closed those that it is the only child of.
-    fn in_all<T: Serialize + Copy>(value: T, is_compound: bool) {
+    fn in_all<T: Serialize + Copy>(value: T) {
         let fails = Checked(value, false);
         let paths: Vec<String> = [
             flatten(&BTreeMap::from([("k", fails)])).unwrap_err(),
@@ -296,13 +307,25 @@ fn a_value_that_fails_when_it_is_complete() {
         ]
         .map(|error| error.to_string().replace("out of range at ", ""))
         .into();
-        let mut expected =
-            ["`[\"k\"]`", "`.1.1::Right.right`", "`.1?`", "`.1.0.0`", "`.1::Left.0`"];
-        if is_compound {
-            expected[2..].fill("`.1`");
-        }
+        let expected = ["`[\"k\"]`", "`.1.1::Right.right`", "`.1?`", "`.1.0.0`", "`.1::Left.0`"];
         assert_eq!(paths, expected);
         assert_eq!(layers(value), "out of range at `[7].w`");
+        // With this option, `Some` has a node only around another option.
+        let options = Flattener::new().none_is_leaf(true);
+        let error = options.flatten(&(1.0, Some(Some(fails)))).unwrap_err();
+        assert_eq!(error.to_string(), "out of range at `.1?`");
+        let error = options.flatten(&(1.0, Some(fails))).unwrap_err();
+        assert_eq!(error.to_string(), "out of range at `.1`");
+        let fine = Checked(value, true);
+        let error = flatten(&(fine, fails, fine)).unwrap_err().to_string();
+        assert_eq!(error, "out of range at `.1`");
+        // After elements in rows, and after those that a row is not tried for.
+        for len in [2, 8, 100] {
+            let mut elements = vec![fine; len];
+            elements[len - 1] = fails;
+            let error = flatten(&elements).unwrap_err().to_string();
+            assert_eq!(error, format!("out of range at `[{}]`", len - 1));
+        }
     }
     #[derive(Serialize)]
     struct Newtype<T>(T);
@@ -311,14 +334,14 @@ fn a_value_that_fails_when_it_is_complete() {
         Left(T),
         Right { right: T },
     }
-    in_all(1.5f32, false);
-    in_all(1.5f64, false);
-    in_all(7u8, false);
-    in_all("text", false);
-    in_all((), true);
-    in_all([1.5f32; 3], true);
-    in_all(Some(1.5), true);
-    in_all(None::<f64>, true);
+    in_all(1.5f32);
+    in_all(1.5f64);
+    in_all(7u8);
+    in_all("text");
+    in_all(());
+    in_all([1.5f32; 3]);
+    in_all(Some(1.5));
+    in_all(None::<f64>);
 }
 
 /// What serde makes impossible says why, and what to do.

@@ -93,11 +93,6 @@ impl SeenOnce {
 }
 
 impl Follow {
-    /// The number of open sequences.
-    pub(in crate::flatten) fn num_open(&self) -> usize {
-        self.frames.len()
-    }
-
     /// How many more elements like the last one may come as expected.
     pub(super) fn expected_like_last(&self, words: &[Word]) -> usize {
         let Some(frame) = self.frames.last() else { return 0 };
@@ -118,11 +113,6 @@ impl Follow {
     /// Where the words of the last element are.
     pub(super) fn last_range(&self) -> Option<(usize, usize)> {
         self.frames.last()?.last
-    }
-
-    /// Forgets the sequences that are open beyond that number.
-    pub(in crate::flatten) fn close_to(&mut self, num_open: usize) {
-        self.frames.truncate(num_open);
     }
 }
 

@@ -41,7 +41,7 @@ pub(in crate::flatten) struct Row<'r> {
 #[derive(Default)]
 pub(in crate::flatten) struct Progress {
     /// How many elements looked like the last one as expected, and how often one did not.
-    pub(super) right: usize,
+    pub(in crate::flatten) right: usize,
     wrong: usize,
     /// The outcome of the last row, until it is taken.
     row: Option<Outcome>,
