@@ -38,7 +38,7 @@ pub(super) struct CompoundWriter<'t> {
 pub(super) struct SeqWriter<'t> {
     tape: &'t mut Tape,
     at: usize,
-    /// How many elements came, apart from those that came in rows.
+    /// How many elements came.
     elements: usize,
 }
 
@@ -170,9 +170,10 @@ impl SeqWriter<'_> {
         Writer { tape: self.tape, at: self.at }
     }
 
-    /// Takes the result of an element, after so many in rows. Returns whether it is a leaf.
+    /// Takes the result of an element. Returns whether it is a leaf.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn came(&mut self, child: Result<usize>, in_rows: usize) -> Result<bool> {
+    fn came(&mut self, child: Result<usize>) -> Result<bool> {
+        let index = self.elements;
         self.elements += 1; // at most the calls
         match child {
             // A leaf writes nothing.
@@ -181,10 +182,7 @@ impl SeqWriter<'_> {
                 self.at = self.tape.element(at);
                 Ok(false)
             }
-            Err(error) => {
-                let index = self.elements - 1 + in_rows; // one was added; at most the calls
-                Err(self.tape.child_failed(Some(Key::Index(index)), error))
-            }
+            Err(error) => Err(self.tape.child_failed(Some(Key::Index(index)), error)),
         }
     }
 
@@ -192,7 +190,7 @@ impl SeqWriter<'_> {
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = self.place(const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.came(child, 0).map(drop)
+        self.came(child).map(drop)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try.
@@ -210,9 +208,11 @@ impl SeqWriter<'_> {
     /// Handles the outcome of the last row, and of the element before it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn row_came(&mut self, is_leaf: bool, progress: &mut Progress) -> Result<()> {
+        let before = progress.right;
         match self.tape.row_came(self.at, is_leaf, progress) {
             Ok(at) => {
                 self.at = at;
+                self.elements += progress.right - before; // those in the row
                 Ok(())
             }
             Err(error) => Err(error),
@@ -438,7 +438,7 @@ impl<'t> Serializer for Writer<'t> {
                 let Some(item) = &next else { return seq.end() };
                 let owning = seq.tape.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));
-                let is_leaf = match seq.came(child, progress.right) {
+                let is_leaf = match seq.came(child) {
                     Ok(is_leaf) => is_leaf,
                     Err(error) => return Err(error),
                 };
@@ -451,7 +451,6 @@ impl<'t> Serializer for Writer<'t> {
                     return Err(error);
                 }
             }
-            seq.elements += progress.right; // at most the elements
         }
         for item in items {
             if let Err(error) = seq.child(&item) {
