@@ -87,14 +87,18 @@ fn is_turned(found: &str, expected: &str) -> bool {
     found != expected && turned.is_some() && turned == matrix(expected)
 }
 
-/// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else.
+/// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else. Floats of
+/// eight bits and less are made wider, and no other is made one of them.
 fn is_other_float(found: &str, expected: &str) -> bool {
-    fn dims(text: &str) -> Option<&str> {
-        let (dtype, dims) = text.split_at_checked(text.find('[')?)?;
-        let is_small = ["f8_", "f6_", "f4"].iter().any(|small| dtype.starts_with(small));
-        (is_small || matches!(dtype, "f16" | "bf16" | "f32" | "f64")).then_some(dims)
+    fn parts(text: &str) -> Option<(&str, &str)> {
+        text.split_at_checked(text.find('[')?)
     }
-    found != expected && dims(found).is_some() && dims(found) == dims(expected)
+    let is_wide = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32" | "f64");
+    let is_small = |dtype: &str| ["f8_", "f6_", "f4"].iter().any(|small| dtype.starts_with(small));
+    let (Some((from, dims)), Some((to, other))) = (parts(found), parts(expected)) else {
+        return false;
+    };
+    from != to && dims == other && is_wide(to) && (is_wide(from) || is_small(from))
 }
 
 impl fmt::Display for LoadReport {
