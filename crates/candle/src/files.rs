@@ -215,7 +215,8 @@ where
 /// assert_eq!(model.bias.unwrap().to_vec1::<f32>()?, [1.0; 2]);
 /// assert_eq!(
 ///     report.to_string(),
-///     "filled `weight`; dropped `scale` (f32[]); refused `weight` (f32[5, 3], expected f32[2, 3])"
+///     "filled `weight`; dropped `scale` (f32[]); \
+///      refused `weight` (f32[5, 3], expected f32[2, 3])"
 /// );
 /// assert_eq!(report.filled, ["weight"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
