@@ -43,6 +43,9 @@ pub(super) struct Cursor<'de> {
     /// The layout of the elements that are read ahead. It is not with them, because each sequence would
     /// have to drop it.
     pub(super) fixed: Option<Box<FixedNode<'de>>>,
+    /// The places of the children of maps that are read in another order. Those that are read last are
+    /// at the end.
+    pub(super) places: Vec<Place<'de>>,
     /// The current name, if a name was found.
     pub(super) text: &'de str,
     /// Room for the text of a character.
@@ -173,6 +176,7 @@ impl<'de> Cursor<'de> {
             },
             supply: Supply::new(leaves),
             fixed: None,
+            places: Vec::new(),
             text: "",
             character: [0; 4],
             before_object: LEAF,

@@ -37,7 +37,7 @@ use super::cursor::{Found, Interior, NodeDeserializer};
 use super::elements::Elements;
 use super::entries::Entries;
 use super::hints;
-use super::scalars::Identifier;
+use super::scalars::{Identifier, Text};
 use super::variant::Variant;
 
 /// Adds the newtypes around the node to the path of an error by a visitor.
@@ -86,16 +86,13 @@ const fn is_u16<T: Copy>() -> bool {
 macro_rules! texts {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            if let Some(text) = self.0.own_text() {
-                return outside!(self, visitor.visit_string(text));
-            }
-            let result = match self.0.text() {
-                Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
-                Some(Taken::Scalar(Scalar::Char(value))) => visitor.visit_char(value),
-                Some(Taken::Scalar(Scalar::Bytes(bytes))) => visitor.visit_borrowed_bytes(bytes),
-                Some(Taken::String(text)) => visitor.visit_string(text),
-                Some(Taken::Bytes(bytes)) => visitor.visit_byte_buf(bytes),
-                _ => return Err(self.0.unexpected(&visitor)),
+            let Some(text) = self.0.text() else { return Err(self.0.unexpected(&visitor)) };
+            let result = match text {
+                Text::Own(text) => visitor.visit_string(text),
+                Text::Lent(text) => visitor.visit_borrowed_str(text),
+                Text::Char(value) => visitor.visit_char(value),
+                Text::LentBytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+                Text::OwnBytes(bytes) => visitor.visit_byte_buf(bytes),
             };
             outside!(self, result)
         }

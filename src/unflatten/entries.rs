@@ -18,7 +18,9 @@ use super::hints;
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     keys: EntryKeys<'de>,
-    places: Vec<Place<'de>>,
+    /// Where the places of the children of a map with an order begin, among those that the cursor
+    /// keeps. So this has nothing to drop.
+    places: usize,
     count: usize,
     /// How many keys were handed out.
     position: usize,
@@ -38,8 +40,7 @@ pub(super) struct Entries<'c, 'de> {
 enum EntryKeys<'de> {
     Names(&'de [Name]),
     Keys(&'de [Value]),
-    /// In the order in which they came. `places` has the place of each child, unless they are one
-    /// run.
+    /// In the order in which they came.
     Inserted(&'de [Value], &'de Arc<[usize]>),
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
     /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
@@ -79,14 +80,16 @@ impl<'c, 'de> Entries<'c, 'de> {
             (Found::Node(NodeKind::Map), Some(NodeData { labels: Labels::Keys(keys), .. })) => {
                 next.place.map += 1;
                 let count = keys.len();
-                let (keys, places) = match cursor.here().insertion_order() {
-                    Some(order) => (EntryKeys::Inserted(keys, order), places_of(cursor, &next)),
-                    None => (EntryKeys::Keys(keys), Vec::new()),
+                let places = cursor.places.len();
+                let keys = match cursor.here().insertion_order() {
+                    Some(order) => {
+                        keep_places(cursor, &next);
+                        EntryKeys::Inserted(keys, order)
+                    }
+                    None => EntryKeys::Keys(keys),
                 };
                 cursor.descend(1);
-                let mut entries = Entries::new(cursor, parent, keys, count, next, fields);
-                entries.places = places;
-                entries
+                Entries { places, ..Entries::new(cursor, parent, keys, count, next, fields) }
             }
             (found, Some(data)) if found.is_variant() => {
                 cursor.enter_payload();
@@ -110,7 +113,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         next: NextChild<'de>,
         fields: &'static [&'static str],
     ) -> Self {
-        let (places, position, is_pending, read) = (Vec::new(), 0, false, 0);
+        let (places, position, is_pending, read) = (0, 0, false, 0);
         Entries { cursor, keys, places, count, position, is_pending, read, next, parent, fields }
     }
 
@@ -190,11 +193,11 @@ impl<'c, 'de> Entries<'c, 'de> {
         true
     }
 
-    /// Goes to the value of the last key.
+    /// Goes to the value of the last key, unless it was handed out.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn go_to_value(&mut self) -> Result<()> {
+    fn go_to_value(&mut self) -> bool {
         if !self.is_pending {
-            return Err(value_before_key());
+            return false;
         }
         self.is_pending = false;
         self.read += 1; // at most the keys
@@ -202,7 +205,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             self.leave_key();
         }
         (self.cursor.found, self.cursor.room.newtypes) = (self.next.found, 0);
-        Ok(())
+        true
     }
 
     /// Goes from a key that is a structure of its own to the place of its value.
@@ -221,14 +224,18 @@ impl<'c, 'de> Entries<'c, 'de> {
     #[inline(never)]
     fn go_to_inserted(&mut self) -> usize {
         self.cursor.back_to(&self.parent);
-        let (first, position) = (&self.next.place, self.last_position());
-        let run = &first.rest[0]; // a map with an order has entries
-        self.cursor.place = self.places.get(position).copied().unwrap_or(Place {
-            rest: first.rest,
-            leaf: first.leaf + position * run.leaves,
-            map: first.map + position * run.maps,
-        });
-        self.next.found = self.cursor.found_of(self.cursor.node().kind);
+        let position = self.last_position();
+        let next = &mut self.next;
+        let run = &next.place.rest[0]; // a map with an order has entries
+        self.cursor.place = match next.after {
+            0 => Place {
+                rest: next.place.rest,
+                leaf: next.place.leaf + position * run.leaves,
+                map: next.place.map + position * run.maps,
+            },
+            _ => self.cursor.places[self.places + position], // they were kept
+        };
+        next.found = self.cursor.found_of(self.cursor.node().kind);
         position
     }
 
@@ -263,15 +270,23 @@ impl<'c, 'de> Entries<'c, 'de> {
 
     #[inline(never)]
     fn end_of_all(&mut self) -> Result<()> {
+        self.forget_places();
         match self.cursor.node_of(&self.parent).num_children() - self.read {
             0 => Ok(()),
             left => Err(self.cursor.unread(&self.parent, left)),
         }
     }
 
+    fn forget_places(&mut self) {
+        if let EntryKeys::Inserted(..) = self.keys {
+            self.cursor.places.truncate(self.places);
+        }
+    }
+
     /// Completes an error of the visitor or of a child.
     #[cold]
     pub(super) fn failed(&mut self, error: Error) -> Error {
+        self.forget_places();
         self.cursor.ascend(&self.parent);
         let taken = match self.keys {
             EntryKeys::Fields(names) => names.get(..self.position),
@@ -282,17 +297,17 @@ impl<'c, 'de> Entries<'c, 'de> {
     }
 }
 
-/// The places of the children of a map, unless they are one run.
-fn places_of<'de>(cursor: &Cursor<'de>, next: &NextChild<'de>) -> Vec<Place<'de>> {
-    if next.after == 0 {
-        return Vec::new();
+/// Keeps the places of the children of a map, unless they are one run.
+fn keep_places<'de>(cursor: &mut Cursor<'de>, next: &NextChild<'de>) {
+    if next.after > 0 {
+        let place = |child: NodeRef<'de>| Place {
+            rest: child.stored_from_here(),
+            leaf: child.first_leaf(),
+            map: child.first_map(),
+        };
+        let children = cursor.here().children();
+        cursor.places.extend(children.map(place));
     }
-    let place = |child: NodeRef<'de>| Place {
-        rest: child.stored_from_here(),
-        leaf: child.first_leaf(),
-        map: child.first_map(),
-    };
-    cursor.here().children().map(place).collect()
 }
 
 #[cold]
@@ -328,8 +343,8 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
 
     #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        if let Err(error) = self.go_to_value() {
-            return Err(error);
+        if !self.go_to_value() {
+            return Err(value_before_key());
         }
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(value) => Ok(value),
@@ -339,8 +354,8 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
 
     #[inline]
     fn next_value<V: Deserialize<'de>>(&mut self) -> Result<V> {
-        if let Err(error) = self.go_to_value() {
-            return Err(error);
+        if !self.go_to_value() {
+            return Err(value_before_key());
         }
         match V::deserialize(NodeDeserializer(self.cursor)) {
             Ok(value) => Ok(value),

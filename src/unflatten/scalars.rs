@@ -64,7 +64,13 @@ impl<'de> Cursor<'de> {
             Leaf::I64(value) => Scalar::I64(*value),
             Leaf::U64(value) => Scalar::U64(*value),
             Leaf::Bool(value) => Scalar::Bool(*value),
-            Leaf::Str(_) => return self.text_of_leaf(),
+            Leaf::Str(_) => {
+                return Some(match self.text()? {
+                    Text::Own(text) => Taken::String(text),
+                    Text::Lent(text) => Taken::Scalar(Scalar::Str(text)),
+                    _ => return None,
+                });
+            }
             _ => return None,
         };
         Some(Taken::Scalar(scalar))
@@ -162,50 +168,42 @@ impl<'de> Cursor<'de> {
 
     /// The text, the character or the bytes, for a request for a text.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn text(&mut self) -> Option<Taken<'de>> {
-        if self.found == Found::Name {
-            self.asked = true;
-            Some(Taken::Scalar(Scalar::Str(self.text)))
-        } else if self.found == LEAF {
-            self.text_of_leaf()
-        } else {
-            self.other_text()
-        }
-    }
-
-    /// The text of a leaf that was handed over.
-    #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn own_text(&mut self) -> Option<String> {
-        if self.found == LEAF
-            && let LeafSlice::Owned(leaves) = &mut self.supply.leaves
-            && let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf)
-        {
-            self.asked = true;
-            return Some(mem::take(text).into());
-        }
-        None
-    }
-
-    #[cfg_attr(not(debug_assertions), inline)]
-    fn text_of_leaf(&mut self) -> Option<Taken<'de>> {
-        if let Some(text) = self.own_text() {
-            return Some(Taken::String(text));
-        }
+    pub(super) fn text(&mut self) -> Option<Text<'de>> {
         self.asked = true;
-        if let LeafSlice::Lent(leaves) = self.supply.leaves
-            && let Some(Leaf::Str(text)) = leaves.get(self.place.leaf)
-        {
-            return Some(Taken::Scalar(Scalar::Str(text)));
+        if self.found == Found::Name {
+            return Some(Text::Lent(self.text));
+        }
+        if self.found == LEAF {
+            match &mut self.supply.leaves {
+                LeafSlice::Owned(leaves) => {
+                    if let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf) {
+                        return Some(Text::Own(mem::take(text).into()));
+                    }
+                }
+                LeafSlice::Lent(leaves) => {
+                    let leaves: &'de [Leaf] = leaves;
+                    if let Some(Leaf::Str(text)) = leaves.get(self.place.leaf) {
+                        return Some(Text::Lent(text));
+                    }
+                }
+            }
         }
         self.other_text()
     }
 
     #[inline(never)]
-    fn other_text(&mut self) -> Option<Taken<'de>> {
+    fn other_text(&mut self) -> Option<Text<'de>> {
         self.settle().ok()?;
-        match self.scalar()? {
-            Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_) => self.take(),
-            _ => None,
+        if !matches!(self.scalar()?, Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_)) {
+            return None;
+        }
+        match self.take()? {
+            Taken::Scalar(Scalar::Str(text)) => Some(Text::Lent(text)),
+            Taken::Scalar(Scalar::Char(value)) => Some(Text::Char(value)),
+            Taken::Scalar(Scalar::Bytes(bytes)) => Some(Text::LentBytes(bytes)),
+            Taken::Scalar(_) => None,
+            Taken::String(text) => Some(Text::Own(text)),
+            Taken::Bytes(bytes) => Some(Text::OwnBytes(bytes)),
         }
     }
 
@@ -262,6 +260,15 @@ impl<'de> Cursor<'de> {
             && node.leaf_range().all(is_byte);
         if is_bytes { Vec::deserialize(NodeDeserializer(self)).map(Some) } else { Ok(None) }
     }
+}
+
+/// What answers a request for a text.
+pub(super) enum Text<'de> {
+    Own(String),
+    Lent(&'de str),
+    Char(char),
+    LentBytes(&'de [u8]),
+    OwnBytes(Vec<u8>),
 }
 
 /// The name of a field, a variant or an entry.
