@@ -599,6 +599,13 @@ impl Found {
         }
     }
 
+    /// Whether nothing else may answer in place of the node.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn is_itself(self) -> bool {
+        use NodeKind as Is;
+        matches!(self, Found::Node(kind) if !matches!(kind, Is::Leaf | Is::Static | Is::NewtypeStruct))
+    }
+
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn is_variant(self) -> bool {
         matches!(self, Found::Node(kind) if kind.is_variant())

@@ -264,6 +264,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         self.cursor.ascend(&self.parent);
         match self.keys {
             EntryKeys::Names(_) | EntryKeys::Variant(_) => Ok(()),
+            EntryKeys::Keys(_) if self.read == self.count => Ok(()),
             _ => self.end_of_all(),
         }
     }

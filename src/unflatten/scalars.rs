@@ -78,8 +78,14 @@ impl<'de> Cursor<'de> {
 
     /// Takes any other scalar, for a request for anything. If there is none, this goes inside
     /// newtypes.
-    #[inline(never)]
+    #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn take_other(&mut self) -> Result<Option<Taken<'de>>> {
+        self.asked = true;
+        if self.found.is_itself() { Ok(None) } else { self.take_inside() }
+    }
+
+    #[inline(never)]
+    fn take_inside(&mut self) -> Result<Option<Taken<'de>>> {
         self.settle_to_message()?;
         if self.found == LEAF && self.supply.are_objects() {
             return Ok(Some(Taken::Bytes(buffered(self.place.leaf as u64)))); // not wider
