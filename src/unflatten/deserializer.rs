@@ -37,7 +37,7 @@ use super::cursor::{Found, Interior, NodeDeserializer};
 use super::elements::Elements;
 use super::entries::Entries;
 use super::hints;
-use super::scalars::{Identifier, Text};
+use super::scalars::{Identifier, TakenText};
 use super::variant::Variant;
 
 /// Adds the newtypes around the node to the path of an error by a visitor.
@@ -88,11 +88,11 @@ macro_rules! texts {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             let Some(text) = self.0.text() else { return Err(self.0.unexpected(&visitor)) };
             let result = match text {
-                Text::Own(text) => visitor.visit_string(text),
-                Text::Lent(text) => visitor.visit_borrowed_str(text),
-                Text::Char(value) => visitor.visit_char(value),
-                Text::LentBytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-                Text::OwnBytes(bytes) => visitor.visit_byte_buf(bytes),
+                TakenText::Own(text) => visitor.visit_string(text),
+                TakenText::Lent(text) => visitor.visit_borrowed_str(text),
+                TakenText::Char(value) => visitor.visit_char(value),
+                TakenText::LentBytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+                TakenText::OwnBytes(bytes) => visitor.visit_byte_buf(bytes),
             };
             outside!(self, result)
         }

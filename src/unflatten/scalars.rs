@@ -66,8 +66,8 @@ impl<'de> Cursor<'de> {
             Leaf::Bool(value) => Scalar::Bool(*value),
             Leaf::Str(_) => {
                 return Some(match self.text()? {
-                    Text::Own(text) => Taken::String(text),
-                    Text::Lent(text) => Taken::Scalar(Scalar::Str(text)),
+                    TakenText::Own(text) => Taken::String(text),
+                    TakenText::Lent(text) => Taken::Scalar(Scalar::Str(text)),
                     _ => return None,
                 });
             }
@@ -174,22 +174,22 @@ impl<'de> Cursor<'de> {
 
     /// The text, the character or the bytes, for a request for a text.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn text(&mut self) -> Option<Text<'de>> {
+    pub(super) fn text(&mut self) -> Option<TakenText<'de>> {
         self.asked = true;
         if self.found == Found::Name {
-            return Some(Text::Lent(self.text));
+            return Some(TakenText::Lent(self.text));
         }
         if self.found == LEAF {
             match &mut self.supply.leaves {
                 LeafSlice::Owned(leaves) => {
                     if let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf) {
-                        return Some(Text::Own(mem::take(text).into()));
+                        return Some(TakenText::Own(mem::take(text).into()));
                     }
                 }
                 LeafSlice::Lent(leaves) => {
                     let leaves: &'de [Leaf] = leaves;
                     if let Some(Leaf::Str(text)) = leaves.get(self.place.leaf) {
-                        return Some(Text::Lent(text));
+                        return Some(TakenText::Lent(text));
                     }
                 }
             }
@@ -198,18 +198,18 @@ impl<'de> Cursor<'de> {
     }
 
     #[inline(never)]
-    fn other_text(&mut self) -> Option<Text<'de>> {
+    fn other_text(&mut self) -> Option<TakenText<'de>> {
         self.settle().ok()?;
         if !matches!(self.scalar()?, Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_)) {
             return None;
         }
         match self.take()? {
-            Taken::Scalar(Scalar::Str(text)) => Some(Text::Lent(text)),
-            Taken::Scalar(Scalar::Char(value)) => Some(Text::Char(value)),
-            Taken::Scalar(Scalar::Bytes(bytes)) => Some(Text::LentBytes(bytes)),
+            Taken::Scalar(Scalar::Str(text)) => Some(TakenText::Lent(text)),
+            Taken::Scalar(Scalar::Char(value)) => Some(TakenText::Char(value)),
+            Taken::Scalar(Scalar::Bytes(bytes)) => Some(TakenText::LentBytes(bytes)),
             Taken::Scalar(_) => None,
-            Taken::String(text) => Some(Text::Own(text)),
-            Taken::Bytes(bytes) => Some(Text::OwnBytes(bytes)),
+            Taken::String(text) => Some(TakenText::Own(text)),
+            Taken::Bytes(bytes) => Some(TakenText::OwnBytes(bytes)),
         }
     }
 
@@ -269,7 +269,7 @@ impl<'de> Cursor<'de> {
 }
 
 /// What answers a request for a text.
-pub(super) enum Text<'de> {
+pub(super) enum TakenText<'de> {
     Own(String),
     Lent(&'de str),
     Char(char),

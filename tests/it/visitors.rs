@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::de::{self, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -406,4 +407,49 @@ fn a_variant_may_be_named_by_an_enum() {
 
     let (leaves, treedef) = flatten(&Net::V4([1, 2, 3, 4, 5])).unwrap();
     assert_eq!(unflatten::<Read>(&treedef, leaves).unwrap().0, [1, 2, 3, 4, 5]);
+}
+
+/// A map of maps that drops what it cannot read.
+#[derive(Debug, PartialEq)]
+struct Lenient(Vec<(String, Option<Vec<(String, Vec<u8>)>>)>);
+
+impl<'de> Deserialize<'de> for Lenient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Inner(Option<Vec<(String, Vec<u8>)>>);
+
+        impl<'de> Deserialize<'de> for Inner {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let map = IndexMap::<String, Vec<u8>>::deserialize(deserializer);
+                Ok(Inner(map.ok().map(|map| map.into_iter().collect())))
+            }
+        }
+
+        let map = IndexMap::<String, Inner>::deserialize(deserializer)?;
+        Ok(Lenient(map.into_iter().map(|(key, Inner(inner))| (key, inner)).collect()))
+    }
+}
+
+#[test]
+fn maps_keep_their_orders_around_an_inner_one_that_fails() {
+    // No two values have one structure, and no map is in the order of its keys.
+    let inner = |keys: &[(&str, &[i16])]| -> IndexMap<String, Vec<i16>> {
+        keys.iter().map(|(key, bytes)| ((*key).to_owned(), bytes.to_vec())).collect()
+    };
+    let maps = [
+        ("c", inner(&[("z", &[1]), ("y", &[2, 3]), ("x", &[4, 5, 6])])),
+        ("b", inner(&[("z", &[1, 2]), ("y", &[-1]), ("x", &[7])])),
+        ("d", inner(&[("y", &[8]), ("x", &[9, 10])])),
+        ("a", inner(&[("x", &[]), ("w", &[11])])),
+    ];
+    let map: IndexMap<&str, _> = maps.clone().into_iter().collect();
+    let (leaves, treedef) = flatten(&map).unwrap();
+    let Lenient(read) = unflatten(&treedef, leaves).unwrap();
+    let expected = maps.map(|(key, inner)| {
+        let bytes = inner.into_iter().map(|(key, numbers)| {
+            Some((key, numbers.into_iter().map(|n| u8::try_from(n).ok()).collect::<Option<_>>()?))
+        });
+        (key.to_owned(), bytes.collect())
+    });
+    assert_eq!(read, expected);
+    assert!(read[1].1.is_none());
 }
