@@ -411,11 +411,13 @@ fn a_variant_may_be_named_by_an_enum() {
 
 /// A map of maps that drops what it cannot read.
 #[derive(Debug, PartialEq)]
-struct Lenient(Vec<(String, Option<Vec<(String, Vec<u8>)>>)>);
+struct Lenient(Vec<(String, Option<Entries>)>);
+
+type Entries = Vec<(String, Vec<u8>)>;
 
 impl<'de> Deserialize<'de> for Lenient {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Inner(Option<Vec<(String, Vec<u8>)>>);
+        struct Inner(Option<Entries>);
 
         impl<'de> Deserialize<'de> for Inner {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
