@@ -300,6 +300,13 @@ fn the_workflow_runs_all_stages() {
     let stages = list(&script, "stages=(", ')');
     assert_eq!(stages, list(&workflow, "stages: [", ']'));
     assert!(stages.len() > 10);
+    let paper = read("CONTRIBUTING.md");
+    for stage in &stages {
+        assert!(
+            paper.contains(&format!("| `{stage}` |")),
+            "CONTRIBUTING.md: what does `{stage}` find?"
+        );
+    }
 }
 
 /// They work where the file is shown in a repository.
