@@ -170,7 +170,10 @@ pub(super) trait Requested: Sized {
     /// The same. Most leaves are of the type, so this looks for it first.
     fn of_leaf(leaf: &Leaf) -> Matched<Self>;
 
-    fn of_other_leaf(leaf: &Leaf) -> Matched<Self>;
+    #[inline(never)]
+    fn of_other_leaf(leaf: &Leaf) -> Matched<Self> {
+        leaf.as_plain().ok_or(Mismatch).and_then(Self::of)
+    }
 }
 
 macro_rules! requested {
@@ -190,11 +193,6 @@ macro_rules! requested {
                     Leaf::$variant(value) => Ok((*value).into()),
                     other => Self::of_other_leaf(other),
                 }
-            }
-
-            #[inline(never)]
-            fn of_other_leaf(leaf: &Leaf) -> Matched<Self> {
-                leaf.as_plain().ok_or(Mismatch).and_then(Self::of)
             }
         }
     )*};
