@@ -302,7 +302,7 @@ impl<'de> Cursor<'de> {
 
     /// Whether one more level of compounds is allowed.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.room.newtypes < self.room.left.levels
     }
 

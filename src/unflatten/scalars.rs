@@ -6,8 +6,6 @@
 
 use std::mem;
 
-use serde::Deserialize;
-
 use crate::error::Result;
 use crate::leaf::Scalar;
 use crate::leaf::float::{Half, narrow_to_odd};
@@ -15,7 +13,7 @@ use crate::leaf::leaf_type::{Number, Taken};
 use crate::leaf::object::buffered;
 use crate::model::{Leaf, NodeKind};
 
-use super::cursor::{Cursor, Found, LEAF, NodeDeserializer};
+use super::cursor::{Cursor, Found, LEAF};
 use super::supply::LeafSlice;
 
 impl<'de> Cursor<'de> {
@@ -256,15 +254,26 @@ impl<'de> Cursor<'de> {
 
     /// The bytes, if this is a sequence of `u8`.
     pub(super) fn byte_sequence(&mut self) -> Result<Option<Vec<u8>>> {
-        let is_byte = |leaf: usize| match self.structures.kept {
-            None => matches!(self.supply.scalar(leaf), Some(Scalar::U8(_))),
-            Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
+        let byte = |leaf: usize| {
+            let scalar = match self.structures.kept {
+                None => self.supply.scalar(leaf),
+                Some(holder) => holder.scalar(leaf),
+            };
+            match scalar {
+                Some(Scalar::U8(byte)) => Some(byte),
+                _ => None,
+            }
         };
         let node = self.here();
-        let is_bytes = matches!(self.found, Found::Node(NodeKind::Seq | NodeKind::Tuple))
-            && node.runs().all(|(child, _)| child.is_leaf())
-            && node.leaf_range().all(is_byte);
-        if is_bytes { Vec::deserialize(NodeDeserializer(self)).map(Some) } else { Ok(None) }
+        let may_be_bytes = matches!(self.found, Found::Node(NodeKind::Seq | NodeKind::Tuple))
+            && node.runs().all(|(child, _)| child.is_leaf());
+        if !may_be_bytes {
+            return Ok(None);
+        }
+        match node.leaf_range().map(byte).collect() {
+            Some(_) if !self.has_room() => Err(self.too_deep()),
+            bytes => Ok(bytes),
+        }
     }
 }
 
