@@ -180,7 +180,7 @@ fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
     assert_eq!(
         error.to_string(),
         "the tensors do not fit the type\n\
-         `layers.1.w` is f64[4, 1], expected f64[1, 4]"
+         `layers.1.w` is f64[4, 1], expected f64[1, 4] (see `Loader::transpose`)"
     );
     Ok(())
 }

@@ -233,8 +233,10 @@ impl<'t> Named<'t> {
                 of_all.map(|it| (distance(&it), it)).min_by_key(|(distance, _)| *distance);
             let what = expected.as_ref().map_or_else(|| "a tensor".to_owned(), ToString::to_string);
             let what = match nearest {
-                // One of another shape is perhaps meant if it has nearly the name.
-                Some(((other, far), it)) if !other || far <= name.chars().count() / 3 => {
+                // One of another shape is perhaps meant if it has nearly the name, or more in front of it.
+                Some(((other, far), it))
+                    if !other || far <= name.chars().count() / 3 || it.name.ends_with(&name) =>
+                {
                     format!("{what} (the nearest name is `{}`, {})", it.name, it.descriptor())
                 }
                 _ => what,
