@@ -45,22 +45,23 @@
 //! `cargo bench -p treedef-benches --bench instructions`. They do not depend on what else the machine
 //! does, and CI holds each within 3 %. The leaves that are taken apart are cloned first, which counts here.
 //! The times above are older: since then, `flatten` and its like take a sixth to a third fewer instructions for
-//! the 27 and 28 numbers, two fifths fewer for one map, and a sixth fewer for the variants.
+//! the 27 and 28 numbers, two fifths fewer for one map, and a sixth fewer for the variants; `unflatten` a tenth
+//! fewer for the 27 and 28 numbers.
 //!
 //! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 19 | 15 | 111 | 62 | 18 |
-//! | `flatten_as` | 19 | 15 | 128 | 78 | 18 |
-//! | `flatten` | 24 | 24 | 140 | 86 | 27 |
-//! | `unflatten` from `f64` | 28 | 14 | 235 | 124 | 8 |
-//! | … from `f32` | 19 | 63 | – | – | – |
-//! | … from leaves | 114 | 85 | 334 | 223 | 72 |
+//! | `flatten_like` | 19 | 15 | 113 | 61 | 18 |
+//! | `flatten_as` | 19 | 15 | 129 | 77 | 18 |
+//! | `flatten` | 24 | 24 | 141 | 86 | 27 |
+//! | `unflatten` from `f64` | 28 | 14 | 207 | 111 | 8 |
+//! | … from `f32` | 19 | 64 | – | – | – |
+//! | … from leaves | 111 | 85 | 303 | 206 | 72 |
 //!
 //! | to | `HashMap` | small maps | variants | strings | JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 107 | 238 | 135 | 261 | 144 |
-//! | `flatten` | 587 | 250 | 431 | 429 | 387 |
-//! | `unflatten` from leaves | 434 | 838 | 364 | 522 | 529 |
+//! | `flatten_like` | 106 | 243 | 135 | 262 | 146 |
+//! | `flatten` | 586 | 254 | 430 | 430 | 388 |
+//! | `unflatten` from leaves | 424 | 813 | 350 | 508 | 507 |
 //!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.
 //!
@@ -92,7 +93,7 @@
 //! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
 //! borrowed and strict add nothing to the time that can be measured, and up to 7 % to the text.
 //! `flatten_like` is the same serializer: it adds 2.2 % to the lines of LLVM IR. For `Metadata` the
-//! compiler makes 77,300 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
+//! compiler makes 76,200 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
 //! remaining cost above `serde_json` is for sequences: every element type is compiled for the
 //! serializer of plain data too. An element is passed by reference, and at compile time we cannot
 //! tell whether the referenced type owns memory.
