@@ -65,40 +65,30 @@ impl LoadReport {
     }
 }
 
-/// What may be done about a difference.
+/// What may be done about a difference of two descriptions, such as `f64[2]` and `f32[_]`. Floats of eight bits and
+/// less are made wider, and no other is made one of them.
 fn hint(found: &str, expected: &str) -> &'static str {
-    if is_other_float(found, expected) {
+    fn parts(text: &str) -> Option<(&str, &str)> {
+        text.split_at_checked(text.find('[')?)
+    }
+    let is_wide = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32" | "f64");
+    let is_small = |dtype: &str| ["f8_", "f6_", "f4"].iter().any(|small| dtype.starts_with(small));
+    let (Some((from, dims)), Some((to, others))) = (parts(found), parts(expected)) else {
+        return "";
+    };
+    if from != to && dims == others && is_wide(to) && (is_wide(from) || is_small(from)) {
         " (see `Loader::convert_floats`)"
-    } else if is_turned(found, expected) {
+    } else if from == to && dims != others && turned(dims).as_deref() == Some(others) {
         " (see `Loader::transpose`)"
     } else {
         ""
     }
 }
 
-/// Whether a matrix, such as `f32[3, 2]`, is `f32[2, 3]` turned.
-fn is_turned(found: &str, expected: &str) -> bool {
-    fn matrix(text: &str) -> Option<(&str, &str, &str)> {
-        let (dtype, dims) = text.strip_suffix(']')?.split_once('[')?;
-        let (rows, columns) = dims.split_once(", ")?;
-        (!columns.contains(',')).then_some((dtype, rows, columns))
-    }
-    let turned = matrix(found).map(|(dtype, rows, columns)| (dtype, columns, rows));
-    found != expected && turned.is_some() && turned == matrix(expected)
-}
-
-/// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else. Floats of
-/// eight bits and less are made wider, and no other is made one of them.
-fn is_other_float(found: &str, expected: &str) -> bool {
-    fn parts(text: &str) -> Option<(&str, &str)> {
-        text.split_at_checked(text.find('[')?)
-    }
-    let is_wide = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32" | "f64");
-    let is_small = |dtype: &str| ["f8_", "f6_", "f4"].iter().any(|small| dtype.starts_with(small));
-    let (Some((from, dims)), Some((to, other))) = (parts(found), parts(expected)) else {
-        return false;
-    };
-    from != to && dims == other && is_wide(to) && (is_wide(from) || is_small(from))
+/// The dimensions of a matrix, such as `[3, 2]`, turned.
+fn turned(dims: &str) -> Option<String> {
+    let (rows, columns) = dims.strip_prefix('[')?.strip_suffix(']')?.split_once(", ")?;
+    (!columns.contains(',')).then(|| format!("[{columns}, {rows}]"))
 }
 
 impl fmt::Display for LoadReport {

@@ -220,30 +220,31 @@ impl<'t> Named<'t> {
         let used: HashSet<&str> = used.collect();
         let unused =
             self.tensors.iter().filter(|it| !it.is_tied && !used.contains(it.stored.name()));
-        let unused: Vec<&Renamed<'_>> = unused.collect();
+        let unused: Vec<_> = unused.map(|it| (&*it.name, it.descriptor())).collect();
         let compares = missing.len().saturating_mul(unused.len()) <= COMPARED;
         for (name, expected) in missing {
             let shape = expected.as_ref().map(Descriptor::shape);
-            let distance = |it: &&Renamed<'_>| {
-                let has_other_shape = shape.is_some_and(|shape| it.descriptor().shape() != shape);
-                (has_other_shape, strsim::damerau_levenshtein(&name, &it.name))
+            let distance = |(other, found): &(&str, Descriptor)| {
+                let has_other_shape = shape.is_some_and(|shape| found.shape() != shape);
+                (has_other_shape, strsim::damerau_levenshtein(&name, other))
             };
-            let of_all = unused.iter().filter(|_| compares).copied();
-            let nearest =
-                of_all.map(|it| (distance(&it), it)).min_by_key(|(distance, _)| *distance);
+            let of_all = unused.iter().filter(|_| compares);
+            let nearest = of_all.map(|it| (distance(it), it)).min_by_key(|(distance, _)| *distance);
             let what = expected.as_ref().map_or_else(|| "a tensor".to_owned(), ToString::to_string);
             let what = match nearest {
                 // One of another shape is perhaps meant if it has nearly the name, or more in front of it.
-                Some(((other, far), it))
-                    if !other || far <= name.chars().count() / 3 || it.name.ends_with(&name) =>
+                Some(((has_other_shape, far), (other, found)))
+                    if !has_other_shape
+                        || far <= name.chars().count() / 3
+                        || other.ends_with(&name) =>
                 {
-                    format!("{what} (the nearest name is `{}`, {})", it.name, it.descriptor())
+                    format!("{what} (the nearest name is `{other}`, {found})")
                 }
                 _ => what,
             };
             report.missing.push((name, what));
         }
-        let unused = unused.iter().map(|it| (it.name.to_string(), it.descriptor().to_string()));
+        let unused = unused.iter().map(|(name, found)| ((*name).to_owned(), found.to_string()));
         report.dropped = unused.collect();
         report
     }
