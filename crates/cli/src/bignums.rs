@@ -30,7 +30,7 @@ enum Number {
     InPieces(Vec<u8>),
 }
 
-impl Bignum {
+impl Number {
     fn of(content: &[u8], is_negative: bool, in_pieces: bool) -> Option<Number> {
         if let Some(digits) = digits(content, is_negative) {
             return Some(Number::Long(digits));
@@ -41,7 +41,9 @@ impl Bignum {
         let head = [POSITIVE + u8::from(is_negative), 0x40 | length];
         Some(Number::InPieces([&head[..], content].concat()))
     }
+}
 
+impl Bignum {
     fn digits(&self) -> Option<&str> {
         match &self.number {
             Number::Long(digits) => Some(digits),
@@ -179,7 +181,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
             if let (2, Some(is_negative)) = (kind, tag)
-                && let Some(number) = Bignum::of(content, is_negative, false)
+                && let Some(number) = Number::of(content, is_negative, false)
             {
                 numbers.push(Bignum { place: start - 1..at + content.len(), number, is_key });
             }
@@ -187,7 +189,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         }
         if let (2, None, Some(is_negative)) = (kind, value, tag)
             && let Some((content, end)) = pieces(bytes, at)
-            && let Some(number) = Bignum::of(&content, is_negative, true)
+            && let Some(number) = Number::of(&content, is_negative, true)
         {
             numbers.push(Bignum { place: start - 1..end, number, is_key });
         }
