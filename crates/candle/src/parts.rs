@@ -107,7 +107,7 @@ fn convert<T: Serialize + DeserializeOwned>(
 }
 
 /// An error of candle without its backtrace, which would stand before the path.
-fn said(what: impl fmt::Display) -> Error {
+pub(crate) fn said(what: impl fmt::Display) -> Error {
     Error::Msg(what.to_string())
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use treedef::{Path, Tree};
 
 use crate::nn::Initialiser;
+use crate::parts::said;
 
 /// Adapters of some matrices of a model. As a value that is trained or saved, it has paths such as
 /// `adapters["layers.0.up"].lora_A`, and `adapters.*.lora_B` names one half of all.
@@ -159,9 +160,9 @@ impl Adapter {
         let (outputs, other_rank) = self.b.dims2()?;
         if weight.dims() != [outputs, inputs] || rank != other_rank || rank == 0 {
             let (a, b, weight) = (self.a.shape(), self.b.shape(), weight.shape());
-            // Without candle's backtrace, after which nobody would find the path.
-            let text = format!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}");
-            return Err(candle_core::Error::Msg(text));
+            return Err(said(format_args!(
+                "an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}"
+            )));
         }
         (self.b.matmul(&self.a)? * (alpha / rank as f64))?.to_dtype(weight.dtype())
     }
