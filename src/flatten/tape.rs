@@ -138,7 +138,7 @@ impl Tape {
     /// Writes a word, or follows it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
-        match self.follow(at, tag, name) {
+        match self.follow_word(at, tag, name) {
             Some(next) => next,
             None => self.unexpected(at, tag, name),
         }
@@ -147,7 +147,7 @@ impl Tape {
     /// The same for the last word of a value, which is an error after a failure.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn emit_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
-        match self.follow(at, tag, name) {
+        match self.follow_word(at, tag, name) {
             Some(next) => Ok(next),
             None => self.unexpected_last(at, tag, name),
         }
@@ -155,7 +155,7 @@ impl Tape {
 
     /// Follows a word, if it is the expected one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn follow(&mut self, at: usize, tag: Tag, name: &'static str) -> Option<usize> {
+    fn follow_word(&mut self, at: usize, tag: Tag, name: &'static str) -> Option<usize> {
         let word = Word::new(tag, name, self.pending);
         let expected = self.words.get(at)?;
         if !(if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) }) {
