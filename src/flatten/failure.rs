@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::Name;
 use crate::path::Key;
 
-use super::tape::{Failure, Tape};
+use super::tape::{Accepts, Failure, Tape};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
@@ -72,7 +72,7 @@ impl Tape {
     /// From now on nothing is written.
     #[cold]
     pub(super) fn fail(&mut self) -> &mut Failure {
-        (self.takes, self.room, self.keeping.before_label) = (0, 0, None);
+        (self.accepts, self.keeping.before_label) = (Accepts::default(), None);
         let Tape { words, follow, keeping, .. } = self;
         self.failure.get_or_insert_with(|| {
             follow.frames.clear();

@@ -38,10 +38,10 @@ impl Tape {
             word: self.words.len(),
             leaf: self.leaves.len(),
             sink,
-            takes: mem::replace(&mut self.takes, ALL_KINDS),
+            accepts: self.accepts,
             pending: mem::take(&mut self.pending),
-            room: self.room,
         });
+        self.accepts.leaves = ALL_KINDS;
         self.cursor = self.words.len();
         Ok(self.cursor)
     }
@@ -49,8 +49,8 @@ impl Tape {
     /// A label that is not a scalar begins.
     pub(super) fn keep_label(&mut self, at: usize) -> Result<usize> {
         match self.keeping.before_label.take() {
-            Some(BeforeLabel { keep, takes, room }) => {
-                (self.takes, self.room) = (takes, room);
+            Some(BeforeLabel { keep, accepts }) => {
+                self.accepts = accepts;
                 self.keep(at, keep)
             }
             None => Ok(at),
@@ -59,8 +59,8 @@ impl Tape {
 
     /// A key or a static comes next.
     fn expect_label(&mut self, keep: Keep) {
-        let (takes, room) = (mem::take(&mut self.takes), mem::take(&mut self.room));
-        self.keeping.before_label = Some(BeforeLabel { keep, takes, room });
+        let accepts = mem::take(&mut self.accepts);
+        self.keeping.before_label = Some(BeforeLabel { keep, accepts });
     }
 
     /// A key comes next. Returns how many values are being kept.
@@ -119,8 +119,10 @@ impl Tape {
             return Ok(at);
         }
         match (mark, self.keeping.values.last()) {
-            // Its own mark keeps it: a mark inside of it would have left less room.
-            (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
+            // Its own mark keeps it: a mark inside of it would accept fewer levels.
+            (Some(_), Some(kept))
+                if !kept.is_key() && kept.accepts.levels == self.accepts.levels =>
+            {
                 self.end_keeping(at)
             }
             // The static was a scalar.
@@ -144,18 +146,18 @@ impl Tape {
         if self.settings.objects == Objects::None {
             return Err(Error::protocol("an object came in a walk that takes none"));
         }
-        self.takes = bit(LeafKind::F64);
+        self.accepts.leaves = bit(LeafKind::F64);
         Ok(at)
     }
 
     #[cold]
     fn close_object(&mut self) {
-        self.takes = 0;
+        self.accepts.leaves = 0;
         if self.settings.objects == Objects::AmongLeaves
             && self.failure.is_none()
             && let Sink::Leaves(leaves) = &mut self.leaves
         {
-            self.takes = ALL_KINDS;
+            self.accepts.leaves = ALL_KINDS;
             let object = leaves.pop().map(object_leaf); // the number came
             leaves.extend(object);
         }
@@ -174,7 +176,7 @@ impl Tape {
         let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
         let expected = self.expected_label(&kept);
         let value = self.take_off(kept.word, kept.leaf, expected);
-        let Kept { keep, at, word, leaf, sink, takes, pending, .. } = kept;
+        let Kept { keep, at, word, leaf, sink, accepts, pending, .. } = kept;
         self.words.truncate(word);
         if let Sink::Leaves(leaves) = &mut self.leaves {
             leaves.truncate(leaf);
@@ -184,7 +186,7 @@ impl Tape {
         {
             self.keeping.leaves = leaves;
         }
-        (self.takes, self.pending, self.cursor) = (takes, pending, at);
+        (self.accepts, self.pending, self.cursor) = (accepts, pending, at);
         let tag = match keep {
             Keep::Key => word::KEY,
             Keep::Static => word::STATIC,
@@ -222,7 +224,7 @@ impl Tape {
             return Ok(Recorded::Known(number));
         }
         let Made { treedef, swaps } =
-            self.nodes.made_of(words, &mut self.labels.list, Options::default())?;
+            self.nodes.reader.made_of(words, &mut self.labels.list, Options::default())?;
         let mut values = leaves.split_off(leaf.min(leaves.len()));
         swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
         let treedef = treedef.with_limits(self.settings.limits);
@@ -252,8 +254,8 @@ impl Tape {
     /// A scalar that is a label.
     pub(super) fn scalar_label(&mut self, at: usize, scalar: Scalar<'_>) -> usize {
         match self.keeping.before_label.take() {
-            Some(BeforeLabel { keep, takes, room }) => {
-                (self.takes, self.room) = (takes, room);
+            Some(BeforeLabel { keep, accepts }) => {
+                self.accepts = accepts;
                 self.label(at, if keep == Keep::Key { word::KEY } else { word::STATIC }, scalar)
             }
             None => self.label(at, word::STATIC, scalar),
@@ -286,7 +288,7 @@ impl Tape {
         let expected = self.words.get(at).filter(|expected| expected.tag() == tag)?;
         let number = expected.number();
         if self.follow.overlooks(at, tag) || is_it(&self.labels, number) {
-            self.last_label = number;
+            self.labels.last = number;
             self.cursor = at + 1; // it is in range
             Some(self.cursor)
         } else {

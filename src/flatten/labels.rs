@@ -14,6 +14,8 @@ use super::word::{Word, same};
 #[derive(Default)]
 pub(super) struct LabelTable {
     pub(super) list: Vec<Label>,
+    /// The number of the last one that came.
+    pub(super) last: usize,
     /// The numbers of the first labels by the hashes of their values. The others are not there yet.
     index: HashTable<(u64, usize)>,
     hasher: DefaultHashBuilder,

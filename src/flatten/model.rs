@@ -207,7 +207,7 @@ fn nodes_made_early(value: &Model) -> crate::Result<(Vec<Leaf>, TreeDef)> {
     tape.prepare(request(), None);
     tape.settings.most_words = 4;
     let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-    EARLY.set(EARLY.get() + u32::from(tape.early.is_some()));
+    EARLY.set(EARLY.get() + u32::from(tape.nodes.early.is_some()));
     let (treedef, leaves) = tape.finish(end)?;
     let Sink::Leaves(leaves) = leaves else { return Ok((Vec::new(), treedef)) };
     Ok((leaves, treedef))

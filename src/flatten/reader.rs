@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let opened = tape.open(at, NodeKind::Map, "");
         let mut at = told(tape, &place, opened)?;
         while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at, map: &place })? {
-            let place = DocumentPlace::Entry(&place, tape.last_label);
+            let place = DocumentPlace::Entry(&place, tape.labels.last);
             at = map.next_value_seed(Reader { tape: &mut *tape, at: next, place })?;
         }
         let closed = tape.close(at);
@@ -267,7 +267,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         tape.expect_key();
         let key = tape.scalar(at, Scalar::Str(&name));
         let at = told(tape, &place, key)?;
-        let entry = DocumentPlace::Entry(&place, tape.last_label);
+        let entry = DocumentPlace::Entry(&place, tape.labels.last);
         let payload = Reader { tape: &mut *tape, at, place: entry };
         let at = if name == CBOR_TAG {
             // Read as a newtype, it would lose its number.

@@ -239,7 +239,7 @@ impl MapWriter<'_> {
         match key.and_then(|next| self.tape.key_came(outer, next)) {
             Ok(next) => {
                 self.at = next;
-                self.key = self.tape.last_label;
+                self.key = self.tape.labels.last;
                 Ok(())
             }
             Err(error) => Err(self.tape.compound_failed(error)),

@@ -25,13 +25,12 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
 use crate::path::Key;
 
-use super::fast::early::Early;
+use super::fast::early::Nodes;
 use super::fast::elements::SeqState;
 use super::fast::follow::Follow;
 use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
 use super::marks::{Keep, Objects};
-use super::nodes::WordReader;
 use super::refused::{no_object, wrong_scalar};
 use super::word::{self, KindSet, Tag, Word, bit};
 
@@ -45,25 +44,27 @@ pub(super) struct Tape {
     pub(super) leaves: Sink,
     /// The number of leaves since the last word.
     pub(super) pending: u64,
-    /// The kinds of scalars that are leaves. Empty if a label comes next, and after a failure.
-    pub(super) takes: KindSet,
-    /// How many more compounds may be nested. 0 if a label comes next, and after a failure.
-    pub(super) room: usize,
+    /// What the next value may be: nothing if a label comes next, and after a failure.
+    pub(super) accepts: Accepts,
     pub(super) settings: Settings,
     pub(super) keeping: Keeping,
     pub(super) labels: LabelTable,
-    /// The number of the last key or static.
-    pub(super) last_label: usize,
     pub(super) follow: Follow,
     /// How many children so far have a type that owns something.
     pub(super) owning: usize,
     pub(super) failure: Option<Box<Failure>>,
-    /// Room for the nodes.
-    pub(super) nodes: WordReader,
-    /// The nodes of elements whose words are no longer on the tape.
-    pub(super) early: Option<Early>,
+    pub(super) nodes: Nodes,
     /// The number of leaves for which the next walk makes room: those of this one, if few.
     pub(super) expected: usize,
+}
+
+/// What a value may be without being kept.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Accepts {
+    /// The kinds of scalars that are leaves.
+    pub(super) leaves: KindSet,
+    /// How many more compounds may be nested.
+    pub(super) levels: usize,
 }
 
 /// What does not change during a walk.
@@ -91,11 +92,10 @@ pub(super) struct Keeping {
     pub(super) whole: bool,
 }
 
-/// What the set of leaves and the room for compounds were before a label that comes next.
+/// A label that comes next, and what was accepted before it.
 pub(super) struct BeforeLabel {
     pub(super) keep: Keep,
-    pub(super) takes: KindSet,
-    pub(super) room: usize,
+    pub(super) accepts: Accepts,
 }
 
 /// A value that is being kept.
@@ -107,10 +107,8 @@ pub(super) struct Kept {
     pub(super) leaf: usize,
     /// What is set aside.
     pub(super) sink: Option<Sink>,
-    pub(super) takes: KindSet,
+    pub(super) accepts: Accepts,
     pub(super) pending: u64,
-    /// How many more compounds may be nested in it.
-    pub(super) room: usize,
 }
 
 /// The words at the first error, and what is known of the place.
@@ -204,7 +202,7 @@ impl Tape {
     /// Writes a word with a number, or follows it.
     pub(super) fn emit_number(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         let at = self.count_leaves(at);
-        self.last_label = number;
+        self.labels.last = number;
         let word = Word::new(tag, "", number as u64);
         match self.words.get(at) {
             Some(expected) if expected.is(word) => {
@@ -226,7 +224,7 @@ macro_rules! floats {
     ($($type:ident $kind:ident),*) => {$(
         #[cfg_attr(not(debug_assertions), inline(always))]
         pub(super) fn $type(&mut self, at: usize, value: $type) -> Result<usize> {
-            let is_leaf = self.takes & bit(LeafKind::$kind) != 0;
+            let is_leaf = self.accepts.leaves & bit(LeafKind::$kind) != 0;
             match &mut self.leaves {
                 Sink::$kind(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
                     leaves.push(value);
@@ -261,7 +259,7 @@ impl Tape {
 
     #[inline(always)] // callers know the kind
     pub(super) fn scalar(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
-        if self.takes & bit(scalar.kind()) != 0
+        if self.accepts.leaves & bit(scalar.kind()) != 0
             && let Sink::Leaves(leaves) = &mut self.leaves
             && leaves.len() < leaves.capacity()
         {
@@ -277,7 +275,7 @@ impl Tape {
         if self.failure.is_some() {
             return Err(self.swallowed(true));
         }
-        if self.takes & bit(scalar.kind()) == 0 {
+        if self.accepts.leaves & bit(scalar.kind()) == 0 {
             if self.settings.objects == Objects::Alone && self.keeping.before_label.is_none() {
                 return Err(no_object(scalar.kind()));
             }
@@ -353,9 +351,9 @@ impl Tape {
 
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn descend(&mut self, at: usize) -> Result<usize> {
-        match self.room.checked_sub(1) {
-            Some(room) => {
-                self.room = room;
+        match self.accepts.levels.checked_sub(1) {
+            Some(levels) => {
+                self.accepts.levels = levels;
                 Ok(at)
             }
             None => self.no_room(at),
@@ -385,7 +383,7 @@ impl Tape {
 
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn ascend(&mut self) {
-        self.room += 1; // it was taken when the compound was opened
+        self.accepts.levels += 1; // it was taken when the compound was opened
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -430,9 +428,9 @@ impl Tape {
         let at = self.count_leaves(at);
         self.cursor = self.follow.element(&mut self.words, at);
         if self.words.len() >= self.settings.most_words && self.keeping.values.is_empty() {
-            let Tape { words, labels, follow, nodes, early, settings, .. } = self;
-            let list = &mut labels.list;
-            self.cursor -= follow.make_early(words, list, (nodes, early), settings.options); // behind them
+            let Tape { words, labels, follow, nodes, settings, .. } = self;
+            let made = follow.make_early(words, &mut labels.list, nodes, settings.options);
+            self.cursor -= made; // it is behind them
         }
         self.cursor
     }
@@ -455,8 +453,8 @@ impl Tape {
         if !progress.pays() {
             return None;
         }
-        let Tape { leaves, words, settings, takes, .. } = self;
-        let (compact, takes) = (settings.options.compact, *takes);
+        let Tape { leaves, words, settings, accepts, .. } = self;
+        let (compact, takes) = (settings.options.compact, accepts.leaves);
         let is_owning = owning != self.owning;
         let seq = SeqState { leaves, words, compact, is_leaf, takes, is_owning, most };
         self.follow.row(seq, progress)

@@ -10,7 +10,7 @@ use crate::model::{Limits, Options, TreeDef, Value};
 
 use super::fast::early::EARLY_FROM;
 use super::marks::Objects;
-use super::tape::{Settings, Tape};
+use super::tape::{Accepts, Settings, Tape};
 use super::word::{ALL_KINDS, KindSet};
 
 thread_local! {
@@ -62,13 +62,13 @@ impl Tape {
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
         let Request { leaves, takes, options, limits, predicts, objects } = request;
         let only_objects = matches!(objects, Objects::AmongStatics | Objects::Alone);
-        self.takes = if only_objects { 0 } else { takes };
+        let takes = if only_objects { 0 } else { takes };
         self.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
         let most_words = if like.is_some() { usize::MAX } else { EARLY_FROM };
         self.settings = Settings { options, limits, objects, predicts, most_words };
-        self.room = call_stack::deepest(limits);
+        self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
             self.leaves.reserve(self.expected);
         }
@@ -83,8 +83,8 @@ impl Tape {
         follow.take_back(words, labels);
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
         tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
-        (tape.takes, tape.keeping.whole) = (ALL_KINDS, true);
-        tape.room = call_stack::deepest(limits);
+        tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
+        tape.keeping.whole = true;
         tape
     }
 
@@ -92,9 +92,9 @@ impl Tape {
     /// leaves into its order.
     fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<Option<TreeDef>> {
         let at = self.count_leaves(at);
-        let Tape { words, labels, follow, nodes, early, leaves, settings, .. } = self;
+        let Tape { words, labels, follow, nodes, leaves, settings, .. } = self;
         let Settings { options, limits, .. } = *settings;
-        let made = follow.structure(words, labels, (nodes, early), options, at)?;
+        let made = follow.structure(words, labels, nodes, options, at)?;
         leaves.swap(&made.swaps);
         if like.is_some_and(|like| Arc::ptr_eq(&made.treedef.encoding, &like.encoding)) {
             return Ok(None);
@@ -153,8 +153,8 @@ impl Tape {
         }
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);
-        if self.early.is_some() {
-            self.early = None; // it is large
+        if self.nodes.early.is_some() {
+            self.nodes.early = None; // it is large
         }
         self.keeping.values.clear();
         self.keeping.leaves.clear();

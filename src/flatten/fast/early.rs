@@ -14,8 +14,14 @@ use super::follow::Follow;
 /// From this number of words on, nodes are made before the value ends.
 pub(in crate::flatten) const EARLY_FROM: usize = 16_384;
 
-/// The nodes of the words that are no longer on the tape.
-pub(in crate::flatten) type Early = Result<WordReader>;
+/// Makes the nodes of a walk.
+#[derive(Default)]
+pub(in crate::flatten) struct Nodes {
+    /// Its memory stays with the thread.
+    pub(in crate::flatten) reader: WordReader,
+    /// The nodes of the words that are no longer on the tape.
+    pub(in crate::flatten) early: Option<Result<WordReader>>,
+}
 
 impl Follow {
     /// Takes the words off the tape that no later one is compared with, if they are most of it.
@@ -25,12 +31,12 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut [Label],
-        (nodes, early): (&mut WordReader, &mut Option<Early>),
+        nodes: &mut Nodes,
         options: Options,
     ) -> usize {
         let Some(end) = self.settled().filter(|end| *end > words.len() / 2) else { return 0 };
         let settled = words.get(self.base..end).unwrap_or_default();
-        let made = early.get_or_insert_with(|| Ok(mem::take(nodes)));
+        let made = nodes.early.get_or_insert_with(|| Ok(mem::take(&mut nodes.reader)));
         if let Ok(reader) = made
             && let Err(error) = reader.read_part(settled, labels, options)
         {

@@ -9,7 +9,7 @@ use crate::model::{Options, TreeDef};
 use super::super::labels::{Label, LabelTable};
 use super::super::nodes::{Made, WordReader};
 use super::super::word::{self, Word, same};
-use super::early::Early;
+use super::early::Nodes;
 use super::follow::{Follow, KnownStructure, MOST_KNOWN};
 
 /// The maximum numbers of words and labels of a structure that a thread remembers.
@@ -134,7 +134,7 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut LabelTable,
-        (reader, early): (&mut WordReader, &mut Option<Early>),
+        Nodes { reader, early }: &mut Nodes,
         options: Options,
         mut at: usize,
     ) -> Result<&Made> {
