@@ -26,9 +26,8 @@ use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
 use crate::path::Key;
 
 use super::fast::early::Nodes;
-use super::fast::elements::SeqState;
 use super::fast::follow::Follow;
-use super::fast::rows::{Progress, Row};
+use super::fast::rows::{Progress, Row, SeqState};
 use super::labels::LabelTable;
 use super::marks::{Keep, Objects};
 use super::refused::{no_object, wrong_scalar};
@@ -475,7 +474,7 @@ impl Tape {
     #[inline(never)]
     fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
         let Tape { words, follow, .. } = self;
-        let (next, came) = follow.end_row(words, (at, is_leaf), progress)?;
+        let (next, came) = follow.end_row(words, at, is_leaf, progress)?;
         self.pending += came as u64; // at most the leaves
         self.cursor = next;
         Ok(next)
