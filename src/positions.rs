@@ -22,6 +22,31 @@ pub(crate) fn distinct_positions(
     positions
 }
 
+/// Two blocks of so many items to swap, by their first ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Swap {
+    pub a: usize,
+    pub b: usize,
+    pub len: usize,
+}
+
+impl Swap {
+    /// Swaps items of a slice.
+    #[inline]
+    pub(crate) fn apply<T>(self, items: &mut [T]) {
+        if self.a.max(self.b).saturating_add(self.len) <= items.len() {
+            for item in 0..self.len {
+                items.swap(self.a + item, self.b + item);
+            }
+        }
+    }
+
+    /// The same in a slice that begins at another position.
+    pub(crate) fn moved(self, from: usize, to: usize) -> Self {
+        Swap { a: self.a - from + to, b: self.b - from + to, len: self.len } // behind `from`
+    }
+}
+
 /// Moves each item to its destination by swaps along the cycles.
 pub(crate) fn permute(mut destination: Vec<usize>, mut swap: impl FnMut(usize, usize)) {
     for at in 0..destination.len() {

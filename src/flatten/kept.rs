@@ -226,7 +226,7 @@ impl Tape {
         let Made { treedef, swaps } =
             self.nodes.reader.made_of(words, &mut self.labels.list, Options::default())?;
         let mut values = leaves.split_off(leaf.min(leaves.len()));
-        swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
+        swaps.iter().for_each(|swap| swap.apply(&mut values)); // its leaves
         let treedef = treedef.with_limits(self.settings.limits);
         let value = Value::from_tree(Tree::from_parts(treedef, values));
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());

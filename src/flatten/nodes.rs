@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
-use crate::positions::permute;
+use crate::positions::Swap;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::labels::Label;
@@ -14,8 +14,8 @@ use super::word::{self, Tag, Word};
 /// A structure, and what brings the leaves of a walk into its order.
 pub(super) struct Made {
     pub(super) treedef: TreeDef,
-    /// Pairs of leaves to swap, one after the other.
-    pub(super) swaps: Vec<(usize, usize)>,
+    /// Leaves to swap, one after the other.
+    pub(super) swaps: Vec<Swap>,
 }
 
 /// The maximum number of maps and of keys for which room is kept.
@@ -42,8 +42,8 @@ pub(super) struct WordReader {
     pub(super) options: Options,
     /// What came so far.
     pub(super) so_far: Count,
-    /// Pairs of leaves to swap, one after the other: the entries of a map were sorted.
-    swaps: Vec<(usize, usize)>,
+    /// Leaves to swap, one after the other: the entries of a map were sorted.
+    swaps: Vec<Swap>,
     known_keys: KnownKeys,
     pub(super) seen: SeenChildren,
 }
@@ -317,8 +317,7 @@ impl WordReader {
         self.builder.orders.repeat(before.map, maps, count);
         for sibling in 1..if before.swap < after.swap { count } else { 1 } {
             for index in before.swap..after.swap {
-                let (a, b) = self.swaps[index]; // in range
-                self.swaps.push((a + sibling * leaves, b + sibling * leaves));
+                self.swaps.push(self.swaps[index].moved(0, sibling * leaves)); // in range
             }
         }
         // At most the calls.
@@ -334,11 +333,9 @@ impl WordReader {
         self.seen.children.truncate(open.first_seen);
         let Some(node) = open.node else { return Ok(()) }; // a node with an end
         let head = open.head;
-        let mut moved = None;
         let data = match head.kind {
             NodeKind::Map => {
-                let (data, leaves) = self.keys_of(node, &open, labels);
-                moved = leaves;
+                let data = self.keys_of(node, &open, labels);
                 self.numbers.truncate(open.first_label);
                 data
             }
@@ -352,47 +349,34 @@ impl WordReader {
             _ => self.unlabelled(head),
         };
         self.builder.close(node, data)?;
-        if let Some(moved) = moved {
-            let first = open.begin.leaf;
-            self.swaps.reserve(moved.len());
-            permute(moved, |a, b| self.swaps.push((first + a, first + b)));
-            self.so_far.swap = self.swaps.len();
-        }
+        self.so_far.swap = self.swaps.len();
         self.complete()
     }
 
-    /// The node data of the map at `node`. Sorts its entries if they did not come in order, and then
-    /// returns where each of its leaves goes.
-    fn keys_of(
-        &mut self,
-        node: usize,
-        open: &Open,
-        labels: &mut [Label],
-    ) -> (usize, Option<Vec<usize>>) {
+    /// The node data of the map at `node`. Sorts its entries if they did not come in order.
+    fn keys_of(&mut self, node: usize, open: &Open, labels: &mut [Label]) -> usize {
         let numbers = self.numbers.get(open.first_label..).unwrap_or_default();
         let is_it = |(known, _): &&(Range<usize>, usize)| {
             self.known_keys.keys.get(known.clone()).is_some_and(|known| known == numbers)
         };
         if let Some((_, data)) = self.known_keys.maps.iter().rev().take(MOST_MAPS).find(is_it) {
-            return (*data, None);
+            return *data;
         }
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
         keys.extend(
             numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value)),
         );
-        let moved = if self.options.insertion {
-            None
-        } else {
-            self.builder.sort_entries(node, open.begin.map, &mut keys, true)
-        };
+        let Count { leaf, map, .. } = open.begin;
+        let moved = !self.options.insertion
+            && self.builder.sort_entries(node, map, &mut keys, Some(leaf), &mut self.swaps);
         let data = self.builder.node_data.intern_keys(keys);
-        if moved.is_none() {
+        if !moved {
             let KnownKeys { maps, keys } = &mut self.known_keys;
             let start = keys.len();
             keys.extend_from_slice(numbers);
             maps.push((start..keys.len(), data));
         }
-        (data, moved)
+        data
     }
 }
 

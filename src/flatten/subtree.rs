@@ -5,7 +5,6 @@ use std::{mem, vec};
 use crate::error::{ErrorKind, Result};
 use crate::leaf::float::Half;
 use crate::model::{Leaf, Limits, MAX_KEY_NESTING, NodeData, NodeKind, Options, Tree, Value};
-use crate::positions::permute;
 use crate::treedef::encoding::{LabelsRef, NAMELESS, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
@@ -103,9 +102,8 @@ impl<'a> Parts<'a> {
             NodeKind::Leaf | NodeKind::Static => return Ok(()),
             NodeKind::Map if node.options().insertion => {
                 let mut keys = node.entry_keys().to_vec();
-                if let Some(moved) = self.builder.sort_entries(&mut keys, true) {
-                    permute(moved, |a, b| self.leaves.swap(first + a, first + b)); // its leaves
-                }
+                let swaps = self.builder.sort_entries(&mut keys, Some(first));
+                swaps.into_iter().for_each(|swap| swap.apply(&mut self.leaves));
                 let labels = LabelsRef::Keys(&keys);
                 let data = NodeDataRef { name: NAMELESS, variant: NAMELESS, labels };
                 self.builder.set_data(NodeKind::Map, Some(data));

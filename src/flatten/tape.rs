@@ -25,7 +25,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
 use crate::path::Key;
 
-use super::fast::early::Nodes;
+use super::fast::early::WalkNodes;
 use super::fast::follow::Follow;
 use super::fast::rows::{Progress, Row, SeqState};
 use super::labels::LabelTable;
@@ -52,7 +52,7 @@ pub(super) struct Tape {
     /// How many children so far have a type that owns something.
     pub(super) owning: usize,
     pub(super) failure: Option<Box<Failure>>,
-    pub(super) nodes: Nodes,
+    pub(super) nodes: WalkNodes,
     /// The number of leaves for which the next walk makes room: those of this one, if few.
     pub(super) expected: usize,
 }

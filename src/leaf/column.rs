@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::{Column, Leaf, LeafKind};
+use crate::positions::Swap;
 
 /// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub trait LeafVec {
     fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]);
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
-    /// Swaps pairs of leaves, one pair after the other.
-    fn swap_pairs(&mut self, pairs: &[(usize, usize)]);
+    /// Swaps leaves, one pair of blocks after the other.
+    fn swap_blocks(&mut self, swaps: &[Swap]);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 

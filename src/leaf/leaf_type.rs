@@ -11,6 +11,7 @@ use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Packed, Value};
+use crate::positions::Swap;
 
 /// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
 /// [`Leaf`] for any kind.
@@ -214,9 +215,9 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.reserve(count);
     }
 
-    fn swap_pairs(&mut self, pairs: &[(usize, usize)]) {
-        for (a, b) in pairs {
-            self.swap(*a, *b); // they are indices of leaves
+    fn swap_blocks(&mut self, swaps: &[Swap]) {
+        for swap in swaps {
+            swap.apply(self);
         }
     }
 
@@ -228,8 +229,12 @@ impl<L: Emit> LeafVec for Vec<L> {
 /// Adds numbers, of a kind that is taken.
 #[inline(always)]
 fn extend_from_bits<L: Emit>(leaves: &mut Vec<L>, kind: LeafKind, bits: &[Cell<u64>]) {
-    let leaf = |bits: &Cell<u64>| scalar(kind, bits.get()).and_then(L::from_scalar);
-    leaves.extend(bits.iter().filter_map(leaf));
+    leaves.reserve(bits.len());
+    for bits in bits {
+        if let Some(leaf) = scalar(kind, bits.get()).and_then(L::from_scalar) {
+            leaves.push(leaf);
+        }
+    }
 }
 
 /// Implements the conversion of a vector of leaves into a [`Sink`] and back.

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use crate::leaf::Scalar;
 use crate::leaf::column::{Columns, LeafVec};
 use crate::model::{Leaf, LeafKind};
+use crate::positions::Swap;
 
 /// The leaves of a recording.
 pub enum Sink {
@@ -64,12 +65,12 @@ impl Sink {
         }
     }
 
-    /// Swaps pairs of leaves, one pair after the other.
-    pub(crate) fn swap(&mut self, swaps: &[(usize, usize)]) {
+    /// Swaps leaves, one pair of blocks after the other.
+    pub(crate) fn swap(&mut self, swaps: &[Swap]) {
         if let Ok(leaves) = self.leaves()
             && !swaps.is_empty()
         {
-            leaves.swap_pairs(swaps);
+            leaves.swap_blocks(swaps);
         }
     }
 
@@ -110,16 +111,14 @@ impl LeafVec for Columns {
 
     fn reserve(&mut self, _: usize) {}
 
-    fn swap_pairs(&mut self, swaps: &[(usize, usize)]) {
-        let Some(first) = swaps.iter().map(|(a, b)| *a.min(b)).min() else { return };
-        let from = |start: usize| -> Vec<(usize, usize)> {
-            swaps.iter().map(|(a, b)| (a - first + start, b - first + start)).collect() // it is the least
-        };
+    fn swap_blocks(&mut self, swaps: &[Swap]) {
+        let Some(first) = swaps.iter().map(|swap| swap.a.min(swap.b)).min() else { return };
+        let from = |start| swaps.iter().map(move |swap| swap.moved(first, start));
         if let Some((column, at)) = self.column_from(first) {
-            return column.as_leaves().swap_pairs(&from(at));
+            return column.as_leaves().swap_blocks(&from(at).collect::<Vec<Swap>>());
         }
         let mut leaves = self.split_off(first);
-        from(0).into_iter().for_each(|(a, b)| leaves.swap(a, b));
+        from(0).for_each(|swap| swap.apply(&mut leaves));
         leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));
     }
 

@@ -8,7 +8,6 @@ use crate::message::limited;
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Tree, TreeDef, Value,
 };
-use crate::positions::permute;
 use crate::treedef::encoding::{NAMELESS, NodeDataRef};
 use crate::treedef::parts::PartsBuilder;
 
@@ -300,10 +299,9 @@ impl Parser<'_, '_> {
         let OpenBracket { first_leaf, .. } = node;
         if node.bracket == Bracket::Map {
             let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
-            let moved = self.builder.sort_entries(&mut node.keys, !leaves.is_empty());
-            if let Some(moved) = moved.filter(|moved| moved.len() == leaves.len()) {
-                permute(moved, |a, b| leaves.swap(a, b));
-            }
+            let first = (!leaves.is_empty()).then_some(0);
+            let swaps = self.builder.sort_entries(&mut node.keys, first);
+            swaps.into_iter().for_each(|swap| swap.apply(leaves));
         }
         let (kind, names) = (node.kind(), (&node.name, node.variant.as_ref().unwrap_or(NAMELESS)));
         self.builder.set_data(kind, NodeDataRef::of(kind, names, &node.fields, &node.keys));

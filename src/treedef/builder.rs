@@ -260,7 +260,7 @@ impl TreeDefBuilder {
             self.parts.settle_options()?;
         }
         if open.kind == NodeKind::Map {
-            self.parts.sort_entries(&mut open.keys, false);
+            self.parts.sort_entries(&mut open.keys, None);
         }
         self.parts.set_data(open.kind, open.data());
         self.parts.close()

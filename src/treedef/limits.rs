@@ -229,11 +229,16 @@ impl Value {
     }
 
     /// The number of nodes that are visited when the value is compared, printed or rebuilt.
+    #[inline]
     pub(crate) fn work(&self) -> usize {
         match &self.0 {
             Content::Scalar(Leaf::Str(text)) => 1 + in_nodes(text.len()), // most are of this kind
-            _ => self.root().work().saturating_add(self.text_in_nodes()),
+            _ => self.work_of_any(),
         }
+    }
+
+    fn work_of_any(&self) -> usize {
+        self.root().work().saturating_add(self.text_in_nodes())
     }
 
     pub(crate) fn stored(&self) -> usize {

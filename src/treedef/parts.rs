@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
+use crate::positions::Swap;
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::options::options_mismatch;
@@ -283,18 +284,20 @@ impl PartsBuilder {
     }
 
     /// Sorts the entries of the current node, a map whose children all came, by these keys, unless
-    /// the options keep their order. Returns where each leaf of the map goes, if its leaves are in
-    /// memory and some move.
+    /// the options keep their order. Returns the swaps that move the leaves, one after the other, if they
+    /// are in memory and begin at `first_leaf`.
     pub(crate) fn sort_entries(
         &mut self,
         keys: &mut [Value],
-        has_leaves: bool,
-    ) -> Option<Vec<usize>> {
-        let OpenNode { at, first_map, .. } = self.open.last()?;
-        if self.options.is_some_and(|options| options.insertion) {
-            return None;
+        first_leaf: Option<usize>,
+    ) -> Vec<Swap> {
+        let mut swaps = Vec::new();
+        if let Some(OpenNode { at, first_map, .. }) = self.open.last()
+            && !self.options.is_some_and(|options| options.insertion)
+        {
+            self.encoding.sort_entries(*at, *first_map, keys, first_leaf, &mut swaps);
         }
-        self.encoding.sort_entries(*at, *first_map, keys, has_leaves)
+        swaps
     }
 
     /// Leaves out the orders in which the entries of maps came.

@@ -106,7 +106,7 @@ impl Value {
 
     /// The nesting depth of compounds.
     pub(crate) fn depth(&self) -> u32 {
-        self.root().depth()
+        self.treedef().map_or(0, |treedef| treedef.root().depth())
     }
 
     /// The text, if this value is a string.

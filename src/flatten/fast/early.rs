@@ -16,7 +16,7 @@ pub(in crate::flatten) const EARLY_FROM: usize = 16_384;
 
 /// Makes the nodes of a walk.
 #[derive(Default)]
-pub(in crate::flatten) struct Nodes {
+pub(in crate::flatten) struct WalkNodes {
     /// Its memory stays with the thread.
     pub(in crate::flatten) reader: WordReader,
     /// The nodes of the words that are no longer on the tape.
@@ -31,7 +31,7 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut [Label],
-        nodes: &mut Nodes,
+        nodes: &mut WalkNodes,
         options: Options,
     ) -> usize {
         let Some(end) = self.settled().filter(|end| *end > words.len() / 2) else { return 0 };

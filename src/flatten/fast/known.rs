@@ -9,7 +9,7 @@ use crate::model::{Options, TreeDef};
 use super::super::labels::{Label, LabelTable};
 use super::super::nodes::{Made, WordReader};
 use super::super::word::{self, Word, same};
-use super::early::Nodes;
+use super::early::WalkNodes;
 use super::follow::{Follow, KnownStructure, MOST_KNOWN};
 
 /// The maximum numbers of words and labels of a structure that a thread remembers.
@@ -134,7 +134,7 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut LabelTable,
-        Nodes { reader, early }: &mut Nodes,
+        WalkNodes { reader, early }: &mut WalkNodes,
         options: Options,
         mut at: usize,
     ) -> Result<&Made> {

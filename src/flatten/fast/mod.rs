@@ -7,7 +7,7 @@
 
 mod element;
 mod copies;
-pub(super) mod rows;
 pub(super) mod follow;
+pub(super) mod rows;
 pub(super) mod early;
 mod known;

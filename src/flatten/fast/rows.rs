@@ -141,12 +141,7 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
 
 impl<'r> Row<'r> {
     /// A row of at most `left` elements.
-    fn new(
-        leaves: &'r mut Sink,
-        like: Like<'r>,
-        left: usize,
-        progress: &'r mut Progress,
-    ) -> Self {
+    fn new(leaves: &'r mut Sink, like: Like<'r>, left: usize, progress: &'r mut Progress) -> Self {
         progress.row = Some(Outcome { done: 0, different: None });
         Row { leaves, like, left, progress }
     }

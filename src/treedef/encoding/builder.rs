@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef, Value,
 };
-use crate::positions::{permute, sorted_positions};
+use crate::positions::{Swap, permute, sorted_positions};
 use crate::treedef::insertion::MapOrders;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
@@ -164,47 +164,70 @@ impl EncodingBuilder {
     /// Sorts the entries of the map at `at` into canonical order, its keys and its children, and
     /// remembers how they came, by the number `map`.
     ///
-    /// Returns the new index of each of its leaves, counted from its first one, if its leaves are in
-    /// memory. Returns `None` if the entries were already sorted.
+    /// Adds the swaps that move its leaves, one after the other, if they are in memory and begin at
+    /// `first_leaf`. Returns whether the entries were not sorted.
     pub(crate) fn sort_entries(
         &mut self,
         at: usize,
         map: usize,
         keys: &mut [Value],
-        has_leaves: bool,
-    ) -> Option<Vec<usize>> {
+        first_leaf: Option<usize>,
+        swaps: &mut Vec<Swap>,
+    ) -> bool {
         if keys.is_sorted() {
-            return None;
+            return false;
         }
-        let Sorted { order, leaves, maps } = self.sorted(at, keys, has_leaves);
+        let inserted = canonical_order(keys);
+        let mut destination = vec![0; inserted.len()];
+        for (canonical, &insertion) in inserted.iter().enumerate() {
+            destination[insertion] = canonical;
+        }
+        let order: Arc<[usize]> = destination.as_slice().into();
+        let maps = match self.nodes.get(at + 1) {
+            Some(run) if run.repeat == order.len() => {
+                let len = if first_leaf.is_some() { run.leaves } else { 0 };
+                let first = first_leaf.unwrap_or(0);
+                let leaf = |entry: usize| first.saturating_add(entry.saturating_mul(len));
+                permute(destination, |a, b| {
+                    keys.swap(a, b);
+                    if len > 0 {
+                        swaps.push(Swap { a: leaf(a), b: leaf(b), len });
+                    }
+                });
+                let maps_before = |entry: usize| entry.saturating_mul(run.maps);
+                let entries = order.iter().enumerate().take(run.maps.saturating_mul(order.len()));
+                entries.map(|(at, place)| (maps_before(at), maps_before(*place))).collect()
+            }
+            _ => {
+                permute(destination, |a, b| keys.swap(a, b));
+                self.sort_runs(at, &inserted, first_leaf, swaps)
+            }
+        };
         self.orders.sort(map, order, |inner| moved_map(&maps, inner));
-        Some(leaves)
+        true
     }
 
-    fn sorted(&mut self, at: usize, keys: &mut [Value], has_leaves: bool) -> Sorted {
-        let inserted = canonical_order(keys);
-        let mut order = vec![0; inserted.len()];
-        for (canonical, &insertion) in inserted.iter().enumerate() {
-            order[insertion] = canonical;
-        }
-        let order: Arc<[usize]> = order.into();
-        permute(order.to_vec(), |a, b| keys.swap(a, b));
-        if let Some(run) = self.nodes.get(at + 1)
-            && run.repeat == order.len()
-        {
-            return Sorted::of_one_run(order, run, has_leaves);
-        }
+    /// Sorts the children of the map at `at`, which are in several runs. `inserted` are the numbers of
+    /// the entries in canonical order. Returns for each entry, in insertion order, the number of the
+    /// map's inner maps before it, in the old and in the new order.
+    fn sort_runs(
+        &mut self,
+        at: usize,
+        inserted: &[usize],
+        first_leaf: Option<usize>,
+        swaps: &mut Vec<Swap>,
+    ) -> Vec<(usize, usize)> {
         let entries = self.entries(at);
         let mut moved = Vec::with_capacity(inserted.len());
-        let last = entries.last().filter(|_| has_leaves);
+        let last = entries.last().filter(|_| first_leaf.is_some());
         let leaves = last.map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
         let mut destination = vec![0; leaves];
         let mut sorted: Vec<Node> = Vec::with_capacity(self.nodes.len() - at - 1);
         let (mut last, mut leaf, mut map) = (None, 0usize, 0usize);
-        for &insertion in &inserted {
+        for &insertion in inserted {
             let entry = entries[insertion];
             let node = self.nodes[entry.node];
-            if has_leaves {
+            if first_leaf.is_some() {
                 let places = destination.iter_mut().skip(entry.leaf).take(node.leaves);
                 places.zip(leaf..).for_each(|(place, leaf)| *place = leaf);
             }
@@ -232,7 +255,10 @@ impl EncodingBuilder {
         for (insertion, map) in moved {
             maps[insertion] = (entries[insertion].map, map);
         }
-        Sorted { order, leaves: destination, maps }
+        if let Some(first) = first_leaf {
+            permute(destination, |a, b| swaps.push(Swap { a: first + a, b: first + b, len: 1 }));
+        }
+        maps
     }
 
     /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
@@ -332,33 +358,6 @@ struct EntryStart {
     map: usize,
 }
 
-/// How the entries of a map were sorted.
-struct Sorted {
-    /// The canonical position of the first entry to arrive, of the second, and so on.
-    order: Arc<[usize]>,
-    /// The new index of each leaf of the map, counted from the map's first leaf.
-    leaves: Vec<usize>,
-    /// For each entry, in insertion order: the number of the map's inner maps before it, in the old
-    /// and in the new order.
-    maps: Vec<(usize, usize)>,
-}
-
-impl Sorted {
-    /// Entries that are alike go to these places. Their nodes stay.
-    fn of_one_run(order: Arc<[usize]>, entry: &Node, has_leaves: bool) -> Self {
-        let mut leaves = Vec::new();
-        if has_leaves {
-            leaves.reserve(order.len() * entry.leaves); // they are in memory
-            let leaves_of = |place: &usize| place * entry.leaves..(place + 1) * entry.leaves;
-            order.iter().for_each(|place| leaves.extend(leaves_of(place)));
-        }
-        let maps_before = |place: usize| place.saturating_mul(entry.maps);
-        let maps = order.iter().enumerate();
-        let maps = maps.map(|(at, place)| (maps_before(at), maps_before(*place))).collect();
-        Sorted { order, leaves, maps }
-    }
-}
-
 /// The new index of the inner map that had index `map` before the entries were sorted.
 fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
     let entry = entries.partition_point(|(before, _)| *before <= map).saturating_sub(1);
@@ -370,10 +369,12 @@ fn canonical_order(keys: &[Value]) -> Vec<usize> {
     let texts = keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
     let starts = texts.map_or_else(|| vec![0; keys.len()], |texts| starts(&texts));
     let mut keyed: Vec<(u64, usize)> = starts.into_iter().zip(0..).collect();
-    keyed.sort_unstable();
+    keyed.sort_unstable_by_key(|(start, _)| *start);
     for alike in keyed.chunk_by_mut(|(a, _), (b, _)| a == b).filter(|alike| alike.len() > 1) {
-        let order =
-            sorted_positions(alike.len(), &mut |a, b| keys[alike[a].1].cmp(&keys[alike[b].1]));
+        let order = sorted_positions(alike.len(), &mut |a, b| {
+            let (a, b) = (alike[a].1, alike[b].1);
+            keys[a].cmp(&keys[b]).then(a.cmp(&b))
+        });
         let sorted: Vec<(u64, usize)> = order.into_iter().map(|at| alike[at]).collect();
         alike.copy_from_slice(&sorted);
     }
