@@ -273,7 +273,7 @@ impl Tape {
                     word::KEY => labels.key(scalar),
                     _ => labels.scalar(scalar),
                 };
-                self.emit_number(at, tag, number)
+                self.write_label(at, tag, number)
             }
         }
     }
@@ -300,7 +300,7 @@ impl Tape {
         let at = self.count_leaves(at);
         match self.follow_label(at, tag, |_, expected| expected == number) {
             Some(next) => next,
-            None => self.emit_number(at, tag, number),
+            None => self.write_label(at, tag, number),
         }
     }
 

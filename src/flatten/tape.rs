@@ -198,18 +198,10 @@ impl Tape {
         self.cursor
     }
 
-    /// Writes a word with a number, or follows it.
-    pub(super) fn emit_number(&mut self, at: usize, tag: Tag, number: usize) -> usize {
-        let at = self.count_leaves(at);
+    /// Writes a label that is not the expected one, by its number.
+    pub(super) fn write_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         self.labels.last = number;
-        let word = Word::new(tag, "", number as u64);
-        match self.words.get(at) {
-            Some(expected) if expected.is(word) => {
-                self.cursor = at + 1; // it is in range
-                at + 1
-            }
-            _ => self.write(at, word),
-        }
+        self.write(at, Word::new(tag, "", number as u64))
     }
 
     /// Writes down the leaves since the last word, if there are any.
