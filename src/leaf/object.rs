@@ -192,7 +192,10 @@ fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
     };
     with_scope(put, || {
         let name = type_name::<T>();
-        format!("a `{name}` is an object, which only `treedef::flatten_objects::<{name}>` takes")
+        format!(
+            "a `{name}` is an object: the leaves have to be of this type, as in \
+             `treedef::flatten_objects::<{name}>`"
+        )
     })
 }
 

@@ -57,6 +57,9 @@ fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<PatternStep> {
     if let Some(range) = parse_range(lexer)? {
         return Ok(PatternStep::Indices(range));
     }
+    if lexer.peek_here() == Some(',') {
+        return lexer.fail("several names in braces: `.{q_proj,v_proj}`");
+    }
     let first = if is_first { parse_first(lexer)? } else { None };
     match first {
         Some(key) => Ok(PatternStep::Key(key)),

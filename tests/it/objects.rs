@@ -235,7 +235,7 @@ fn what_does_not_fit_is_an_error_with_its_path() {
     let wrong = vec![Wrong { b: Some(Tensor::of(1.0)) }];
     insta::assert_snapshot!(refused(flatten_objects::<Tensor>(&wrong)), @r#"expected an object `objects::Tensor`, found `core::option::Option<objects::Tensor>` (write `with = "treedef::object::option"`) at `[0].b`"#);
     insta::assert_snapshot!(refused(flatten_objects::<f64>(&model())), @"expected an object `f64`, found `objects::Tensor` at `.blocks[0]::Linear.0.w`");
-    insta::assert_snapshot!(refused(treedef::flatten(&model())), @"a `objects::Tensor` is an object, which only `treedef::flatten_objects::<objects::Tensor>` takes at `.blocks[0]::Linear.0.w`");
+    insta::assert_snapshot!(refused(treedef::flatten(&model())), @"a `objects::Tensor` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<objects::Tensor>` at `.blocks[0]::Linear.0.w`");
     insta::assert_snapshot!(serde_json::to_string(&model()).unwrap_err().to_string().replace(module_path!(), "objects"), @"a `objects::Tensor` is an object, which has no form in this format: flatten the value by `treedef::flatten_objects::<objects::Tensor>`");
 
     let keys: BTreeMap<Object<i32>, i32> = [(Object(1), 2)].into();

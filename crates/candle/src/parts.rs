@@ -6,7 +6,7 @@ use std::fmt;
 use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::Tree;
+use treedef::{Pattern, Tree};
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -90,7 +90,7 @@ fn convert<T: Serialize + DeserializeOwned>(
     convert: impl Fn(&Tensor) -> std::result::Result<Tensor, AnyError>,
 ) -> Result<T> {
     let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
-    let named = named(&tree, pattern)?;
+    let named = named(&tree, pattern, "tensor", |_| true)?;
     let mut done = HashMap::<TensorId, Tensor>::new();
     let converted = tree.zip(named).map_err(said)?.try_map(|(tensor, is_named)| {
         if !is_named {
@@ -111,11 +111,21 @@ pub(crate) fn said(what: impl fmt::Display) -> Error {
     Error::Msg(what.to_string())
 }
 
-/// Which leaves a pattern names: at least one.
-fn named<L>(tree: &Tree<L>, pattern: &str) -> Result<Tree<bool>> {
-    let named = tree.mask(pattern).map_err(said)?;
+/// Which of the leaves that are `wanted` a pattern names: at least one.
+pub(crate) fn named<L>(
+    tree: &Tree<L>,
+    pattern: &str,
+    what: &str,
+    wanted: impl Fn(&L) -> bool,
+) -> Result<Tree<bool>> {
+    let parsed = pattern.parse::<Pattern>();
+    let parsed = parsed.map_err(|error| said(format_args!("the pattern `{pattern}`: {error}")))?;
+    let mut named = tree.mask(parsed).map_err(said)?;
+    for (named, leaf) in named.leaves_mut().iter_mut().zip(tree.leaves()) {
+        *named &= wanted(leaf);
+    }
     if !named.leaves().contains(&true) {
-        return Err(said(format_args!("`{pattern}` names no tensor")));
+        return Err(said(format_args!("`{pattern}` names no {what}")));
     }
     Ok(named)
 }
@@ -193,7 +203,7 @@ impl Summary {
     ///
     /// Returns an error when the pattern names no tensor.
     pub fn frozen(mut self, pattern: &str) -> Result<Self> {
-        let named = named(&self.rows, pattern)?;
+        let named = named(&self.rows, pattern, "tensor", |_| true)?;
         for (row, named) in self.rows.leaves_mut().iter_mut().zip(named.leaves()) {
             row.trained &= !named;
         }

@@ -238,6 +238,11 @@ fn trainings() -> Result {
         "all is frozen" => adamw(0.1).freeze("**").init::<Tensor, _>(&model),
         "only what is no float" => adamw(0.1).only("steps").init::<Tensor, _>(&model),
         "a pattern with a mistake" => adamw(0.1).only("layers[").init::<Tensor, _>(&model),
+        "a constant with a mistake" => constant(&["norm["]),
+        "a part with a mistake" => to_dtype(&model, "layers,norm", DType::F16),
+        "a table with a mistake" => summary(&model)?.frozen("layers["),
+        "adapters with a mistake" => lora(&model, "[layers", 2, 1.0, 0),
+        "parameters of another type" => adamw(0.1).init::<f32, _>(&model),
         "all is constant" => constant(&["layers", "norm"]),
         "a constant of nothing" => constant(&["norms"]),
         "what the loss does not depend on" => value_and_grad_with(&strict, with_output, &model),
@@ -264,6 +269,21 @@ fn trainings() -> Result {
 
     a pattern with a mistake:
     the pattern `layers[`: expected a value, found the end at byte 7
+
+    a constant with a mistake:
+    the pattern `norm[`: expected a value, found the end at byte 5
+
+    a part with a mistake:
+    the pattern `layers,norm`: expected several names in braces: `.{q_proj,v_proj}`, found `,norm` at byte 6
+
+    a table with a mistake:
+    the pattern `layers[`: expected a value, found the end at byte 7
+
+    adapters with a mistake:
+    the pattern `[layers`: expected `]`, found the end at byte 7
+
+    parameters of another type:
+    a `candle_core::tensor::Tensor` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<candle_core::tensor::Tensor>` at `.layers[0].weight`
 
     all is constant:
     with `layers`, `norm` constant, nothing is trained

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use treedef::{Path, Tree};
 
 use crate::nn::Initialiser;
-use crate::parts::said;
+use crate::parts::{named, said};
 
 /// Adapters of some matrices of a model. As a value that is trained or saved, it has paths such as
 /// `adapters["layers.0.up"].lora_A`, and `adapters.*.lora_B` names one half of all.
@@ -52,17 +52,13 @@ pub fn lora<T: Serialize>(
         candle_core::bail!("an adapter has a rank of at least 1, not 0");
     }
     let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
-    let mask = tree.mask(pattern).map_err(Error::wrap)?;
-    let leaves = mask.leaves().iter().zip(tree.leaves());
-    let named: Vec<bool> = leaves.map(|(named, leaf)| *named && is_matrix(leaf)).collect();
-    if !named.contains(&true) {
-        candle_core::bail!("`{pattern}` names no matrix of floats: there is nothing to adapt");
-    }
+    let what = "matrix of floats: there is nothing to adapt";
+    let named = named(&tree, pattern, what, is_matrix)?;
     let mut init = Initialiser::new(seed);
     let (mut adapters, mut others) = (BTreeMap::new(), Vec::new());
-    for ((path, weight), named) in tree.iter().zip(named) {
+    for ((path, weight), named) in tree.iter().zip(named.leaves()) {
         let layer = layer_of(&path);
-        if named {
+        if *named {
             let (outputs, inputs) = weight.dims2()?;
             init = init.dtype(weight.dtype()).device(weight.device());
             let a = init.of_inputs(inputs, (rank, inputs))?;

@@ -1,6 +1,7 @@
 //! Layers as plain structs: public fields, tensors as leaves, names and shapes of PyTorch's `state_dict`.
 //!
-//! The layers of `candle_nn` hide their fields, so they cannot be fields of a model. These show all, and are
+//! The layers of `candle_nn` hide their fields, so they cannot be fields of a model: rustc says that
+//! `candle_nn::Linear: serde::Serialize` is not satisfied. Those of the same names here show all, and are
 //! `Module`s of candle as well. A layer of `candle_nn` that is there becomes one by `from`, `LayerNorm` and
 //! `BatchNorm` by `try_from`. It shares the tensors, which a step of a training does not change.
 //! All layers can be trained: where candle has a fast operation without a gradient, they do not use it.

@@ -62,12 +62,33 @@ where
 
 /// The loss as a number, and its gradient as a model.
 ///
-/// Tensors of integers have a gradient of zeros. So has a tensor that the loss does not depend on.
+/// Tensors of integers have a gradient of zeros. So has a tensor that the loss does not depend on. The
+/// error of the loss is candle's, or another that becomes a `Box<dyn Error + Send + Sync>`; a
+/// `Box<dyn Error>` alone does not.
 ///
 /// # Errors
 ///
 /// Returns the error of the loss; an error when the loss has more than one number, or is no float; when
 /// the model cannot be flattened or rebuilt.
+///
+/// ```
+/// use std::error::Error;
+///
+/// use candle_core::{Device, Tensor};
+/// use treedef::Object;
+/// use treedef_optim::candle::value_and_grad;
+///
+/// let loss = |model: &Object<Tensor>| -> Result<Tensor, Box<dyn Error + Send + Sync>> {
+///     if model.0.rank() != 1 {
+///         return Err("the parameters are no vector".into());
+///     }
+///     Ok(model.0.sqr()?.sum_all()?)
+/// };
+/// let model = Object(Tensor::new(&[3.0, 4.0], &Device::Cpu)?);
+/// let (value, gradient) = value_and_grad(loss, &model)?;
+/// assert_eq!((value, gradient.0.to_vec1::<f64>()?), (25.0, vec![6.0, 8.0]));
+/// # Ok::<(), Box<dyn Error>>(())
+/// ```
 pub fn value_and_grad<T, E>(
     loss: impl FnOnce(&T) -> Result<Tensor, E>,
     model: &T,

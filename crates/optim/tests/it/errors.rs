@@ -72,7 +72,7 @@ fn patterns_that_name_nothing_that_is_trained() {
 fn a_value_without_such_leaves() {
     assert_snapshot!(adam(0.1).init::<f64, _>(&vec![1, 2]).unwrap_err(), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
     assert_snapshot!(adam(0.1).init::<f32, _>(&(1.0f32, 0.5f64)).unwrap_err(), @"expected f32, found f64 at `.1` (`flatten_as::<f64>` takes both, `flatten` leaves of every kind)");
-    assert_snapshot!(adam(0.1).init::<f64, _>(&Object('a')).unwrap_err(), @"a `char` is an object, which only `treedef::flatten_objects::<char>` takes at the root");
+    assert_snapshot!(adam(0.1).init::<f64, _>(&Object('a')).unwrap_err(), @"a `char` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<char>` at the root");
     assert_snapshot!(adam(0.1).init::<Vec<f64>, _>(&1.0).unwrap_err(), @"the value has no leaf of type `alloc::vec::Vec<f64>`: numbers need `f32` or `f64`, and objects the type that they have");
 }
 
