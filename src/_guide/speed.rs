@@ -7,46 +7,43 @@
 //! limit of what a walk through serde can do. The last row is `serde_json::to_value` or
 //! `from_value`, which builds a document of nodes. The figures are medians of
 //! `cargo bench -p treedef-benches --bench ratios`, on two shared cores of an x86-64 server, rustc
-//! 1.95.
+//! 1.95: the medians of three runs of 2026-11-27.
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 27 numbers | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.56 (5) | 1.0 (3.3) | 9.0 (11) | 5.4 (12) | 1.1 (3.8) |
-//! | [`flatten_as`](crate::flatten_as) | 0.61 (5) | 1.3 (4.2) | 10 (12) | 6.7 (15) | 1.1 (3.9) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.1 (19) | 3.9 (13) | 11 (13) | 7.2 (16) | 2.3 (8.3) |
-//! | numbers collected into `Leaf`s | 1.0 (9) | 1.1 (3.6) | 1.0 (1.2) | 0.9 (2.0) | 0.7 (2.6) |
-//! | `to_value` | 9.1 | 130 | 25 | 23 | 110 |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.7 (1.7) | 1.2 (1.5) | 18 (2.1) | 10 (7.4) | 0.7 (1.2) |
-//! | … from leaves, moved | 8.5 (9) | 5.9 (7.4) | 23 (2.8) | 16 (12) | 3.5 (6.2) |
-//! | `from_value` | 15 | 43 | 41 | 22 | 40 |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 1.2 (3.9) | 1.4 (2.2) | 6.1 (5.7) | 3.4 (7.2) | 1.0 (4.1) |
+//! | [`flatten_as`](crate::flatten_as) | 1.3 (4.2) | 1.9 (3.0) | 9.4 (8.7) | 6.5 (13) | 1.2 (4.9) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.7 (15) | 7.4 (12) | 10 (9.4) | 7.0 (15) | 2.5 (10) |
+//! | numbers collected into `Leaf`s | 2.3 (7.5) | 3.0 (4.8) | 1.1 (1.0) | 1.0 (2.1) | 1.1 (4.5) |
+//! | `to_value` | 13 | 120 | 28 | 25 | 88 |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.6 (1.2) | 2.3 (1.3) | 17 (2.3) | 10 (8.0) | 0.8 (1.4) |
+//! | … from leaves, moved | 9.2 (6.7) | 9.1 (5.4) | 20 (2.7) | 13 (10) | 5.3 (10) |
+//! | `from_value` | 15 | 52 | 46 | 25 | 39 |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 7.8 | 15 | 12 | 24 | 17 |
-//! | `flatten` | **91** | 15 | 51 | **36** | **45** |
-//! | `to_value` | 84 | 56 | 240 | 33 | 34 |
-//! | `unflatten` from leaves, borrowed | – | 52 | 43 | **37** | **51** |
-//! | … moved | 37 | 53 | 45 | **25** | **52** |
-//! | `from_value` | 41 | 59 | 140 | 24 | 49 |
+//! | `flatten_like` | 8.0 | 16 | 16 | 27 | 20 |
+//! | `flatten` | 61 | 17 | 59 | **38** | **50** |
+//! | `to_value` | 98 | 60 | 250 | 36 | 42 |
+//! | `unflatten` from leaves, borrowed | – | 52 | 49 | **43** | **61** |
+//! | … moved | 37 | **54** | 52 | **26** | **63** |
+//! | `from_value` | 47 | 54 | 180 | 24 | 53 |
 //!
-//! The bold figures are those where `serde_json` is faster: by 3 to 9 percent; by half where strings
-//! are copied out of borrowed leaves, because `from_value` takes its document apart; and by 33 percent
-//! where a document is flattened. There treedef writes words, finds the number of each key, and makes nodes,
+//! The bold figures are those where `serde_json` is faster: by up to 9 percent; by four fifths where
+//! strings are copied out of borrowed leaves, because `from_value` takes its document apart; and by a
+//! fifth for a document, both ways. There treedef writes words, finds the number of each key, and makes nodes,
 //! while `to_value` copies the document. The 27 numbers are in fourteen structs and vectors, the 28 in
 //! ten.
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves
 //! as for 10⁶. Every function runs once before it is timed. A call that allocates a large vector
 //! for the first time also pays for fresh memory, and at 10⁷ leaves every call does: that costs
-//! more than the walk. Whether the allocator has memory ready differs from run to run. For example,
-//! `flatten` has taken 2.0 to 4.9 ns for the particles, and 44 to 57 for the document.
+//! more than the walk. Whether the allocator has memory ready differs from machine to machine: on
+//! another one, `flatten` has taken 2.0 to 4.9 ns for the particles, and 44 to 57 for the document.
 //!
 //! The same in instructions per leaf, of a layer, 1,000 particles, 100 wide structs, and parts of the others:
 //! `cargo bench -p treedef-benches --bench instructions`. They do not depend on what else the machine
 //! does, and CI holds each within 3 %. The leaves that are taken apart are cloned first, which counts here.
-//! The times above are older: since then, `flatten` and its like take a sixth to a third fewer instructions for
-//! the 27 and 28 numbers, two fifths fewer for one map, and a sixth fewer for the variants; `unflatten` a tenth
-//! fewer for the 27 and 28 numbers.
 //!
 //! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
 //! |---|---|---|---|---|---|
@@ -59,8 +56,8 @@
 //!
 //! | to | `HashMap` | small maps | variants | strings | JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 106 | 243 | 135 | 262 | 146 |
-//! | `flatten` | 586 | 254 | 430 | 430 | 388 |
+//! | `flatten_like` | 118 | 245 | 135 | 262 | 147 |
+//! | `flatten` | 516 | 257 | 430 | 430 | 383 |
 //! | `unflatten` from leaves | 424 | 813 | 350 | 508 | 507 |
 //!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.
@@ -163,14 +160,14 @@
 //!
 //! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
 //!   is up to 5 times as fast. A hand-written loop that makes the same leaves of the matrices
-//!   takes 1.0 ns where `flatten` takes 2.1.
+//!   takes 2.3 ns where `flatten` takes 4.7.
 //! - An element that is not plain data is no row: one that contains a string, an enum, a map, a
 //!   sequence or a static. Its calls are compared one by one.
-//! - A map whose entries arrive in random order is sorted, and so are its leaves. One map of 10,000
-//!   keys takes as long as with `to_value`, because each key is looked up among all keys of the value. `flatten_like` is fast as long as it gets the same map.
-//! - The words of a value whose elements are not alike are longer than its nodes: a list of a
-//!   million enums that alternate needs 240 MB while it is flattened, of which 115 MB stay.
-//! - Rules apply when the nodes are made: all leaves are put into a vector first.
+//! - A map whose entries arrive in random order is sorted, and so are its leaves: a quarter of the
+//!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as it gets the same map.
+//! - Elements that are not alike have nodes of their own. A list of a million enums that alternate
+//!   takes 106 MB as leaves and treedef, and no more while it is flattened.
+//! - Rules apply to the finished tree: all leaves are put into a vector first.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.
