@@ -253,7 +253,7 @@ fn no_form<T>() -> String {
 /// struct Model(#[serde(serialize_with = "treedef::object::serialize")] Rc<str>);
 ///
 /// let error = treedef::flatten(&Model("a".into())).unwrap_err();
-/// assert!(error.to_string().contains("which only `treedef::flatten_objects"));
+/// assert!(error.to_string().contains("as in `treedef::flatten_objects"));
 /// ```
 pub fn serialize<T: Clone + 'static, S: Serializer>(
     value: &T,
