@@ -1,11 +1,17 @@
 //! Adapters of a small model: which matrices get one, and what is an error.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device, Tensor, safetensors};
 use serde::{Deserialize, Serialize};
+use treedef::Tree;
 use treedef_candle::lora::{Adapter, Lora, lora};
-use treedef_candle::nn::{Embedding, Initialiser, LayerNorm, Linear};
+use treedef_candle::nn::{
+    Conv1d, Conv2d, ConvOptions, ConvTranspose1d, Embedding, Initialiser, LayerNorm, Linear,
+};
+use treedef_candle::{load_like, save};
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Model {
@@ -55,7 +61,7 @@ fn a_pattern_names_matrices_or_the_layers_around_them() {
 #[test]
 fn new_ones_change_nothing_and_depend_on_the_seed() {
     let adapters = lora(&model(), "**.q_proj", 2, 4.0, 0).unwrap();
-    let Adapter { a, b } = &adapters.adapters["blocks.0.q_proj"];
+    let Adapter { a, b, .. } = &adapters.adapters["blocks.0.q_proj"];
     assert_eq!((a.dims(), b.dims(), a.dtype()), (&[2, 4][..], &[6, 2][..], DType::F64));
     let bits = |tensor: &Tensor| tensor.to_vec2::<f64>().unwrap();
     assert!(bits(a).iter().flatten().all(|x| x.abs() <= 0.5 && *x != 0.0));
@@ -103,7 +109,7 @@ fn wrong_patterns_and_models() {
     let errors: Vec<String> = errors.into_iter().map(first_line).collect();
     insta::assert_snapshot!(errors.join("\n"), @"
     no node matches `**.k_proj` (did you mean `**.q_proj`?)
-    `**.norm` names no matrix of floats: there is nothing to adapt
+    `**.norm` names no weight of floats: there is nothing to adapt
     an adapter has a rank of at least 1, not 0
     an adapter of [2, 4] and [6, 2] does not fit a weight of [6, 5] at `.blocks[1].q_proj.weight`
     the model has no `blocks.1.q_proj.weight`, for which there is an adapter
@@ -155,4 +161,147 @@ fn wrong_files() {
         let error = first_line(Lora::load_peft(folder, &Device::Cpu).unwrap_err());
         assert!(error.ends_with(expected), "{error}");
     }
+}
+
+/// One layer of each kind that PEFT has adapters for.
+#[derive(Clone, Serialize, Deserialize)]
+struct Layers {
+    words: Embedding,
+    line: Linear,
+    sequence: Conv1d,
+    image: Conv2d,
+}
+
+impl Layers {
+    fn new(options: ConvOptions) -> Self {
+        let init = &mut Initialiser::new(3);
+        let words = Embedding::new(7, 4, init).unwrap();
+        let line = Linear::new(4, 6, init).unwrap();
+        let strided = ConvOptions { stride: 2, padding: 1, ..options };
+        let sequence = Conv1d::new(6, 5, 3, strided, init).unwrap();
+        let image = Conv2d::new(1, 3, [2, 3], ConvOptions::default(), init).unwrap();
+        Layers { words, line, sequence, image }
+    }
+}
+
+/// What `tests/peft/layers.py` has written.
+fn of_peft(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peft").join(name)
+}
+
+fn expect_close(found: &Layers, expected: &Layers, tolerance: f32) {
+    let numbers = |layers: &Layers| Tree::<Tensor>::of_objects(layers).unwrap();
+    for ((path, found), (_, expected)) in numbers(found).iter().zip(numbers(expected).iter()) {
+        assert_eq!(found.dims(), expected.dims(), "{path}");
+        let off = (found - expected).unwrap().abs().unwrap().flatten_all().unwrap();
+        let off = off.max(0).unwrap().to_scalar::<f32>().unwrap();
+        assert!(off <= tolerance, "{path} is off by {off}");
+    }
+}
+
+#[test]
+fn adapters_of_each_layer_of_peft() {
+    let like = Layers::new(ConvOptions::default());
+    let base = load_like(&like, of_peft("base.safetensors")).unwrap();
+    let merged: Layers = load_like(&like, of_peft("merged.safetensors")).unwrap();
+    let adapters = Lora::load_peft(of_peft(""), &Device::Cpu).unwrap();
+    assert_eq!(names(&adapters), ["image", "line", "sequence", "words"]);
+    expect_close(&adapters.merge(&base).unwrap(), &merged, 1e-6);
+    expect_close(&adapters.unmerge(&merged).unwrap(), &base, 1e-6);
+    let moved = (&merged.words.weight - &base.words.weight).unwrap().abs().unwrap();
+    assert!(moved.mean_all().unwrap().to_scalar::<f32>().unwrap() > 0.1);
+
+    // The same shapes and names as those of new ones.
+    let new = lora(&base, "**", 2, 3.0, 0).unwrap();
+    let shapes = |lora: &Lora| -> Vec<_> {
+        let shapes = |it: &Adapter| (it.a.dims().to_vec(), it.b.dims().to_vec(), it.embedding);
+        lora.adapters.iter().map(|(name, it)| (name.clone(), shapes(it))).collect()
+    };
+    assert_eq!(shapes(&new), shapes(&adapters));
+    expect_close(&new.merge(&base).unwrap(), &base, 0.0);
+    let folder = tempfile::tempdir().unwrap();
+    adapters.save_peft(folder.path(), "base").unwrap();
+    let name = "adapter_model.safetensors";
+    let tensors = |path: PathBuf| safetensors::load(path, &Device::Cpu).unwrap();
+    let (ours, theirs) = (tensors(folder.path().join(name)), tensors(of_peft(name)));
+    let mut names: Vec<_> = theirs.keys().collect();
+    names.sort();
+    assert_eq!(ours.len(), theirs.len());
+    for name in names {
+        let all = |tensor: &Tensor| tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(
+            (ours[name].dims(), all(&ours[name])),
+            (theirs[name].dims(), all(&theirs[name]))
+        );
+    }
+}
+
+/// PEFT saves the weight of an embedding too, where it is that of a model of transformers.
+#[test]
+fn the_weight_of_an_embedding_beside_its_adapter() {
+    let folder = tempfile::tempdir().unwrap();
+    let adapters = Lora::load_peft(of_peft(""), &Device::Cpu).unwrap();
+    adapters.save_peft(folder.path(), "base").unwrap();
+    let path = folder.path().join("adapter_model.safetensors");
+    let with = |name: &str| {
+        let mut tensors = safetensors::load(&path, &Device::Cpu).unwrap();
+        tensors.insert(name.to_owned(), model().own);
+        safetensors::save(&tensors, &path).unwrap();
+        Lora::load_peft(folder.path(), &Device::Cpu)
+    };
+    let found = with("base_model.model.words.base_layer.weight").unwrap();
+    assert_eq!(names(&found), names(&adapters));
+    let error = first_line(with("base_model.model.line.base_layer.weight").unwrap_err());
+    assert!(
+        error
+            .ends_with("`base_model.model.line.base_layer.weight`, which is no half of an adapter")
+    );
+}
+
+#[test]
+fn layers_that_peft_has_no_adapters_for() {
+    let init = &mut Initialiser::new(0);
+    let grouped = ConvOptions { groups: 2, ..ConvOptions::default() };
+    let grouped = Conv2d::new(4, 4, [3, 3], grouped, init).unwrap();
+    let dilated = Layers::new(ConvOptions { dilation: 2, ..ConvOptions::default() });
+    let turned = ConvTranspose1d::new(2, 3, 3, Default::default(), init).unwrap();
+    let experts = vec![treedef::Object(init.normal((2, 3, 4)).unwrap())];
+    let errors = [
+        lora(&vec![grouped], "[0]", 2, 4.0, 0).unwrap_err(),
+        lora(&dilated, "**", 2, 4.0, 0).unwrap_err(),
+        lora(&(turned,), "**", 2, 4.0, 0).unwrap_err(),
+        lora(&experts, "**", 2, 4.0, 0).unwrap_err(),
+        lora(&model(), "**.q_proj", 2, f64::NAN, 0).unwrap_err(),
+    ];
+    let errors: Vec<String> = errors.into_iter().map(first_line).collect();
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    PEFT has no adapter for `[0].weight`, which is f32[4, 2, 3, 3] with `groups` = 2 (leave it out of the pattern)
+    PEFT has no adapter for `.sequence.weight`, which is f32[5, 6, 3] with `dilation` = 2 (leave it out of the pattern)
+    PEFT has no adapter for `.0.weight`, which is f32[2, 3, 3] of `ConvTranspose1d` (leave it out of the pattern)
+    PEFT has no adapter for `[0]`, which is f32[2, 3, 4] (leave it out of the pattern)
+    expected a finite `alpha`, found NaN
+    ");
+}
+
+/// `tests/peft/layers.py` loads what is written here, and computes with it.
+#[test]
+#[ignore = "needs a Python with PEFT, named by PYTHON_PEFT"]
+fn peft_reads_what_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Layers::new(ConvOptions::default());
+    let mut adapters = lora(&base, "**", 2, 3.0, 5).unwrap();
+    let mut init = Initialiser::new(6);
+    for Adapter { a, b, .. } in adapters.adapters.values_mut() {
+        *a = init.normal(a.shape()).unwrap();
+        *b = init.normal(b.shape()).unwrap();
+    }
+    adapters.save_peft(folder.path(), "base").unwrap();
+    save(&base, folder.path().join("base.safetensors")).unwrap();
+    save(&adapters.merge(&base).unwrap(), folder.path().join("merged.safetensors")).unwrap();
+    let python = std::env::var("PYTHON_PEFT").expect("PYTHON_PEFT names a Python with PEFT");
+    let arguments = [of_peft("layers.py").into_os_string(), "read".into(), folder.path().into()];
+    let output = Command::new(python).args(arguments).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(printed.trim(), "PEFT has the 7 tensors of the model with adapters");
 }

@@ -7,10 +7,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Path, Tree};
 
+use super::layers::{Layer, is_weight};
 use crate::nn::Initialiser;
 use crate::parts::{named, said};
 
-/// Adapters of some matrices of a model. As a value that is trained or saved, it has paths such as
+/// Adapters of some weights of a model. As a value that is trained or saved, it has paths such as
 /// `adapters["layers.0.up"].lora_A`, and `adapters.*.lora_B` names one half of all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lora {
@@ -22,25 +23,39 @@ pub struct Lora {
     pub target_modules: Vec<String>,
 }
 
-/// Two matrices whose product `b · a` is added to a matrix.
+/// Two matrices whose product `b · a` is added to a weight, with the shapes that PEFT has:
+///
+/// | layer | its weight | `a` | `b` |
+/// |---|---|---|---|
+/// | `Linear` | `[outputs, inputs]` | `[rank, inputs]` | `[outputs, rank]` |
+/// | `Embedding` | `[words, size]` | `[rank, words]` | `[size, rank]` |
+/// | `Conv1d` | `[outputs, inputs, kernel]` | `[rank, inputs, kernel]` | `[outputs, rank, 1]` |
+/// | `Conv2d` | `[outputs, inputs, height, width]` | `[rank, inputs, height, width]` | `[outputs, rank, 1, 1]` |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Adapter {
-    /// `[rank, inputs]`.
+    /// The half that the inputs meet.
     #[serde(with = "treedef::object", rename = "lora_A")]
     pub a: Tensor,
-    /// `[outputs, rank]`.
+    /// The half that makes the outputs.
     #[serde(with = "treedef::object", rename = "lora_B")]
     pub b: Tensor,
+    /// Whether it is for an embedding, to whose weight the product is added transposed.
+    #[serde(default)]
+    pub embedding: bool,
 }
 
-/// Adapters for the matrices that a pattern names, or a layer around them: `"**.{q_proj,v_proj}"` is for both.
+/// Adapters for the weights that a pattern names, or a layer around them: `"**.{q_proj,v_proj}"` is for both.
+/// The weight of a struct named `Embedding` is that of an embedding, and of `Conv1d` or `Conv2d` that of a
+/// convolution; every other matrix is that of a linear layer.
 ///
-/// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that they change nothing. They
-/// have the dtype and the device of their matrix.
+/// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that they change nothing; for an
+/// embedding, `a` is 0 and `b` normal. They have the dtype and the device of their weight.
 ///
 /// # Errors
 ///
-/// Returns an error when a pattern names nothing or no matrix, when the rank is 0, and of the device.
+/// Returns an error when a pattern names nothing or no weight, or a weight that PEFT has no adapters for, such as
+/// that of a transposed convolution or of one in groups; when the rank is 0, when `alpha` is not finite, and of
+/// the device.
 pub fn lora<T: Serialize>(
     model: &T,
     pattern: &str,
@@ -51,28 +66,25 @@ pub fn lora<T: Serialize>(
     if rank == 0 {
         candle_core::bail!("an adapter has a rank of at least 1, not 0");
     }
+    if !alpha.is_finite() {
+        candle_core::bail!("expected a finite `alpha`, found {alpha}");
+    }
     let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
-    let what = "matrix of floats: there is nothing to adapt";
-    let named = named(&tree, pattern, what, is_matrix)?;
+    let what = "weight of floats: there is nothing to adapt";
+    let named = named(&tree, pattern, what, is_weight)?;
     let mut init = Initialiser::new(seed);
     let (mut adapters, mut others) = (BTreeMap::new(), Vec::new());
     for ((path, weight), named) in tree.iter().zip(named.leaves()) {
-        let layer = layer_of(&path);
         if *named {
-            let (outputs, inputs) = weight.dims2()?;
+            let layer = Layer::of(tree.treedef(), &path, weight)?;
             init = init.dtype(weight.dtype()).device(weight.device());
-            let a = init.of_inputs(inputs, (rank, inputs))?;
-            adapters.insert(layer, Adapter { a, b: init.constant(0.0, (outputs, rank))? });
-        } else if is_matrix(weight) {
-            others.push(layer);
+            adapters.insert(layer_of(&path), Adapter::new(layer, weight.dims(), rank, &mut init)?);
+        } else if is_weight(weight) {
+            others.push(layer_of(&path));
         }
     }
     let target_modules = targets(adapters.keys(), &others);
     Ok(Lora { adapters, alpha, target_modules })
-}
-
-fn is_matrix(tensor: &Tensor) -> bool {
-    tensor.rank() == 2 && tensor.dtype().is_float()
 }
 
 /// The name of the layer that a weight belongs to; of another tensor, its own.
@@ -104,7 +116,7 @@ impl Lora {
     /// let model = Linear { weight: matrix([[1.0, 0.0], [0.0, 1.0]])?, bias: None };
     /// let mut adapters = lora(&vec![model.clone()], "[0]", 2, 1.0, 0)?;
     /// let (a, b) = (matrix([[1.0, 2.0], [0.0, 0.0]])?, matrix([[8.0, 0.0], [0.0, 0.0]])?);
-    /// adapters.adapters.insert("0".to_owned(), Adapter { a, b });
+    /// adapters.adapters.insert("0".to_owned(), Adapter { a, b, embedding: false });
     ///
     /// // Scaled by alpha / rank, which is a half.
     /// let merged = adapters.merge(&vec![model])?;
@@ -149,17 +161,44 @@ impl Lora {
 }
 
 impl Adapter {
-    /// What is added to a weight.
+    fn new(layer: Layer, shape: &[usize], rank: usize, init: &mut Initialiser) -> Result<Self> {
+        let (rows, columns) =
+            (shape.first().copied().unwrap_or(0), shape.get(1..).unwrap_or_default());
+        let embedding = layer == Layer::Embedding;
+        if embedding {
+            let (a, b) =
+                (init.constant(0.0, (rank, rows))?, init.normal([columns, &[rank]].concat())?);
+            return Ok(Adapter { a, b, embedding });
+        }
+        let a = init.of_inputs(columns.iter().product(), [&[rank], columns].concat())?;
+        let ones = vec![1; columns.len().saturating_sub(1)]; // the kernel of `b`
+        let b = init.constant(0.0, [&[rows, rank], &*ones].concat())?;
+        Ok(Adapter { a, b, embedding })
+    }
+
+    /// Added to a weight.
     #[allow(clippy::cast_precision_loss, reason = "a rank")]
     fn product(&self, weight: &Tensor, alpha: f64) -> Result<Tensor> {
-        let (rank, inputs) = self.a.dims2()?;
-        let (outputs, other_rank) = self.b.dims2()?;
-        if weight.dims() != [outputs, inputs] || rank != other_rank || rank == 0 {
+        let unfit = || {
             let (a, b, weight) = (self.a.shape(), self.b.shape(), weight.shape());
-            return Err(said(format_args!(
-                "an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}"
-            )));
+            said(format_args!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}"))
+        };
+        let (a, b) = (self.a.dims(), self.b.dims());
+        let ([rank, inputs @ ..], [outputs, other_rank, ones @ ..]) = (a, b) else {
+            return Err(unfit());
+        };
+        let expected = match (self.embedding, inputs) {
+            (true, [words]) => vec![*words, *outputs],
+            (true, _) => return Err(unfit()),
+            (false, _) => [&[*outputs], inputs].concat(),
+        };
+        let fits = weight.dims() == expected && ones.len() + 1 == inputs.len();
+        if !fits || rank != other_rank || *rank == 0 || ones.iter().any(|size| *size != 1) {
+            return Err(unfit());
         }
-        (self.b.matmul(&self.a)? * (alpha / rank as f64))?.to_dtype(weight.dtype())
+        let (a, b) = (self.a.flatten_from(1)?, self.b.reshape((*outputs, *rank))?);
+        let product = b.matmul(&a)?;
+        let product = if self.embedding { product.t()? } else { product.reshape(expected)? };
+        (product * (alpha / *rank as f64))?.to_dtype(weight.dtype())
     }
 }

@@ -1,6 +1,6 @@
 //! Adapters of low rank: a few numbers that are trained beside a model that stays as it is.
 //!
-//! [`lora`] makes them for the matrices that a pattern names, as a value of their own, which is trained,
+//! [`lora`] makes them for the weights that a pattern names, as a value of their own, which is trained,
 //! saved and averaged as any model. [`Lora::merge`] gives the model with them, of the same type: inside a
 //! loss, to train them; afterwards, for good.
 //!
@@ -39,6 +39,7 @@
 //! # Ok::<(), candle_core::Error>(())
 //! ```
 
+mod layers;
 mod adapters;
 mod peft;
 

@@ -1,6 +1,6 @@
 //! The files of PEFT.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -12,8 +12,11 @@ use crate::files::save_named;
 
 const TENSORS: &str = "adapter_model.safetensors";
 const CONFIG: &str = "adapter_config.json";
-const A: &str = ".lora_A.weight";
-const B: &str = ".lora_B.weight";
+/// The ends of the names of both halves, and whether they are those of an embedding.
+const HALVES: [(&str, &str, bool); 2] =
+    [(".lora_A.weight", ".lora_B.weight", false), (".lora_embedding_A", ".lora_embedding_B", true)];
+/// PEFT saves the weight of an embedding beside its adapter.
+const BASE: &str = ".base_layer.weight";
 /// What PEFT has around a model.
 const PREFIX: &str = "base_model.model.";
 
@@ -65,8 +68,10 @@ impl Lora {
             "fan_in_fan_out": false,
             "inference_mode": true,
         });
-        let halves = self.adapters.iter().flat_map(|(layer, Adapter { a, b })| {
-            [(format!("{PREFIX}{layer}{A}"), a), (format!("{PREFIX}{layer}{B}"), b)]
+        let halves = self.adapters.iter().flat_map(|(layer, Adapter { a, b, embedding })| {
+            let [linear, words] = HALVES;
+            let (first, second, _) = if *embedding { words } else { linear };
+            [(format!("{PREFIX}{layer}{first}"), a), (format!("{PREFIX}{layer}{second}"), b)]
         });
         fs::create_dir_all(folder)?;
         save_named(halves, &folder.join(TENSORS)).map_err(Error::wrap)?;
@@ -97,17 +102,23 @@ impl Lora {
         };
         let path = folder.join(TENSORS);
         let mut tensors = safetensors::load(&path, device)?;
-        let layers: Vec<String> = tensors.keys().filter_map(|name| layer_of(name, A)).collect();
-        let mut half = |layer: &str, half: &str| {
-            let name = format!("{PREFIX}{layer}{half}");
-            let tensor = tensors.remove(&name);
-            tensor.ok_or_else(|| Error::msg(format!("{path:?} has no `{name}`")))
-        };
-        let adapters = layers.into_iter().map(|layer| {
-            let (a, b) = (half(&layer, A)?, half(&layer, B)?);
-            Ok((layer, Adapter { a, b }))
-        });
-        let adapters = adapters.collect::<Result<_>>()?;
+        let mut adapters = BTreeMap::new();
+        for (first, second, embedding) in HALVES {
+            let layers: Vec<String> =
+                tensors.keys().filter_map(|name| layer_of(name, first)).collect();
+            for layer in layers {
+                let mut half = |half: &str| {
+                    let name = format!("{PREFIX}{layer}{half}");
+                    let tensor = tensors.remove(&name);
+                    tensor.ok_or_else(|| Error::msg(format!("{path:?} has no `{name}`")))
+                };
+                let adapter = Adapter { a: half(first)?, b: half(second)?, embedding };
+                if embedding {
+                    tensors.remove(&format!("{PREFIX}{layer}{BASE}"));
+                }
+                adapters.insert(layer, adapter);
+            }
+        }
         if let Some(name) = tensors.keys().min() {
             candle_core::bail!("{path:?} has `{name}`, which is no half of an adapter");
         }
