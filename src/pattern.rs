@@ -3,19 +3,21 @@
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
+use crate::model::NodeKind;
 use crate::path::{Key, Path};
 
 /// A path with wildcards: `layers[*].w`, `**.bias`.
 ///
-/// `.*` matches any field, position or text key of a map, `[*]` any index or map key, and `**` any
-/// number of steps. So both find the entries of a map whose keys are texts, as it is with a name.
+/// `.*` matches any field, position or text key of a map, `[*]` any index, position or map key, and `**`
+/// any number of steps. So both find the entries of a map whose keys are texts, as it is with a name, and
+/// `[*]` the elements of sequences, tuples and arrays.
 /// `.{w,bias}` matches what `.w` and `.bias` match: where a pattern has to name something, each of its
 /// names has to. `[2:5]` matches what `[2]`, `[3]` and `[4]` match, `[2:]` all behind the first two, and
 /// `[:2]` these.
 /// The other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
-/// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. A
-/// pattern names nodes, so where leaves are selected it selects all leaves below them. The dot
-/// before the first field is optional.
+/// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. In a
+/// tree, the `.0` of a newtype need not be in the pattern, as the `?` of a `Some`. A pattern names nodes, so
+/// where leaves are selected it selects all leaves below them. The dot before the first field is optional.
 ///
 /// ```
 /// use treedef::{Path, Pattern};
@@ -51,7 +53,10 @@ pub(crate) enum PatternStep {
 
 impl Pattern {
     /// Whether the pattern names the node at this path. A `?` in the path need not be in the
-    /// pattern.
+    /// pattern. The `.0` of a newtype has to be, because a path does not tell it from that of a tuple.
+    ///
+    /// Of the leaves in a list, the pattern of the list names none: [`covers`](Self::covers) is for what
+    /// chooses leaves, such as [`Tree::split`](crate::Tree::split) and [`Tree::filter`](crate::Tree::filter).
     ///
     /// ```
     /// use treedef::Pattern;
@@ -69,10 +74,14 @@ impl Pattern {
     /// Whether the pattern names the node at this path, or one above it.
     ///
     /// ```
-    /// use treedef::Pattern;
+    /// use treedef::{Pattern, Tree};
     ///
     /// let pattern: Pattern = "**.w".parse()?;
     /// assert!(pattern.covers(&".layers[3].w[0][7]".parse()?));
+    ///
+    /// let tree = Tree::new("Layer { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
+    /// let (weights, others) = tree.split(|path, _| pattern.covers(path))?;
+    /// assert_eq!((weights.leaves(), others.leaves()), (&[1, 2][..], &[3][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn covers(&self, path: &Path) -> bool {
@@ -153,17 +162,21 @@ impl Pattern {
         steps
     }
 
-    /// The steps that may name a child of a node, if those for the node were `steps` and its key is
-    /// `key`.
-    pub(crate) fn steps_behind(&self, steps: &[usize], key: &Key) -> Vec<usize> {
+    /// The steps that may name what is below a child of a node, if those for the child were `steps` and
+    /// its key is `key`.
+    pub(crate) fn steps_behind(&self, steps: &[usize], above: NodeKind, key: &Key) -> Vec<usize> {
         let mut behind = Vec::new();
+        let is_newtype = above == NodeKind::NewtypeStruct;
         for index in steps {
             let Some(step) = self.0.get(*index) else { continue };
-            // A `?` need not be in the pattern.
-            if *step == PatternStep::AnySteps || *key == Key::Some {
+            let names = step.matches(key) && !(is_newtype && step.is_of_lists());
+            // A `?` need not be in the pattern, nor the `.0` of a newtype. If that is there, it is meant.
+            let is_passed = *key == Key::Some
+                || is_newtype && (!names || matches!(step, PatternStep::AnyField));
+            if *step == PatternStep::AnySteps || is_passed {
                 self.add_step(&mut behind, *index);
             }
-            if step.matches(key) {
+            if names {
                 self.add_step(&mut behind, index + 1);
             }
         }
@@ -275,6 +288,16 @@ impl Pattern {
 }
 
 impl PatternStep {
+    /// Whether it asks for an index or for the key of an entry, which a newtype does not have, but what
+    /// is in it may have.
+    fn is_of_lists(&self) -> bool {
+        match self {
+            PatternStep::AnyEntry | PatternStep::Indices(_) => true,
+            PatternStep::Key(key) => matches!(key, Key::Index(_) | Key::Entry(_)),
+            PatternStep::AnyField | PatternStep::AnySteps | PatternStep::OneOf(_) => false,
+        }
+    }
+
     fn matches(&self, key: &Key) -> bool {
         match (self, key) {
             (PatternStep::AnySteps, _) => false,
@@ -283,8 +306,7 @@ impl PatternStep {
                 let place = key.place().and_then(|place| usize::try_from(place).ok());
                 place.is_some_and(|place| range.contains(&place))
             }
-            (PatternStep::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
-            (PatternStep::AnyEntry, _) => false,
+            (PatternStep::AnyEntry, key) => matches!(key, Key::Entry(_)) || key.place().is_some(),
             (PatternStep::AnyField, Key::Index(_) | Key::Some) => false,
             (PatternStep::AnyField, Key::Entry(key)) => key.as_str().is_some(),
             (PatternStep::AnyField, _) => true,

@@ -91,8 +91,8 @@ struct Begun<'r> {
 impl<'r> Begun<'r> {
     /// How far the pattern comes with a key, if it may name anything below, and whether it names
     /// that place.
-    fn behind(&self, key: &Key) -> (Option<Self>, bool) {
-        let mut steps = self.pattern.steps_behind(&self.steps, key);
+    fn behind(&self, above: NodeKind, key: &Key) -> (Option<Self>, bool) {
+        let mut steps = self.pattern.steps_behind(&self.steps, above, key);
         let is_named = self.pattern.is_end(&steps);
         if is_named {
             steps.pop();
@@ -113,7 +113,7 @@ impl<'r> Begun<'r> {
             count = count.min(bound - first);
         }
         match above.key(first) {
-            Some(key) if count > 0 && !self.behind(&key).1 => count,
+            Some(key) if count > 0 && !self.behind(above.kind(), &key).1 => count,
             _ => 0,
         }
     }
@@ -216,7 +216,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         let mut first = self.rules.rules.len();
         let mut begun_below = Vec::new();
         for begun in patterns {
-            let (below, is_named) = begun.behind(&key);
+            let (below, is_named) = begun.behind(node.kind(), &key);
             if is_named {
                 first = first.min(begun.rule);
             }

@@ -8,7 +8,7 @@ use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Va
 use crate::path::{Key, Path};
 use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::insertion::insertion_order;
-use crate::treedef::lookup::{enter_somes, position};
+use crate::treedef::lookup::{enter, position};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
@@ -43,7 +43,7 @@ impl<L> Tree<L> {
         let path = path.to_path()?;
         let Some((key, above)) = path.keys().split_last() else { return Err(takes_no_child()) };
         let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
-        enter_somes(&mut parent, &mut parent_path);
+        enter(&mut parent, &mut parent_path, |inside| inside != key);
         if parent.kind() == NodeKind::Map {
             let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
             if let Some(known) = found.and_then(|found| parent.key(found)) {
@@ -156,7 +156,7 @@ impl Tree<Leaf> {
     /// ```
     pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<Tree<Leaf>> {
         let (mut path, mut node) = self.treedef.find(&*path.to_path()?)?;
-        enter_somes(&mut node, &mut path);
+        enter(&mut node, &mut path, |_| true);
         match node.kind() {
             NodeKind::Leaf => {
                 let index = node.first_leaf();

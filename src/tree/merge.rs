@@ -65,7 +65,7 @@ impl<L> Tree<L> {
     /// let tree =
     ///     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
     /// let weight: Pattern = "**.w".parse()?;
-    /// let (weights, others) = tree.clone().split(|path, _| weight.matches(path))?;
+    /// let (weights, others) = tree.clone().split(|path, _| weight.covers(path))?;
     /// assert_eq!(weights.to_string(), r#"{"linear": {"w": 1}, "out": {"w": 3}}"#);
     /// assert_eq!(others.to_string(), r#"{"linear": {"b": 2}}"#);
     /// assert_eq!(Tree::merge([weights, others])?, tree);

@@ -70,7 +70,7 @@ impl<L> Tree<L> {
     }
 
     /// The leaves at and below the nodes that a pattern names, with their paths. The time depends on
-    /// what is found, and not on how many leaves there are.
+    /// what is found and on the lengths of its paths, and not on how many leaves there are.
     ///
     /// # Errors
     ///
@@ -135,10 +135,21 @@ impl<L> Tree<L> {
         &mut self,
         pattern: impl ToPattern,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
-        self.select_mut_or(pattern, Some(SELECT_ANY))
+        let pattern = pattern.to_pattern()?.into_owned();
+        let mut found = self.treedef.matches(pattern.clone()).leaves().peekable();
+        if found.peek().is_none() || pattern.has_braces() {
+            self.treedef.expect_match(&pattern, Some(SELECT_ANY))?;
+        }
+        let (mut leaves, mut next) = (self.leaves.iter_mut(), 0);
+        Ok(found.filter_map(move |(path, index)| {
+            let leaf = leaves.nth(index - next)?; // the indices grow
+            next = index + 1;
+            Some((path, leaf))
+        }))
     }
 
-    /// For each leaf, whether the pattern names it or a node above it.
+    /// For each leaf, whether the pattern names it or a node above it. No paths are made, so the time does
+    /// not grow with their lengths.
     ///
     /// # Errors
     ///
@@ -161,28 +172,13 @@ impl<L> Tree<L> {
     pub fn mask(&self, pattern: impl ToPattern) -> Result<Tree<bool>> {
         self.treedef.expect_made(self.leaves.len(), self.leaves_in_memory())?;
         let mut mask = Tree::from_parts(self.treedef.clone(), vec![false; self.leaves.len()]);
-        mask.select_mut_or(pattern, None)?.for_each(|(_, leaf)| *leaf = true);
-        Ok(mask)
-    }
-
-    /// As [`select_mut`](Self::select_mut). The error of a pattern that names nothing says which
-    /// function accepts it, if there is one.
-    fn select_mut_or(
-        &mut self,
-        pattern: impl ToPattern,
-        accepts: Option<&'static str>,
-    ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
-        let mut found = self.treedef.matches(pattern.clone()).leaves().peekable();
+        let mut found = self.treedef.matches(pattern.clone()).leaf_ranges().peekable();
         if found.peek().is_none() || pattern.has_braces() {
-            self.treedef.expect_match(&pattern, accepts)?;
+            self.treedef.expect_match(&pattern, None)?;
         }
-        let (mut leaves, mut next) = (self.leaves.iter_mut(), 0);
-        Ok(found.filter_map(move |(path, index)| {
-            let leaf = leaves.nth(index - next)?; // the indices grow
-            next = index + 1;
-            Some((path, leaf))
-        }))
+        found.for_each(|range| mask.leaves[range].fill(true)); // of leaves of the structure
+        Ok(mask)
     }
 }
 

@@ -133,14 +133,7 @@ impl<L> Tree<L> {
         pattern: impl ToPattern,
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
-        let pattern = pattern.to_pattern()?;
-        self.cut(|path, node, leaves| {
-            if pattern.matches(path) {
-                f(path, node, leaves).map(Action::Replace)
-            } else {
-                Ok(Action::Enter)
-            }
-        })
+        self.cut_named(pattern, |path, node, leaves| f(path, node, leaves).map(Action::Replace))
     }
 
     /// Removes the subtree at a path and returns it. Its field or key is removed too, later
@@ -194,9 +187,20 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
-        let pattern = pattern.to_pattern()?;
-        self.cut(|path, _, _| {
-            Ok(if pattern.matches(path) { Action::Remove } else { Action::Enter })
+        self.cut_named(pattern, |_, _, _| Ok(Action::Remove))
+    }
+
+    /// Replaces or removes the topmost nodes that a pattern names.
+    fn cut_named(
+        &mut self,
+        pattern: impl ToPattern,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
+    ) -> Result<Vec<(Path, Tree<L>)>> {
+        let treedef = self.treedef.clone();
+        let mut named = treedef.matches(pattern.to_pattern()?.into_owned()).peekable();
+        self.cut(|path, node, leaves| match named.next_if(|(named, _)| named == path) {
+            Some(_) => f(path, node, leaves),
+            None => Ok(Action::Enter),
         })
     }
 

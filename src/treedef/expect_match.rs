@@ -9,8 +9,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
-use crate::treedef::lookup::{COMPARED, Nearness, nearness};
+use crate::treedef::lookup::{Asked, Nearness, nearness};
 use crate::treedef::walk::{Event, Visits, Walk};
+
+/// At most this many different names of a structure are compared with one that it does not have.
+const MOST_NAMES: usize = 1 << 16;
 
 /// The nearest names that are tried.
 const MOST_TRIED: usize = 16;
@@ -60,7 +63,7 @@ impl TreeDef {
             return Some(deeper);
         }
         let asked = match first {
-            PatternStep::Key(asked) => asked.text()?,
+            PatternStep::Key(asked) => asked,
             PatternStep::AnySteps | PatternStep::OneOf(_) | PatternStep::Indices(_) => return None,
             PatternStep::AnyField | PatternStep::AnyEntry => {
                 let field = *first == PatternStep::AnyEntry;
@@ -72,9 +75,17 @@ impl TreeDef {
             Pattern([above, &[PatternStep::Key(key.clone())], below].concat())
         };
 
-        let names = self.names().into_iter();
-        let near = names.filter_map(|key| Some((nearness(asked, key.text()?)?, key)));
-        let mut near: Vec<(Nearness, Key)> = near.collect();
+        let keys = [asked].into_iter().chain(below.iter().map_while(|step| match step {
+            PatternStep::Key(key) => Some(key),
+            _ => None,
+        }));
+        let meant = Asked::new(keys)?;
+        let near = |key: Key| {
+            let begins = || nearness(asked.text()?, key.text()?);
+            let near = meant.distance(&key).map(Nearness::Spelled).or_else(begins)?;
+            Some((near, Asked::short(&key)))
+        };
+        let mut near: Vec<(Nearness, Key)> = self.names().into_iter().filter_map(near).collect();
         for _ in 0..MOST_TRIED {
             let (at, _) = near.iter().enumerate().min_by_key(|(_, (nearness, _))| *nearness)?;
             let (_, key) = near.remove(at);
@@ -86,7 +97,7 @@ impl TreeDef {
         None
     }
 
-    /// The different names of fields and entries, by first occurrence, but not many.
+    /// The different names of fields and entries, by first occurrence, but not very many.
     fn names(&self) -> Vec<Key> {
         let mut names: Vec<Key> = Vec::new();
         let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
@@ -95,8 +106,8 @@ impl TreeDef {
             let Event::Enter { node, .. } = event else { continue };
             let keys = (0..node.num_children()).map_while(|position| node.key(position));
             let keys = keys.take(if node.is_labelled() { usize::MAX } else { 0 });
-            for key in keys.filter(|key| key.text().is_some()) {
-                if names.len() == COMPARED {
+            for key in keys {
+                if names.len() == MOST_NAMES {
                     return names;
                 }
                 let hash = hasher.hash_one(&key);

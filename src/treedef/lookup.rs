@@ -8,11 +8,11 @@ use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
-/// At most this many keys of a node are compared with one that it does not have.
-pub(crate) const COMPARED: usize = 1 << 10;
-
 /// Names of more bytes are not compared: that takes the product of two lengths.
 const LONGEST_NAME: usize = 64;
+
+/// So many keys of a path may be one name with dots.
+const MOST_JOINED: usize = 16;
 
 impl TreeDef {
     /// The node at a path.
@@ -25,7 +25,7 @@ impl TreeDef {
     /// | `.name` | the field; else the entry `["name"]`, or the field of the variant that is there |
     /// | `["name"]` | the entry; else the field |
     /// | `[3]`, `.3` | the element of a sequence or a tuple; else the entry `[3u32]` of any integer type |
-    /// | any key below a `Some` | also without the `?` |
+    /// | any key below a `Some` or a newtype | also without the `?` or the `.0` |
     ///
     /// The time grows with the depth, and with the logarithm of the number of different siblings
     /// and of the number of entries of each map along the path. It grows with the number of fields
@@ -71,8 +71,8 @@ impl TreeDef {
         self.find(&*path.to_path()?).map(|(path, _)| path)
     }
 
-    /// The index of the leaf at a path, in the time of [`node`](Self::node). A `Some` around it need not
-    /// be in the path.
+    /// The index of the leaf at a path, in the time of [`node`](Self::node). The `?` and `.0` of a `Some` and
+    /// a newtype around it need not be in the path.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl TreeDef {
     pub fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
         let (mut path, mut node) = self.find(&*path.to_path()?)?;
         let found = node;
-        enter_somes(&mut node, &mut path);
+        enter(&mut node, &mut path, |_| true);
         match node.kind() {
             NodeKind::Leaf => Ok(node.first_leaf()),
             _ => Err(Error::not_a_leaf(found.brief()).at(path)),
@@ -113,11 +113,9 @@ impl TreeDef {
 }
 
 /// Goes to the child that a key finds. Returns whether there is one; if not, to the inside of any
-/// `Some` that is here.
+/// `Some` and newtype that is here.
 fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
-    if *key != Key::Some {
-        enter_somes(node, path);
-    }
+    enter(node, path, |inside| inside != key);
     match position(*node, key).map_err(|error| error.at(path.clone()))? {
         Some(found) => Ok(descend(node, path, found)),
         None => Ok(false),
@@ -132,9 +130,14 @@ fn descend(node: &mut NodeRef<'_>, path: &mut Path, position: usize) -> bool {
     true
 }
 
-/// Goes to the inside of any `Some` that is here.
-pub(crate) fn enter_somes(node: &mut NodeRef<'_>, path: &mut Path) {
-    while node.kind() == NodeKind::Some && descend(node, path, 0) {}
+/// Goes to the inside of any `Some` and newtype that is here, unless somebody asks for it by its key.
+pub(crate) fn enter(node: &mut NodeRef<'_>, path: &mut Path, is_passed: impl Fn(&Key) -> bool) {
+    let inside = |node: &NodeRef<'_>| match node.kind() {
+        NodeKind::Some => Some(Key::Some),
+        NodeKind::NewtypeStruct => Some(Key::Position(0)),
+        _ => None,
+    };
+    while inside(node).is_some_and(|key| is_passed(&key)) && descend(node, path, 0) {}
 }
 
 /// The position of the child that has this key, or the only one that it can mean.
@@ -193,20 +196,76 @@ fn candidates(node: NodeRef<'_>, key: &Key) -> Range<usize> {
     first..first + count
 }
 
-/// What was perhaps meant by a key that is not there: one that is spelled nearly so; or what the
-/// rest of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
+/// What was perhaps meant by a key that is not there: one that is spelled nearly so, or that several keys
+/// of the path are, as `["a.c"]` for `a.c`; the path that the key is, as `a.c` for `["a.c"]`; or what the rest
+/// of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
 #[cold]
 fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
-    let without = || {
+    let found = |keys: &[Key]| {
         let (mut node, mut path) = (node, path.clone());
-        let found = rest.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
-        (found && !rest.is_empty()).then_some(path)
+        let found = keys.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
+        (found && !keys.is_empty()).then_some(path)
     };
-    let text = key.text()?;
-    let close = |actual: Key| Some((distance(text, actual.text()?)?, actual));
-    let keys = (0..node.num_children().min(COMPARED)).filter_map(|position| node.key(position));
-    let spelled = keys.filter_map(close).min_by_key(|(distance, _)| *distance);
-    spelled.map(|(_, actual)| path.child(actual)).or_else(without)
+    let whole = || found(key.text()?.parse::<Path>().ok()?.keys());
+    if let Some(near) = nearest_key(node, key, rest) {
+        return Some(path.child(near));
+    }
+    whole().or_else(|| key.text().and_then(|_| found(rest)))
+}
+
+/// The key of a node that is nearest to one that is not there.
+fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
+    if !node.is_labelled() {
+        return None;
+    }
+    let asked = Asked::new([key].into_iter().chain(rest))?;
+    let keys = (0..node.num_children()).filter_map(|position| node.key(position));
+    let close = keys.filter_map(|actual| Some((asked.distance(&actual)?, actual)));
+    let (_, near) = close.min_by_key(|(distance, _)| *distance)?;
+    let short = Asked::short(&near);
+    Some(if matches!(position(node, &short), Ok(Some(_))) { short } else { near })
+}
+
+/// What a key that is not there can mean: its text, or that of the keys of the path from it on, joined by
+/// dots.
+pub(crate) struct Asked {
+    texts: Vec<String>,
+    is_number: bool,
+}
+
+impl Asked {
+    /// `None` for a key that is neither a text nor a number.
+    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k Key> + Clone) -> Option<Self> {
+        let mut texts: Vec<String> = Vec::new();
+        for text in keys.clone().map_while(bare).take(MOST_JOINED) {
+            texts
+                .push(texts.last().map_or_else(|| text.clone(), |above| format!("{above}.{text}")));
+        }
+        let is_number = keys.clone().next()?.place().is_some();
+        (!texts.is_empty()).then_some(Asked { texts, is_number })
+    }
+
+    /// The number of edits to a key that is there, if it can be meant. A number is near to none but its text.
+    pub(crate) fn distance(&self, actual: &Key) -> Option<usize> {
+        let is_number = self.is_number || actual.place().is_some();
+        let name = bare(actual)?;
+        let distance = |(at, text): (usize, &String)| {
+            let is_exact = at == 0 && is_number;
+            if is_exact { (*text == name).then_some(0) } else { distance(text, &name) }
+        };
+        self.texts.iter().enumerate().filter_map(distance).min()
+    }
+
+    /// A key as one writes it: a bare number finds a key of any integer type.
+    pub(crate) fn short(key: &Key) -> Key {
+        let index = key.entry().and(key.place()).and_then(|place| usize::try_from(place).ok());
+        index.map_or_else(|| key.clone(), Key::Index)
+    }
+}
+
+/// The text or the number of a key.
+fn bare(key: &Key) -> Option<String> {
+    key.text().map(str::to_owned).or_else(|| key.place().map(|place| place.to_string()))
 }
 
 /// How near a name is to a text. The nearest is the least.
@@ -228,10 +287,29 @@ pub(crate) fn nearness(text: &str, name: &str) -> Option<Nearness> {
 
 /// The number of edits from a text to a name, if they are so few that the name can be meant.
 pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
+    if text == name && !text.is_empty() {
+        return Some(0);
+    }
     if text.len() > LONGEST_NAME || name.len() > LONGEST_NAME {
         return None;
     }
-    let distance = strsim::damerau_levenshtein(text, name);
     let length = text.chars().count();
-    (distance < length && distance <= 1 + length / 4).then_some(distance)
+    let most = 1 + length / 4;
+    if least_distance(text, name) > most {
+        return None;
+    }
+    let distance = strsim::damerau_levenshtein(text, name);
+    (distance < length && distance <= most).then_some(distance)
+}
+
+/// The edits from a text to a name are not fewer than the characters that only one of them has. This is found
+/// sooner than the distance itself, and rules out most of many names.
+fn least_distance(text: &str, name: &str) -> usize {
+    let mut counts = [0i8; 64]; // of characters, of which neither has more
+    text.chars().for_each(|char| counts[char as usize % 64] += 1);
+    name.chars().for_each(|char| counts[char as usize % 64] -= 1);
+    let sum = |sign: i8| {
+        counts.iter().map(|count| usize::from((count * sign).max(0).unsigned_abs())).sum()
+    };
+    usize::max(sum(1), sum(-1))
 }

@@ -1,11 +1,12 @@
 //! The nodes that a pattern names, found without a visit to all others.
 
+use std::iter;
 use std::ops::Range;
 
 use hashbrown::HashTable;
 
 use crate::model::TreeDef;
-use crate::path::Path;
+use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
 use super::node_ref::{Children, NodeRef};
@@ -22,6 +23,7 @@ impl TreeDef {
             pattern,
             root: Some(self.root()),
             open: Vec::new(),
+            path: Path::root(),
             needs_leaves: false,
             found: 0,
             barren: HashTable::new(),
@@ -34,6 +36,8 @@ pub(crate) struct Matches<'a> {
     /// The root, until it is visited.
     root: Option<NodeRef<'a>>,
     open: Vec<Searched<'a>>,
+    /// The path of the last open node.
+    path: Path,
     /// Nodes without leaves are passed over.
     needs_leaves: bool,
     /// How many nodes were found.
@@ -82,11 +86,46 @@ impl<'a> Matches<'a> {
         self.needs_leaves = true;
         self.flat_map(|(path, node)| {
             let mut walk = Walk::new(node, Visits::AboveLeaves);
-            node.leaf_range().map(move |leaf| (path.join(&walk.path_to_leaf(leaf)), leaf))
+            node.leaf_range().map(move |leaf| {
+                let below = (!node.is_leaf()).then(|| walk.path_to_leaf(leaf));
+                (below.map_or_else(|| path.clone(), |below| path.join(&below)), leaf)
+            })
         })
     }
 
-    fn enter(&mut self, node: NodeRef<'a>, mut steps: Vec<usize>) {
+    /// The indices of these leaves. A path is as long as its place is deep, so the paths of nested nodes
+    /// take longer to make than the nodes to find.
+    pub(crate) fn leaf_ranges(mut self) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        self.needs_leaves = true;
+        iter::from_fn(move || self.next_node().map(|(_, node)| node.leaf_range()))
+    }
+
+    /// The next node, with its key, of which the root has none. The path of its parent is [`path`](Self::path).
+    fn next_node(&mut self) -> Option<(Option<Key>, NodeRef<'a>)> {
+        if let Some(root) = self.root.take() {
+            let steps = self.pattern.first_steps();
+            if self.pattern.is_end(&steps) {
+                return Some((None, root));
+            }
+            self.enter(None, root, steps);
+        }
+        while let Some(open) = self.open.last_mut() {
+            let Some(child) = open.next(&self.pattern, self.needs_leaves, self.found) else {
+                self.leave();
+                continue;
+            };
+            let Some(key) = open.node.key(open.position) else { continue };
+            let steps = self.pattern.steps_behind(&open.steps, open.node.kind(), &key);
+            if self.pattern.is_end(&steps) {
+                self.found += 1;
+                return Some((Some(key), child));
+            }
+            self.enter(Some(key), child, steps);
+        }
+        None
+    }
+
+    fn enter(&mut self, key: Option<Key>, node: NodeRef<'a>, mut steps: Vec<usize>) {
         let above = self.open.last();
         let is_repeated = above.is_some_and(|above| {
             above.is_repeated || above.run.as_ref().is_some_and(|run| run.first.repeat() > 1)
@@ -100,6 +139,7 @@ impl<'a> Matches<'a> {
         if steps.is_empty() {
             return;
         }
+        self.path.extend(key);
         self.open.push(Searched {
             node,
             children: node.children(),
@@ -112,6 +152,7 @@ impl<'a> Matches<'a> {
     }
 
     fn leave(&mut self) {
+        self.path.pop();
         if let Some(left) = self.open.pop()
             && left.is_repeated
             && left.found == self.found
@@ -122,37 +163,16 @@ impl<'a> Matches<'a> {
             }
         }
     }
-
-    fn path(&self) -> Path {
-        self.open.iter().filter_map(|open| open.node.key(open.position)).collect()
-    }
 }
 
 impl<'a> Iterator for Matches<'a> {
     type Item = (Path, NodeRef<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(root) = self.root.take() {
-            let steps = self.pattern.first_steps();
-            if self.pattern.is_end(&steps) {
-                return Some((Path::root(), root));
-            }
-            self.enter(root, steps);
-        }
-        while let Some(open) = self.open.last_mut() {
-            let Some(child) = open.next(&self.pattern, self.needs_leaves, self.found) else {
-                self.leave();
-                continue;
-            };
-            let Some(key) = open.node.key(open.position) else { continue };
-            let steps = self.pattern.steps_behind(&open.steps, &key);
-            if self.pattern.is_end(&steps) {
-                self.found += 1;
-                return Some((self.path(), child));
-            }
-            self.enter(child, steps);
-        }
-        None
+        let (key, node) = self.next_node()?;
+        let mut path = Path(Vec::with_capacity(self.path.0.len() + 1));
+        path.extend(self.path.keys().iter().cloned().chain(key));
+        Some((path, node))
     }
 }
 

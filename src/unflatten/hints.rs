@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::{Error, ErrorKind};
 use crate::message::limited;
 use crate::model::{Name, Value};
-use crate::treedef::lookup::{COMPARED, distance};
+use crate::treedef::lookup::distance;
 use crate::treedef::node_ref::NodeRef;
 
 /// serde says nothing of what an untagged enum tried.
@@ -50,8 +50,7 @@ pub(super) fn of_struct(
         (ErrorKind::MissingField { field, .. }, _) if error.is_at_root() => {
             let known: HashSet<&str> = fields.iter().copied().collect();
             let is_unknown = |name: &&Name| !known.contains(name.as_ref());
-            let unknown: Vec<&Name> =
-                node.fields().iter().filter(is_unknown).take(COMPARED).collect();
+            let unknown: Vec<&Name> = node.fields().iter().filter(is_unknown).collect();
             let is_only = node.fields().len() == fields.len();
             let hint = match old_name(&unknown, is_only, field) {
                 // A type with a flattened field does not say which fields it has.

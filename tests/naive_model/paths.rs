@@ -43,6 +43,7 @@ impl Step {
             (Step::AnyField, Key::VariantField(..) | Key::VariantPosition(..)) => true,
             (Step::AnyField, Key::Entry(value)) => value.as_str().is_some(),
             (Step::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
+            (Step::AnyEntry, Key::Position(_) | Key::VariantPosition(..)) => true,
             (Step::OneOf(keys), key) => keys.iter().any(|it| Step::Key(it.clone()).matches(key)),
             (Step::Indices(start, end), key) => {
                 let (least, number) =
@@ -73,22 +74,46 @@ fn word(key: &Key) -> Option<String> {
     }
 }
 
+/// A key, and whether it is the `.0` of a newtype.
+pub(crate) type Placed = (Key, bool);
+
+/// The keys of a path through a tree.
+pub(crate) fn placed<L: Clone + PartialEq>(tree: &Node<L>, keys: &[Key]) -> Vec<Placed> {
+    let of = |at: usize| (keys[at].clone(), tree.at(&keys[..at]).is_some_and(is_newtype));
+    (0..keys.len()).map(of).collect()
+}
+
+pub(crate) fn is_newtype<L>(node: &Node<L>) -> bool {
+    matches!(node, Node::Inner(Head::NewtypeStruct(_), _))
+}
+
 /// Whether steps stand for a node at or above a path.
-pub(crate) fn covers(steps: &[Step], keys: &[Key]) -> bool {
+fn covers(steps: &[Step], keys: &[Placed]) -> bool {
     (0..=keys.len()).any(|length| matches(steps, &keys[..length]))
 }
 
-/// Whether steps stand for a whole path, in which a `?` counts only if it is asked for.
-pub(crate) fn matches(steps: &[Step], keys: &[Key]) -> bool {
+/// Whether steps stand for a whole path, in which a `?` and the `.0` of a newtype count only if they are
+/// asked for, and of a newtype nothing else.
+pub(crate) fn matches(steps: &[Step], keys: &[Placed]) -> bool {
     match (steps.split_first(), keys.split_first()) {
         (None, None) => true,
         (Some((Step::AnySteps, rest)), None) => matches(rest, keys),
         (Some((Step::AnySteps, rest)), Some((_, after))) => {
             matches(rest, keys) || matches(steps, after)
         }
-        (step, Some((key, after))) => {
-            let taken = step.is_some_and(|(step, rest)| step.matches(key) && matches(rest, after));
-            taken || *key == Key::Some && matches(steps, after)
+        (step, Some(((key, is_newtype), after))) => {
+            let is_asked = |step: &Step| {
+                let of_list = match step {
+                    Step::AnyEntry | Step::Indices(..) => true,
+                    Step::Key(key) => matches!(key, Key::Index(_) | Key::Entry(_)),
+                    _ => false,
+                };
+                step.matches(key) && !(*is_newtype && of_list)
+            };
+            let taken = step.filter(|(step, _)| is_asked(step));
+            let is_exact = taken.is_some_and(|(step, _)| !matches!(step, Step::AnyField));
+            taken.is_some_and(|(_, rest)| matches(rest, after))
+                || (*key == Key::Some || *is_newtype && !is_exact) && matches(steps, after)
         }
         (Some(_), None) => false,
     }
@@ -148,7 +173,8 @@ fn indices(case: &mut Case, key: &Key) -> Step {
 
 /// Whether every name in braces stands for a node alone.
 pub(crate) fn has_all(steps: &[Step], nodes: &[(Vec<Key>, &Shape)]) -> bool {
-    let is_there = |steps: &[Step]| nodes.iter().any(|(keys, _)| matches(steps, keys));
+    let all: Vec<_> = nodes.iter().map(|(keys, _)| placed(nodes[0].1, keys)).collect();
+    let is_there = |steps: &[Step]| all.iter().any(|keys| matches(steps, keys));
     steps.iter().enumerate().all(|(at, step)| match step {
         Step::OneOf(keys) => keys.iter().all(|key| {
             is_there(&[&steps[..at], &[Step::Key(key.clone())], &steps[at + 1..]].concat())
@@ -203,9 +229,9 @@ fn what_stands_at_a_path_is_that_of_the_model() {
             let to_treedef = found.treedef().node(&path).map(|node| node.to_treedef());
             case.gives_structure(to_treedef, node.map(Node::structure))?;
 
-            // The way to a leaf leads through any `Some`.
+            // The way to a leaf leads through any `Some` and newtype.
             let mut inside = node;
-            while let Some(Node::Inner(Head::Some, children)) = inside {
+            while let Some(Node::Inner(Head::Some | Head::NewtypeStruct(_), children)) = inside {
                 inside = children.first();
             }
             let leaf = match inside {
@@ -239,14 +265,16 @@ fn selected_leaves_are_those_of_the_model() {
             let path = path(&keys);
             prop_assert_eq!(
                 pattern.matches(&path),
-                matches(&steps, &keys),
+                // A path does not say what is a newtype.
+                matches(&steps, &keys.into_iter().map(|key| (key, false)).collect::<Vec<_>>()),
                 "{}: {}",
                 pattern,
                 path
             );
         }
         let tree = case.numbers(&a);
-        let chosen: Vec<bool> = a.leaf_paths().iter().map(|keys| covers(&steps, keys)).collect();
+        let chosen: Vec<bool> =
+            a.leaf_paths().iter().map(|keys| covers(&steps, &placed(&a, keys))).collect();
         let all = a.leaf_paths().into_iter().zip(tree.leaves()).zip(&chosen);
         let expected: Vec<(Path, i32)> =
             all.filter_map(|((keys, leaf), chosen)| chosen.then(|| (path(&keys), leaf))).collect();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use treedef::{Key, Path, Tree};
 
 use crate::case::{cases, path};
-use crate::paths::{Step, draw_pattern, is_lenient, matches};
+use crate::paths::{Placed, Step, draw_pattern, is_lenient, is_newtype, matches};
 use crate::plain::Node;
 
 /// The tree without the node at these positions; nothing, if it cannot go.
@@ -20,6 +20,10 @@ fn without(tree: &Node<i32>, positions: &[usize]) -> Option<Node<i32>> {
     Node::without(head, left)
 }
 
+fn bare(keys: &[Placed]) -> Vec<Key> {
+    keys.iter().map(|(key, _)| key.clone()).collect()
+}
+
 /// What becomes of the node at a path, if steps stand for it.
 type Change<'a> = &'a dyn Fn(&[Key], &Node<i32>) -> Option<Node<i32>>;
 
@@ -27,28 +31,30 @@ type Change<'a> = &'a dyn Fn(&[Key], &Node<i32>) -> Option<Node<i32>>;
 /// inside, if it went.
 fn changed(
     tree: &Node<i32>,
-    keys: &[Key],
+    keys: &[Placed],
     steps: &[Step],
     change: Change<'_>,
 ) -> Option<Option<Node<i32>>> {
     if matches(steps, keys) {
-        return Some(change(keys, tree));
+        return Some(change(&bare(keys), tree));
     }
     let Node::Inner(head, _) = tree else { return Some(Some(tree.clone())) };
     let children: Option<Vec<_>> = tree
         .entries()
         .into_iter()
-        .map(|(key, child)| changed(child, &[keys, &[key]].concat(), steps, change))
+        .map(|(key, child)| {
+            changed(child, &[keys, &[(key, is_newtype(tree))]].concat(), steps, change)
+        })
         .collect();
     Node::without(head, children?).map(Some)
 }
 
 /// The topmost nodes that steps stand for, with their paths.
-fn taken(tree: &Node<i32>, keys: &[Key], steps: &[Step]) -> Vec<(Path, Node<i32>)> {
+fn taken(tree: &Node<i32>, keys: &[Placed], steps: &[Step]) -> Vec<(Path, Node<i32>)> {
     if matches(steps, keys) {
-        return vec![(path(keys), tree.clone())];
+        return vec![(path(&bare(keys)), tree.clone())];
     }
-    let below = |(key, child)| taken(child, &[keys, &[key]].concat(), steps);
+    let below = |(key, child)| taken(child, &[keys, &[(key, is_newtype(tree))]].concat(), steps);
     tree.entries().into_iter().flat_map(below).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Paths as people write them, and as they were stored before a type changed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
@@ -52,8 +53,14 @@ fn finds_all(treedef: &TreeDef) {
             assert_eq!(found.to_string(), node.to_string(), "{path}");
         }
         assert_eq!(treedef.resolve(&path).unwrap(), path);
+        let newtypes: Vec<bool> = (0..path.keys().len())
+            .map(|at| Path::from(path.keys()[..at].to_vec()))
+            .map(|above| treedef.node(&above).unwrap().kind() == NodeKind::NewtypeStruct)
+            .collect();
         for at in 0..path.keys().len() {
-            for form in forms(&path.keys()[at]) {
+            // An index is one of what a newtype has in it.
+            let key = &path.keys()[at];
+            for form in if newtypes[at] { vec![key.clone()] } else { forms(key) } {
                 let mut keys = path.keys().to_vec();
                 keys[at] = form;
                 let asked = Path::from(keys);
@@ -68,10 +75,23 @@ fn finds_all(treedef: &TreeDef) {
                 }
             }
         }
-        let spelled: Path = path.keys().iter().filter(|key| **key != Key::Some).cloned().collect();
+        // A `?` need not be written, nor the `.0` of a newtype, unless a `.0` comes next.
+        let mut spelled: Vec<Key> = Vec::new();
+        for (key, is_newtype) in path.keys().iter().zip(&newtypes).rev() {
+            let is_meant = *is_newtype && spelled.last() == Some(&Key::Position(0));
+            if *key != Key::Some && !is_newtype || is_meant {
+                spelled.push(key.clone());
+            }
+        }
+        spelled.reverse();
+        let is_inner = newtypes.last() == Some(&true) || path.keys().last() == Some(&Key::Some);
+        let spelled = Path::from(spelled);
         let resolved = treedef.resolve(&spelled).unwrap();
-        let inside = node.kind() == NodeKind::Some || path.keys().last() == Some(&Key::Some);
+        let inside = matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct) || is_inner;
         assert!(resolved == path || inside, "{spelled}: {resolved} {path}");
+        if node.is_leaf() {
+            assert_eq!(treedef.leaf_index(&spelled).unwrap(), treedef.leaf_index(&path).unwrap());
+        }
     }
 }
 
@@ -82,6 +102,7 @@ fn whatever_prints_is_found_in_every_form() {
         r#"{"server": {"port": *, "tls": Some(Some(*))}, "layers": [Shape::Box { w: *, h: * }]}"#,
         r#"{3u8: *, 4u32: [*], "a": Shape::Circle(*), 'c': Meters(*)}"#,
         r#"{3u8: *, 3u32: *, "x": *}"#,
+        "W(W((W(*), W([*, V(Some((*, S { a: *, b: W(S { c: * }) })))]))))",
         "#[insertion] {9: *, \"b\": (Some(*), None), 1u64: [Some(*); 2]}",
     ] {
         finds_all(&def(text));
@@ -196,6 +217,88 @@ fn errors_say_what_was_perhaps_meant() {
     assert_snapshot!(at(".server.weights[1]"), @"no child `[1]` in `[*]` at `.server.weights?`");
     assert_snapshot!(at(".server.port.x"), @"no child `.x` in `*` at `.server.port`");
     assert_snapshot!(at(".server.x"), @"no child `.x` in `Server { port: *, weights: Some([*]) }` at `.server`");
+
+    // Of several keys, the name of one, and the other way round; a number and its text; in a newtype.
+    let treedef = def(
+        r#"M { m: {"a.b": *, "a.c": *, "x": {"l.0.w": *}}, by: {6: *, 7: *, -1: *}, at: {"7": *}, both: {7u8: *, 7: *}, wrap: Wrap(Inner { id: *, at: W([*]) }) }"#,
+    );
+    let at = |path: &str| {
+        let error = treedef.node(path).unwrap_err().to_string();
+        error.split_once("did you mean ").map(|(_, meant)| meant.to_owned()).unwrap_or(error)
+    };
+    assert_snapshot!(at("m.a.c"), @r#"`.m["a.c"]`?)"#);
+    assert_snapshot!(at("m.a.cc"), @r#"`.m["a.c"]`?)"#);
+    assert_snapshot!(at("m.x.l[0].w"), @r#"`.m["x"]["l.0.w"]`?)"#);
+    assert_snapshot!(at(r#"["wrap.id"]"#), @"`.wrap.0.id`?)");
+    assert_snapshot!(at(r#"by["7"]"#), @"`.by[7]`?)");
+    assert_snapshot!(at(r#"by["-1"]"#), @"`.by[-1i32]`?)");
+    assert_snapshot!(at("by[8]"), @"no child `[8]` in `{-1: *, 6: *, 7: *}` at `.by`");
+    assert_snapshot!(at("at[7]"), @r#"`.at["7"]`?)"#);
+    assert_snapshot!(at(r#"both["7"]"#), @"`.both[7u8]`?)");
+    assert_snapshot!(at("wrap.Id"), @"`.wrap.0.id`?)");
+    assert_snapshot!(at("wrap.at[1]"), @"no child `[1]` in `[*]` at `.wrap.0.at.0`");
+    let said = |pattern: &str| {
+        let tree = Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]).unwrap();
+        let error = tree.mask(pattern).unwrap_err().to_string();
+        error.split_once("did you mean ").map(|(_, meant)| meant.to_owned()).unwrap_or(error)
+    };
+    assert_snapshot!(said("*.a.c"), @r#"`.*["a.c"]`?)"#);
+    assert_snapshot!(said("m.x.l[0].w.*"), @r#"`.m.x["l.0.w"]`?)"#);
+    assert_snapshot!(said(r#"by["7"]"#), @"`.by[7]`?)");
+    assert_snapshot!(said("at[7]"), @r#"`.at["7"]`?)"#);
+    assert_snapshot!(said("wrap.Id"), @"`.wrap.id`?)");
+
+    // However many names there are.
+    let names: Vec<String> = (0..40_000).map(|at| format!("layers.{at}.weight")).collect();
+    let map = treedef::structure(&names.iter().map(|name| (name, 0)).collect::<BTreeMap<_, _>>());
+    let map = map.unwrap();
+    let error = map.node("layers.39999.wieght").unwrap_err().to_string();
+    assert!(error.ends_with(r#"(did you mean `["layers.39999.weight"]`?)"#), "{error}");
+}
+
+/// What `[0]` names is among what `[*]` and `[0:]` name, and they name the same.
+#[test]
+fn any_index_is_one_of_a_tuple_an_array_and_a_map_too() {
+    let text = "M { seq: [*, *], tuple: (*, *), pair: P(*, *), line: S::Line(*, *), \
+        map: {0u8: *, 1u8: *}, wrap: W((*, *)), wraps: W(V([*, *])), some: Some((*, *)), one: W(*) }";
+    let tree = Tree::new(def(text), (0..17).collect()).unwrap();
+    let found = |pattern: &str| -> Vec<String> {
+        tree.select_any(pattern).unwrap().map(|(path, _)| path.to_string()).collect()
+    };
+    for field in ["seq", "tuple", "pair", "line", "map", "wrap", "wraps", "some"] {
+        let all = found(field);
+        assert_eq!(all.len(), 2);
+        assert_eq!(found(&format!("{field}[*]")), all);
+        assert_eq!(found(&format!("{field}[0:]")), all);
+        assert_eq!(found(&format!("{field}[0]")), all[..1]);
+        assert_eq!(found(&format!("{field}[1]")), all[1..]);
+        assert_eq!(found(&format!("**.{field}[1:2]")), all[1..]);
+        assert_eq!(tree.treedef().resolve(format!("{field}[1]")).unwrap().to_string(), all[1]);
+    }
+    assert_eq!(found("one[*]"), [""; 0]);
+    assert_eq!(found("one.0"), found("one"));
+    assert_eq!(found("*[*]").len(), 16);
+    // A rule of a flattener, too.
+    let rules = Flattener::new().static_at("**[*].w[*]").unwrap();
+    let value = vec![BTreeMap::from([("w", [1.5, 2.5]), ("b", [0.5, 0.25])])];
+    assert_snapshot!(rules.structure(&value).unwrap(), @r#"[{"b": (*, *), "w": (static 1.5, static 2.5)}]"#);
+}
+
+/// A path is as long as its place is deep, so a mask makes none.
+#[test]
+fn masks_of_deep_values_take_time_for_their_nodes() {
+    let depth = 8_000;
+    let text =
+        (0..depth).fold("None".to_owned(), |inner, _| format!("Some(N {{ v: *, next: {inner} }})"));
+    let limits = Limits::default().max_depth(usize::MAX);
+    let treedef = TreeDef::parse_with(&text, limits).unwrap();
+    let tree = Tree::new(treedef, vec![1; depth]).unwrap();
+    let start = Instant::now();
+    let mask = tree.mask("**.v").unwrap();
+    let took = start.elapsed();
+    assert_eq!(mask.leaves().iter().filter(|it| **it).count(), depth);
+    // The paths have 64 million keys.
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]

@@ -79,15 +79,9 @@ impl<'a> NamePrinter<'a> {
     pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Name {
         self.go_to(path);
         let nodes = path.keys().iter().zip(&self.levels).map(|(key, (node, ..))| (key, *node));
-        // A fixed array is a tuple, but who writes a pattern thinks of its elements as indices.
-        let index = |(key, node)| element(key, node).map_or_else(|| key.clone(), Key::Index);
-        let indexed: Vec<Key> = match stacks {
-            [] => Vec::new(),
-            _ => nodes.clone().map(index).collect(),
-        };
         let mut name = Name::default();
         for (depth, (key, node)) in nodes.enumerate() {
-            let has = |stack: &Stack| stack.has(path.keys(), depth) || stack.has(&indexed, depth);
+            let has = |stack: &Stack| stack.has(path.keys(), depth);
             let index = element(key, node);
             let stacks =
                 stacks.iter().enumerate().filter(|(_, stack)| index.is_some() && has(stack));

@@ -176,7 +176,7 @@
 //! let p =
 //!     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
 //! let weight: Pattern = "**.w".parse()?;
-//! let (yes, no) = p.clone().split(|path, _| weight.matches(path))?;
+//! let (yes, no) = p.clone().split(|path, _| weight.covers(path))?;
 //! assert!(
 //!     no.treedef()
 //!         .diff(p.treedef())
