@@ -119,7 +119,7 @@ pub(crate) enum Command {
         /// The documents
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Print the SHA-256 of the bytes of each tensor
+        /// Print the SHA-256 of the bytes of each tensor, and of the text of each value that is none
         #[arg(long)]
         tensors: bool,
         #[command(flatten)]
@@ -290,6 +290,9 @@ pub(crate) struct Reading {
     /// Follow symbolic links that lead out of the folder of a checkpoint
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) follow_links: bool,
+    /// Whether damaged tensors are only told: nothing but names, types and shapes is asked for.
+    #[arg(skip)]
+    pub(crate) allow_damage: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

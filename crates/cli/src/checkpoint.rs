@@ -31,6 +31,9 @@ const LARGEST: u64 = 1 << 28;
 const PRINTED: usize = 100;
 /// The bytes at the start of an index that are looked at to know it: the metadata comes first.
 const INDEX_START: u64 = 1 << 16;
+/// Why there are no numbers of orbax.
+const NO_NUMBERS: &str =
+    "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none";
 /// A text of metadata that is compared as it is.
 const SHORT: usize = 200;
 
@@ -71,7 +74,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Chec
     let is_pytorch = [".pt", ".pth"].iter().any(|end| name.ends_with(end))
         || [".bin", ".ckpt"].iter().any(|end| name.ends_with(end)) && begins_as_pytorch(path)?;
     if is(Format::Pytorch, is_pytorch) && path.is_file() {
-        return of_pytorch(path).map(Some);
+        return of_pytorch(path, reading).map(Some);
     }
     if is(Format::Orbax, name == ORBAX.to_lowercase()) && path.is_file() {
         return Ok(Some((Format::Orbax, arrays(path)?)));
@@ -139,25 +142,29 @@ fn begins_as_pytorch(path: &Path) -> Result<bool> {
     Err(of_file(Failure::new(format!("no file of PyTorch: it begins as {what}"))))
 }
 
-/// An error of a file, or of another one of the model that it names.
-fn in_file(name: &str, error: Error) -> Failure {
-    let names_it = error.to_string().starts_with(name);
-    let failure = Failure::from(error);
-    if names_it { failure } else { failure.in_file(name) }
-}
-
-fn of_pytorch(path: &Path) -> Result<(Format, Checkpoint)> {
+fn of_pytorch(path: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
-    let file = pytorch::open(path).map_err(|error| in_file(&name, error))?;
+    let file = pytorch::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
+    if !reading.allow_damage {
+        expect_sound(&file, &name)?;
+    }
     warn_of(&file, &name);
     let entries = file.entries();
     Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(Opened { file, entries }))))
 }
 
+/// Checks that no tensor is damaged.
+pub(crate) fn expect_sound(file: &Pytorch<'_>, name: &str) -> Result<()> {
+    match file.faults() {
+        [] => Ok(()),
+        faults => Err(faults_of(Path::new(name), &ErrorKind::Faults(faults.to_vec()).into())),
+    }
+}
+
 /// A file of GGUF with the other parts of the model, or the model in a folder.
 fn of_gguf(path: &Path) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
-    let gguf = gguf::open(path).map_err(|error| in_file(&name, error))?;
+    let gguf = gguf::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
     Ok((Format::Gguf, Checkpoint::Gguf(gguf)))
 }
 
@@ -201,7 +208,7 @@ fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoi
                 && !file.contains("-of-")
                 && reading.variant.is_none() =>
         {
-            of_pytorch(&folder.join(file))
+            of_pytorch(&folder.join(file), reading)
         }
         _ => Ok((Format::Safetensors, shards(folder, Format::Pytorch, reading)?)),
     }
@@ -211,7 +218,7 @@ fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoi
 const NAMED: usize = 4;
 
 /// Says what PyTorch would call if it loaded the file, and what cannot be read of it.
-fn warn_of(file: &Pytorch<'_>, name: &str) {
+pub(crate) fn warn_of(file: &Pytorch<'_>, name: &str) {
     let names: Vec<String> =
         file.unknown().map(|name| format!("`{}`", name.escape_debug())).collect();
     if !names.is_empty() {
@@ -437,6 +444,15 @@ impl Checkpoint {
         }
     }
 
+    /// Checks that the numbers of all tensors can be read, in a time that the size of the file bounds.
+    pub(crate) fn expect_numbers(&self) -> Result<()> {
+        match self {
+            Checkpoint::Safetensors(_) | Checkpoint::Gguf(_) => Ok(()),
+            Checkpoint::Pytorch(opened) => Ok(opened.file.__expect_readable()?),
+            Checkpoint::Orbax(_) => Err(Failure::new(NO_NUMBERS)),
+        }
+    }
+
     /// The types and shapes.
     pub(crate) fn shapes(&self) -> Result<Tree<TensorLeaf>> {
         Ok(self.tensors()?.map(|(leaf, ..)| leaf))
@@ -525,9 +541,7 @@ impl Checkpoint {
                 let tensor = gguf.tensors().get(number).ok_or_else(missing)?;
                 Ok(gguf.read_at(tensor, offset, buffer)?)
             }
-            Checkpoint::Orbax(_) => Err(Failure::new(
-                "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none",
-            )),
+            Checkpoint::Orbax(_) => Err(Failure::new(NO_NUMBERS)),
         }
     }
 }

@@ -123,6 +123,12 @@ impl Failure {
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         match self {
+            // An error of the library names the file already, be it another one of the same model.
+            Failure::Message { place, message }
+                if place.is_empty() && message.starts_with(&format!("{name}: ")) =>
+            {
+                Failure::Message { place, message }
+            }
             Failure::Message { place, message } if place.is_empty() => Failure::at(name, message),
             Failure::Message { place, message } => Failure::at(format!("{name}:{place}"), message),
             Failure::BrokenPipe => self,

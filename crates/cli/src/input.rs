@@ -297,7 +297,13 @@ impl Input {
         make: impl FnOnce(&Pytorch<'_>, Limits) -> Result<T>,
     ) -> Result<T> {
         let Some(Checkpoint::Pytorch(opened)) = &self.checkpoint else {
-            return self.with_bytes(|bytes, _, limits| make(&pytorch::from_bytes(bytes)?, limits));
+            let name = self.name.clone();
+            return self.with_bytes(|bytes, _, limits| {
+                let file = pytorch::from_bytes(bytes)?;
+                checkpoint::expect_sound(&file, &name)?;
+                checkpoint::warn_of(&file, &name);
+                make(&file, limits)
+            });
         };
         make(&opened.file, self.limits).map_err(|failure| failure.in_file(&self.name))
     }

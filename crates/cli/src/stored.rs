@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
+use sha2::{Digest, Sha256};
 use treedef::{Dtype, Flattener, Leaf, Tree};
 use treedef_exchange::{__STRUCTURE, __element, Tensor};
 
@@ -29,6 +30,8 @@ pub(crate) struct Stored {
     pub(crate) tree: Tree<Slot>,
     pub(crate) metadata: BTreeMap<String, String>,
     checkpoint: Checkpoint,
+    /// Why its numbers are not read, if so.
+    no_numbers: Option<String>,
     limits: Limits,
     progress: Progress,
 }
@@ -111,7 +114,14 @@ impl Stored {
         };
         let tree = checkpoint.tensors()?.map(|(leaf, name, number)| Slot { leaf, name, number });
         let metadata = checkpoint.metadata()?;
-        Ok(Stored { name, format, tree, metadata, checkpoint, limits, progress })
+        let no_numbers = checkpoint.expect_numbers().err();
+        let no_numbers = no_numbers.map(|failure| failure.in_file(&name).to_string());
+        Ok(Stored { name, format, tree, metadata, checkpoint, no_numbers, limits, progress })
+    }
+
+    /// Checks that the numbers of all tensors are read here, without which none are equal.
+    pub(crate) fn expect_numbers(&self) -> Result<()> {
+        self.no_numbers.as_ref().map_or(Ok(()), |why| Err(Failure::new(why)))
     }
 
     /// The tree in the structure that the metadata has, if it is that of these tensors.
@@ -152,16 +162,16 @@ impl Stored {
     /// Makes something of the leaves of each tensor. What is empty or not read has none.
     pub(crate) fn with_leaves<T: Clone>(
         &self,
-        make: impl Fn(&Slot, Option<Leaf>) -> T,
+        make: impl Fn(&Slot, Option<Leaf>) -> Result<T>,
     ) -> Result<Tree<T>> {
         expect_room(self.num_bytes(), self.limits).map_err(|it| it.in_file(&self.name))?;
-        let trees = self.tree.as_ref().try_map(|slot| {
+        let trees = self.tree.as_ref().try_map(|slot| -> Result<_> {
             let is_empty = slot.leaf.size == 0 && slot.leaf.value.is_none();
             if is_empty || self.unread(slot).is_some() {
-                return Ok(Tree::leaf(make(slot, None)));
+                return Ok(Tree::leaf(make(slot, None)?));
             }
             let tree = with_halves(self.read(slot)?, Halves::Short)?;
-            Ok::<_, Failure>(tree.map(|leaf| make(slot, Some(leaf))))
+            Ok(tree.try_map(|leaf| make(slot, Some(leaf)))?)
         })?;
         Ok(trees.compose()?)
     }
@@ -259,6 +269,7 @@ impl Stored {
         slot: &Slot,
         mut each: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
+        self.expect_numbers()?;
         let (mut at, all) = (0_u64, slot.leaf.size);
         let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
         while at < all {
@@ -297,6 +308,19 @@ impl Stored {
         let mut found = vec![0; expected.len()];
         self.read_at(slot, at, &mut found)?;
         Ok(found == expected)
+    }
+
+    /// The SHA-256 of the bytes of a tensor, or of the text of what is none.
+    pub(crate) fn sha256(&self, slot: &Slot) -> Result<String> {
+        let mut hasher = Sha256::new();
+        if let Some(value) = &slot.leaf.value {
+            hasher.update(value.to_string());
+        }
+        self.pieces(slot, |piece| {
+            hasher.update(piece);
+            Ok(true)
+        })?;
+        Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// A number that is the same for equal tensors, and hardly for others.

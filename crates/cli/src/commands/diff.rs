@@ -47,6 +47,7 @@ pub(super) fn diff(
     };
     if of_tensors == [true; 2] && !structure {
         let (old, new, progress) = opened(old, new)?;
+        old.expect_numbers().and(new.expect_numbers())?;
         let are_equal = are_equal(&old, &new)?;
         progress.end();
         if are_equal {
@@ -143,6 +144,9 @@ pub(super) fn diff_renamed(
         Err(Failure::at(input.name, message))
     });
     let (old, new, progress) = opened(old?, new?)?;
+    if !structure && !renaming.suggest {
+        old.expect_numbers().and(new.expect_numbers())?;
+    }
     let renames = Renames::read(renaming)?;
     let old = if renames.is_empty() { old } else { renames.apply(old)? };
     if renaming.suggest {

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
 use crate::args::Reading;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -24,15 +22,9 @@ pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<
         let stored = Stored::open(input)?;
         let progress = Progress::new(stored.num_bytes());
         let stored = stored.with_progress(&progress);
+        stored.expect_numbers()?;
         for slot in stored.tree.leaves() {
-            let mut hasher = Sha256::new();
-            stored
-                .pieces(slot, |piece| {
-                    hasher.update(piece);
-                    Ok(true)
-                })
-                .map_err(|failure| failure.in_file(&stored.name))?;
-            let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = stored.sha256(slot).map_err(|failure| failure.in_file(&stored.name))?;
             all.push((hash, stored.name.clone(), slot.name.clone(), slot.leaf.clone()));
         }
         progress.end();

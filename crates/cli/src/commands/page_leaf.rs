@@ -15,15 +15,15 @@ use crate::tensors::{DocumentLeaf, Halves, with_halves};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PageLeaf {
     Value(Leaf),
-    /// A kind, or the type and the shape of an empty tensor.
-    Type(String),
+    /// A kind, or the type and the shape of a tensor that is empty or not read, with the hash of its bytes.
+    Type(String, Option<String>),
 }
 
 impl fmt::Display for PageLeaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PageLeaf::Value(leaf) => leaf.fmt(f),
-            PageLeaf::Type(text) => f.write_str(text),
+            PageLeaf::Type(text, _) => f.write_str(text),
         }
     }
 }
@@ -47,7 +47,7 @@ impl PageLeaf {
     pub(super) fn value(&self) -> Option<&Leaf> {
         match self {
             PageLeaf::Value(leaf) => Some(leaf),
-            PageLeaf::Type(_) => None,
+            PageLeaf::Type(..) => None,
         }
     }
 
@@ -61,7 +61,7 @@ impl PageLeaf {
             PageLeaf::Value(leaf) => {
                 leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
             }
-            PageLeaf::Type(text) => text.clone(),
+            PageLeaf::Type(text, _) => text.clone(),
         }
     }
 }
@@ -76,15 +76,17 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
         }
         return stored
             .with_leaves(|slot, leaf| match leaf {
-                Some(leaf) => PageLeaf::Value(leaf),
-                None => PageLeaf::Type(slot.leaf.to_string()),
+                Some(leaf) => Ok(PageLeaf::Value(leaf)),
+                None => Ok(PageLeaf::Type(slot.leaf.to_string(), Some(stored.sha256(slot)?))),
             })
             .map(Some);
     }
     Ok(match input.values()? {
         Document::Tree(tree) => Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)),
-        Document::Tensors(tree) => Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string()))),
-        Document::Signature(tree) => Some(tree.map(|kind| PageLeaf::Type(kind.to_string()))),
+        Document::Tensors(tree) => {
+            Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string(), None)))
+        }
+        Document::Signature(tree) => Some(tree.map(|kind| PageLeaf::Type(kind.to_string(), None))),
         Document::Structure(_) => None,
     })
 }

@@ -61,6 +61,7 @@ pub(super) fn select(
     };
     let no_match = if input.format.is_of_tensors() {
         let stored = Stored::open(input)?;
+        stored.expect_numbers()?;
         match stored.structured()? {
             Some(tree) => selecting.documents(Documents::of(name.clone(), tree))?,
             None => selecting.tensors(&stored.with_aliases()?)?,

@@ -60,7 +60,8 @@ pub(super) fn show(
     depth: Option<usize>,
     json: bool,
 ) -> Result<bool> {
-    let input = input::open(&file.file, file.reading, Format::Json)?;
+    let reading = Reading { allow_damage: !file.reading.strict, ..file.reading };
+    let input = input::open(&file.file, reading, Format::Json)?;
     let (name, has_null) = (input.name.clone(), input.format.has_null());
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let width = width();

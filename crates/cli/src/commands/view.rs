@@ -37,6 +37,11 @@ pub(super) fn view(
         None => (name.clone(), None),
         Some(new) => {
             let (new_name, new, also) = viewed(new, reading)?;
+            if traits.is_gguf || also.is_gguf {
+                let message =
+                    "a page has no tensors of GGUF to compare; `treedef diff` compares them";
+                return Err(Failure::at(name, message));
+            }
             traits.has_null |= also.has_null;
             let diff = old.diff(&new);
             let changes = changes::without_renames(&diff, |path| part_at(&old, path));
@@ -66,7 +71,8 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<PageLeaf>, Trai
         return Err(Failure::at(name, "it has no leaves; `show` can print it"));
     };
     let (has_null, is_of_tensors) = (format.has_null(), format.is_of_tensors());
-    Ok((name, tree, Traits { has_null, is_of_tensors }))
+    let is_gguf = format == Format::Gguf;
+    Ok((name, tree, Traits { has_null, is_of_tensors, is_gguf }))
 }
 
 /// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
@@ -198,7 +204,7 @@ mod tests {
     #[test]
     fn keys_in_headings_have_no_kinds() {
         let tree: Tree<Leaf> = serde_saphyr::from_str("{1: a, null: b, 7u8: c}").unwrap();
-        let traits = Traits { has_null: true, is_of_tensors: false };
+        let traits = Traits { has_null: true, ..Traits::default() };
         let page = page("t", &tree.map(PageLeaf::Value), None, traits).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
         assert_eq!(data["root"][2], "{1, 7u8, null}");

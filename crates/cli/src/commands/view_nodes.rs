@@ -26,6 +26,7 @@ const NUMBERS: usize = 100;
 pub(super) struct Traits {
     pub(super) has_null: bool,
     pub(super) is_of_tensors: bool,
+    pub(super) is_gguf: bool,
 }
 
 pub(super) fn quoted(text: &str) -> String {
@@ -128,7 +129,7 @@ impl<'t> Viewed<'t> {
         let size = |leaf: &PageLeaf| match (leaf, leaf.as_array()) {
             (_, Some(array)) => array.shape().iter().product(),
             (PageLeaf::Value(_), None) => 1,
-            (PageLeaf::Type(_), None) => 0,
+            (PageLeaf::Type(..), None) => 0,
         };
         if node.kind() == NodeKind::Map
             && node.children().all(NodeRef::is_leaf)

@@ -66,7 +66,7 @@ use crate::structure::is_of_file;
 const OF_MODULES: [&str; 3] = ["_modules", "_parameters", "_buffers"];
 /// So many times its bytes may the tensors of a file have, which may be expanded; and some more.
 const MOST_EXPANDED: u64 = 64;
-const MORE_EXPANDED: u64 = 1 << 30;
+const MORE_EXPANDED: u64 = 1 << 26;
 
 /// A file of `torch.save` whose pickle was read: [`open`] makes one.
 #[derive(Clone, Debug)]
@@ -253,7 +253,7 @@ impl<'a> Pytorch<'a> {
     /// Returns the [faults](Self::faults), if there are any; or an error when two tensors have one name (see
     /// [`with_distinct_names`](Self::with_distinct_names)), or expanded tensors are many times larger than the file.
     pub fn source(&self) -> Result<Source<'a>> {
-        self.expect_readable()?;
+        self.__expect_readable()?;
         self.expect_names(|slot| matches!(slot, Slot::Tensor(_)))?;
         // The alphabet decides which name of several is that of the tensor, as in `safetensors.torch`.
         let mut first: HashMap<&View, &str> = HashMap::new();
@@ -318,7 +318,8 @@ impl<'a> Pytorch<'a> {
     }
 
     /// Checks that all tensors can be read, and are not much larger than the file.
-    fn expect_readable(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn __expect_readable(&self) -> Result<()> {
         if !self.faults.is_empty() {
             return Err(ErrorKind::Faults(self.faults.clone()).into());
         }
@@ -326,7 +327,11 @@ impl<'a> Pytorch<'a> {
         if self.num_bytes() <= most {
             return Ok(());
         }
-        let what = format!("the tensors have more than {most} bytes, and the file {}", self.size);
+        let what = format!(
+            "the tensors have {} bytes, as their elements are repeated; of a file of {} bytes at most {most} are read",
+            self.num_bytes(),
+            self.size
+        );
         Err(ErrorKind::limit("bytes of tensors", what).into())
     }
 
@@ -379,7 +384,7 @@ impl<'a> Pytorch<'a> {
     ///
     /// As [`source`](Self::source), but for names, and [`Stored::read`].
     pub fn tree(&self) -> Result<Tree<Leaf>> {
-        self.expect_readable()?;
+        self.__expect_readable()?;
         let whole = self.entries().try_map(|entry| match entry {
             Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
             Entry::Tensor(stored) => stored.tree(),
@@ -396,7 +401,8 @@ impl<'a> Pytorch<'a> {
         self.source()?.load()
     }
 
-    /// The tensors that cannot be read, with the reasons. In the tree there is a text in their places.
+    /// The tensors that cannot be read, with the reasons. Each read of one fails; the tree has a text in the place of
+    /// one whose shape no tensor has.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }

@@ -11,5 +11,9 @@ pub(crate) fn zip_error(error: ZipError) -> Error {
         let why = "as a zip file: no list of its files at the end, so it is cut off or no zip file";
         return ErrorKind::Malformed(why.to_owned()).into();
     }
+    if matches!(&error, ZipError::InvalidArchive(why) if why.contains("duplicate file names")) {
+        let why = "as a zip file: two of its files have one name, so readers disagree on it";
+        return ErrorKind::Malformed(why.to_owned()).into();
+    }
     ErrorKind::Malformed(format!("as a zip file: {error}")).into()
 }

@@ -141,6 +141,8 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
     // the first entry where that has as many bytes as the two records of zip64 that PyTorch writes.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let mut archive = ZipArchive::with_config(config, bytes.reader(0)).map_err(zip_error)?;
+    // Names stand once, members do not overlap, and headers agree with the directory.
+    archive.validate_header_consistency().map_err(zip_error)?;
     let names: Vec<String> = archive.file_names().filter_map(|it| Some(it.ok()?.into())).collect();
     // The files are in one folder, whose name is that of the first file.
     let folder = names.iter().filter_map(|name| {

@@ -25,15 +25,31 @@ pub(super) struct Places<'p, 'a> {
 }
 
 impl<'a> Places<'_, 'a> {
-    /// The tensor of a view, or why it cannot be read.
-    pub(super) fn stored(&mut self, view: &View) -> Result<Stored<'a>, String> {
+    /// The tensor of a view. One that cannot be read is a fault: it comes with the reason, which is also the
+    /// error of each read.
+    pub(super) fn stored(&mut self, view: &View) -> Result<(Stored<'a>, Option<String>), String> {
         let shape: Result<Vec<usize>, _> =
             view.shape.iter().map(|it| usize::try_from(*it)).collect();
         let shape = shape.ok().filter(|shape| shape.len() <= MAX_DIMS);
         let shape = shape.ok_or("a shape that no tensor has")?;
         let descriptor = Descriptor::of(String::new(), view.element, shape);
-        let size = types::size_of(view.element);
         let total = descriptor.num_bytes().ok_or("a shape that no tensor has")?;
+        Ok(self.readable(view, &descriptor, total).map_or_else(
+            |why| {
+                let unreadable = Arc::new(Unreadable(why.clone()));
+                (Stored::read_by(descriptor.clone(), total, unreadable), Some(why))
+            },
+            |stored| (stored, None),
+        ))
+    }
+
+    fn readable(
+        &mut self,
+        view: &View,
+        descriptor: &Descriptor,
+        total: u64,
+    ) -> Result<Stored<'a>, String> {
+        let (size, descriptor) = (types::size_of(view.element), descriptor.clone());
         let (base, big_endian) = self.base(&view.data)?;
         let (start, end) = extent(view, size).ok_or("strides that no tensor has")?;
         if end > base.len() {
@@ -105,6 +121,19 @@ fn is_contiguous(view: &View) -> bool {
             expected = expected.saturating_mul(*dim);
             is_next
         })
+}
+
+/// The bytes of a damaged tensor: why there are none.
+struct Unreadable(String);
+
+impl ReadAt for Unreadable {
+    fn read_exact_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::InvalidData, self.0.clone()))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 }
 
 impl ReadAt for Strided<'_> {

@@ -171,7 +171,9 @@ impl<'p> Walk<'p, '_> {
 
     fn tensor(&mut self, view: View) -> Result<Part> {
         match self.places.stored(&view) {
-            Ok(stored) => {
+            Ok((stored, fault)) => {
+                let here = fault.map(|why| (self.here(), why));
+                self.faults.extend(here);
                 let slots = vec![Slot::Tensor(self.tensors.len())];
                 self.tensors.push((view, stored));
                 Ok(Part { treedef: TreeDef::leaf(), slots })
@@ -187,7 +189,8 @@ impl<'p> Walk<'p, '_> {
     /// A number of numpy. Of those that are no number of Rust, the tensor without dimensions.
     fn scalar(&mut self, view: &View) -> Result<Part> {
         let stored = self.places.stored(view);
-        let bytes = stored.ok().and_then(|stored| Some(stored.read_bytes().ok()?.into_owned()));
+        let bytes =
+            stored.ok().and_then(|(stored, _)| Some(stored.read_bytes().ok()?.into_owned()));
         let leaf = bytes.and_then(|bytes| number(view.element, &bytes));
         leaf.map_or_else(|| self.tensor(view.clone()), |leaf| Ok(Part::leaf(leaf)))
     }

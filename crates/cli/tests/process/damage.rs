@@ -1,0 +1,166 @@
+//! Files whose numbers are damaged, are not read, or would be read for ever.
+
+use std::fs;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use crate::{Folder, treedef};
+
+/// A file of PyTorch in its old form: `{"epoch": 7, "w": …}` with a storage of four floats, and the offset, the
+/// shape and the strides of the tensor as instructions.
+fn pytorch(view: &[u8]) -> Vec<u8> {
+    let start: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+    let storage: &[u8] =
+        b"\x80\x02}(X\x05\0\0\0epochK\x07X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n\
+        ((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x04tQ";
+    let end = [&b"\x89}tRu.](X\x01\0\0\x000e."[..], &4_u64.to_le_bytes(), &[0; 16]].concat();
+    [start, storage, view, &end].concat()
+}
+
+const SOUND: &[u8] = b"K\0K\x04\x85K\x01\x85";
+
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = treedef(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// What asks for numbers, types or shapes.
+fn asking<'a>(path: &'a str, sound: &'a str, out: &'a str) -> Vec<Vec<&'a str>> {
+    vec![
+        vec!["diff", path, path],
+        vec!["diff", path, sound],
+        vec!["diff", "--patch", sound, path],
+        vec!["diff", "--rename", "a", "b", path, path],
+        vec!["fingerprint", "--tensors", path],
+        vec!["select", "**", path],
+        vec!["summary", path],
+        vec!["view", path],
+        vec!["convert", path, "-o", out],
+    ]
+}
+
+/// What asks for the structure.
+fn outlines<'a>(path: &'a str, sound: &'a str) -> [Vec<&'a str>; 4] {
+    [
+        vec!["show", "--strict", path],
+        vec!["check", path, "--like", sound],
+        vec!["fingerprint", path],
+        vec!["diff", "--structure", path, path],
+    ]
+}
+
+#[test]
+fn damage_is_an_error_wherever_the_tensor_is_asked_for() {
+    let folder = Folder::new("damage");
+    let (sound, out) = (folder.path("sound.pt"), folder.path("out.safetensors"));
+    fs::write(&sound, pytorch(SOUND)).unwrap();
+    let cut = pytorch(SOUND);
+    let cases = [
+        (
+            "cut.pt",
+            cut[..cut.len() - 1].to_vec(),
+            "\"w\": the file ends inside of the storage \"0\"",
+        ),
+        (
+            "missing.pt",
+            cut[..cut.len() - 24].to_vec(),
+            "\"w\": the file ends before the storage \"0\"",
+        ),
+        (
+            "outside.pt",
+            pytorch(b"K\x01K\x04\x85K\x01\x85"),
+            "\"w\": its last byte is 20, and its storage has 16 bytes",
+        ),
+    ];
+    for (name, bytes, why) in cases {
+        let path = folder.path(name);
+        fs::write(&path, &bytes).unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, &bytes).unwrap();
+        let packed = folder.path(&format!("{name}.gz"));
+        fs::write(&packed, gzip.finish().unwrap()).unwrap();
+        for path in [&path, &packed] {
+            let outlines = outlines(path, &sound);
+            for args in asking(path, &sound, &out).into_iter().chain(outlines) {
+                let (code, printed, told) = run(&args);
+                assert_eq!((code, printed.as_str()), (Some(2), ""), "{args:?}: {told}");
+                // Once, with the file once.
+                assert_eq!(told.matches(why).count(), 1, "{args:?}: {told}");
+                assert_eq!(told.matches(path.as_str()).count(), 1, "{args:?}: {told}");
+            }
+        }
+        // The pickle says what the tensor should be.
+        let (code, printed, told) = run(&["show", &path]);
+        assert_eq!(code, Some(0));
+        assert!(printed.ends_with("{\"epoch\": i64, \"w\": f32[4]}\n"), "{printed}");
+        assert!(told.contains(why), "{told}");
+    }
+    assert!(!fs::exists(&out).unwrap());
+}
+
+/// A shape that the strides make of 16 bytes.
+#[test]
+fn repeated_elements_are_not_read_for_hours() {
+    let folder = Folder::new("bomb");
+    let (sound, out) = (folder.path("sound.pt"), folder.path("out.safetensors"));
+    fs::write(&sound, pytorch(SOUND)).unwrap();
+    let path = folder.path("bomb.pt");
+    fs::write(&path, pytorch(b"K\0\x8a\x06\0\0\0\0\0\x01\x85K\0\x85")).unwrap();
+    let begun = Instant::now();
+    for args in asking(&path, &sound, &out) {
+        let args = [args, vec!["--max-bytes", "10TB"]].concat();
+        let (code, printed, told) = run(&args);
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{args:?}: {told}");
+        assert!(told.contains("the tensors have 4398046511104 bytes"), "{args:?}: {told}");
+    }
+    let shown = run(&["show", &path]).1;
+    assert!(shown.ends_with("\"w\": f32[1099511627776]}\n"), "{shown}");
+    assert_eq!(run(&["diff", "--structure", &path, &path]).0, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    // What a file may hold is read.
+    fs::write(&path, pytorch(b"K\0M\x10\x27\x85K\0\x85")).unwrap();
+    assert_eq!(run(&["diff", &path, &path]), (Some(0), String::new(), String::new()));
+}
+
+/// A hash of nothing says nothing; `printf 7i64 | sha256sum` gives that of the value.
+#[test]
+fn what_is_no_tensor_has_a_hash_of_its_text() {
+    let folder = Folder::new("values");
+    let path = folder.path("x.pt");
+    fs::write(&path, pytorch(SOUND)).unwrap();
+    let (code, printed, told) = run(&["fingerprint", "--tensors", &path]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    let expected = "\
+        4fdac56da4781570410f2f55af224671f3caea90600f4848551b8e433df657e2  epoch  i64\n\
+        374708fff7719dd5979ec875d56cd2286f6d3cf7ec317a3b25632aab28ec37bb  w  f32[4]\n";
+    assert_eq!(printed, expected);
+}
+
+/// The arrays of orbax are in files of their own, which are not read.
+#[test]
+fn what_is_not_read_is_neither_equal_nor_different() {
+    let folder = Folder::new("orbax_arrays");
+    let recorded = "tests/commands/checkpoints.in/orbax/default/_METADATA";
+    let recorded = format!("{}/{recorded}", env!("CARGO_MANIFEST_DIR"));
+    let (one, other) = (folder.path("one"), folder.path("other"));
+    for (item, byte) in [(&one, 1), (&other, 2)] {
+        fs::create_dir_all(format!("{item}/d")).unwrap();
+        fs::copy(&recorded, format!("{item}/_METADATA")).unwrap();
+        fs::write(format!("{item}/d/0"), [byte]).unwrap();
+    }
+    let mut commands = asking(&one, &other, "/nowhere.json");
+    commands.push(vec!["diff", "--json", &one, &other]);
+    commands.push(vec!["diff", "--patch", &one, &one]);
+    for args in commands {
+        let (code, printed, told) = run(&args);
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{args:?}: {told}");
+        let reason = ["not read", "no values", "not converted"];
+        assert!(reason.iter().any(|why| told.contains(why)), "{args:?}: {told}");
+    }
+    assert_eq!(
+        run(&["diff", "--structure", &one, &other]),
+        (Some(0), String::new(), String::new())
+    );
+    assert_eq!(run(&["check", &one, "--like", &other]), (Some(0), String::new(), String::new()));
+}
