@@ -9,8 +9,8 @@ use crate::format::Format;
 /// Shows, counts, compares and checks the structures of documents.
 ///
 /// Formats are known by their extensions: json, jsonl, toml, yaml, cbor, msgpack, ron, tree,
-/// treedef, safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst; .bin and .ckpt if
-/// PyTorch wrote them. A checkpoint in shards is a folder or its index, one of orbax a folder. A file `-` is standard input.
+/// treedef, safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst; tensors under other names, such as
+/// .bin and .ckpt, by their first bytes. A checkpoint in shards is a folder or its index, one of orbax a folder. A file `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
 use treedef_exchange::{
-    __STAND_IN, __stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors,
+    __stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors,
 };
 
 use crate::args::{Limits, Reading};
@@ -34,6 +34,8 @@ const INDEX_START: u64 = 1 << 16;
 /// Why there are no numbers of orbax.
 const NO_NUMBERS: &str =
     "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none";
+/// The bytes at the start of a file that tell its format.
+const START: u64 = 1 << 10;
 /// A text of metadata that is compared as it is.
 const SHORT: usize = 200;
 
@@ -55,28 +57,32 @@ pub(crate) struct Opened {
 /// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
 /// that is not compressed. `None` if it is none of them, or another format was asked for.
 pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Checkpoint)>> {
-    let format = reading.format;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if path.is_dir() {
         return of_folder(path, reading).map(Some);
     }
+    // A pipe is opened once, where it is read.
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let is_unknown = reading.format.is_none() && Format::of_path(path).is_err();
+    let begun = if is_unknown && name != ORBAX.to_lowercase() { begun_as(path)? } else { None };
+    let format = reading.format.or(begun);
     let is = |of: Format, by_name: bool| format.map_or(by_name, |format| format == of);
     let index = if name.ends_with(".json") { indexed(path)? } else { None };
     if let Some(of) = index.filter(|of| is(*of, true)) {
         return Ok(Some((Format::Safetensors, shards(path, of, reading)?)));
     }
-    if is(Format::Safetensors, name.ends_with(".safetensors")) && path.is_file() {
+    if is(Format::Safetensors, name.ends_with(".safetensors")) {
         return Ok(Some((Format::Safetensors, shards(path, Format::Safetensors, reading)?)));
     }
-    if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
+    if is(Format::Gguf, name.ends_with(".gguf")) {
         return of_gguf(path).map(Some);
     }
-    let is_pytorch = [".pt", ".pth"].iter().any(|end| name.ends_with(end))
-        || [".bin", ".ckpt"].iter().any(|end| name.ends_with(end)) && begins_as_pytorch(path)?;
-    if is(Format::Pytorch, is_pytorch) && path.is_file() {
+    if is(Format::Pytorch, [".pt", ".pth"].iter().any(|end| name.ends_with(end))) {
         return of_pytorch(path, reading).map(Some);
     }
-    if is(Format::Orbax, name == ORBAX.to_lowercase()) && path.is_file() {
+    if is(Format::Orbax, name == ORBAX.to_lowercase()) {
         return Ok(Some((Format::Orbax, arrays(path)?)));
     }
     Ok(None)
@@ -122,24 +128,15 @@ pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether a file with an ending that says little begins as `torch.save` writes it.
-fn begins_as_pytorch(path: &Path) -> Result<bool> {
-    let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
+/// The format of tensors that a file with an ending that says little begins as.
+fn begun_as(path: &Path) -> Result<Option<Format>> {
     let mut start = Vec::new();
-    let file = fs::File::open(path).map_err(|error| of_file(error.into()))?;
-    file.take(__STAND_IN as u64).read_to_end(&mut start).map_err(|error| of_file(error.into()))?;
-    if let Some(what) = __stand_in(&start) {
-        return Err(of_file(Failure::new(what)));
-    }
-    start.truncate(9);
-    let what = match start.as_slice() {
-        [b'P', b'K', 3, 4, ..] | [0x80, 0..=5, ..] => return Ok(true),
-        [b'G', b'G', b'U', b'F', ..] => "GGUF, pass `--format gguf`",
-        [0x89, b'H', b'D', b'F', ..] => "HDF5, which is not read",
-        [.., 0, 0, b'{'] if start.len() == 9 => "safetensors, pass `--format safetensors`",
-        _ => return Ok(false),
-    };
-    Err(of_file(Failure::new(format!("no file of PyTorch: it begins as {what}"))))
+    let read = fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    let begun = read.map_err(Failure::from).and_then(|_| match __stand_in(&start) {
+        Some(what) => Err(Failure::new(what)),
+        None => Format::of_start(&start),
+    });
+    begun.map_err(|failure| failure.in_file(&path.display().to_string()))
 }
 
 fn of_pytorch(path: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
@@ -224,14 +221,14 @@ pub(crate) fn warn_of(file: &Pytorch<'_>, name: &str) {
     if !names.is_empty() {
         let what = "which PyTorch may call when it loads the file; here nothing was called";
         let what = format!("names {}, {what}", listed(&names, NAMED));
-        anstream::eprintln!("treedef: {}", Failure::at(name, what));
+        tell!("treedef: {}", Failure::at(name, what));
     }
     if file.is_torchscript() {
         let what = "a program of TorchScript: its tensors and attributes are read, its code is not";
-        anstream::eprintln!("treedef: {}", Failure::at(name, what));
+        tell!("treedef: {}", Failure::at(name, what));
     }
     for fault in file.faults().iter().take(PRINTED) {
-        anstream::eprintln!("treedef: {}", Failure::from(fault));
+        tell!("treedef: {}", Failure::from(fault));
     }
 }
 
@@ -305,7 +302,7 @@ fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> 
     if reading.strict {
         return Err(failure);
     }
-    anstream::eprintln!("treedef: {failure}");
+    tell!("treedef: {failure}");
     Ok(())
 }
 
@@ -320,7 +317,7 @@ fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
     };
     let source = source.map_err(|error| faults_of(path, &error))?;
     for line in passed_over(source.warnings()) {
-        anstream::eprintln!("treedef: {line}");
+        tell!("treedef: {line}");
     }
     Ok(Checkpoint::Safetensors(source))
 }
@@ -358,7 +355,7 @@ fn faults_of(path: &Path, error: &Error) -> Failure {
         // Each has a line of its own.
         ErrorKind::Faults(faults) if faults.len() > 1 => {
             for fault in faults.iter().take(PRINTED) {
-                anstream::eprintln!("treedef: {}", Failure::from(fault));
+                tell!("treedef: {}", Failure::from(fault));
             }
             let message = format!("{} faults, nothing was read", faults.len());
             Failure::at(path.display(), message)

@@ -124,21 +124,29 @@ fn damaged(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("damaged: {what}"))
 }
 
+fn extension(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
+/// Whether all that is written to a file of this name is in memory first.
+pub(crate) fn is_made_in_memory(path: &Path) -> bool {
+    matches!(&*extension(path), "zst" | "zstd")
+}
+
 /// Compresses what is written as the name of the file says: `.gz`, `.zst` or not.
 pub(crate) fn compressed(
     path: &Path,
     out: &mut dyn Write,
     make: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
-    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    match &*extension {
+    match &*extension(path) {
         "gz" => {
             let mut gzip = GzEncoder::new(out, Compression::default());
             make(&mut gzip)?;
             gzip.finish()?;
             Ok(())
         }
-        "zst" | "zstd" => {
+        _ if is_made_in_memory(path) => {
             let mut bytes = Vec::new();
             make(&mut bytes)?;
             Ok(out.write_all(&compress_to_vec(&*bytes, CompressionLevel::Fastest))?)

@@ -1,12 +1,39 @@
 //! What can go wrong, as one line.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use treedef::{ErrorKind, Leaf};
 use treedef_exchange::{ErrorKind as Kind, Fault};
 
 use crate::paths::with_shown_paths;
+
+/// Prints a line on standard error.
+macro_rules! tell {
+    ($($text:tt)*) => {
+        $crate::failure::tell(format_args!($($text)*))
+    };
+}
+
+/// Whether something could not be told.
+static UNTOLD: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line on standard error. Where that fails, the command goes on, and has failed at its end.
+pub(crate) fn tell(line: fmt::Arguments<'_>) {
+    match writeln!(anstream::stderr().lock(), "{line}") {
+        // Who closed the pipe does not want to know.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            UNTOLD.store(true, Ordering::Relaxed);
+        }
+        _ => {}
+    }
+}
+
+/// Whether all that was to be told was told.
+pub(crate) fn is_all_told() -> bool {
+    !UNTOLD.load(Ordering::Relaxed)
+}
 
 /// A result whose error is a line for the user.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -154,6 +181,10 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
             io::ErrorKind::NotFound => Failure::new("there is no such file"),
             io::ErrorKind::PermissionDenied => Failure::new("it may not be opened"),
+            // Nothing but writing fills a disk, and files have their names already.
+            io::ErrorKind::StorageFull => {
+                Failure::at("standard output", "no space left on the device")
+            }
             _ => Failure::new(error),
         }
     }

@@ -3,7 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use treedef_exchange::{__folder as folder, __save as save, __target as target, ErrorKind as Kind};
+use treedef_exchange::{
+    __folder as folder, __save as save, __target as target, ErrorKind as Kind, Source, Stored,
+};
 
 use crate::failure::{Failure, Result};
 
@@ -33,6 +35,29 @@ pub(crate) fn write_with(
     // The temporary file has gone before the process does.
     signals.end();
     saved.map_err(|error| not_made.unwrap_or_else(|| unwritten(path, error)))
+}
+
+/// Copies tensors into files that are written as a whole or not at all: a signal ends the next read.
+pub(crate) fn interruptible<T>(
+    source: &Source<'_>,
+    save: impl FnOnce(Source<'_>) -> treedef_exchange::Result<T>,
+) -> Result<T> {
+    let signals = Signals::watch()?;
+    let read = |stored: &Stored<'_>, at, bytes: &mut [u8]| {
+        signals.check()?;
+        stored.read_at(at, bytes).map_err(io::Error::other)
+    };
+    let watched = source.iter().map(|stored| {
+        let (descriptor, read) = (stored.descriptor().clone(), &read);
+        Stored::read_from(descriptor, move |at, bytes| read(stored, at, bytes))
+    });
+    let text = |key: &str| (key.to_owned(), source.metadata(key).unwrap_or_default().to_owned());
+    let tensors = watched.collect::<treedef_exchange::Result<Vec<_>>>();
+    let saved = tensors.and_then(|tensors| Source::of(tensors, source.metadata_keys().map(text)));
+    let saved = saved.and_then(save);
+    // The temporary files have gone before the process does.
+    signals.end();
+    Ok(saved?)
 }
 
 /// Why a file was not written.

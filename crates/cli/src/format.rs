@@ -100,6 +100,39 @@ impl Format {
         matches!(self, Cbor | Json | Jsonl | Msgpack | Yaml)
     }
 
+    /// The format of tensors that a file begins as, where neither its name nor an option says any.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it begins as a format that is not read.
+    pub(crate) fn of_start(start: &[u8]) -> Result<Option<Self>> {
+        // The name of the first file stands behind thirty bytes.
+        let is_of_arrays = |rest: &[u8]| {
+            let length = rest.first_chunk().map_or(0, |length| u16::from_le_bytes(*length));
+            let name = rest.get(4..).unwrap_or_default();
+            match name.get(..length.into()) {
+                Some(name) => name.ends_with(b".npy"),
+                // PyTorch has all files in a folder.
+                None => !name.contains(&b'/'),
+            }
+        };
+        Ok(match start {
+            [b'G', b'G', b'U', b'F', ..] => Some(Format::Gguf),
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Format::Npy),
+            [0x80, 0..=5, ..] => Some(Format::Pytorch),
+            [b'P', b'K', 3, 4, rest @ ..] => {
+                let is_of_arrays = rest.get(22..).is_some_and(is_of_arrays);
+                Some(if is_of_arrays { Format::Npz } else { Format::Pytorch })
+            }
+            // The length of the header, and its brace.
+            [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Format::Safetensors),
+            [0x89, b'H', b'D', b'F', ..] => {
+                return Err(Failure::new("it begins as HDF5, which is not read"));
+            }
+            _ => None,
+        })
+    }
+
     /// The format of a file with this name; `.gz` and `.zst` at its end are passed over.
     ///
     /// # Errors

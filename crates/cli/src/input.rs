@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use treedef::{Leaf, Tree, TreeSeed};
 use treedef_exchange::pytorch::{self, Pytorch};
@@ -80,15 +81,10 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
             limits,
         });
     }
-    let format = match format {
-        Some(format) => format,
-        None if is_stdin => otherwise,
-        None => Format::of_path(path)?,
-    };
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let name = name_of(path);
     let of_file = |error: io::Error| Failure::from(error).in_file(&name);
     let (raw, size): (Box<dyn Read + Send>, _) = if is_stdin {
-        (Box::new(io::stdin()), None)
+        (Box::new(stdin()?), None)
     } else {
         let file = File::open(path).map_err(of_file)?;
         let data = file.metadata().map_err(of_file)?;
@@ -101,6 +97,7 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     if let Some(what) = __stand_in(&start) {
         return Err(Failure::at(name, what));
     }
+    expect_compressed(path, &start)?;
     let whole = Cursor::new(start.clone()).chain(raw);
     let (mut reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
         Some([0x1f, 0x8b, ..]) => (Box::new(Gzip::new(whole)), None),
@@ -110,6 +107,20 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
             (Box::new(Zstd::new(whole).map_err(not_zstd)?), None)
         }
         _ => (Box::new(whole), size),
+    };
+    let format = match format.map_or_else(|| Format::of_path(path), Ok) {
+        Ok(format) => format,
+        Err(unclear) => {
+            let mut start = Vec::new();
+            reader.by_ref().take(__STAND_IN as u64).read_to_end(&mut start).map_err(of_file)?;
+            let begun = Format::of_start(&start).map_err(|failure| failure.in_file(&name))?;
+            reader = Box::new(Cursor::new(start).chain(reader));
+            match begun {
+                Some(format) => format,
+                None if is_stdin => otherwise,
+                None => return Err(unclear),
+            }
+        }
     };
     if format.is_text() {
         let mut start = Vec::new();
@@ -129,10 +140,44 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     Ok(Input { name, format, reader, size, checkpoint, skip_bad, duplicate_keys, limits })
 }
 
+/// The name of a file for who reads an error.
+pub(crate) fn name_of(path: &path::Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Standard input, which one of the files may be.
+fn stdin() -> Result<io::Stdin> {
+    static IS_READ: AtomicBool = AtomicBool::new(false);
+    if IS_READ.swap(true, Ordering::Relaxed) {
+        return Err(Failure::new("standard input `-` is one file, pass the name of the other"));
+    }
+    Ok(io::stdin())
+}
+
+/// Checks that a file which is named as a compressed one is compressed.
+fn expect_compressed(path: &path::Path, start: &[u8]) -> Result<()> {
+    let name = path.to_string_lossy().to_lowercase();
+    let what = match name.rsplit_once('.') {
+        Some((_, "gz")) if !start.starts_with(&[0x1f, 0x8b]) => "gzip",
+        Some((_, "zst" | "zstd")) if !is_zstd(start) => "zstd",
+        _ => return Ok(()),
+    };
+    let message = format!(
+        "named as a file of {what}, and begins as none: it is damaged, or has another name"
+    );
+    Err(Failure::at(path.display(), message))
+}
+
 /// Reads a text that says what to do with a document: a patch, a schema, names.
 pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
-    let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
-    let bytes = std::fs::read(path).map_err(|error| of_file(error.into()))?;
+    let of_file = |failure: Failure| failure.in_file(&name_of(path));
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        stdin()?.read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let bytes = bytes.map_err(|error| of_file(error.into()))?;
     if let Some(what) = __stand_in(&bytes) {
         return Err(of_file(Failure::new(what)));
     }
@@ -167,7 +212,7 @@ impl Input {
                 if let Some((number, count)) = gguf.as_ref().ok().and_then(gguf::Gguf::part) {
                     let what =
                         format!("part {number} of {count}: the tensors of the others are not here");
-                    anstream::eprintln!("treedef: {}", Failure::at(&self.name, what));
+                    tell!("treedef: {}", Failure::at(&self.name, what));
                 }
                 let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
                 shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
@@ -388,5 +433,5 @@ fn with_unique_keys(
 /// Says that a document has a key twice.
 pub(crate) fn warn(place: &str, message: &str) {
     let failure = Failure::at(place, format!("{message}, and both are kept"));
-    anstream::eprintln!("treedef: {failure}");
+    tell!("treedef: {failure}");
 }

@@ -81,14 +81,14 @@ impl Bad {
 
     /// Lists them on standard error, and says what they are: that of one, and of many.
     pub(crate) fn tell(&self, place: impl Fn(u64) -> String, [one, many]: [&str; 2]) {
-        self.listed(place).for_each(|failure| anstream::eprintln!("treedef: {failure}"));
+        self.listed(place).for_each(|failure| tell!("treedef: {failure}"));
         let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
         let rest = match self.count.saturating_sub(listed) {
             0 => String::new(),
             more => format!(" ({} not listed)", grouped(more)),
         };
         if self.count > 0 {
-            anstream::eprintln!("treedef: {}{rest}", counted(self.count, one, many));
+            tell!("treedef: {}{rest}", counted(self.count, one, many));
         }
     }
 }

@@ -3,6 +3,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod paths;
+#[macro_use]
 mod failure;
 mod format;
 mod file;

@@ -1,19 +1,28 @@
 //! The command as a process: its arguments, its last words and its exit code.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::Args;
 use crate::commands;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_all_told};
 
 /// Runs the command with its arguments, of which the first is its own name. Returns 0, or 1 if
 /// there are differences, or 2 if something failed.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args = Args::parse_from(args);
-    match commands::run(args.command) {
+    let done = match Args::try_parse_from(args) {
+        Ok(args) => commands::run(args.command),
+        // The help and the version are no errors, and go to standard output.
+        Err(error) => match error.print().and_then(|()| io::stdout().flush()) {
+            Ok(()) if error.use_stderr() => return ExitCode::from(2),
+            printed => printed.map(|()| true).map_err(Failure::from),
+        },
+    };
+    match done {
+        Ok(_) if !is_all_told() => ExitCode::from(2),
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         // Who closed the pipe has read enough.
@@ -21,7 +30,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => {
             let bold = anstyle::Style::new().bold();
             let red = anstyle::AnsiColor::Red.on_default().bold();
-            anstream::eprintln!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
+            tell!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
             ExitCode::from(2)
         }
     }

@@ -137,7 +137,7 @@ fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
     if strict {
         return Err(failure);
     }
-    anstream::eprintln!("treedef: {}", failure.in_file(name));
+    tell!("treedef: {}", failure.in_file(name));
     Ok(())
 }
 

@@ -89,7 +89,7 @@ impl Stored {
             let values = counted(u64::try_from(left).unwrap_or(u64::MAX), "value", "values");
             let message =
                 format!("{values} beside the tensors, which the other file has no place for");
-            anstream::eprintln!("treedef: {}", Failure::at(&self.name, message));
+            tell!("treedef: {}", Failure::at(&self.name, message));
         }
         let tree = Names::of(slots.map(|slot| (slot.name.clone(), slot.clone()))).into_tree()?;
         Ok(self.with_tree(tree))

@@ -22,9 +22,24 @@ fn document(bytes: usize) -> String {
     format!("[\"{}\"]", "x".repeat(bytes))
 }
 
-/// The names in a folder.
+/// A file of safetensors with so many tensors of 50,000 bytes.
+fn tensors(count: usize) -> Vec<u8> {
+    let entry = |at: usize| {
+        let (start, end) = (at * 50_000, (at + 1) * 50_000);
+        format!(r#""w{at}":{{"dtype":"U8","shape":[50000],"data_offsets":[{start},{end}]}}"#)
+    };
+    let header = format!("{{{}}}", (0..count).map(entry).collect::<Vec<_>>().join(","));
+    let mut file = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    // No compression makes them smaller.
+    let mut random = fastrand::Rng::with_seed(3);
+    file.extend(std::iter::repeat_with(|| random.u8(..)).take(count * 50_000));
+    file
+}
+
+/// The names in a folder, if there is one.
 fn names(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name());
+    let names = fs::read_dir(folder).into_iter().flatten().map(|it| it.unwrap().file_name());
     let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort();
     names
@@ -92,12 +107,38 @@ fn a_full_disk_destroys_nothing() {
             (output.status.code(), said(&output).to_owned(), fs::read(&out).unwrap(), names(&disk))
         })
         .collect();
+    fs::write(folder.path().join("in.safetensors"), tensors(20)).unwrap();
+    let tensors = folder.path().join("in.safetensors").display().to_string();
+    let copied: Vec<_> = [
+        ("x.safetensors", "x.safetensors", None),
+        ("x.safetensors.gz", "x.safetensors.gz", None),
+        ("x.safetensors.zst", "x.safetensors.zst", None),
+        ("x.npz", "x.npz", None),
+        ("a/b", "a/b/model-00001-of-00020.safetensors", Some("1KB")),
+    ]
+    .into_iter()
+    .map(|(to, of, shards)| {
+        let (to, of) = (disk.join(to).display().to_string(), disk.join(of));
+        let shards = shards.map_or(vec![], |size| vec!["--shards", size]);
+        let output = treedef(&[&["convert", &*tensors, "-o", &*to][..], &shards].concat());
+        let output = { output }.output().unwrap();
+        (output.status.code(), said(&output).to_owned(), of, names(&disk))
+    })
+    .collect();
     let unmounted = Command::new("umount").arg(&disk).status();
     assert!(unmounted.unwrap().success());
     for (code, said, out, names) in tried {
         assert!(out == b"old", "{} bytes", out.len());
         assert_eq!((code, names), (Some(2), vec!["out".to_owned()]));
         assert!(said.contains("No space left"), "{said}");
+    }
+    // The folder of the shards is not left either. Any of them may be the one that has no room.
+    for (code, said, of, names) in copied {
+        assert_eq!((code, names), (Some(2), vec!["out".to_owned()]), "{said}");
+        let of = of.display().to_string();
+        let of = of.split("00001").next().unwrap();
+        assert!(said.starts_with(&format!("treedef: {of}")), "{said}");
+        assert!(said.ends_with(": No space left on device (os error 28)\n"), "{said}");
     }
 }
 
@@ -154,6 +195,35 @@ fn an_interrupt_leaves_the_old_or_the_new_file() {
     // What a killed process left, the next one removes.
     assert!(treedef(&["convert", &file, "-o", &file]).status().unwrap().success());
     assert_eq!(names(folder.path()), ["it.json"]);
+}
+
+#[test]
+fn an_interrupted_copy_of_tensors_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("in.safetensors"), tensors(1_000)).unwrap();
+    let (input, file, shards) = (at("in.safetensors"), at("out/x.safetensors"), at("out/a/b"));
+    fs::create_dir(at("out")).unwrap();
+    let commands = [
+        ("out", vec!["convert", &input, "-o", &file]),
+        ("out/a/b", vec!["convert", &input, "--shards", "1MB", "-o", &shards]),
+    ];
+    for (written, args) in commands {
+        for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
+            // It may be done before the signal comes, but not each time.
+            let ended = (0..20).any(|moment| {
+                let after = Duration::from_micros(moment * 200);
+                let by = interrupted(signal, after, &folder.path().join(written), &args);
+                let left = names(&folder.path().join("out"));
+                let beside = [left.clone(), names(&folder.path().join(written))].concat();
+                assert!(!beside.iter().any(|name| name.starts_with('.')), "{signal}: {beside:?}");
+                fs::remove_dir_all(at("out")).unwrap();
+                fs::create_dir(at("out")).unwrap();
+                by == Some(number) && left.is_empty()
+            });
+            assert!(ended, "{signal} {args:?}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub use treedef::__private::destination as target;
 use treedef::__private::is_open_file;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind as Kind, Result};
 
 /// The name of a temporary file: a prefix, random letters, a suffix.
 const PREFIX: &str = ".treedef-";
@@ -30,13 +30,13 @@ pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>
     if is_open || old.as_ref().is_some_and(|old| !old.is_file()) {
         let file = File::options().write(true).open(path).map_err(in_file)?;
         let mut buffer = BufWriter::new(&file);
-        write(&mut buffer)?;
+        write(&mut buffer).map_err(|error| told_of(path, error))?;
         return Ok(buffer.flush().map_err(in_file)?);
     }
     sweep(folder(&target));
     let pending = Pending::create(path)?;
     let mut buffer = BufWriter::new(pending.file());
-    write(&mut buffer)?;
+    write(&mut buffer).map_err(|error| told_of(path, error))?;
     buffer.flush().map_err(in_file)?;
     drop(buffer);
     pending.written()?.put()
@@ -176,6 +176,16 @@ pub(crate) fn flush_folder(folder: &Path) -> io::Result<()> {
 /// An error of the operating system with the file that it is about.
 pub(crate) fn in_file(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// An error while a file was written. Only what the operating system says of it has no path yet.
+fn told_of(path: &Path, error: Error) -> Error {
+    match error.kind() {
+        Kind::Io(said) if said.raw_os_error().is_some() => {
+            in_file(path, io::Error::new(said.kind(), said.to_string())).into()
+        }
+        _ => error,
+    }
 }
 
 /// The folder that a path is in.

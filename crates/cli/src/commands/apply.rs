@@ -9,7 +9,7 @@ use crate::args::{Limits, Output, Reading, Report};
 use crate::checkpoint::expect_room;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input, read_beside};
+use crate::input::{self, Input, name_of, read_beside};
 use crate::json::json_failure;
 use crate::patching::patched;
 use crate::plain::{restored, with_paths};
@@ -30,7 +30,7 @@ pub(super) fn apply(
 ) -> Result<bool> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
-    let patch_name = patch.display().to_string();
+    let patch_name = name_of(patch);
     let text = read_beside(patch)?;
     let diff: Patch = serde_json::from_slice(&text)
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
@@ -138,7 +138,8 @@ fn not_a_patch(error: serde_json::Error, file: &Path, patch: &Path) -> Failure {
          which `treedef diff --patch` prints",
         failure.message()
     );
-    let other = std::fs::read(file).unwrap_or_default();
+    // A pipe was read.
+    let other = if file.is_file() { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
     if serde_json::from_slice::<Patch>(&other).is_ok() {
         let (file, patch) = (file.display(), patch.display());
         message += &format!("; the document comes first: `treedef apply {patch} {file}`");

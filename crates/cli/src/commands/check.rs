@@ -151,7 +151,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         };
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
         if is_stopped {
-            anstream::eprintln!("treedef: {count}");
+            tell!("treedef: {count}");
         }
         return Ok(ok);
     }
@@ -162,7 +162,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     };
     print(&all.iter().map(line).collect::<String>())?;
     if !ok {
-        anstream::eprintln!("treedef: {count}");
+        tell!("treedef: {count}");
     }
     Ok(ok)
 }

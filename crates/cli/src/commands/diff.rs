@@ -281,7 +281,7 @@ fn diff_values(
     if patch {
         print_json(&diff)?;
         for (line, _) in &lines {
-            anstream::eprintln!("treedef: not in the patch: {line}");
+            tell!("treedef: not in the patch: {line}");
         }
         return Ok(diff.is_empty() && lines.is_empty());
     }

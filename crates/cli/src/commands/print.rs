@@ -24,7 +24,7 @@ pub(super) fn print(text: &str) -> Result<bool> {
 /// Says what a format did not keep.
 pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
     let yellow = anstyle::AnsiColor::Yellow.on_default();
-    anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
+    tell!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
 }
 
 /// Fails under `--strict` if something would be lost, and says what.

@@ -225,7 +225,7 @@ pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
         let also = news.iter().zip(0..).filter(|(_, at)| !given.contains(at));
         let also = also.map(|(family, _)| format!("+ {}", family.pattern));
         let lines: Vec<String> = rest.chain(also).take(20).collect();
-        anstream::eprintln!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
+        tell!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
     }
     Ok(!found.is_empty() || left == 0)
 }

@@ -73,7 +73,7 @@ pub(super) fn select(
         selecting.documents(input.documents()?)?
     };
     if let Some(message) = no_match {
-        anstream::eprintln!("treedef: {name}: {message}");
+        tell!("treedef: {name}: {message}");
     }
     Ok(selecting.found)
 }
@@ -175,7 +175,7 @@ impl<W: Write> Selecting<'_, W> {
     fn is_unread(&mut self, stored: &Stored, slot: &Slot) -> bool {
         let why = stored.unread(slot);
         if let Some(why) = &why {
-            anstream::eprintln!("treedef: {}", Failure::at(self.name, why));
+            tell!("treedef: {}", Failure::at(self.name, why));
             self.unread = true;
         }
         why.is_some()

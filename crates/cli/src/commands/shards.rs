@@ -1,14 +1,15 @@
 //! `convert` of checkpoints: copied tensor by tensor, in little memory, however large they are.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use treedef_exchange::pytorch::{Entry, Pytorch};
 use treedef_exchange::{Error, Source, safetensors};
 
-use crate::args::{Output, Report, Shards};
-use crate::checkpoint::Checkpoint;
+use crate::args::{Limits, Output, Report, Shards};
+use crate::checkpoint::{Checkpoint, expect_room};
+use crate::compression::is_made_in_memory;
 use crate::failure::{Failure, Result};
+use crate::file;
 use crate::format::Format;
 use crate::input::Input;
 use crate::losses::Loss;
@@ -16,7 +17,7 @@ use crate::paint::listed;
 use crate::progress::Progress;
 use crate::tensor_files::holdable;
 
-use super::print::{expect_kept, report_json, tell_loss};
+use super::print::{expect_kept, report_json, tell_loss, write_with};
 
 /// What is to be converted: tensors that are copied, or a document.
 pub(super) enum Conversion {
@@ -32,8 +33,7 @@ pub(super) fn copy(
     shards: Shards,
     report: Report,
 ) -> Result<Conversion> {
-    let Input { name, .. } = &input;
-    let name = name.clone();
+    let (name, limits) = (input.name.clone(), input.limits);
     let is_asked = shards.shards.is_some() || shards.separate || shards.keep_values;
     let mut lost = Vec::new();
     let source = match input.checkpoint {
@@ -85,7 +85,7 @@ pub(super) fn copy(
     let shown = progress.clone();
     let source =
         source.observed(move |bytes| shown.add(usize::try_from(bytes).unwrap_or(usize::MAX)));
-    let written = written(&source, to, shards);
+    let written = written(&source, to, shards, limits);
     progress.end();
     written?;
     if report.json {
@@ -156,22 +156,24 @@ pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
     (!names.is_empty()).then(|| Loss::of(what))
 }
 
-fn written(source: &Source<'_>, to: &Output, shards: Shards) -> Result<()> {
+fn written(source: &Source<'_>, to: &Output, shards: Shards, limits: Limits) -> Result<()> {
     match (shards.shards, &to.output) {
         (Some(max_bytes), Some(folder)) => {
             if folder.is_file() {
                 return Err(Failure::at(folder.display(), "a file, `--shards` writes a folder"));
             }
-            safetensors::save_sharded(source, folder, max_bytes)?;
+            file::interruptible(source, |source| {
+                safetensors::save_sharded(source, folder, max_bytes)
+            })?;
         }
         (Some(_), None) => {
             return Err(Failure::new("into which folder? Pass `--output folder`"));
         }
-        (None, Some(path)) => safetensors::save(source, path)?,
-        (None, None) => {
-            let mut out = std::io::stdout().lock();
-            safetensors::write(source, &mut out)?;
-            out.flush()?;
+        (None, path) => {
+            if path.as_ref().is_some_and(|path| is_made_in_memory(path)) {
+                expect_room(source.num_bytes(), limits)?;
+            }
+            write_with(path.as_deref(), |out| Ok(safetensors::write(source, out)?))?;
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ mod random_checkpoints;
 mod random_numbers;
 mod random_select;
 mod shell;
+mod streams;
 mod tensors;
 mod typed;
 

@@ -67,7 +67,7 @@ pub fn save_sharded<'s>(
 ) -> Result<Vec<PathBuf>> {
     let (source, folder) = (tensors.into(), folder.as_ref());
     let shards = divided(&source, max_bytes);
-    fs::create_dir_all(folder).map_err(|error| file::in_file(folder, error))?;
+    let _made = Made::create(folder)?;
     file::sweep(folder);
     let old = Old::find(folder)?;
     let metadata = Metadata::of(&source);
@@ -104,6 +104,26 @@ pub fn save_sharded<'s>(
     remove(folder, index.replaced.iter());
     paths.push(path);
     Ok(paths)
+}
+
+/// The folders that a save made. Those that are empty at its end, as it failed, are removed.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn create(folder: &Path) -> Result<Self> {
+        let above = folder.ancestors().filter(|it| !it.as_os_str().is_empty());
+        let made = Made(above.take_while(|it| !it.exists()).map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(|error| file::in_file(folder, error))?;
+        Ok(made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            let _ = fs::remove_dir(folder); // only of an empty one
+        }
+    }
 }
 
 /// Removes what no index names any more. What cannot be removed now is left to the next save.
