@@ -115,8 +115,9 @@
 //! is known, too. So the third call of `flatten` on values with equal structures allocates the
 //! leaves and nothing else. At the first difference, the words that were followed are copied, and
 //! writing goes on. A thread keeps eight structures that came twice, of up to 1,024 words and 64
-//! different keys and statics. The words of a larger one are kept with its treedef, from the second
-//! `flatten_like` on.
+//! different keys and statics (64 KiB of text). The words of a larger one are kept with its treedef,
+//! from the second `flatten_like` on, and are freed with it. With the room for its next walk, a
+//! thread keeps 4 MiB at most, until it ends.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
 //! of numbers. An element is expected to make the calls of the previous one, whose words are on the

@@ -23,6 +23,18 @@ pub(super) struct LabelTable {
     new_keys: usize,
 }
 
+/// The most labels that are kept, and the most that is stored for all of them: 1 for each node, each
+/// leaf and each 16 bytes of text.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    pub(super) labels: usize,
+    pub(super) stored: usize,
+}
+
+impl Most {
+    pub(super) const ANY: Most = Most { labels: usize::MAX, stored: usize::MAX };
+}
+
 /// After so many new keys, a map is expected to have no others.
 const MOST_NEW_KEYS: usize = 64;
 
@@ -181,15 +193,18 @@ impl LabelTable {
 
     /// The labels of `words`, which get their numbers among these alone, by first use. `None` if
     /// there are more than `most`.
-    pub(super) fn used(&self, words: &mut [Word], most: usize) -> Option<Vec<Label>> {
+    pub(super) fn used(&self, words: &mut [Word], most: Most) -> Option<Vec<Label>> {
         let (mut used, mut places) = (Vec::new(), vec![None; self.list.len()]);
+        let mut stored = most.stored;
         for word in words.iter_mut().filter(|word| word.has_label()) {
             let place = places.get_mut(word.number())?;
             let place = match *place {
                 Some(place) => place,
-                None if used.len() == most => return None,
+                None if used.len() == most.labels => return None,
                 None => {
-                    used.push(self.list.get(word.number())?.clone());
+                    let label = self.list.get(word.number())?;
+                    stored = stored.checked_sub(label.value.stored())?;
+                    used.push(label.clone());
                     *place.insert(used.len() - 1)
                 }
             };

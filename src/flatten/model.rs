@@ -11,7 +11,7 @@ use treedef_testing::cases::cases;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, Options, TreeDef};
 
-use super::labels::Label;
+use super::labels::{Label, Most};
 use super::nodes::{Made, WordReader};
 use super::serializer::Writer;
 use super::tape::Tape;
@@ -182,7 +182,7 @@ fn walk(tape: &mut Tape, value: &Model) -> Option<Walked> {
         at = follow.write_followed(words, at);
     }
     let mut own = words[if followed { 0 } else { follow.base }..at].to_vec();
-    let mut labels = labels.used(&mut own, usize::MAX)?;
+    let mut labels = labels.used(&mut own, Most::ANY)?;
     assert_copies_are_right(&own, &mut labels);
     let labels = labels.iter().map(|label| label.value.to_string()).collect();
     let Sink::Leaves(leaves) = leaves else { return None };

@@ -18,8 +18,8 @@ pub(super) struct Made {
     pub(super) swaps: Vec<Swap>,
 }
 
-/// The maximum number of maps and of keys for which room is kept.
-const MOST_SPARE_KEYS: usize = 4_096;
+/// The maximum number of keys, fields or open compounds for which room is kept.
+const MOST_SPARE: usize = 4_096;
 
 /// A map is expected to have the keys of one of the last so many.
 const MOST_MAPS: usize = 8;
@@ -114,6 +114,12 @@ impl Open {
     }
 }
 
+/// Removes all elements, and keeps room for at most `room`.
+pub(super) fn empty<T>(list: &mut Vec<T>, room: usize) {
+    list.clear();
+    list.shrink_to(room);
+}
+
 impl WordReader {
     /// Makes the structure of a whole value.
     pub(super) fn made_of(
@@ -133,14 +139,12 @@ impl WordReader {
 
     pub(super) fn clear(&mut self) {
         self.builder.clear();
-        self.open.clear();
-        self.fields.clear();
-        self.numbers.clear();
-        self.known_keys.maps.clear();
-        self.known_keys.maps.shrink_to(MOST_SPARE_KEYS);
-        self.known_keys.keys.clear();
-        self.known_keys.keys.shrink_to(MOST_SPARE_KEYS);
-        self.seen.children.clear();
+        empty(&mut self.open, MOST_SPARE);
+        empty(&mut self.fields, MOST_SPARE);
+        empty(&mut self.numbers, MOST_SPARE);
+        empty(&mut self.known_keys.maps, MOST_SPARE);
+        empty(&mut self.known_keys.keys, MOST_SPARE);
+        empty(&mut self.seen.children, MOST_SPARE);
         (self.seen.copied, self.seen.uncopied) = (0, 0);
         (self.swaps, self.so_far) = Default::default();
     }

@@ -10,6 +10,7 @@ use crate::model::{Limits, Options, TreeDef, Value};
 
 use super::fast::early::EARLY_FROM;
 use super::marks::Objects;
+use super::nodes::empty;
 use super::tape::{Accepts, Settings, Tape};
 use super::word::{ALL_KINDS, KindSet};
 
@@ -21,7 +22,7 @@ thread_local! {
 /// The maximum number of leaves that are expected because the last value had as many.
 const MOST_EXPECTED: usize = 64;
 
-/// The maximum number of leaves of kept values for which a thread keeps room.
+/// The maximum numbers of kept values and of their leaves for which a thread keeps room.
 const MOST_KEPT: usize = 4_096;
 
 /// What a walk is asked for.
@@ -156,9 +157,8 @@ impl Tape {
         if self.nodes.early.is_some() {
             self.nodes.early = None; // it is large
         }
-        self.keeping.values.clear();
-        self.keeping.leaves.clear();
-        self.keeping.leaves.shrink_to(MOST_KEPT);
+        empty(&mut self.keeping.values, MOST_KEPT);
+        empty(&mut self.keeping.leaves, MOST_KEPT);
         (self.pending, self.cursor, self.keeping.before_label) = (0, 0, None);
         (self.keeping.whole, self.settings.objects) = (false, Objects::None);
         self.leaves = Sink::Counted(0);

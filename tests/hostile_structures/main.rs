@@ -14,6 +14,9 @@
 //! 4. A result and a short error are both right. If the process dies or says nothing for 20 s, the
 //!    pair that it named last has failed, and a new process goes on behind it.
 //!
+//! `leaks` runs the same table round by round, each round with other structures, and counts the memory
+//! that is not given back.
+//!
 //! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60`
 //! gives each so many seconds.
 
@@ -25,6 +28,7 @@ mod cases;
 mod table;
 mod source;
 mod run;
+mod leaks;
 
 #[test]
 fn every_operation_holds_the_limits() {

@@ -93,6 +93,36 @@ pub(crate) fn structures() -> Vec<Structure> {
     all
 }
 
+/// Two structures, whose names, keys and statics have the number of a round. In some rounds the second
+/// is walked in more words than a thread keeps.
+pub(crate) fn of_round(round: usize) -> Vec<Structure> {
+    let text = format!(
+        "S{round:06} {{ a: [*; 3], b: {{\"k{round:06}\": *, {round:06}u64: (*, Some(*))}}, \
+         c: static \"s{round:06}\", d: E::V{round:06}(*), e: None }}"
+    );
+    let key = Value::of(&format!("m{round:06}")).unwrap();
+    let map = TreeDef::map([(key, TreeDef::leaf())]).unwrap();
+    let times = if round.is_multiple_of(10) { 300 } else { 1 };
+    let apart = (0..times).flat_map(|_| [map.clone(), TreeDef::none()]);
+    let structure =
+        |name: &str, treedef| Structure { name: name.to_owned(), treedef, is_wide: false };
+    vec![
+        structure("struct", text.parse().unwrap()),
+        structure("list", TreeDef::seq(apart).unwrap()),
+    ]
+}
+
+/// Values whose texts have the number of a round.
+pub(crate) fn values_of_round(round: usize) -> Vec<(String, Value)> {
+    let texts = [format!("\"v{round:06}\""), format!("{{\"k{round:06}\": [1, 2.5, None]}}")];
+    texts.map(|text| (text.clone(), text.parse().unwrap())).into()
+}
+
+/// The path of a leaf of the first structure.
+pub(crate) fn path_of_round(round: usize) -> Path {
+    format!(".b[\"k{round:06}\"]").parse().unwrap()
+}
+
 /// `D { a: D { a: …, b: … }, b: D { a: …, b: … } }`: as many nodes as levels, and a text twice as
 /// long with each. The limits refuse more levels than some 20; as many take a while to print.
 fn doubled(levels: usize, inside: TreeDef) -> TreeDef {

@@ -4,17 +4,20 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{Options, TreeDef};
+use crate::model::{Insertion, Options, TreeDef};
+use crate::positions::Swap;
 
-use super::super::labels::{Label, LabelTable};
-use super::super::nodes::{Made, WordReader};
+use super::super::labels::{Label, LabelTable, Most};
+use super::super::nodes::{Made, WordReader, empty};
 use super::super::word::{self, Word, same};
 use super::early::WalkNodes;
 use super::follow::{Follow, KnownStructure, MOST_KNOWN};
 
-/// The maximum numbers of words and labels of a structure that a thread remembers.
+/// The maximum number of words of a structure that a thread remembers.
 const MOST_KEPT_WORDS: usize = 1_024;
-const MOST_LABELS: usize = 64;
+
+/// The labels of such a structure: 64 KiB of texts at most.
+const MOST_LABELS: Most = Most { labels: 64, stored: 4_096 };
 
 /// The maximum number of words for which a thread keeps room.
 const MOST_SPARE_WORDS: usize = 131_072;
@@ -22,8 +25,11 @@ const MOST_SPARE_WORDS: usize = 131_072;
 /// The maximum number of labels for which a thread keeps room.
 const MOST_SPARE_LABELS: usize = 4_096;
 
+/// The maximum number of open sequences for which a thread keeps room.
+const MOST_SPARE_FRAMES: usize = 4_096;
+
 fn is_small(words: usize, labels: usize) -> bool {
-    words <= MOST_KEPT_WORDS && labels <= MOST_LABELS
+    words <= MOST_KEPT_WORDS && labels <= MOST_LABELS.labels
 }
 
 impl KnownStructure {
@@ -40,6 +46,30 @@ impl KnownStructure {
     }
 }
 
+/// A known structure as its treedef keeps it: without the encoding, which would own itself.
+struct Cached {
+    words: Vec<Word>,
+    labels: Vec<Label>,
+    swaps: Vec<Swap>,
+    insertions: Option<Arc<[Insertion]>>,
+}
+
+impl Cached {
+    /// Puts a structure beside its encoding.
+    fn put(KnownStructure { words, labels, made }: KnownStructure) {
+        let Made { treedef: TreeDef { encoding, insertions, .. }, swaps } = made;
+        encoding.walk_cache.put(Box::new(Cached { words, labels, swaps, insertions }));
+    }
+
+    /// Takes the structure that is beside the encoding of `like`.
+    fn take(like: &TreeDef) -> Option<KnownStructure> {
+        let cached = like.encoding.walk_cache.take()?.downcast().ok()?;
+        let Cached { words, labels, swaps, insertions } = *cached;
+        let made = Made { treedef: TreeDef { insertions, ..like.clone() }, swaps };
+        Some(KnownStructure { words, labels, made })
+    }
+}
+
 impl Follow {
     /// Expects the structure of the last walk, or that of `like`, whose statics may be ignored.
     pub(in crate::flatten) fn begin(
@@ -52,7 +82,6 @@ impl Follow {
         if let Some((like, ignore_statics)) = like {
             let is_it =
                 |known: &KnownStructure| Arc::ptr_eq(&known.made.treedef.encoding, &like.encoding);
-            let aside = || like.encoding.walk_cache.take()?.downcast::<KnownStructure>().ok();
             match self.known.iter().position(is_it) {
                 Some(0) => {}
                 Some(place) => {
@@ -60,9 +89,9 @@ impl Follow {
                     self.known.swap(0, place);
                 }
                 None => {
-                    if let Some(large) = aside() {
+                    if let Some(large) = Cached::take(like) {
                         self.take_back(words, labels);
-                        self.known.insert(0, *large);
+                        self.known.insert(0, large);
                     }
                 }
             }
@@ -221,8 +250,8 @@ impl Follow {
         if let Some(mut made) = self.large.take() {
             made.treedef.encoding = Arc::clone(&like.encoding);
             let mut words = words.split_off(self.base.min(words.len()));
-            if let Some(labels) = labels.used(&mut words, usize::MAX) {
-                like.encoding.walk_cache.put(Box::new(KnownStructure { words, labels, made }));
+            if let Some(labels) = labels.used(&mut words, Most::ANY) {
+                Cached::put(KnownStructure { words, labels, made });
             }
         } else if let Some(known) = self.known.first_mut() {
             known.made.treedef.encoding = Arc::clone(&like.encoding);
@@ -236,9 +265,7 @@ impl Follow {
                 self.take_back(words, labels);
             }
             if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
-                let known = self.known.remove(place);
-                let encoding = Arc::clone(&known.made.treedef.encoding);
-                encoding.walk_cache.put(Box::new(known));
+                Cached::put(self.known.remove(place));
             }
         }
         let (num_words, num_labels) = self.lent.unwrap_or_default();
@@ -250,6 +277,6 @@ impl Follow {
         }
         (self.base, self.ignore_statics, self.large) = (0, false, None);
         (self.follows_known, self.keeps_large, self.checks) = (false, false, 0);
-        self.frames.clear();
+        empty(&mut self.frames, MOST_SPARE_FRAMES);
     }
 }

@@ -1,0 +1,153 @@
+//! Every public operation gives back its memory: after any number of rounds, each with structures of
+//! its own, as many bytes are live as before, but for caches with a bound.
+
+use std::alloc::System;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use cap::Cap;
+use serde::{Serialize, Serializer};
+use treedef::Value;
+use treedef_testing::cases::cases;
+
+use crate::cases::Cases;
+use crate::run::STARTED;
+use crate::table::{self, Row};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// What the caches with a bound may grow by in many rounds.
+const SLACK: usize = 2_048;
+
+/// In a process of its own, as all threads of a process share an allocator.
+#[test]
+fn every_operation_gives_back_its_memory() {
+    for name in ["in_rounds", "of_threads_that_end", "after_large_values"] {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("leaks::{name}"), "--ignored", "--nocapture"])
+            .env(STARTED, "yes")
+            .envs(Path::new("/dev/shm").is_dir().then_some(("TMPDIR", "/dev/shm"))) // files are quick
+            .status();
+        assert!(status.unwrap().success(), "{name}");
+    }
+}
+
+fn is_started() -> bool {
+    std::env::var_os(STARTED).is_some()
+}
+
+fn rows() -> Vec<Row> {
+    let only = std::env::var("TREEDEF_ONLY").unwrap_or_default();
+    table::rows().into_iter().filter(|(name, _)| name.contains(&only)).collect()
+}
+
+fn run(row: Row, round: usize) {
+    row.1(&mut Cases::of_round(round));
+}
+
+/// How many more bytes are live after a number of calls.
+fn growth(calls: impl FnOnce()) -> usize {
+    let before = ALLOCATOR.allocated();
+    calls();
+    ALLOCATOR.allocated().saturating_sub(before)
+}
+
+#[test]
+#[ignore = "started by `every_operation_gives_back_its_memory`"]
+fn in_rounds() {
+    if !is_started() {
+        return;
+    }
+    let rounds = cases(100) as usize;
+    let grows = |row: &Row| {
+        (0..rounds).for_each(|round| run(*row, round));
+        // A cache is filled once, and a leak grows again and again.
+        let growth = [1, 2].map(|times| {
+            growth(|| (times * rounds..(times + 1) * rounds).for_each(|round| run(*row, round)))
+        });
+        let least = growth.into_iter().min().filter(|growth| *growth > SLACK);
+        least.map(|growth| format!("{}: {growth} bytes in {rounds} rounds", row.0))
+    };
+    let leaks: Vec<String> = rows().iter().filter_map(grows).collect();
+    assert!(leaks.is_empty(), "not given back:\n{}", leaks.join("\n"));
+}
+
+/// What a thread keeps ends with it.
+#[test]
+#[ignore = "started by `every_operation_gives_back_its_memory`"]
+fn of_threads_that_end() {
+    if !is_started() {
+        return;
+    }
+    let (all, threads) = (rows(), 64);
+    let round = |round: usize| {
+        thread::scope(|scope| {
+            for thread in 0..threads {
+                let rows = all.iter().skip(thread).step_by(threads);
+                scope.spawn(move || rows.for_each(|row| run(*row, threads * round + thread)));
+            }
+        });
+    };
+    round(0);
+    let growth = growth(|| (1..8).for_each(round));
+    assert!(growth <= SLACK, "{growth} bytes are not given back");
+}
+
+/// The bound in the docs of speed.
+const MOST_KEPT: usize = 4 << 20;
+
+#[derive(Serialize)]
+enum Side {
+    Left(u8),
+    Right { x: f64 },
+}
+
+/// A value that becomes a static, a key or an opaque leaf.
+struct Marked<T>(T);
+
+impl<T: Serialize> Serialize for Marked<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        treedef::as_static(&self.0, serializer)
+    }
+}
+
+/// Walks a value in all ways, often enough to be remembered.
+fn walk(value: &impl Serialize) {
+    for _ in 0..3 {
+        let (mut leaves, treedef) = treedef::flatten(value).unwrap();
+        treedef.flatten_like(value, &mut leaves).unwrap();
+        drop(Value::of(value));
+    }
+}
+
+#[test]
+#[ignore = "started by `every_operation_gives_back_its_memory`"]
+fn after_large_values() {
+    if !is_started() {
+        return;
+    }
+    let walks: [(&str, fn()); 6] = [
+        ("variants", || {
+            let side = |i| if i % 3 == 0 { Side::Left(1) } else { Side::Right { x: 0.5 } };
+            walk(&(0..100_000).map(side).collect::<Vec<_>>());
+        }),
+        ("keys", || walk(&(0..100_000).map(|i| (i.to_string(), i)).collect::<BTreeMap<_, _>>())),
+        ("compound keys", || {
+            walk(&(0..20_000).map(|i| ((i, [i; 3]), i)).collect::<BTreeMap<_, _>>());
+        }),
+        ("statics", || (0..20).for_each(|i| walk(&Marked("x".repeat(2_000_000 + i))))),
+        ("a static of many parts", || {
+            (0..20).for_each(|i| walk(&Marked((0..20_000 + i).collect::<Vec<_>>())));
+        }),
+        ("a long key", || {
+            (0..20).for_each(|i| walk(&BTreeMap::from([("k".repeat(2_000_000 + i), 1)])));
+        }),
+    ];
+    for (name, walk) in walks {
+        let kept = thread::spawn(move || growth(walk)).join().unwrap();
+        assert!(kept <= MOST_KEPT, "{name}: a thread keeps {kept} bytes");
+    }
+}
