@@ -7,12 +7,16 @@
 
 use serde::Serialize;
 
-use crate::error::{Difference, Result};
-use crate::flatten::structure;
-use crate::model::Tree;
+use crate::error::{Difference, Error, Result};
+use crate::model::{Leaf, Tree};
 use crate::tree::Tolerance;
+use crate::tree::shape::Shape;
 
-/// Asserts that two values have the same structure, kinds and names included.
+/// Asserts that two values have the same structure, with the kinds of containers and all names.
+///
+/// The kinds of leaves are not part of a structure: `1u8` and `2.5` pass. Compare
+/// [signatures](crate::signature) where they matter. A [`TreeDef`](crate::TreeDef) or a [`Tree`] in
+/// place of a value has its own structure, with rules and statics.
 ///
 /// # Panics
 ///
@@ -20,6 +24,12 @@ use crate::tree::Tolerance;
 ///
 /// ```
 /// treedef::assert_same_structure(&[(1, "a")], &[(2, "b")]);
+///
+/// let expected = treedef::structure(&[(1, "a")])?;
+/// treedef::assert_same_structure(&[(2, "b")], &expected);
+///
+/// assert_eq!(treedef::signature(&[1u8])?, treedef::signature(&[2u8])?);
+/// # Ok::<(), treedef::Error>(())
 /// ```
 #[track_caller]
 pub fn assert_same_structure<A, B>(found: &A, expected: &B)
@@ -27,7 +37,7 @@ where
     A: Serialize + ?Sized,
     B: Serialize + ?Sized,
 {
-    let check = || structure(found)?.check_equal(&structure(expected)?);
+    let check = || Shape::structure_of(found)?.check_equal(&Shape::structure_of(expected)?);
     report("the structures differ", check());
 }
 
@@ -57,7 +67,10 @@ where
     A: Serialize + ?Sized,
     B: Serialize + ?Sized,
 {
-    let check = || structure(found)?.check_equivalent(&structure(expected)?);
+    let check = || {
+        let expected = Shape::structure_of(expected)?;
+        Shape::structure_of(found)?.check_equivalent(&expected)
+    };
     report("the structures differ", check());
 }
 
@@ -88,7 +101,7 @@ where
     A: Serialize + ?Sized,
     B: Serialize + ?Sized,
 {
-    let check = || Tree::of(found)?.check_same(&Tree::of(expected)?);
+    let check = || tree_of(found)?.check_same(&tree_of(expected)?);
     report("the trees differ", check());
 }
 
@@ -112,8 +125,18 @@ where
     A: Serialize + ?Sized,
     B: Serialize + ?Sized,
 {
-    let check = || Tree::of(found)?.check_close(&Tree::of(expected)?, tolerance);
+    let check = || tree_of(found)?.check_close(&tree_of(expected)?, tolerance);
     report("the trees are not close", check());
+}
+
+/// The leaves that an assertion compares, with their structure.
+fn tree_of<T: Serialize + ?Sized>(value: &T) -> Result<Tree<Leaf>> {
+    match Shape::of(value)? {
+        Shape::Tree(tree) => Ok(tree),
+        Shape::Structure(_) => Err(Error::custom(
+            "a treedef has no leaves: see `assert_same_structure`, or compare two with `assert_eq!`",
+        )),
+    }
 }
 
 /// The most differences that a message lists.

@@ -442,6 +442,13 @@ impl Error {
         self
     }
 
+    /// Sets the hint, also if there is one already.
+    #[cold]
+    pub(crate) fn with_other_hint(mut self, hint: &'static str) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
     /// Adds the fields that are present to a missing-field error, if the field is missing at this
     /// node.
     #[cold]

@@ -6,6 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{self, Serialize, Serializer};
 
 use crate::model::TreeDef;
+use crate::tree::shape::{self, Shape};
 
 /// Human-readable formats contain the text that [`FromStr`](std::str::FromStr) reads. Other formats
 /// contain the bytes of [`TreeDef::to_bytes`].
@@ -20,6 +21,7 @@ use crate::model::TreeDef;
 /// ```
 impl Serialize for TreeDef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        shape::answer(&serializer, || Ok(Shape::Structure(self.clone())));
         if serializer.is_human_readable() {
             serializer.collect_str(self)
         } else {

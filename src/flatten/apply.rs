@@ -213,22 +213,28 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
     fn child(&mut self, child: NodeRef<'a>) -> Result<()> {
         let Some(Copied { node, children, patterns }) = self.open.last() else { return Ok(()) };
         let Some(key) = node.key(node.num_children() - children.len() - 1) else { return Ok(()) }; // it was taken
-        let mut first = self.rules.rules.len();
-        let mut begun_below = Vec::new();
+        let (mut places, mut begun_below) = (Vec::new(), Vec::new());
         for begun in patterns {
             let (below, is_named) = begun.behind(node.kind(), &key);
             if is_named {
-                first = first.min(begun.rule);
+                places.push(begun.rule);
             }
             begun_below.extend(below);
         }
-        if self.is_named(node.raw()) {
-            first = first.min(self.rules.first(&|rule| rule.names_field(node.name(), &key)));
+        let above = *node;
+        let mut first = self.first_of(places);
+        if self.is_named(above.raw()) {
+            first = first.min(self.first_that(|rule| rule.names_field(above.name(), &key)));
         }
         self.path.0.push(key);
         let depth = self.open.len();
-        match self.hit(first) {
-            Some(becomes) => self.put(child, becomes)?,
+        match self.rules.rules.get(first) {
+            Some((_, becomes)) => {
+                if self.is_named(child.raw()) {
+                    self.first_that(|rule| rule.names_node(child.head())); // these name it, too
+                }
+                self.put(child, *becomes)?
+            }
             None => self.enter(child, begun_below)?,
         }
         if self.open.len() == depth {
@@ -237,11 +243,21 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         Ok(())
     }
 
-    fn hit(&mut self, rule: usize) -> Option<Becomes> {
-        if let Some(hit) = self.hits.get_mut(rule) {
-            *hit = true;
+    /// The first of the rules that name a node, which is the one that applies. If there is none, the
+    /// number of rules. All of them matched something.
+    fn first_of(&mut self, rules: impl IntoIterator<Item = usize>) -> usize {
+        let mut first = self.rules.rules.len();
+        for rule in rules {
+            self.hits[rule] = true; // there is one for each rule
+            first = first.min(rule);
         }
-        self.rules.rules.get(rule).map(|(_, becomes)| *becomes)
+        first
+    }
+
+    /// As [`first_of`](Self::first_of), of the rules of which this is true.
+    fn first_that(&mut self, is_it: impl Fn(&Rule) -> bool) -> usize {
+        let rules = self.rules.rules.iter().enumerate();
+        self.first_of(rules.filter(|(_, (rule, _))| is_it(rule)).map(|(index, _)| index))
     }
 
     /// Copies a node whose place no rule names, or puts in its place what a rule about its type
@@ -255,7 +271,8 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         let head = node.head();
         let mut becomes = None;
         if self.is_named(node.raw()) {
-            becomes = self.hit(self.rules.first(&|rule| rule.names_node(head)));
+            let first = self.first_that(|rule| rule.names_node(head));
+            becomes = self.rules.rules.get(first).map(|(_, becomes)| *becomes);
         }
         if becomes.is_none()
             && let Some(is_leaf) = &self.rules.is_leaf
@@ -317,20 +334,10 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 }
 
 impl Rules {
-    /// The first rule of which this is true. If there is none, the number of rules.
-    fn first(&self, is_it: &dyn Fn(&Rule) -> bool) -> usize {
-        for (index, (rule, _)) in self.rules.iter().enumerate() {
-            if is_it(rule) {
-                return index;
-            }
-        }
-        self.rules.len()
-    }
-
     /// Of which of these node data rules name the type.
     fn named(&self, data: &[NodeData]) -> Vec<bool> {
         let is_named =
-            |data: &NodeData| self.first(&|rule| rule.is_about_type(&data.name)) < self.rules.len();
+            |data: &NodeData| self.rules.iter().any(|(rule, _)| rule.is_about_type(&data.name));
         data.iter().map(is_named).collect()
     }
 }

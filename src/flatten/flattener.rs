@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{ErrorKind, Result};
+use crate::error::{DifferenceKind, Error, ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{
-    Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, Options, Tree, TreeDef, Value,
+    Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::path::Path;
 use crate::treedef::difference::structure_differences;
@@ -603,7 +603,8 @@ impl Flattener {
             let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
             let mut tape = Tape::begin(task, Some((treedef, self.ignore_statics)));
             let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-            *sink = tape.finish_like(end, treedef, |found| self.expect_same(treedef, found))?;
+            let walked = tape.finish_like(end, treedef, |found| self.expect_same(treedef, found));
+            *sink = walked.map_err(|error| perhaps_of_rules(treedef, error))?;
             return Ok(());
         }
         let like = Flattener { options, limits: treedef.limits, ..self.clone() };
@@ -748,6 +749,23 @@ fn put_all(treedef: &TreeDef, leaves: Vec<Leaf>, sink: &mut Sink) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// A walk without rules came to a place where the treedef has a static, or one leaf for a compound.
+#[cold]
+fn perhaps_of_rules(treedef: &TreeDef, error: Error) -> Error {
+    let differs = error.differences().first().map(|first| first.kind);
+    let is_of_rules = treedef.find(error.path()).is_ok_and(|(_, node)| match node.kind() {
+        NodeKind::Static => differs != Some(DifferenceKind::Static),
+        NodeKind::Leaf => differs == Some(DifferenceKind::Node),
+        _ => false,
+    });
+    if !is_of_rules {
+        return error;
+    }
+    error.with_other_hint(
+        "did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them",
+    )
 }
 
 fn field_rule(type_name: &str, field: &str) -> Rule {

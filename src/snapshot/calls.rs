@@ -9,27 +9,38 @@ use insta::{Comparator, Settings, Snapshot};
 use serde::Serialize;
 
 use crate::diff::Diff;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::model::{LeafKind, Tree};
 use crate::text::{parse_signature_without_lengths, parse_structure_without_lengths};
+use crate::tree::shape::Shape;
 
 #[track_caller]
 pub fn structure(value: &(impl Serialize + ?Sized)) -> String {
-    pretty(crate::structure(value))
+    pretty(Shape::structure_of(value))
 }
 
 #[track_caller]
 pub fn structure_without_lengths(value: &(impl Serialize + ?Sized)) -> String {
-    pretty(crate::structure(value).and_then(|treedef| treedef.without_lengths()))
+    pretty(Shape::structure_of(value).and_then(|treedef| treedef.without_lengths()))
 }
 
 #[track_caller]
 pub fn signature(value: &(impl Serialize + ?Sized)) -> String {
-    pretty(crate::signature(value))
+    pretty(signature_of(value))
 }
 
 #[track_caller]
 pub fn signature_without_lengths(value: &(impl Serialize + ?Sized)) -> String {
-    pretty(crate::signature(value).and_then(|signature| signature.without_lengths()))
+    pretty(signature_of(value).and_then(|signature| signature.without_lengths()))
+}
+
+fn signature_of<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
+    match Shape::of(value)? {
+        Shape::Tree(tree) => Ok(tree.map(|leaf| leaf.kind())),
+        Shape::Structure(_) => {
+            Err(Error::custom("a treedef has no kinds of leaves: see `assert_structure_snapshot`"))
+        }
+    }
 }
 
 #[track_caller]

@@ -9,6 +9,7 @@ use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::{Leaf, NodeKind, Tree, Value};
 use crate::tree::private::{self, Form, Private};
+use crate::tree::shape;
 use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
@@ -37,6 +38,7 @@ use crate::treedef::node_ref::NodeRef;
 /// ```
 impl<L: Serialize> Serialize for Tree<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        shape::answer(&serializer, || self.shape());
         self.treedef.expect_work(self.leaves_in_memory()).map_err(S::Error::custom)?;
         let root = self.treedef.root();
         call_stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;
@@ -153,7 +155,7 @@ impl<'a, L: Serialize> Document<'a, L> {
             }
             (Form::Newtype, [value]) if is_known => private.known(&self.child(*value), serializer),
             (Form::Text { .. } | Form::Number { .. }, [value]) => {
-                match (private::text_of(&self.child(*value)), private.form) {
+                match (shape::text_of(&self.child(*value)), private.form) {
                     (Some(text), _) if is_known => private.known(&text, serializer),
                     (Some(text), Form::Number { .. }) => {
                         private::serialize_number(&text, serializer)

@@ -19,6 +19,7 @@ mod ravel;
 mod unique;
 mod objects;
 mod check_close;
+pub(crate) mod shape;
 pub(crate) mod private;
 mod document;
 

@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
-use crate::treedef::pairs::{expect_prefix, leaf_steps, unified};
+use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps, unified};
 
 /// # Split and join
 impl<L> Tree<L> {
@@ -74,7 +74,7 @@ impl<L> Tree<L> {
     }
 
     /// Two trees of the same structure: the leaves where `mask` is `true`, and the others. A leaf
-    /// of the mask applies to the whole subtree in its place.
+    /// of the mask applies to the whole subtree in its place, and a static of it stands for any static.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl<L> Tree<L> {
     /// ```
     #[allow(clippy::type_complexity, reason = "two trees with holes, as in `partition`")]
     pub fn partition_mask(self, mask: &Tree<bool>) -> Result<(Tree<Option<L>>, Tree<Option<L>>)> {
-        expect_prefix(&mask.treedef, &self.treedef)?;
+        expect_prefix(&mask.treedef, &self.treedef, Statics::Any)?;
         let treedef = self.treedef.clone();
         let steps = leaf_steps(mask.treedef.root(), treedef.root());
         let mut chosen = steps

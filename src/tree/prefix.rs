@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::pairs::{expect_prefix, leaf_steps};
+use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps};
 
 /// The subtree at `node`, which is a node of the tree's structure.
 pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L> {
@@ -37,7 +37,7 @@ impl<L: Clone> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Tree<Tree<L>>> {
-        expect_prefix(prefix, &self.treedef)?;
+        expect_prefix(prefix, &self.treedef, Statics::Compared)?;
         prefix.limits.expect_work(prefix.num_leaves(), self.leaves_in_memory())?;
         // Equal neighbours share one treedef.
         let mut last: Option<(_, TreeDef)> = None;
@@ -58,7 +58,7 @@ impl<L: Clone> Tree<L> {
     }
 
     /// Extends this tree to the structure `full`, of which it is a prefix. Every leaf is cloned for
-    /// all leaves of the subtree in its place.
+    /// all leaves of the subtree in its place. A static of this tree stands for any static.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<L: Clone> Tree<L> {
     #[doc(alias = "broadcast_prefix")]
     #[doc(alias = "tree_broadcast_prefix")]
     pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
-        expect_prefix(&self.treedef, full)?;
+        expect_prefix(&self.treedef, full, Statics::Any)?;
         full.expect_made(full.num_leaves(), self.leaves_in_memory())?;
         let mut leaves = Vec::with_capacity(full.num_leaves());
         let steps = leaf_steps(self.treedef.root(), full.root());

@@ -4,11 +4,10 @@
 //! written. For all others the name has no meaning.
 
 use std::any::type_name;
-use std::fmt::Display;
 
-use serde::ser::{self, Impossible, Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
+use serde::ser::{Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
-use crate::flatten::{CBOR_TAG, mismatches};
+use crate::flatten::CBOR_TAG;
 use crate::leaf::decimal::Decimal;
 use crate::model::NodeKind;
 use crate::treedef::node_ref::NodeRef;
@@ -150,90 +149,5 @@ pub(crate) fn serialize_number<S: Serializer>(
     match float.filter(|float| Decimal::of(&format!("{float:e}")) == Decimal::of(text)) {
         Some(float) => serializer.serialize_f64(float),
         None => serializer.serialize_str(text),
-    }
-}
-
-/// The text that a value is, if it is one.
-pub(crate) fn text_of(value: &impl Serialize) -> Option<String> {
-    value.serialize(Text).ok()
-}
-
-/// Takes texts alone.
-struct Text;
-
-#[derive(Debug, thiserror::Error)]
-#[error("no text")]
-struct NoText;
-
-impl ser::Error for NoText {
-    fn custom<T: Display>(_: T) -> Self {
-        NoText
-    }
-}
-
-type Never = Impossible<String, NoText>;
-
-impl Serializer for Text {
-    type Ok = String;
-    type Error = NoText;
-    type SerializeSeq = Never;
-    type SerializeTuple = Never;
-    type SerializeTupleStruct = Never;
-    type SerializeTupleVariant = Never;
-    type SerializeMap = Never;
-    type SerializeStruct = Never;
-    type SerializeStructVariant = Never;
-
-    fn serialize_str(self, text: &str) -> Result<String, NoText> {
-        Ok(text.to_owned())
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, NoText> {
-        Err(NoText)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: &T,
-    ) -> Result<String, NoText> {
-        Err(NoText)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<String, NoText> {
-        Err(NoText)
-    }
-
-    mismatches! { |self| NoText;
-        serialize_bool(bool) -> String;
-        serialize_i8(i8) -> String;
-        serialize_i16(i16) -> String;
-        serialize_i32(i32) -> String;
-        serialize_i64(i64) -> String;
-        serialize_u8(u8) -> String;
-        serialize_u16(u16) -> String;
-        serialize_u32(u32) -> String;
-        serialize_u64(u64) -> String;
-        serialize_f32(f32) -> String;
-        serialize_f64(f64) -> String;
-        serialize_char(char) -> String;
-        serialize_bytes(&[u8]) -> String;
-        serialize_none() -> String;
-        serialize_unit() -> String;
-        serialize_unit_struct(&'static str) -> String;
-        serialize_unit_variant(&'static str, u32, &'static str) -> String;
-        serialize_seq(Option<usize>) -> Never;
-        serialize_tuple(usize) -> Never;
-        serialize_tuple_struct(&'static str, usize) -> Never;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Never;
-        serialize_map(Option<usize>) -> Never;
-        serialize_struct(&'static str, usize) -> Never;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Never;
     }
 }

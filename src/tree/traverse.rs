@@ -116,8 +116,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns the first error of `f`, and an error when a replacement has other options. The tree
-    /// is then unchanged.
+    /// Returns an error when the pattern matches nothing, with the nearest that does; the first error of
+    /// `f`; when a replacement has other options. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -174,8 +174,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the root or the child of a newtype matches. The tree is then
-    /// unchanged.
+    /// Returns an error when the pattern matches nothing, with the nearest that does; when the root or
+    /// the child of a newtype matches. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -197,7 +197,9 @@ impl<L> Tree<L> {
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
         let treedef = self.treedef.clone();
-        let mut named = treedef.matches(pattern.to_pattern()?.into_owned()).peekable();
+        let pattern = pattern.to_pattern()?;
+        treedef.expect_match(&pattern, None)?;
+        let mut named = treedef.matches(pattern.into_owned()).peekable();
         self.cut(|path, node, leaves| match named.next_if(|(named, _)| named == path) {
             Some(_) => f(path, node, leaves),
             None => Ok(Action::Enter),

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::Tree;
-use crate::treedef::pairs::{expect_prefix, leaf_steps, unified};
+use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps, unified};
 
 /// # Combine with another
 impl<L> Tree<L> {
@@ -82,7 +82,8 @@ impl<L> Tree<L> {
     }
 
     /// Combines every leaf of this tree with all leaves of the subtree in its place in `full`. This
-    /// structure must be a prefix of that of `full`, which the result has.
+    /// structure must be a prefix of that of `full`, which the result has. A static of this tree
+    /// stands for any static: only the leaves are used.
     ///
     /// # Errors
     ///
@@ -102,7 +103,7 @@ impl<L> Tree<L> {
         full: Tree<M>,
         mut f: impl FnMut(&L, M) -> N,
     ) -> Result<Tree<N>> {
-        expect_prefix(&self.treedef, &full.treedef)?;
+        expect_prefix(&self.treedef, &full.treedef, Statics::Any)?;
         let mut leaves = Vec::with_capacity(full.leaves.len());
         let mut below = full.leaves.into_iter();
         let steps = leaf_steps(self.treedef.root(), full.treedef.root());

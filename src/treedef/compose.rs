@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Node, NodeKind, TreeDef};
 use crate::treedef::difference::subtree_mismatch;
 
-use super::pairs::{expect_prefix, in_step};
+use super::pairs::{Statics, expect_prefix, in_step};
 use super::parts::PartsBuilder;
 
 impl TreeDef {
@@ -63,9 +63,11 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn inner_of(&self, outer: &TreeDef) -> Result<TreeDef> {
-        expect_prefix(outer, self)?;
+        expect_prefix(outer, self, Statics::Compared)?;
         let mut inner = None;
-        for (leaf, subtree) in in_step(outer.root(), self.root(), |_, _, _| usize::MAX).flatten() {
+        for (leaf, subtree) in
+            in_step(outer.root(), self.root(), Statics::Compared, |_, _, _| usize::MAX).flatten()
+        {
             let first = *inner.get_or_insert(subtree);
             if !first.is_like(subtree) {
                 let path = outer.leaf_path(leaf.first_leaf())?;

@@ -93,10 +93,15 @@ pub(crate) fn structure_differences(
     Differences { heads, ..Differences::of_structures() }.between(expected.root(), found.root())
 }
 
-/// All places where `prefix` is not a prefix of `full`.
+/// All places where `prefix` is not a prefix of `full`, whose statics are perhaps compared.
 #[cold]
-pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<Difference> {
-    Differences { prefix: true, ..Differences::of_structures() }.between(prefix, full)
+pub(crate) fn prefix_differences(
+    prefix: NodeRef<'_>,
+    full: NodeRef<'_>,
+    statics: bool,
+) -> Vec<Difference> {
+    let heads = Heads { statics, ..Heads::EQUAL };
+    Differences { heads, prefix: true, ..Differences::of_structures() }.between(prefix, full)
 }
 
 /// All places where `found` differs from `expected`, except in kinds of containers and type names.

@@ -23,8 +23,15 @@ pub(crate) fn in_same_order(a: NodeRef<'_>, b: NodeRef<'_>) -> usize {
 pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() == b.num_leaves()
         && a.subtree().len() == b.subtree().len()
-        && in_step(a, b, |_, _, _| usize::MAX)
+        && in_step(a, b, Statics::Compared, |_, _, _| usize::MAX)
             .all(|step| step.is_some_and(|(_, subtree)| subtree.is_leaf()))
+}
+
+/// Whether the statics of a prefix are compared with those of the whole, or stand for any.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Statics {
+    Compared,
+    Any,
 }
 
 /// The leaves of `prefix` with the subtrees of `full` at their places, and `None` where the two
@@ -32,6 +39,7 @@ pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
 pub(crate) fn in_step<'a, 'b>(
     prefix: NodeRef<'a>,
     full: NodeRef<'b>,
+    statics: Statics,
     most: MostPairs,
 ) -> impl Iterator<Item = Option<(NodeRef<'a>, NodeRef<'b>)>> {
     let mut walk = PairWalk::new(prefix, full, most);
@@ -41,7 +49,10 @@ pub(crate) fn in_step<'a, 'b>(
             if a.is_leaf() {
                 walk.skip();
                 return Some(Some((a, b)));
-            } else if !same_head(a, b) {
+            }
+            let stands_for_any = statics == Statics::Any
+                && (a.kind(), b.kind()) == (NodeKind::Static, NodeKind::Static);
+            if !stands_for_any && !same_head(a, b) {
                 return Some(None);
             }
         }
@@ -49,8 +60,8 @@ pub(crate) fn in_step<'a, 'b>(
 }
 
 /// Whether `prefix` equals `full` above its leaves.
-pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
-    in_step(prefix, full, |_, _, _| usize::MAX).all(|step| step.is_some())
+pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>, statics: Statics) -> bool {
+    in_step(prefix, full, statics, |_, _, _| usize::MAX).all(|step| step.is_some())
 }
 
 /// The leaves of a prefix of `full`, with the subtrees at their places.
@@ -59,18 +70,19 @@ pub(crate) fn leaf_steps<'a, 'b>(
     full: NodeRef<'b>,
 ) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
     // Equal pairs without leaves are visited as one.
-    in_step(prefix, full, |_, a, _| if a.num_leaves() == 0 { usize::MAX } else { 1 }).flatten()
+    in_step(prefix, full, Statics::Any, |_, a, _| if a.num_leaves() == 0 { usize::MAX } else { 1 })
+        .flatten()
 }
 
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.
-pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
+pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef, statics: Statics) -> Result<()> {
     if !options_fit(prefix, full) && !options_meet(prefix, full) {
         return Err(options_mismatch(prefix.encoding.options, full.encoding.options));
     }
-    if is_prefix(prefix.root(), full.root()) {
+    if is_prefix(prefix.root(), full.root(), statics) {
         return Ok(());
     }
-    let differences = prefix_differences(prefix.root(), full.root());
+    let differences = prefix_differences(prefix.root(), full.root(), statics == Statics::Compared);
     let is_none = differences.first().is_some_and(|first| {
         let place = prefix.find(&first.path).ok().filter(|_| first.kind == DifferenceKind::Node);
         place.is_some_and(|(_, node)| node.kind() == NodeKind::None)

@@ -6,7 +6,7 @@ use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::Overlap;
 use crate::treedef::walk::{PairEvent, PairWalk};
 
-use super::pairs::{expect_agreement, in_same_order, is_prefix, options_fit, same_head};
+use super::pairs::{Statics, expect_agreement, in_same_order, is_prefix, options_fit, same_head};
 use super::parts::PartsBuilder;
 
 impl TreeDef {
@@ -30,7 +30,7 @@ impl TreeDef {
     /// ```
     #[doc(alias = "treedef_is_prefix")]
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
-        options_fit(self, full) && is_prefix(self.root(), full.root())
+        options_fit(self, full) && is_prefix(self.root(), full.root(), Statics::Compared)
     }
 
     /// The smallest structure of which both are prefixes. Where one has a leaf, the result has the

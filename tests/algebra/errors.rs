@@ -41,12 +41,33 @@ fn the_kind_says_who_is_wrong() {
     assert!(matches!(function.kind(), ErrorKind::Function(_)), "{function}");
 }
 
+/// Only the leaves of a prefix are used, so its statics need not be those of the whole.
+#[test]
+fn a_static_of_a_prefix_stands_for_any() {
+    let full = numbered("[L { s: static 1, w: [*, *] }, L { s: static 2, w: [*] }, None]");
+    let prefix = numbered("[L { s: static 7, w: * }; 2, None]");
+    let expected = [0, 0, 1];
+    assert_eq!(prefix.broadcast_to(full.treedef()).unwrap().leaves(), expected);
+    let zipped = prefix.zip_prefix(full.clone(), |leaf, _| *leaf).unwrap();
+    assert_eq!(zipped.leaves(), expected);
+    assert_eq!(zipped.treedef(), full.treedef());
+    assert!(!prefix.treedef().is_prefix_of(full.treedef()));
+    let mask = prefix.clone().map(|leaf| leaf == 0);
+    assert_eq!(full.partition_mask(&mask).unwrap().1.leaves(), [None, None, Some(2)]);
+
+    // It stands for no other node, and the other differences are still told.
+    let error = prefix.broadcast_to(&treedef("[L { s: *, w: * }, L { s: static 1, w: () }, *]"));
+    assert_snapshot!(error.unwrap_err(), @"the prefix has `static 7`, the tree `*` at `[0].s`, and 1 more difference");
+}
+
 #[test]
 fn what_is_no_prefix() {
     let refused = |prefix: &str, full: &str| {
         let error = numbered(full).flatten_up_to(&treedef(prefix)).unwrap_err();
-        let broadcast = numbered(prefix).broadcast_to(&treedef(full)).unwrap_err();
-        assert_eq!(error.to_string(), broadcast.to_string());
+        if !prefix.contains("static") {
+            let broadcast = numbered(prefix).broadcast_to(&treedef(full)).unwrap_err();
+            assert_eq!(error.to_string(), broadcast.to_string());
+        }
         error.to_string()
     };
     assert_snapshot!(refused("[*]", "(*,)"), @"the prefix has `[*]`, the tree `(*,)` at the root");

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use insta::Settings;
-use treedef::{assert_signature_snapshot, assert_structure_snapshot};
+use treedef::{Flattener, Tree, assert_signature_snapshot, assert_structure_snapshot, structure};
 
 /// The value of these tests, with as many hosts as a test wants.
 fn config(hosts: usize) -> serde_json::Value {
@@ -137,4 +137,68 @@ fn run(test: &str, setting: impl Fn(&mut Command) -> &mut Command) -> (bool, Str
     let printed = String::from_utf8_lossy(&printed).into_owned();
     assert!(printed.contains("running 1 test"), "{printed}");
     (output.status.success(), printed)
+}
+
+#[derive(serde::Serialize)]
+struct Layer {
+    #[serde(serialize_with = "treedef::as_static")]
+    name: &'static str,
+    w: [f64; 2],
+}
+
+const LAYER: Layer = Layer { name: "a", w: [1.0, 2.0] };
+
+/// Other formats get a text and a document: an assertion means the structure.
+#[test]
+fn treedefs_and_trees_are_taken_for_what_they_are() {
+    let treedef = structure(&LAYER).unwrap();
+    assert_structure_snapshot!(treedef, @r#"Layer { name: static "a", w: (*, *) }"#);
+    assert_structure_snapshot!(&Box::new(&treedef), @r#"Layer { name: static "a", w: (*, *) }"#);
+    assert_structure_snapshot!(without_lengths: structure(&vec![1; 9]).unwrap(), @"[*; _]");
+
+    let rules = Flattener::new().static_field("Layer", "w");
+    let tree = rules.tree(&LAYER).unwrap();
+    assert_structure_snapshot!(tree, @r#"Layer { name: static "a", w: static (1.0, 2.0) }"#);
+    let tree = Flattener::new().opaque_field("Layer", "w").tree(&(1u8, LAYER)).unwrap();
+    assert_signature_snapshot!(tree, @r#"(u8, Layer { name: static "a", w: opaque })"#);
+
+    treedef::assert_same_structure(&treedef, &LAYER);
+    treedef::assert_same_structure(&Tree::of(&LAYER).unwrap(), &treedef);
+    treedef::assert_all_equal(&Tree::of(&LAYER).unwrap(), &LAYER);
+    treedef::assert_equivalent_structure(&treedef, &("x", LAYER).1);
+
+    // Inside of a value they are the text and the document that every format gets.
+    assert_structure_snapshot!((&treedef, "b"), @"(*, *)");
+    assert_structure_snapshot!(serde_json::to_string(&treedef).unwrap(), @"*");
+    assert_structure_snapshot!([Tree::of(&LAYER).unwrap()], @r#"({"name": *, "w": (*, *)},)"#);
+}
+
+/// It serializes a treedef to itself before it is a text.
+struct Inner(treedef::TreeDef);
+
+impl serde::Serialize for Inner {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+}
+
+#[test]
+fn a_treedef_that_another_serializer_sees_is_no_answer() {
+    assert_signature_snapshot!(Inner(structure(&LAYER).unwrap()), @"str");
+}
+
+#[test]
+fn differing_treedefs_are_not_the_same_structure() {
+    let (a, b) = (structure(&[1, 2]).unwrap(), structure(&LAYER).unwrap());
+    let said = |check: fn(&treedef::TreeDef, &treedef::TreeDef)| {
+        let panic = std::panic::catch_unwind(|| check(&a, &b)).unwrap_err();
+        panic.downcast_ref::<String>().unwrap().clone()
+    };
+    insta::assert_snapshot!(said(|a, b| treedef::assert_same_structure(a, b)), @r#"
+    the structures differ:
+      the root: expected `Layer { name: static "a", w: (*, *) }`, found `(*, *)`
+    "#);
+    insta::assert_snapshot!(said(|a, b| treedef::assert_all_equal(a, b)), @"the values cannot be compared: a treedef has no leaves: see `assert_same_structure`, or compare two with `assert_eq!` at the root");
+    insta::assert_snapshot!(said(|a, _| assert_signature_snapshot!(a, @"*")), @"");
 }

@@ -123,7 +123,9 @@ fn extra_keys_are_refused_unless_they_are_dropped() {
     let z = tree("{\"a\": *}", [3]);
     assert_snapshot!(said(x.clone().flatten_up_to(&def("{\"a\": *}"))), @r#"the prefix has nothing, the tree `None` at `["m"]`"#);
     let only_a = |mut tree: Tree<i32>| {
-        tree.remove_all("[\"m\"]").unwrap();
+        if tree.treedef().resolve("[\"m\"]").is_ok() {
+            tree.remove("[\"m\"]").unwrap();
+        }
         tree
     };
     let sums = Tree::stack([x, y, z].map(only_a)).unwrap().map(|column| column.iter().sum::<i32>());

@@ -1,6 +1,7 @@
 //! Rules change nothing but what they name.
 
 use indexmap::IndexMap;
+use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Tree, TreeDef, flatten_as};
 use treedef_testing::cases::stride;
@@ -229,6 +230,16 @@ fn unmatched_rules_are_the_typos() {
         .unwrap()
         .static_at("nxt.w")
         .unwrap();
+    // Rules about one node have all matched it, whichever applies.
+    let place = || Flattener::new().static_at("**.name").unwrap();
+    let field = || Flattener::new().opaque_field("Layer", "name");
+    for both in [
+        place().opaque_field("Layer", "name"),
+        field().static_at("**.name").unwrap(),
+        Flattener::new().static_field("Layer", "next").opaque_at("next").unwrap(),
+    ] {
+        assert_eq!(both.unmatched_rules(&layers()).unwrap(), [] as [&str; 0], "{both:?}");
+    }
     // A `?` need not be written.
     assert_eq!(flattener.unmatched_rules(&layers()).unwrap(), ["Layer.nmae", "Lair", ".nxt.w"]);
 }
@@ -390,4 +401,21 @@ fn what_is_kept_is_sorted_beside_maps_in_order_of_insertion() {
         rules.flatten_like(&treedef, &both, &mut again).unwrap();
         assert_eq!(again, leaves);
     }
+}
+
+/// `TreeDef::flatten_like` knows no rules.
+#[test]
+fn a_treedef_that_rules_made_asks_for_the_flattener_that_has_them() {
+    let refused = |rules: Flattener| {
+        let (_, treedef) = rules.flatten(&layers()).unwrap();
+        rules.flatten_like(&treedef, &layers(), &mut Vec::<Leaf>::new()).unwrap();
+        treedef.flatten_like(&layers(), &mut Vec::<Leaf>::new()).unwrap_err().to_string()
+    };
+    assert_snapshot!(refused(Flattener::new().static_field("Layer", "name")), @r#"expected `static "a"`, found `*` at `.name`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)"#);
+    assert_snapshot!(refused(Flattener::new().opaque_field("Layer", "w")), @"expected `*`, found `[*, *]` at `.w`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)");
+    assert_snapshot!(refused(Flattener::new().leaves_where(LeafKind::is_float)), @r#"expected `static "a"`, found `*` at `.name`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)"#);
+    let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    let (mut leaves, treedef) = floats.flatten_as::<f64>(&layers()).unwrap();
+    let error = treedef.flatten_like(&layers(), &mut leaves).unwrap_err();
+    assert_snapshot!(error, @"expected f64, found str at `.name` (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)");
 }

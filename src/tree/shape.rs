@@ -1,0 +1,178 @@
+//! What a value is at its root, found out without a walk: a text, a treedef or a tree.
+//!
+//! An assertion about a treedef or a tree means its structure, not that of the text or the document
+//! that serde sees. serde cannot tell the types apart, so the value tells the thread. For example,
+//! `Shape::of(&treedef)` serializes the treedef into [`Text`]. The treedef finds that a thread asks,
+//! and asks the serializer whether it is human-readable: the one of `Shape::of` notes this.
+
+use std::cell::{Cell, RefCell};
+
+use std::fmt::Display;
+
+use serde::ser::{self, Impossible, Serialize, Serializer};
+
+use crate::error::Result;
+use crate::flatten::{flatten, mismatches, structure};
+use crate::model::{Leaf, Tree, TreeDef, Value};
+
+/// What a value is for an assertion.
+pub(crate) enum Shape {
+    /// A treedef, which has no leaves.
+    Structure(TreeDef),
+    Tree(Tree<Leaf>),
+}
+
+thread_local! {
+    static ASKED: Cell<Asked> = const { Cell::new(Asked::No) };
+    static ANSWER: RefCell<Option<Result<Shape>>> = const { RefCell::new(None) };
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    No,
+    Yes,
+    /// The serializer is the one that asks.
+    ByThisSerializer,
+}
+
+/// Answers if the serializer asks.
+pub(crate) fn answer(serializer: &impl Serializer, shape: impl FnOnce() -> Result<Shape>) {
+    if ASKED.get() == Asked::No {
+        return;
+    }
+    serializer.is_human_readable();
+    if ASKED.get() == Asked::ByThisSerializer {
+        ASKED.set(Asked::No); // leaves are walked meanwhile
+        let shape = shape();
+        ANSWER.with_borrow_mut(|answer| *answer = Some(shape));
+    }
+}
+
+/// The treedef or the tree that a value is.
+fn asked<T: Serialize + ?Sized>(value: &T) -> Option<Result<Shape>> {
+    ASKED.set(Asked::Yes);
+    let _ = text_of(value); // only the answer matters
+    ASKED.set(Asked::No);
+    ANSWER.take()
+}
+
+impl Shape {
+    /// A treedef, a tree, or any other value as a tree.
+    pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        asked(value).unwrap_or_else(|| {
+            let (leaves, treedef) = flatten(value)?;
+            Ok(Shape::Tree(Tree::from_parts(treedef, leaves)))
+        })
+    }
+
+    /// The structure of a value, or that which a treedef or a tree has.
+    pub(crate) fn structure_of<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
+        match asked(value) {
+            None => structure(value),
+            Some(shape) => match shape? {
+                Shape::Structure(treedef) => Ok(treedef),
+                Shape::Tree(tree) => Ok(tree.treedef),
+            },
+        }
+    }
+}
+
+impl<L: Serialize> Tree<L> {
+    pub(super) fn shape(&self) -> Result<Shape> {
+        let leaf = |leaf: &L| Value::of(leaf).map(Leaf::from);
+        let leaves = self.leaves.iter().map(leaf).collect::<Result<_>>()?;
+        Ok(Shape::Tree(Tree::from_parts(self.treedef.clone(), leaves)))
+    }
+}
+
+/// The text that a value is, if it is one.
+pub(super) fn text_of(value: &(impl Serialize + ?Sized)) -> Option<String> {
+    value.serialize(Text).ok()
+}
+
+/// Takes texts alone.
+struct Text;
+
+#[derive(Debug, thiserror::Error)]
+#[error("no text")]
+struct NoText;
+
+impl ser::Error for NoText {
+    fn custom<T: Display>(_: T) -> Self {
+        NoText
+    }
+}
+
+type Never = Impossible<String, NoText>;
+
+impl Serializer for Text {
+    type Ok = String;
+    type Error = NoText;
+    type SerializeSeq = Never;
+    type SerializeTuple = Never;
+    type SerializeTupleStruct = Never;
+    type SerializeTupleVariant = Never;
+    type SerializeMap = Never;
+    type SerializeStruct = Never;
+    type SerializeStructVariant = Never;
+
+    fn is_human_readable(&self) -> bool {
+        if ASKED.get() == Asked::Yes {
+            ASKED.set(Asked::ByThisSerializer);
+        }
+        true
+    }
+
+    fn serialize_str(self, text: &str) -> Result<String, NoText> {
+        Ok(text.to_owned())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    mismatches! { |self| NoText;
+        serialize_bool(bool) -> String;
+        serialize_i8(i8) -> String;
+        serialize_i16(i16) -> String;
+        serialize_i32(i32) -> String;
+        serialize_i64(i64) -> String;
+        serialize_u8(u8) -> String;
+        serialize_u16(u16) -> String;
+        serialize_u32(u32) -> String;
+        serialize_u64(u64) -> String;
+        serialize_f32(f32) -> String;
+        serialize_f64(f64) -> String;
+        serialize_char(char) -> String;
+        serialize_bytes(&[u8]) -> String;
+        serialize_none() -> String;
+        serialize_unit() -> String;
+        serialize_unit_struct(&'static str) -> String;
+        serialize_unit_variant(&'static str, u32, &'static str) -> String;
+        serialize_seq(Option<usize>) -> Never;
+        serialize_tuple(usize) -> Never;
+        serialize_tuple_struct(&'static str, usize) -> Never;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Never;
+        serialize_map(Option<usize>) -> Never;
+        serialize_struct(&'static str, usize) -> Never;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Never;
+    }
+}
