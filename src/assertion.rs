@@ -133,9 +133,8 @@ where
 fn tree_of<T: Serialize + ?Sized>(value: &T) -> Result<Tree<Leaf>> {
     match Shape::of(value)? {
         Shape::Tree(tree) => Ok(tree),
-        Shape::Structure(_) => Err(Error::custom(
-            "a treedef has no leaves: see `assert_same_structure`, or compare two with `assert_eq!`",
-        )),
+        Shape::Structure(_) => Err(Error::argument("a treedef has no leaves")
+            .with_hint("see `assert_same_structure`, or compare two with `assert_eq!`")),
     }
 }
 

@@ -37,9 +37,8 @@ pub fn signature_without_lengths(value: &(impl Serialize + ?Sized)) -> String {
 fn signature_of<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     match Shape::of(value)? {
         Shape::Tree(tree) => Ok(tree.map(|leaf| leaf.kind())),
-        Shape::Structure(_) => {
-            Err(Error::custom("a treedef has no kinds of leaves: see `assert_structure_snapshot`"))
-        }
+        Shape::Structure(_) => Err(Error::argument("a treedef has no kinds of leaves")
+            .with_hint("see `assert_structure_snapshot`")),
     }
 }
 

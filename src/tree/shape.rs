@@ -6,7 +6,6 @@
 //! and asks the serializer whether it is human-readable: the one of `Shape::of` notes this.
 
 use std::cell::{Cell, RefCell};
-
 use std::fmt::Display;
 
 use serde::ser::{self, Impossible, Serialize, Serializer};
@@ -23,26 +22,26 @@ pub(crate) enum Shape {
 }
 
 thread_local! {
-    static ASKED: Cell<Asked> = const { Cell::new(Asked::No) };
+    static ASKED: Cell<Question> = const { Cell::new(Question::None) };
     static ANSWER: RefCell<Option<Result<Shape>>> = const { RefCell::new(None) };
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Asked {
-    No,
-    Yes,
-    /// The serializer is the one that asks.
-    ByThisSerializer,
+enum Question {
+    None,
+    Open,
+    /// The serializer at hand asks it.
+    Heard,
 }
 
 /// Answers if the serializer asks.
 pub(crate) fn answer(serializer: &impl Serializer, shape: impl FnOnce() -> Result<Shape>) {
-    if ASKED.get() == Asked::No {
+    if ASKED.get() == Question::None {
         return;
     }
     serializer.is_human_readable();
-    if ASKED.get() == Asked::ByThisSerializer {
-        ASKED.set(Asked::No); // leaves are walked meanwhile
+    if ASKED.get() == Question::Heard {
+        ASKED.set(Question::None); // leaves are walked meanwhile
         let shape = shape();
         ANSWER.with_borrow_mut(|answer| *answer = Some(shape));
     }
@@ -50,9 +49,9 @@ pub(crate) fn answer(serializer: &impl Serializer, shape: impl FnOnce() -> Resul
 
 /// The treedef or the tree that a value is.
 fn asked<T: Serialize + ?Sized>(value: &T) -> Option<Result<Shape>> {
-    ASKED.set(Asked::Yes);
+    ASKED.set(Question::Open);
     let _ = text_of(value); // only the answer matters
-    ASKED.set(Asked::No);
+    ASKED.set(Question::None);
     ANSWER.take()
 }
 
@@ -117,8 +116,8 @@ impl Serializer for Text {
     type SerializeStructVariant = Never;
 
     fn is_human_readable(&self) -> bool {
-        if ASKED.get() == Asked::Yes {
-            ASKED.set(Asked::ByThisSerializer);
+        if ASKED.get() == Question::Open {
+            ASKED.set(Question::Heard);
         }
         true
     }

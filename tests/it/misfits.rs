@@ -211,3 +211,20 @@ fn strict_rebuilding_knows_halves() {
     let error = treedef::unflatten_strict::<Vec<f16>>(&treedef, rounded).unwrap_err();
     assert_snapshot!(error, @"expected `0.1f32`, found `0.099975586f32` at `[0]`");
 }
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Skipping(
+    #[serde(skip_serializing_if = "Option::is_none", default)] Option<u8>,
+    #[serde(default)] u8,
+);
+
+/// As the overview says, and as in serde_json: no format sees that a field was skipped.
+#[test]
+fn the_fields_behind_a_skipped_one_move_up_in_a_tuple_struct() {
+    let value = Skipping(None, 5);
+    let (leaves, treedef) = flatten(&value).unwrap();
+    assert_eq!(treedef.to_string(), "Skipping(*,)");
+    assert_eq!(unflatten::<Skipping>(&treedef, leaves).unwrap(), Skipping(Some(5), 0));
+    let json = serde_json::to_string(&value).unwrap();
+    assert_eq!(serde_json::from_str::<Skipping>(&json).unwrap(), Skipping(Some(5), 0));
+}

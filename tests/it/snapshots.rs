@@ -199,6 +199,6 @@ fn differing_treedefs_are_not_the_same_structure() {
     the structures differ:
       the root: expected `Layer { name: static "a", w: (*, *) }`, found `(*, *)`
     "#);
-    insta::assert_snapshot!(said(|a, b| treedef::assert_all_equal(a, b)), @"the values cannot be compared: a treedef has no leaves: see `assert_same_structure`, or compare two with `assert_eq!` at the root");
-    insta::assert_snapshot!(said(|a, _| assert_signature_snapshot!(a, @"*")), @"");
+    insta::assert_snapshot!(said(|a, b| treedef::assert_all_equal(a, b)), @"the values cannot be compared: a treedef has no leaves at the root (see `assert_same_structure`, or compare two with `assert_eq!`)");
+    insta::assert_snapshot!(said(|a, _| assert_signature_snapshot!(a, @"*")), @"a treedef has no kinds of leaves at the root (see `assert_structure_snapshot`)");
 }
