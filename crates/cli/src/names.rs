@@ -8,6 +8,11 @@ use treedef::{Key, Leaf, Path, Tree, TreeDef, Value};
 use crate::failure::Result;
 use crate::paths::text_of;
 
+/// The name of a tensor in a message. The array of a `.npy` has none.
+pub(crate) fn told(name: &str) -> String {
+    if name.is_empty() { "the array".to_owned() } else { format!("`{name}`") }
+}
+
 /// What has names, as a tree.
 pub(crate) enum Names<T> {
     Leaf(T),

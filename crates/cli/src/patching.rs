@@ -11,7 +11,7 @@ use treedef_exchange::{
 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::names::joined;
+use crate::names::{joined, told};
 use crate::paths::{part_at, text_of};
 use crate::tensor_files::{export, refused};
 use crate::tensor_leaf::tensor_of;
@@ -200,12 +200,13 @@ impl<'w, 's> Walk<'w, 's> {
             return Ok(());
         }
         if part.leaves().is_empty() {
-            self.lost.push(format!("`{name}`, which is empty, so that its type is not known"));
+            self.lost
+                .push(format!("{}, which is empty, so that its type is not known", told(&name)));
             return Ok(());
         }
         let tensors = Export::new().tensors(part).map_err(|error| {
             let failure = refused(&error, self.format);
-            Failure::new(format!("`{name}`: {}", failure.message()))
+            Failure::new(format!("{}: {}", told(&name), failure.message()))
         })?;
         for (below, tensor) in tensors.iter() {
             let name = match (name.as_str(), below) {
@@ -223,7 +224,7 @@ impl<'w, 's> Walk<'w, 's> {
 }
 
 fn lost_type(name: &str, was: &Descriptor, new: &Tensor<'_>) -> String {
-    format!("the type of `{name}`, {}, which is {} there", was.type_name(), new.dtype())
+    format!("the type of {}, {}, which is {} there", told(name), was.type_name(), new.dtype())
 }
 
 /// Numbers of JSON as one tensor, some of which may be integers and others floats.
@@ -360,6 +361,11 @@ fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
             is_half(bits, true).then(|| to.extend(bits.to_le_bytes()))?;
         }
         Dtype::F32 => {
+            // A conversion makes a signalling NaN a quiet one.
+            if let Leaf::F32(number) = leaf {
+                to.extend(number.to_le_bytes());
+                return Some(());
+            }
             let number = float()?;
             let near = number as f32;
             // As it is printed.

@@ -13,7 +13,7 @@ use crate::checkpoint::{Checkpoint, expect_room};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::Input;
-use crate::names::Names;
+use crate::names::{Names, told};
 use crate::paint::counted;
 use crate::progress::Progress;
 use crate::tensors::{self, Halves, TensorLeaf, more_than, with_halves};
@@ -144,10 +144,10 @@ impl Stored {
         let source = || self.checkpoint.source(self.limits);
         match &self.checkpoint {
             Checkpoint::Safetensors(_) | Checkpoint::Pytorch(_) if by_all_names => {
-                return Ok(PatchTree::by_name(&source()?.separate(), self.limits)?.tree);
+                return Ok(PatchTree::by_name(&source()?.separate(), true, self.limits)?.tree);
             }
             Checkpoint::Safetensors(_) => {
-                return Ok(PatchTree::by_name(&source()?, self.limits)?.tree);
+                return Ok(PatchTree::by_name(&source()?, false, self.limits)?.tree);
             }
             Checkpoint::Pytorch(opened) => {
                 expect_room(opened.file.num_bytes(), self.limits)?;
@@ -178,19 +178,17 @@ impl Stored {
 
     /// Why a tensor has no values here, if so.
     pub(crate) fn unread(&self, slot: &Slot) -> Option<String> {
-        let (name, leaf) = (&slot.name, &slot.leaf);
+        let (name, leaf) = (told(&slot.name), &slot.leaf);
         match self.checkpoint.stored(slot.number) {
             Some(stored) => {
                 let why = stored.descriptor().unread()?;
-                Some(format!(
-                    "`{name}` is {leaf}, which is listed and compared, and not read: {why}"
-                ))
+                Some(format!("{name} is {leaf}, which is listed and compared, and not read: {why}"))
             }
             None if leaf.value.is_some() || slot.dtype().is_some() => None,
             None => {
                 let dtype = &leaf.dtype;
                 let why = "which is listed and compared, and has no numbers here";
-                Some(format!("`{name}` is {dtype}, {why}"))
+                Some(format!("{name} is {dtype}, {why}"))
             }
         }
     }

@@ -5,6 +5,7 @@ use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
 use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};
+use crate::names::told;
 use crate::paint::listed;
 use crate::values::lost_metadata;
 
@@ -35,6 +36,7 @@ pub(crate) fn copy(
 ) -> Result<(Vec<u8>, Vec<String>)> {
     let mut lost = Vec::new();
     let has_place = format == Format::Safetensors;
+    let source = &if format == Format::Npz { separate(source)? } else { source.clone() };
     if has_metadata && !has_place {
         lost.extend(lost_metadata(source.metadata_keys()));
     }
@@ -47,6 +49,12 @@ pub(crate) fn copy(
         }
     }
     Ok((to_bytes(&source, format)?, lost))
+}
+
+/// The tensors under each of their names.
+pub(crate) fn separate<'s>(source: &Source<'s>) -> Result<Source<'s>> {
+    source.__check_ties()?;
+    Ok(source.separate())
 }
 
 /// What files of tensors have no place for: numpy's records.
@@ -76,11 +84,17 @@ pub(crate) fn holdable<'s>(
         if holds(descriptor) {
             tensors.push(stored.clone());
         } else if holds(widened.descriptor()) {
-            lost.push(format!("the type of `{name}`, {descriptor}, which is f32 there"));
+            lost.push(format!("the type of {}, {descriptor}, which is f32 there", told(name)));
             tensors.push(widened);
         } else {
-            lost.push(format!("`{name}`, {descriptor}, which it has no type for"));
+            lost.push(format!("{}, {descriptor}, which it has no type for", told(name)));
         }
+    }
+    if let (true, Some(first)) = (tensors.is_empty(), source.iter().next()) {
+        let (name, first) = (told(first.name()), first.descriptor());
+        let others = if source.iter().len() > 1 { ", nor for the others" } else { "" };
+        let message = format!("{} has no type for {name}, {first}{others}", format.name());
+        return Err(Failure::new(message));
     }
     let texts = source
         .metadata_keys()

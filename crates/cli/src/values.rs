@@ -8,8 +8,8 @@ use treedef_exchange::pytorch::{Entry, Pytorch};
 use treedef_exchange::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
 
 use crate::args::Limits;
-use crate::failure::Result;
-use crate::names::Names;
+use crate::failure::{Failure, Result};
+use crate::names::{Names, told};
 use crate::tensor_leaf::{leaf_of, tensor_of};
 
 /// The tree that was written, if the file has its structure, or that of the names. Each array is
@@ -29,8 +29,12 @@ pub(crate) fn tree_and_beside(
     if let Some(read) = structured(source)? {
         return Ok(read);
     }
-    let read = source.iter().filter(|it| it.descriptor().unread().is_none());
-    let tree = named(read, limits)?;
+    let read = || source.iter().filter(|it| it.descriptor().unread().is_none());
+    if let (None, Some(first)) = (read().next(), source.iter().map(Stored::descriptor).next()) {
+        let (name, why) = (told(first.name()), first.unread().unwrap_or_default());
+        return Err(Failure::new(format!("nothing of it is read: {name}, {first}: {why}")));
+    }
+    let tree = named(read(), limits)?;
     Ok((tree, BesideTree::of(source, None)))
 }
 
@@ -50,10 +54,11 @@ impl PatchTree {
         Ok(tree.map(|(tree, _)| PatchTree { tree, places: None, has_values: false }))
     }
 
-    /// The tree of the names. Its leaves tell the types of all tensors.
-    pub(crate) fn by_name(source: &Source<'_>, limits: Limits) -> Result<Self> {
+    /// The tree of the names. Its leaves tell the types of all tensors, and with values in the other file
+    /// also which numbers are tensors.
+    pub(crate) fn by_name(source: &Source<'_>, has_values: bool, limits: Limits) -> Result<Self> {
         let named = source.iter().map(|stored| (stored.name().to_owned(), stored));
-        PatchTree::of(Names::of(named).into_tree()?.map(Ok), false, limits)
+        PatchTree::of(Names::of(named).into_tree()?.map(Ok), has_values, limits)
     }
 
     /// The tree of a file of PyTorch. Its leaves tell the types of all tensors.
@@ -158,7 +163,7 @@ fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
         .iter()
         .map(Stored::descriptor)
         .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
-    empty.map(|it| format!("the shape of `{}`, {it}", it.name()))
+    empty.map(|it| format!("the shape of {}, {it}", told(it.name())))
 }
 
 pub(crate) fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
@@ -203,7 +208,7 @@ impl BesideTree {
         let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
         let unread = tensors.iter().map(Stored::descriptor);
         let unread =
-            unread.filter_map(|it| Some(format!("`{}`, {it}: {}", it.name(), it.unread()?)));
+            unread.filter_map(|it| Some(format!("{}, {it}: {}", told(it.name()), it.unread()?)));
         BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
     }
 

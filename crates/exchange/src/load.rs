@@ -381,7 +381,7 @@ impl Loader {
         tensors: &Source<'_>,
         partial: bool,
     ) -> Result<(Option<T>, LoadReport)> {
-        tensors.check_ties()?;
+        tensors.__check_ties()?;
         let options = (self.separator.as_str(), self.convert);
         let base = self.base.as_ref().map(Source::from);
         let base = base.as_ref();

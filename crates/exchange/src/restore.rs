@@ -38,7 +38,7 @@ impl Export {
         let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
         let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
         let source = Source::from(tensors);
-        source.check_ties()?;
+        source.__check_ties()?;
         // A tied tensor has the name of an alias in the structure, too.
         let aliases = source.ties().iter().filter_map(|(alias, at)| {
             let (_, tensor) = tensors.tensors.get(*at)?;

@@ -647,7 +647,8 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that a value with each tensor under all of its names is not much larger than the files.
-    pub(crate) fn check_ties(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn __check_ties(&self) -> Result<()> {
         let tied = self.aliases.iter().filter_map(|(_, at)| self.tensors.get(*at));
         let tied = tied.map(Stored::num_bytes).fold(0, u64::saturating_add);
         if tied <= self.num_bytes().saturating_mul(MOST_TIES) {

@@ -46,7 +46,7 @@ pub(super) fn apply(
             expect_room(source.num_bytes(), limits)?;
             let first = match PatchTree::structured(source)? {
                 Some(old) => old,
-                None => PatchTree::by_name(source, limits)?,
+                None => PatchTree::by_name(source, false, limits)?,
             };
             to_tensors(source, first, &diff, formats, limits)
         })?,
@@ -119,8 +119,9 @@ fn tensors_after(
         Ok(new) => return Ok((first, new, false)),
         Err(error) => error,
     };
-    for source in [source, &source.separate()] {
-        let named = PatchTree::by_name(source, limits)?;
+    let separate = source.separate();
+    for (source, has_values) in [(source, false), (&separate, false), (&separate, true)] {
+        let named = PatchTree::by_name(source, has_values, limits)?;
         if let Ok(new) = named.tree.patch(diff) {
             return Ok((named, new, false));
         }

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::losses::Loss;
 use crate::paint::listed;
 use crate::progress::Progress;
-use crate::tensor_files::holdable;
+use crate::tensor_files::{holdable, separate};
 
 use super::print::{expect_kept, report_json, tell_loss, write_with};
 
@@ -34,7 +34,9 @@ pub(super) fn copy(
     report: Report,
 ) -> Result<Conversion> {
     let (name, limits) = (input.name.clone(), input.limits);
-    let is_asked = shards.shards.is_some() || shards.separate || shards.keep_values;
+    // A file of numpy has tied tensors under each of their names in any case.
+    let is_separate = shards.separate && format != Format::Npz;
+    let is_asked = shards.shards.is_some() || is_separate || shards.keep_values;
     let mut lost = Vec::new();
     let source = match input.checkpoint {
         Some(Checkpoint::Pytorch(opened)) if format == Format::Safetensors => {
@@ -75,7 +77,7 @@ pub(super) fn copy(
         let checkpoint = Some(Checkpoint::Safetensors(source));
         return Ok(Conversion::Document(Box::new(Input { checkpoint, ..input })));
     }
-    let source = if shards.separate { source.separate() } else { source };
+    let source = if shards.separate { separate(&source)? } else { source };
     let mut not_held = Vec::new();
     let source = holdable(&source, format, &mut not_held).map_err(|it| it.in_file(&name))?;
     lost.extend(not_held.into_iter().map(Loss::of));
@@ -146,8 +148,9 @@ pub(super) fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
 
 /// What of a file of PyTorch is no tensor.
 pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
+    let paths = file.values().map(|(path, _)| path).chain(file.__empties().map(|(path, _)| path));
     let names: Vec<String> =
-        file.values().map(|(path, _)| format!("`{}`", path.to_joined_string("."))).collect();
+        paths.map(|path| format!("`{}`", path.to_joined_string("."))).collect();
     let hint = match to {
         Format::Safetensors => " (`--keep-values` puts it into the metadata)",
         _ => "",

@@ -8,7 +8,7 @@ use crate::{Folder, treedef};
 
 /// A file of PyTorch in its old form: `{"epoch": 7, "w": …}` with a storage of four floats, and the offset, the
 /// shape and the strides of the tensor as instructions.
-fn pytorch(view: &[u8]) -> Vec<u8> {
+pub(crate) fn pytorch(view: &[u8]) -> Vec<u8> {
     let start: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
     let storage: &[u8] =
         b"\x80\x02}(X\x05\0\0\0epochK\x07X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n\
@@ -17,9 +17,9 @@ fn pytorch(view: &[u8]) -> Vec<u8> {
     [start, storage, view, &end].concat()
 }
 
-const SOUND: &[u8] = b"K\0K\x04\x85K\x01\x85";
+pub(crate) const SOUND: &[u8] = b"K\0K\x04\x85K\x01\x85";
 
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = treedef(args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code(), text(stdout), text(stderr))

@@ -1,6 +1,7 @@
 //! The command as a process: its input and output, pipes and exit codes.
 
 mod checkpoints;
+mod copies;
 mod damage;
 mod lines;
 mod losses;

@@ -254,7 +254,7 @@ impl<'a> Pytorch<'a> {
     /// [`with_distinct_names`](Self::with_distinct_names)), or expanded tensors are many times larger than the file.
     pub fn source(&self) -> Result<Source<'a>> {
         self.__expect_readable()?;
-        self.expect_names(|slot| matches!(slot, Slot::Tensor(_)))?;
+        self.expect_names()?;
         // The alphabet decides which name of several is that of the tensor, as in `safetensors.torch`.
         let mut first: HashMap<&View, &str> = HashMap::new();
         for (view, stored) in self.tensors.iter().filter(|(_, stored)| stored.num_bytes() > 0) {
@@ -276,22 +276,31 @@ impl<'a> Pytorch<'a> {
     }
 
     /// As [`source`](Self::source). The metadata also has what is no tensor, each value under its name
-    /// as JSON.
+    /// as JSON; a value with the name of another leaf has the text of its path for a name. `None` is `null`, and
+    /// what is empty `{}` or `[]`.
     ///
     /// # Errors
     ///
-    /// As [`source`](Self::source), and when a value has the name of another leaf, or one that belongs to
-    /// the file, such as `format`; or when its text is the name of a tensor.
+    /// As [`source`](Self::source), and when a value has a name that belongs to the file, such as `format`;
+    /// or when its text is the name of a tensor.
     pub fn source_with_values(&self) -> Result<Source<'a>> {
         let source = self.source()?;
-        self.expect_names(|_| true)?;
+        let tensors = self.tensors.iter().map(|(_, stored)| stored.name().to_owned());
+        let mut names: HashMap<String, treedef::Path> =
+            tensors.map(|name| (name, treedef::Path::root())).collect();
         let mut texts = source.texts().to_vec();
-        for (path, leaf) in self.values() {
+        let values = self.values().map(|(path, leaf)| (path, json_of(leaf)));
+        let empties = self.__empties().map(|(path, text)| (path, text.to_owned()));
+        for (path, text) in values.chain(empties) {
             let name = joined(&path);
+            let is_taken = names.contains_key(&name);
+            let name = if is_taken { path.to_string() } else { name };
             if is_of_file(&name) {
                 return Err(Error::from(ErrorKind::Reserved(name)).at_path(path));
             }
-            let text = json_of(leaf);
+            if let Some(first) = names.insert(name.clone(), path.clone()) {
+                return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+            }
             if source.get(&text).is_some() {
                 let what =
                     format!("the value {text} is the name of a tensor, of which it would be a tie");
@@ -317,6 +326,20 @@ impl<'a> Pytorch<'a> {
         })
     }
 
+    /// What is nothing, as JSON: `None`, and what is empty.
+    #[doc(hidden)]
+    pub fn __empties(&self) -> impl Iterator<Item = (treedef::Path, &'static str)> {
+        self.tree.treedef().nodes().filter_map(|(path, node)| {
+            let is_empty = node.num_children() == 0 && !node.is_leaf();
+            let text = match node.kind() {
+                NodeKind::None | NodeKind::Unit => "null",
+                NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => "[]",
+                _ => "{}",
+            };
+            is_empty.then_some((path, text))
+        })
+    }
+
     /// Checks that all tensors can be read, and are not much larger than the file.
     #[doc(hidden)]
     pub fn __expect_readable(&self) -> Result<()> {
@@ -335,11 +358,11 @@ impl<'a> Pytorch<'a> {
         Err(ErrorKind::limit("bytes of tensors", what).into())
     }
 
-    /// Checks that no two leaves of some kind have one name.
-    fn expect_names(&self, of: impl Fn(&Slot) -> bool) -> Result<()> {
+    /// Checks that no two tensors have one name.
+    fn expect_names(&self) -> Result<()> {
         let mut paths = HashMap::new();
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
-        for (path, slot) in slots.filter(|(_, slot)| of(slot)) {
+        for (path, slot) in slots.filter(|(_, slot)| matches!(slot, Slot::Tensor(_))) {
             let name = self.name(&path, slot);
             if let Some(first) = paths.insert(name.clone(), path.clone()) {
                 return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));

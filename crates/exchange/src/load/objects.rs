@@ -181,7 +181,7 @@ impl Loader {
     }
 
     fn named<'t>(&'t self, source: &'t Source<'t>) -> Result<Named<'t>> {
-        source.check_ties()?;
+        source.__check_ties()?;
         let is_of_numbers = |rule: &&Rule| matches!(rule, Rule::ColumnMajor(_));
         if !self.stacks.is_empty() || self.rules.iter().find(is_of_numbers).is_some() {
             let what =

@@ -343,7 +343,12 @@ fn values_go_into_the_metadata_or_are_an_error() {
     let tie = [b"(".as_slice(), tensor.strip_suffix(b".").unwrap(), b"K\0t."].concat();
     assert_snapshot!(values(&[&tie[..], b"](X\x01\0\0\x000e.\0\0\0\0\0\0\0\0"].concat()).unwrap_err(), @"the value 0 is the name of a tensor, of which it would be a tie at `.1`");
     assert_snapshot!(values(b"}X\x06\0\0\0formatK\x01s.").unwrap_err(), @r#"the name `format` is reserved at `["format"]`"#);
-    assert_snapshot!(values(b"}(K\x01K\x02X\x01\0\0\x001K\x03u.").unwrap_err(), @r#"the name `1` is also that of `[1i64]` at `["1"]`"#);
+    assert_snapshot!(values(b"}(K\x01K\x02X\x01\0\0\x001K\x03u.").unwrap(), @r#"format: pt, 1: 2, ["1"]: 3"#);
+    // A third name is that of the path of the second.
+    let third = b"}(K\x01K\x02X\x01\0\0\x001K\x03X\x05\0\0\0[\"1\"]K\x04u.";
+    assert_snapshot!(values(third).unwrap(), @r#"format: pt, 1: 2, ["1"]: 3, ["[\"1\"]"]: 4"#);
+    // What has no leaf.
+    assert_snapshot!(values(b"(N}]))N\x85t.").unwrap(), @"format: pt, 0: null, 1: {}, 2: [], 3: [], 4: [], 5.0: null");
 }
 
 #[test]
