@@ -36,5 +36,5 @@ pub use objects::flatten_objects;
 pub use reader::TreeSeed;
 
 pub(crate) use calls::mismatches;
-pub(crate) use reader::CBOR_TAG;
+pub(crate) use reader::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
 pub(crate) use rules::{ArrayMeaning, ArrayRule, Collector};

@@ -1,9 +1,10 @@
 //! Reads a document straight onto a tape, without a value in between.
 
+use std::any::type_name;
 use std::fmt;
 
 use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
 
@@ -81,8 +82,27 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     }
 }
 
-/// The variant as which `ciborium` tells a tag of CBOR: a number beside a value.
-pub(crate) const CBOR_TAG: &str = "@@TAGGED@@";
+/// The enum and the variant as which `ciborium` tells a tag of CBOR: a number beside a value.
+pub(crate) const CBOR_TAG: [&str; 2] = ["@@TAG@@", "@@TAGGED@@"];
+
+/// The struct as which `toml` tells a date, and its only field.
+pub(crate) const TOML_DATE: [&str; 2] = ["$__toml_private_Datetime", "$__toml_private_datetime"];
+
+/// The struct as which `serde_json` tells a number of any length, and its only field.
+pub(crate) const JSON_NUMBER: [&str; 2] = ["$serde_json::private::Number"; 2];
+
+/// The name and the field of the struct that a map is to a serializer. A key of a document may look like the
+/// field, so nothing but the type that tells the map shows it.
+fn private_struct<A>() -> Option<[&'static str; 2]> {
+    let told_by = |start| type_name::<A>().starts_with(start);
+    if told_by("toml_datetime::de::DatetimeDeserializer")
+        || told_by("toml_edit::de::datetime::DatetimeDeserializer")
+        || told_by("toml::de::DatetimeDeserializer")
+    {
+        return Some(TOML_DATE);
+    }
+    told_by("serde_json::number::NumberDeserializer").then_some(JSON_NUMBER)
+}
 
 /// A place in a document that is read.
 #[derive(Clone, Copy)]
@@ -248,6 +268,16 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
         let Reader { tape, at, place } = self;
+        if let Some([name, field]) = private_struct::<A>() {
+            let opened = tape.open(at, NodeKind::Struct, name);
+            let mut at = told(tape, &place, opened)?;
+            if map.next_key::<IgnoredAny>()?.is_some() {
+                let next = tape.field(at, field);
+                at = map.next_value_seed(Reader { tape: &mut *tape, at: next, place })?;
+            }
+            let closed = tape.close(at);
+            return told(tape, &place, closed);
+        }
         let opened = tape.open(at, NodeKind::Map, "");
         let mut at = told(tape, &place, opened)?;
         while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at, map: &place })? {
@@ -262,6 +292,10 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
         let Reader { tape, at, place } = self;
         let (name, variant) = data.variant::<String>()?;
+        if type_name::<A>().starts_with("ciborium::tag::TagAccess") {
+            // Read as a newtype, it would lose its number.
+            return variant.tuple_variant(2, TagReader(Reader { tape, at, place }));
+        }
         let opened = tape.open(at, NodeKind::Map, "");
         let at = told(tape, &place, opened)?;
         tape.expect_key();
@@ -269,12 +303,30 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let at = told(tape, &place, key)?;
         let entry = DocumentPlace::Entry(&place, tape.labels.last);
         let payload = Reader { tape: &mut *tape, at, place: entry };
-        let at = if name == CBOR_TAG {
-            // Read as a newtype, it would lose its number.
-            variant.tuple_variant(2, payload)?
-        } else {
-            variant.newtype_variant_seed(payload)?
-        };
+        let at = variant.newtype_variant_seed(payload)?;
+        let closed = tape.close(at);
+        told(tape, &place, closed)
+    }
+}
+
+/// Writes a tag of CBOR, with the path of what has it.
+struct TagReader<'t>(Reader<'t>);
+
+impl<'de> Visitor<'de> for TagReader<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tag and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<usize, A::Error> {
+        let TagReader(Reader { tape, at, place }) = self;
+        let [name, variant] = CBOR_TAG;
+        let opened = tape.open_variant(at, NodeKind::TupleVariant, name, variant);
+        let mut at = told(tape, &place, opened)?;
+        while let Some(next) = pair.next_element_seed(Reader { tape: &mut *tape, at, place })? {
+            at = next;
+        }
         let closed = tape.close(at);
         told(tape, &place, closed)
     }

@@ -79,9 +79,7 @@ struct Document<'a, L> {
 impl<L: Serialize> Serialize for Document<'_, L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use NodeKind as Is;
-        if let Some(private) = Private::of(self.node)
-            && !private::is_ours::<S>()
-        {
+        if let Some(private) = Private::of(self.node) {
             return self.private(private, serializer);
         }
         let variant = self.node.variant().unwrap_or_default();
@@ -131,21 +129,16 @@ impl<'a, L: Serialize> Document<'a, L> {
         self.node.children().next().map(|node| self.child(node))
     }
 
-    /// A value of a format that has no kind in serde: that format knows it by its name, and others get a
-    /// text, or what has a tag.
+    /// A value of a format that has no kind in serde: that format knows it by its name, as do trees, and
+    /// others get a text, or what has a tag.
     fn private<S: Serializer>(
         &self,
         private: &'static Private,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let is_known = private.is_known_to::<S>();
-        let children: Vec<_> = match self.node.kind() {
-            NodeKind::Map if matches!(private.form, Form::Tag { .. }) => {
-                let inside = self.node.child(0);
-                inside.map(|inside| inside.children().take(3).collect()).unwrap_or_default()
-            }
-            _ => self.node.children().take(3).collect(),
-        };
+        let is_ours = private::is_ours::<S>();
+        let is_known = is_ours || private.is_known_to::<S>();
+        let children: Vec<_> = self.node.children().take(3).collect();
         match (private.form, children.as_slice()) {
             (Form::Tag { .. }, [tag, value]) if is_known && tag.is_leaf() => {
                 private.tag(&self.child(*tag), &self.child(*value), serializer)
@@ -153,10 +146,15 @@ impl<'a, L: Serialize> Document<'a, L> {
             (Form::Tag { .. }, [_, value]) => {
                 call_stack::grow!(self.child(*value).serialize(serializer))
             }
-            (Form::Newtype, [value]) if is_known => private.known(&self.child(*value), serializer),
-            (Form::Text { .. } | Form::Number { .. }, [value]) => {
-                match (shape::text_of(&self.child(*value)), private.form) {
-                    (Some(text), _) if is_known => private.known(&text, serializer),
+            (Form::Newtype | Form::Text { .. } | Form::Number { .. }, [value]) => {
+                let value = self.child(*value);
+                let text = shape::text_of(&value);
+                let is_kept = match &text {
+                    Some(text) => private.is_written(text),
+                    None => matches!(private.form, Form::Newtype),
+                };
+                match (text, private.form) {
+                    _ if is_ours || is_known && is_kept => private.known(&value, serializer),
                     (Some(text), Form::Number { .. }) => {
                         private::serialize_number(&text, serializer)
                     }

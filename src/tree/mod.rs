@@ -20,6 +20,7 @@ mod unique;
 mod objects;
 mod check_close;
 pub(crate) mod shape;
+mod raw;
 pub(crate) mod private;
 mod document;
 

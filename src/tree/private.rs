@@ -1,21 +1,24 @@
 //! Values of formats that have no kind in serde: dates of TOML, numbers of any length, tags of CBOR.
 //!
 //! A format tells serde such a value under a private name, and knows it by this name when it is
-//! written. For all others the name has no meaning.
+//! written. For all others the name has no meaning. The key of a map is never such a name: whoever writes
+//! a document may choose it.
 
 use std::any::type_name;
 
 use serde::ser::{Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
-use crate::flatten::CBOR_TAG;
+use crate::flatten::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
 use crate::leaf::decimal::Decimal;
 use crate::model::NodeKind;
 use crate::treedef::node_ref::NodeRef;
 
+use super::raw::{is_json, is_one_ron};
+
 /// How serde sees the values.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// A text, as the only field of a struct or the only entry of a map.
+    /// A text, as the only field of a struct.
     Text { field: &'static str },
     /// The same, of a number.
     Number { field: &'static str },
@@ -31,25 +34,43 @@ pub(crate) struct Private {
     pub(crate) form: Form,
     /// The crates that know it.
     owners: &'static [&'static str],
-}
-
-const fn text(name: &'static str, field: &'static str, owners: &'static [&'static str]) -> Private {
-    Private { name, form: Form::Text { field }, owners }
+    /// Whether a text may be written as it stands. In a file of the library it may be any.
+    is_written: fn(&str) -> bool,
 }
 
 const fn newtype(name: &'static str, owners: &'static [&'static str]) -> Private {
-    Private { name, form: Form::Newtype, owners }
+    Private { name, form: Form::Newtype, owners, is_written: |_| true }
 }
 
-const NUMBER: &str = "$serde_json::private::Number";
 const RAW_JSON: &str = "$serde_json::private::RawValue";
 
 const ALL: [Private; 9] = [
-    text("$__toml_private_Datetime", "$__toml_private_datetime", &["toml", "toml_edit"]),
-    Private { name: NUMBER, form: Form::Number { field: NUMBER }, owners: &["serde_json"] },
-    text(RAW_JSON, RAW_JSON, &["serde_json"]),
-    Private { name: "@@TAG@@", form: Form::Tag { variant: CBOR_TAG }, owners: &["ciborium"] },
-    newtype("$ron::private::RawValue", &["ron"]),
+    Private {
+        name: TOML_DATE[0],
+        form: Form::Text { field: TOML_DATE[1] },
+        owners: &["toml", "toml_edit"],
+        // The format checks it.
+        is_written: |_| true,
+    },
+    Private {
+        name: JSON_NUMBER[0],
+        form: Form::Number { field: JSON_NUMBER[1] },
+        owners: &["serde_json"],
+        is_written: |text| is_json(text) && text.ends_with(|c: char| c.is_ascii_digit()),
+    },
+    Private {
+        name: RAW_JSON,
+        form: Form::Text { field: RAW_JSON },
+        owners: &["serde_json"],
+        is_written: is_json,
+    },
+    Private {
+        name: CBOR_TAG[0],
+        form: Form::Tag { variant: CBOR_TAG[1] },
+        owners: &["ciborium"],
+        is_written: |_| true,
+    },
+    Private { is_written: is_one_ron, ..newtype("$ron::private::RawValue", &["ron"]) },
     newtype("_ExtStruct", &["rmp_serde", "rmpv"]),
     newtype("PLIST-DATE", &["plist"]),
     newtype("PLIST-UID", &["plist"]),
@@ -62,24 +83,25 @@ const ALL: [Private; 9] = [
 impl Private {
     /// The private name of a node, whose value is below it.
     pub(crate) fn of(node: NodeRef<'_>) -> Option<&'static Private> {
-        let (kind, count) = (node.kind(), node.num_children());
         let is = |private: &&Private| match private.form {
-            Form::Text { field } | Form::Number { field } => match kind {
-                NodeKind::Struct => node.fields().iter().any(|name| name.as_ref() == field),
-                _ => node.entry_keys().iter().any(|key| key.as_str() == Some(field)),
-            },
-            Form::Newtype => kind == NodeKind::NewtypeStruct && node.name() == Some(private.name),
-            Form::Tag { variant } => match kind {
-                NodeKind::TupleVariant => node.variant() == Some(variant),
-                _ => node.entry_keys().iter().any(|key| key.as_str() == Some(variant)),
-            },
+            Form::Text { field } | Form::Number { field } => {
+                node.fields().iter().any(|name| name.as_ref() == field)
+            }
+            Form::Newtype => node.kind() == NodeKind::NewtypeStruct,
+            Form::Tag { variant } => node.variant() == Some(variant),
         };
-        let may_be = match kind {
-            NodeKind::Struct | NodeKind::Map | NodeKind::NewtypeStruct => count == 1,
-            NodeKind::TupleVariant => count == 2,
+        let may_be = match node.kind() {
+            NodeKind::Struct | NodeKind::NewtypeStruct => node.num_children() == 1,
+            NodeKind::TupleVariant => node.num_children() == 2,
             _ => false,
         };
-        if may_be { ALL.iter().find(is) } else { None }
+        let name = node.name().filter(|_| may_be)?;
+        ALL.iter().filter(|private| private.name == name).find(is)
+    }
+
+    /// Whether a text may be written as it stands.
+    pub(crate) fn is_written(&self, text: &str) -> bool {
+        (self.is_written)(text)
     }
 
     /// Whether a serializer is one of a format that knows the name.
@@ -112,7 +134,7 @@ impl Private {
         value: &impl Serialize,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let mut tagged = serializer.serialize_tuple_variant(self.name, 0, CBOR_TAG, 2)?;
+        let mut tagged = serializer.serialize_tuple_variant(self.name, 0, CBOR_TAG[1], 2)?;
         tagged.serialize_field(tag)?;
         tagged.serialize_field(value)?;
         tagged.end()

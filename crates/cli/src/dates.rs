@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use toml::value::Datetime;
-use treedef::{Edit, Key, Leaf, NodeKind, Path, Tree, TreeDef, Value};
+use treedef::{Edit, Key, Leaf, Path, Tree, TreeDef};
 
-/// A date is a map with this one key, to serde. Where TOML is written, such a map is a date again.
-const KEY: &str = "$__toml_private_datetime";
+/// A date is a struct of this name and with this one field, to serde. Where TOML is written, such a struct
+/// is a date again.
+const NAME: &str = "$__toml_private_Datetime";
+const FIELD: &str = "$__toml_private_datetime";
 
 /// Where there are dates in a document.
 #[derive(Debug, Default)]
@@ -26,28 +28,26 @@ fn place_of(path: &Path) -> Path {
     path.keys().iter().map(key).collect()
 }
 
-/// Whether a map has this key, by which a format names what serde does not have.
-pub(crate) fn has_key(tree: &Tree<Leaf>, key: &str) -> bool {
-    let is_it = |found: &Value| found.as_str() == Some(key);
-    tree.treedef().nodes().any(|(_, node)| node.entry_keys().iter().any(is_it))
+/// Whether a node has this name, by which a format tells what serde does not have.
+pub(crate) fn has_name(tree: &Tree<Leaf>, name: &str) -> bool {
+    tree.treedef().nodes().any(|(_, node)| node.name() == Some(name))
 }
 
 impl Dates {
     /// The tree with texts for its dates, and where they are.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut dates = Dates::default();
-        if !has_key(&tree, KEY) {
+        if !has_name(&tree, NAME) {
             return Ok((tree, dates));
         }
-        let tree =
-            tree.edit(|path, node, leaves| match (node.kind(), node.entry_keys(), leaves) {
-                (NodeKind::Map, [key], [date]) if key.as_str() == Some(KEY) => {
-                    dates.paths.insert(path.clone());
-                    dates.places.insert(place_of(path));
-                    Ok(Edit::Replace(Tree::leaf(date.clone())))
-                }
-                _ => Ok(Edit::Keep),
-            })?;
+        let tree = tree.edit(|path, node, leaves| match leaves {
+            [date] if node.name() == Some(NAME) => {
+                dates.paths.insert(path.clone());
+                dates.places.insert(place_of(path));
+                Ok(Edit::Replace(Tree::leaf(date.clone())))
+            }
+            _ => Ok(Edit::Keep),
+        })?;
         for (path, leaf) in tree.treedef().leaf_paths().zip(tree.leaves()) {
             if leaf.as_str().is_some() && !dates.paths.contains(&path) {
                 dates.places.remove(&place_of(&path));
@@ -65,8 +65,7 @@ impl Dates {
         if self.is_empty() {
             return Ok(tree);
         }
-        let key = Value::from(Leaf::from(KEY));
-        let date = TreeDef::map([(key, TreeDef::leaf())])?;
+        let date = TreeDef::named_struct(NAME, [(FIELD, TreeDef::leaf())])?;
         tree.edit(|path, node, leaves| {
             let text = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_str);
             let is_date = text.is_some_and(|text| Datetime::from_str(text).is_ok())

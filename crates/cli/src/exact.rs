@@ -98,14 +98,28 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
 pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
     let Leaf::Opaque(value) = leaf else { return None };
     let is_text = value.root().name() == Some(RAW);
-    value.leaves().first().filter(|_| is_text)?.as_str().map(str::to_owned)
+    let leaves = value.leaves();
+    let text = leaves.first().filter(|_| is_text)?.as_str()?;
+    // In a file of the library it may be any.
+    is_number(text).then(|| text.to_owned())
 }
 
-/// The tree with leaves for such numbers, which are maps of one entry if a tree serializes them.
+/// Whether JSON has a number like this.
+pub(crate) fn is_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let has_zero = whole.len() > 1 && whole.starts_with('0');
+    digits(whole) && !has_zero && digits(part) && digits(exponent)
+}
+
+/// The tree with leaves for such numbers, which are structs if a tree serializes them.
 pub(crate) fn as_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     tree.edit(|_, node, leaves| {
-        let ([key], [leaf]) = (node.entry_keys(), leaves) else { return Ok(Edit::Keep) };
-        let text = leaf.as_str().filter(|_| key.as_str() == Some(RAW));
+        let [leaf] = leaves else { return Ok(Edit::Keep) };
+        let text = leaf.as_str().filter(|text| node.name() == Some(RAW) && is_number(text));
         let Some(text) = text else { return Ok(Edit::Keep) };
         Ok(Edit::Replace(Tree::leaf(Value::of(&Text { text })?.into())))
     })

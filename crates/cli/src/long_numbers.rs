@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use treedef::{Leaf, Tree};
 
-use crate::exact::{all_rounded, has_texts, long, text_of};
+use crate::exact::{all_rounded, has_texts, is_number, long, text_of};
 
 /// Whether a text has 19 digits one after another, without a look at most of its bytes: the last of 19
 /// that is none is in no such row, and neither is what stands before it.
@@ -203,7 +203,7 @@ fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
                     |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
                 let length = rest.iter().take_while(is_of_number).count();
                 let number = rest.get(..length).and_then(|number| std::str::from_utf8(number).ok());
-                if number.is_some_and(|number| is_json(number) && long(number).is_some()) {
+                if number.is_some_and(|number| is_number(number) && long(number).is_some()) {
                     numbers.push(at..at + length);
                 }
                 length
@@ -227,7 +227,7 @@ fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
                 let behind = rest.get(length..).unwrap_or_default().trim_ascii_start();
                 let word = rest.get(..length).and_then(|word| std::str::from_utf8(word).ok());
                 let number = word.map(of_decimal).filter(|_| behind.first() != Some(&b'='));
-                if number.is_some_and(|number| is_json(&number) && long(&number).is_some()) {
+                if number.is_some_and(|number| is_number(&number) && long(&number).is_some()) {
                     numbers.push(at..at + length);
                 }
                 length
@@ -270,17 +270,6 @@ fn text_len(bytes: &[u8]) -> usize {
         }
     }
     bytes.len()
-}
-
-/// Whether JSON has a number like this.
-fn is_json(text: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
-    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    let has_zero = whole.len() > 1 && whole.starts_with('0');
-    digits(whole) && !has_zero && digits(part) && digits(exponent)
 }
 
 #[cfg(test)]

@@ -76,7 +76,12 @@ pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     let mut all = Vec::new();
     tokens(&text, |token, _| all.push(token.to_owned()));
-    let mut reader = Reader { tokens: &all, at: 0, forms: Vec::new(), depth: 0 };
+    // No other newtype has a name that begins like this.
+    let mut name = NAME.to_owned();
+    while text.contains(&name) {
+        name.push('_');
+    }
+    let mut reader = Reader { tokens: &all, at: 0, name, forms: Vec::new(), depth: 0 };
     match (reader.whole(), text.parse::<Tree<LeafKind>>()) {
         (Ok(plain), _) if plain != text => reader.tree(&plain),
         (_, Ok(tree)) => Ok(tree.map(Form::Kind)),
@@ -98,6 +103,7 @@ const DEEPEST: usize = 256;
 struct Reader<'t> {
     tokens: &'t [String],
     at: usize,
+    name: String,
     forms: Vec<Form>,
     depth: usize,
 }
@@ -134,14 +140,15 @@ impl Reader<'_> {
     /// The text that stands for a form.
     fn stand_in(&mut self, form: Form) -> String {
         self.forms.push(form);
-        format!("{NAME}{}(opaque)", self.forms.len() - 1)
+        format!("{}{}(opaque)", self.name, self.forms.len() - 1)
     }
 
     /// The plain text, parsed, with the forms in their places.
     fn tree(&self, plain: &str) -> Result<Tree<Form>> {
         let tree = plain.parse::<Tree<LeafKind>>()?.map(Form::Kind);
         Ok(tree.edit(|_, node, _| {
-            let number = node.name().and_then(|name| name.strip_prefix(NAME)?.parse().ok());
+            let number =
+                node.name().and_then(|name| name.strip_prefix(self.name.as_str())?.parse().ok());
             let number = number.filter(|_| node.kind() == NodeKind::NewtypeStruct);
             let form = number.and_then(|number: usize| self.forms.get(number));
             Ok(form.map_or(Edit::Keep, |form| Edit::Replace(Tree::leaf(form.clone()))))
@@ -391,6 +398,8 @@ mod tests {
             ),
             ("{\"; 0–1\": [\n  str;\n 0–1,\n],}", "{\"; 0–1\": a sequence of 0–1 elements}"),
             ("null", "()"),
+            // What the reader puts in the place of a form.
+            ("[treedef_folded_0(opaque), int]", "[treedef_folded_0(opaque), an integer]"),
         ] {
             assert_eq!(text(structure), read, "{structure}");
         }

@@ -2,13 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use treedef::{Change, ChangeKind, Edit, Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::{
+    Change, ChangeKind, Edit, Key, Leaf, NodeHead, NodeKind, NodeRef, Path, Tree, TreeDefBuilder,
+};
 
-use crate::dates::has_key;
+use crate::dates::has_name;
 
-/// What has a tag is a map with this one key, to serde: the number of the tag beside the value.
-/// Where CBOR is written, such a map is a tag again.
-const KEY: &str = "@@TAGGED@@";
+/// What has a tag is this variant of an enum, to serde: the number of the tag beside the value. Where CBOR is
+/// written, such a variant is a tag again.
+const NAME: &str = "@@TAG@@";
+const TAG: NodeHead<'_> =
+    NodeHead::new(NodeKind::TupleVariant).with_name(NAME).with_variant("@@TAGGED@@");
 
 /// The tags of a document.
 #[derive(Debug, Default)]
@@ -24,19 +28,22 @@ fn tagged<'n, 'l>(
     node: NodeRef<'n>,
     leaves: &'l [Leaf],
 ) -> Option<(&'l Leaf, NodeRef<'n>, &'l [Leaf])> {
-    let [key] = node.entry_keys() else { return None };
-    let pair = node.child(0).filter(|pair| pair.num_children() == 2)?;
+    if node.name() != Some(NAME) || !node.child(0)?.is_leaf() {
+        return None;
+    }
     let (number, rest) = leaves.split_first()?;
-    let is_tag = key.as_str() == Some(KEY) && pair.child(0)?.is_leaf() && number.as_u64().is_some();
-    is_tag.then(|| Some((number, pair.child(1)?, rest)))?
+    number.as_u64().is_some().then(|| Some((number, node.child(1)?, rest)))?
 }
 
 /// The value with a tag.
 pub(crate) fn with_tag(number: &Leaf, value: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
-    let pair = TreeDef::seq([TreeDef::leaf(), value.treedef().clone()])?;
-    let treedef = TreeDef::map([(Value::from(Leaf::from(KEY)), pair)])?;
+    let mut builder = TreeDefBuilder::new();
+    builder.open(TAG)?;
+    builder.leaf()?;
+    builder.insert(value.treedef(), 1)?;
+    builder.close()?;
     let leaves = std::iter::once(number).chain(value.leaves()).cloned().collect();
-    Tree::new(treedef, leaves)
+    Tree::new(builder.finish()?, leaves)
 }
 
 /// The tree without its tags. The recursion is as deep as the limits of the tree allow.
@@ -66,7 +73,7 @@ impl Tags {
     /// The tree with the values themselves, and where there were tags.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut tags = Tags::default();
-        if !has_key(&tree, KEY) {
+        if !has_name(&tree, NAME) {
             return Ok((tree, tags));
         }
         let tree = untagged(tree, &Path::root(), &mut tags.paths)?;

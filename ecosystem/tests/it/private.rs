@@ -55,7 +55,7 @@ fn dates_of_toml() {
             ciborium::from_reader(cbor(&tree).as_slice()).unwrap();
         assert_eq!(back["when"], "2024-02-29T12:30:45.5+02:00");
         // In a tree all is as serde tells it.
-        assert_eq!(Tree::of(&tree).unwrap().leaves(), tree.leaves());
+        assert_eq!(Tree::of(&tree).unwrap(), tree);
         assert_eq!(tree.clone().into_typed::<toml::Table>().unwrap(), value);
     }
     // What a program puts there has to be a date.
@@ -85,6 +85,13 @@ fn raw_values() {
     let tree = Tree::of(&(raw,)).unwrap();
     assert_eq!(ron::to_string(&tree).unwrap(), "(Some(  (1, 'x')))");
     assert_eq!(json(&tree), r#"["Some(  (1, 'x'))"]"#);
+    // What is no value cannot have been read as one.
+    for text in ["1, \"admin\": true", "1 2", "]"] {
+        let raw = serde_json::value::RawValue::from_string("1".to_owned());
+        let mut tree = Tree::of(&[raw.unwrap()]).unwrap();
+        tree.leaves_mut()[0] = text.into();
+        assert_eq!(json(&tree), serde_json::json!([text]).to_string());
+    }
 }
 
 #[test]
@@ -100,10 +107,36 @@ fn tags_of_cbor() {
     )]);
     let bytes = cbor(&value);
     let document: Tree<Leaf> = ciborium::from_reader(bytes.as_slice()).unwrap();
-    insta::assert_snapshot!(document, @r#"{"when": {"@@TAGGED@@": [1u64, [0.5, {"@@TAGGED@@": [9u64, None]}]]}}"#);
+    insta::assert_snapshot!(document, @r#"{"when": `@@TAG@@`::`@@TAGGED@@`(1u64, [0.5, `@@TAG@@`::`@@TAGGED@@`(9u64, None)])}"#);
+    assert_eq!(Tree::of(&document).unwrap(), document);
     for tree in [document, Tree::of(&value).unwrap()] {
         assert_eq!(cbor(&tree), bytes);
         assert_eq!(json(&tree), r#"{"when":[0.5,null]}"#);
+    }
+}
+
+/// Whoever writes a document may choose its keys.
+#[test]
+fn such_names_are_ordinary_keys_of_a_document() {
+    for name in [
+        "$__toml_private_datetime",
+        "$serde_json::private::Number",
+        "$serde_json::private::RawValue",
+        "$ron::private::RawValue",
+        "@@TAGGED@@",
+    ] {
+        for value in ["\"2024-02-29\"", "\"x\\\", \\\"admin\\\": true\"", "[1,2]"] {
+            let text = format!("{{\"user\":{{{name:?}:{value}}}}}");
+            let tree: Tree<Leaf> = serde_json::from_str(&text).unwrap();
+            assert_eq!(json(&tree), text);
+            let back: [Tree<Leaf>; 4] = [
+                toml::from_str(&toml(&tree)).unwrap(),
+                serde_yaml_ng::from_str(&yaml(&tree)).unwrap(),
+                ron::from_str(&ron::to_string(&tree).unwrap()).unwrap(),
+                ciborium::from_reader(cbor(&tree).as_slice()).unwrap(),
+            ];
+            back.iter().for_each(|tree| assert_eq!(json(tree), text));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod numbers;
 mod random_checkpoints;
 mod random_numbers;
 mod random_select;
+mod reserved;
 mod shell;
 mod streams;
 mod tensors;

@@ -1,0 +1,254 @@
+//! Texts that a format writes as they stand: none of them may be more than one value.
+
+/// Whether a text is a document of JSON.
+pub(super) fn is_json(text: &str) -> bool {
+    let mut reader = Reader { rest: text.as_bytes() };
+    reader.document().is_some_and(|()| reader.rest.is_empty())
+}
+
+/// Whether the brackets and quotes of a text in RON are closed, with nothing behind the value.
+///
+/// Comments and raw texts, in which quotes and brackets mean nothing, are not known here.
+pub(super) fn is_one_ron(text: &str) -> bool {
+    let mut reader = Reader { rest: text.as_bytes() };
+    let (mut open, mut before) = (Vec::new(), b' ');
+    while let Some(&byte) = reader.rest.first() {
+        let is_closed = match byte {
+            b'"' => before != b'r' && reader.text().is_some(),
+            b'\'' => reader.character().is_some(),
+            b'/' | b'#' => false,
+            _ => {
+                reader.skip(1);
+                match byte {
+                    b'(' => open.push(b')'),
+                    b'[' => open.push(b']'),
+                    b'{' => open.push(b'}'),
+                    _ => {}
+                }
+                match byte {
+                    b')' | b']' | b'}' => open.pop() == Some(byte),
+                    b',' | b':' => !open.is_empty(),
+                    _ => true,
+                }
+            }
+        };
+        if !is_closed {
+            return false;
+        }
+        before = byte;
+    }
+    open.is_empty() && !text.trim().is_empty()
+}
+
+/// Reads what a text is made of, from its beginning. `None` if it is something else.
+struct Reader<'t> {
+    rest: &'t [u8],
+}
+
+impl Reader<'_> {
+    fn skip(&mut self, count: usize) {
+        self.rest = self.rest.get(count..).unwrap_or_default();
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        let is_next = self.rest.first() == Some(&byte);
+        self.skip(usize::from(is_next));
+        is_next.then_some(())
+    }
+
+    /// The number of bytes that are skipped, which are all of a kind.
+    fn all(&mut self, is: impl Fn(&u8) -> bool) -> usize {
+        let count = self.rest.iter().take_while(|byte| is(byte)).count();
+        self.skip(count);
+        count
+    }
+
+    fn space(&mut self) {
+        self.all(|byte| b" \t\r\n".contains(byte));
+    }
+
+    /// A value, in as many steps as it has parts.
+    fn document(&mut self) -> Option<()> {
+        let mut open = Vec::new();
+        loop {
+            self.space();
+            let close = match self.rest.first()? {
+                b'[' => Some(b']'),
+                b'{' => Some(b'}'),
+                _ => None,
+            };
+            if let Some(close) = close {
+                self.skip(1);
+                self.space();
+                if self.take(close).is_none() {
+                    open.push(close);
+                    self.key(close)?;
+                    continue;
+                }
+            } else {
+                self.scalar()?;
+            }
+            loop {
+                self.space();
+                let Some(&close) = open.last() else { return Some(()) };
+                if self.take(b',').is_some() {
+                    self.key(close)?;
+                    break;
+                }
+                self.take(close)?;
+                open.pop();
+            }
+        }
+    }
+
+    /// The key before a value, which a list has not.
+    fn key(&mut self, close: u8) -> Option<()> {
+        if close == b']' {
+            return Some(());
+        }
+        self.space();
+        self.text()?;
+        self.space();
+        self.take(b':')
+    }
+
+    fn scalar(&mut self) -> Option<()> {
+        if self.rest.first() == Some(&b'"') {
+            return self.text();
+        }
+        let word = ["null", "true", "false"];
+        if let Some(word) = word.iter().find(|word| self.rest.starts_with(word.as_bytes())) {
+            self.skip(word.len());
+            return Some(());
+        }
+        self.take(b'-');
+        let digits = |it: &mut Self| (it.all(u8::is_ascii_digit) > 0).then_some(());
+        if self.take(b'0').is_none() {
+            digits(self)?;
+        }
+        if self.take(b'.').is_some() {
+            digits(self)?;
+        }
+        if self.take(b'e').or_else(|| self.take(b'E')).is_some() {
+            let _ = self.take(b'-').or_else(|| self.take(b'+'));
+            digits(self)?;
+        }
+        Some(())
+    }
+
+    /// A text in quotes.
+    fn text(&mut self) -> Option<()> {
+        self.take(b'"')?;
+        loop {
+            self.all(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20));
+            if self.take(b'"').is_some() {
+                return Some(());
+            }
+            self.take(b'\\')?;
+            let escape = *self.rest.first()?;
+            self.skip(1);
+            match escape {
+                b'u' => {
+                    let digits = self.rest.get(..4)?;
+                    digits.iter().all(u8::is_ascii_hexdigit).then(|| self.skip(4))?;
+                }
+                _ => b"\"\\/bfnrt".contains(&escape).then_some(())?,
+            }
+        }
+    }
+
+    /// A character in quotes.
+    fn character(&mut self) -> Option<()> {
+        self.take(b'\'')?;
+        if self.take(b'\\').is_some() {
+            self.skip(1);
+        } else {
+            self.take(b'\'').is_none().then_some(())?;
+        }
+        self.all(|byte| *byte != b'\'');
+        self.take(b'\'')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_json_is_one_value_and_nothing_else() {
+        for text in
+            ["1", " [1, {\"a\": [], \"\\u00e9\\n\": {}}] ", "-0.5e+3", "\"x\"", "null", "[[]]"]
+        {
+            assert!(is_json(text), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "\"x\", \"admin\": true",
+            "1 2",
+            "[1",
+            "1]",
+            "{\"a\" 1}",
+            "{1: 2}",
+            "[1,]",
+            "01",
+            "1.",
+            "+1",
+            "1ee3",
+            "\"\n\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "nul",
+            "x",
+            "{\"a\": 1,}",
+            "// 1\n1",
+            "-",
+            "[,]",
+            "}",
+            "\"x",
+        ] {
+            assert!(!is_json(text), "{text}");
+        }
+    }
+
+    /// What serde_json reads, of texts of a few characters.
+    #[test]
+    fn it_is_what_serde_json_reads() {
+        let all = b"[]{}\",:1-0e. nul\\t";
+        let mut rng = fastrand::Rng::with_seed(5);
+        let mut read = 0;
+        for _ in 0..200_000 {
+            let text: Vec<u8> = (0..rng.usize(1..9)).map(|_| all[rng.usize(..all.len())]).collect();
+            let text = String::from_utf8_lossy(&text);
+            let expected = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            assert_eq!(is_json(&text), expected, "{text}");
+            read += usize::from(expected);
+        }
+        assert!(read > 1_000, "{read}");
+    }
+
+    #[test]
+    fn a_text_of_ron_is_closed() {
+        for text in
+            ["Some(  (1, 'x'))", "{\"a\": [1, '\\'', ')']}", "1e400", "A(b: \"\\\"]\")", "()"]
+        {
+            assert!(is_one_ron(text), "{text}");
+        }
+        for text in [
+            "",
+            "1, 2",
+            "a: 1",
+            "(1",
+            "1)",
+            "(1]",
+            "\"x",
+            "'",
+            "1 // x",
+            "r#\"x\"#",
+            "r\"\\\", (1\"",
+            "1), (2",
+        ] {
+            assert!(!is_one_ron(text), "{text}");
+        }
+    }
+}
