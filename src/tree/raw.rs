@@ -2,23 +2,23 @@
 
 /// Whether a text is a document of JSON.
 pub(super) fn is_json(text: &str) -> bool {
-    let mut reader = Reader { rest: text.as_bytes() };
-    reader.document().is_some_and(|()| reader.rest.is_empty())
+    let mut raw = RawText { rest: text.as_bytes() };
+    raw.document().is_some_and(|()| raw.rest.is_empty())
 }
 
 /// Whether the brackets and quotes of a text in RON are closed, with nothing behind the value.
 ///
 /// Comments and raw texts, in which quotes and brackets mean nothing, are not known here.
 pub(super) fn is_one_ron(text: &str) -> bool {
-    let mut reader = Reader { rest: text.as_bytes() };
+    let mut raw = RawText { rest: text.as_bytes() };
     let (mut open, mut before) = (Vec::new(), b' ');
-    while let Some(&byte) = reader.rest.first() {
+    while let Some(&byte) = raw.rest.first() {
         let is_closed = match byte {
-            b'"' => before != b'r' && reader.text().is_some(),
-            b'\'' => reader.character().is_some(),
+            b'"' => before != b'r' && raw.text().is_some(),
+            b'\'' => raw.character().is_some(),
             b'/' | b'#' => false,
             _ => {
-                reader.skip(1);
+                raw.skip(1);
                 match byte {
                     b'(' => open.push(b')'),
                     b'[' => open.push(b']'),
@@ -41,11 +41,11 @@ pub(super) fn is_one_ron(text: &str) -> bool {
 }
 
 /// Reads what a text is made of, from its beginning. `None` if it is something else.
-struct Reader<'t> {
+struct RawText<'t> {
     rest: &'t [u8],
 }
 
-impl Reader<'_> {
+impl RawText<'_> {
     fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }

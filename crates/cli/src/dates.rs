@@ -17,6 +17,8 @@ pub(crate) struct Dates {
     paths: HashSet<Path>,
     /// Paths without the indices of lists, at which each text is a date.
     places: HashSet<Path>,
+    /// Whether a time had digits that were cut off.
+    pub(crate) has_cut: bool,
 }
 
 /// The path with 0 for all indices.

@@ -11,6 +11,7 @@ use crate::args::DuplicateKeys;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
+use crate::paint::{bare_numbers, with_null};
 use crate::paths::{readable, text_of};
 use crate::tensors::key_text;
 
@@ -19,7 +20,11 @@ pub(crate) fn first<L>(tree: &Tree<L>) -> Option<(Path, String)> {
     let mut path = Path::root();
     // Equal keys are neighbours.
     let twins = |keys: &[Value]| keys.iter().zip(keys.iter().skip(1)).position(|(a, b)| a == b);
-    let twice = |keys: &[Value]| Some(text_of(&Key::Entry(keys.get(twins(keys)?)?.clone())));
+    let twice = |keys: &[Value]| {
+        let key = keys.get(twins(keys)?)?;
+        let text = text_of(&Key::Entry(key.clone()));
+        Some(if key.as_str().is_some() { text } else { with_null(&bare_numbers(&text)) })
+    };
     let key = first_below(tree.treedef().root(), &mut path, &twice)?;
     Some((path, key))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use treedef::{Leaf, Tree};
 
-use crate::exact::{all_rounded, has_texts, is_number, long, text_of};
+use crate::exact::{all_rounded, is_number, long, text_of};
 
 /// Whether a text has 19 digits one after another, without a look at most of its bytes: the last of 19
 /// that is none is in no such row, and neither is what stands before it.
@@ -136,7 +136,32 @@ pub(crate) fn to_yaml<E>(
     tree: &Tree<Leaf>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
 ) -> Result<String, E> {
-    with_words(tree, "", yaml_of, write)
+    with_words(
+        tree,
+        "",
+        |leaf| text_of(leaf).map(|text| yaml_of(&text)).or_else(|| quoted(leaf)),
+        write,
+    )
+}
+
+/// A text in quotes, if it would be a block that begins with a tab: libyaml takes that for a wrong indentation.
+fn quoted(leaf: &Leaf) -> Option<String> {
+    let is_unreadable = |text: &&str| {
+        let first = text.trim_start_matches('\n');
+        first.starts_with('\t') && text.contains('\n')
+    };
+    let text = leaf.as_str().filter(is_unreadable)?;
+    let inside = text.chars().map(|char| match char {
+        '"' | '\\' => format!("\\{char}"),
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\u{fffe}' | '\u{ffff}' => format!("\\u{:04X}", u32::from(char)),
+        _ if char.is_control() || treedef::__private::is_invisible(char) => {
+            format!("\\U{:08X}", u32::from(char))
+        }
+        _ => char.to_string(),
+    });
+    Some(format!("\"{}\"", inside.collect::<String>()))
 }
 
 /// Writes TOML, with numbers as they stand.
@@ -144,29 +169,29 @@ pub(crate) fn to_toml<E>(
     tree: &Tree<Leaf>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
 ) -> Result<String, E> {
-    with_words(tree, "\"", str::to_owned, write)
+    with_words(tree, "\"", text_of, write)
 }
 
-/// Writes texts in the place of numbers, and then the numbers. `quote` is around a text.
+/// Writes words in the place of some leaves, and then what these are. `quote` is around a text.
 fn with_words<E>(
     tree: &Tree<Leaf>,
     quote: &str,
-    number_of: impl Fn(&str) -> String,
+    word_of: impl Fn(&Leaf) -> Option<String>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
 ) -> Result<String, E> {
     let text = write(&all_rounded(tree.clone()))?;
-    if !has_texts(tree) {
+    if !tree.leaves().iter().any(|leaf| word_of(leaf).is_some()) {
         return Ok(text);
     }
-    // A word that is nowhere else stands for the number.
+    // A word that is nowhere else stands for each.
     let mut word = "number".to_owned();
     while text.contains(&word) {
         word.push('s');
     }
     let mut numbers = Vec::new();
-    let words = tree.clone().map(|leaf| match text_of(&leaf) {
+    let words = tree.clone().map(|leaf| match word_of(&leaf) {
         Some(number) => {
-            numbers.push(number_of(&number));
+            numbers.push(number);
             Leaf::from(format!("{word}{}x", numbers.len() - 1))
         }
         None => leaf,
@@ -214,28 +239,70 @@ fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     numbers
 }
 
-/// Where there are long numbers in TOML, outside of texts, comments and keys.
+/// Where there are long numbers in TOML, outside of texts, comments, keys and times.
 fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
-    let (mut numbers, mut at) = (Vec::new(), 0);
+    let mut numbers = Vec::new();
+    toml_words(bytes, |place, word, is_of_time| {
+        let number = of_decimal(word);
+        if !is_of_time && is_number(&number) && long(&number).is_some() {
+            numbers.push(place);
+        }
+    });
+    numbers
+}
+
+/// Whether a time has more digits than those of nanoseconds, which readers of TOML cut off.
+pub(crate) fn has_long_seconds(text: &str) -> bool {
+    const NANOSECONDS: usize = 9;
+    let mut has = false;
+    toml_words(text.as_bytes(), |_, word, is_of_time| {
+        let behind = word.split_once('.').map_or("", |(_, behind)| behind);
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).skip(NANOSECONDS);
+        has |= is_of_time && digits.into_iter().any(|digit| digit != b'0');
+    });
+    has
+}
+
+/// Finds the words of values in TOML: where, and whether each is the part of a time behind a colon.
+fn toml_words(bytes: &[u8], mut found: impl FnMut(Range<usize>, &str, bool)) {
+    let mut at = 0;
+    // The brackets that are open around a value. A key comes first, also in a header.
+    let (mut open, mut is_key) = (Vec::new(), true);
     while let Some(byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
+        let is_after_colon = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b':');
         at += match byte {
             b'#' => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
             b'"' | b'\'' => toml_text_len(rest, *byte),
             byte if is_of_word(byte) => {
                 let length = rest.iter().take_while(|byte| is_of_word(byte)).count();
-                let behind = rest.get(length..).unwrap_or_default().trim_ascii_start();
                 let word = rest.get(..length).and_then(|word| std::str::from_utf8(word).ok());
-                let number = word.map(of_decimal).filter(|_| behind.first() != Some(&b'='));
-                if number.is_some_and(|number| is_number(&number) && long(&number).is_some()) {
-                    numbers.push(at..at + length);
+                if let Some(word) = word.filter(|_| !is_key) {
+                    found(at..at + length, word, is_after_colon);
                 }
                 length
             }
-            _ => 1,
+            _ => {
+                match byte {
+                    b'=' => is_key = false,
+                    b'[' | b'{' if !is_key => open.push(*byte),
+                    b']' if !is_key => drop(open.pop()),
+                    b'}' => {
+                        open.pop();
+                        is_key = false;
+                    }
+                    _ => {}
+                }
+                // What is next in a table that stands in a line, and in the document.
+                is_key |= match byte {
+                    b'{' | b',' => open.last() == Some(&b'{'),
+                    b'\n' => open.is_empty(),
+                    _ => false,
+                };
+                1
+            }
         };
     }
-    numbers
 }
 
 /// Whether a byte may be one of a number or a bare key of TOML.

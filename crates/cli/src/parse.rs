@@ -245,5 +245,7 @@ pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates
         }
         None => Failure::new(toml_said(error.message())),
     })?;
-    Ok(Dates::taken_from(tree)?)
+    let (tree, mut dates) = Dates::taken_from(tree)?;
+    dates.has_cut = !dates.is_empty() && long_numbers::has_long_seconds(text);
+    Ok((tree, dates))
 }

@@ -6,12 +6,12 @@ use serde_saphyr::{Error, Options, with_deserializer_from_str_with_options as wi
 use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
-use crate::duplicates::HINT;
+use crate::duplicates::{self, HINT};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output::write;
 use crate::paint::counted;
-use crate::yaml_nodes::{Node, may_need};
+use crate::yaml_nodes::{Node, may_need, place};
 
 /// A document of a file.
 struct Part<'t> {
@@ -123,16 +123,15 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
 /// Whether a text that can be read has tags of its own, such as `!Ref`. They are passed over.
 pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
     let is_refused = |part: &Part<'_>| {
-        let options = options(limits, false, true);
+        let options = options(limits, true);
         with_deserializer(part.text, options, |yaml| IgnoredAny::deserialize(yaml)).is_err()
     };
     text.contains('!') && documents(text).iter().any(is_refused)
 }
 
-/// Without keys that occur twice if `strict`, and without tags if `refuses_tags`.
-fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
+/// Without tags if `refuses_tags`.
+fn options(limits: Limits, refuses_tags: bool) -> Options {
     use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
-    let (error, pass) = (DuplicateKeyPolicy::Error, DuplicateKeyPolicy::PassThrough);
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: limits.max_depth(),
@@ -140,44 +139,54 @@ fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
             max_events: limits.max_nodes().saturating_mul(4),
             max_total_scalar_bytes: limits.max_bytes(),
         },
-        duplicate_keys: if strict { error } else { pass },
+        // The reader compares the texts of keys, of which a number and a text may have the same.
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
         // They become bytes afterwards.
         ignore_binary_tag_for_string: true,
         strict_booleans: true,
         leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         reject_unsupported_tags: refuses_tags,
         with_snippet: false,
     }
 }
 
-/// Reads one document.
+/// Reads one document. If `strict`, no map may have a key twice.
 fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
-    if may_need(part.text) {
-        return on_large_stack(|| node_tree(part, limits, strict));
-    }
-    let options = options(limits, strict, false);
-    let tree = with_deserializer(part.text, options, |yaml| seed.deserialize(yaml));
-    tree.map_err(|error| failure(&error, part.lines, limits))
+    let tree = if may_need(part.text) {
+        on_large_stack(|| node(part, limits)?.into_tree(limits))?
+    } else {
+        let tree =
+            with_deserializer(part.text, options(limits, false), |yaml| seed.deserialize(yaml));
+        tree.map_err(|error| failure(&error, part, limits))?
+    };
+    let Some((path, key)) = duplicates::first(&tree).filter(|_| strict) else { return Ok(tree) };
+    let place = on_large_stack(|| Ok(node(part, limits)?.place_of_second_key()))?;
+    let twice = Failure::new(format!("{}: {HINT}", duplicates::message(&path, &key)));
+    Err(match place {
+        Some(place) => twice.in_file(&place),
+        None => twice,
+    })
 }
 
-/// Reads one document with its tags and long numbers.
-fn node_tree(part: &Part<'_>, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+/// Reads one document with its tags, its places and long numbers.
+fn node(part: &Part<'_>, limits: Limits) -> Result<Node> {
     let read = |text: &str| {
-        with_deserializer(text, options(limits, strict, false), |yaml| Node::deserialize(yaml))
+        with_deserializer(text, options(limits, false), |yaml| Node::deserialize(yaml))
     };
-    let to_tree = |node: Node| node.into_tree(part.text, part.lines, limits);
+    let settled = |node: Node| node.settled(part.text, part.lines);
     let first = read(part.text);
     if let Some(text) = without_times(part.text).filter(|_| first.is_err())
         && let Ok(node) = read(&text)
     {
-        let tree = to_tree(node);
+        let node = settled(node);
         // What looks like the tag may be in a text.
-        if !tree.as_ref().is_ok_and(|tree| has_text(tree, TEXT)) {
-            return tree;
+        if !node.as_ref().is_ok_and(|node| node.has_text(TEXT)) {
+            return node;
         }
     }
-    first.map_err(|error| failure(&error, part.lines, limits)).and_then(to_tree)
+    first.map_err(|error| failure(&error, part, limits)).and_then(settled)
 }
 
 /// The stack of a reader that remembers places: without optimisation, a level of a document takes 50 KB.
@@ -215,19 +224,27 @@ fn without_times(text: &str) -> Option<String> {
     (without != text).then_some(without)
 }
 
-/// Whether a text or a key of the tree has this in it.
-fn has_text(tree: &Tree<Leaf>, part: &str) -> bool {
-    let has = |text: &str| text.contains(part);
-    let mut nodes = tree.treedef().nodes();
-    tree.leaves().iter().filter_map(Leaf::as_str).any(has)
-        || nodes.any(|(_, node)| node.entry_keys().iter().filter_map(|key| key.as_str()).any(has))
+fn failure(error: &Error, part: &Part<'_>, limits: Limits) -> Failure {
+    let message = not_as_tagged(error, part.text).unwrap_or_else(|| said(error, limits));
+    let Some(at) = error.location() else { return Failure::new(message) };
+    let line = usize::try_from(at.line()).unwrap_or(usize::MAX).saturating_add(part.lines);
+    Failure::at(format!("{line}:{}", at.column()), message)
 }
 
-fn failure(error: &Error, lines: usize, limits: Limits) -> Failure {
-    let message = said(error, limits);
-    let Some(at) = error.location() else { return Failure::new(message) };
-    let line = usize::try_from(at.line()).unwrap_or(usize::MAX).saturating_add(lines);
-    Failure::at(format!("{line}:{}", at.column()), message)
+/// What is wrong with a scalar that is not what its tag says.
+fn not_as_tagged(error: &Error, text: &str) -> Option<String> {
+    let (tag, expected, location) = match error.without_snippet() {
+        Error::InvalidScalar { ty: "u64" | "i64", location } => {
+            ("!!int", "an integer such as `11`", location)
+        }
+        Error::InvalidScalar { ty: "floating point", location } => {
+            ("!!float", "a number such as `1.5`", location)
+        }
+        Error::InvalidBooleanStrict { location } => ("!!bool", "`true` or `false`", location),
+        _ => return None,
+    };
+    let word = text.get(place(*location)?)?;
+    Some(format!("`{word}` is tagged as `{tag}`, expected {expected}"))
 }
 
 /// What is wrong, without the options and functions of the library that reads YAML.
@@ -235,12 +252,6 @@ fn said(error: &Error, limits: Limits) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     match error.without_snippet() {
         Error::AliasError { error, .. } => said(error, limits),
-        Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("the key `{key}` occurs twice in one map: {HINT}")
-        }
-        Error::DuplicateMappingKey { key: None, .. } => {
-            format!("a key occurs twice in one map: {HINT}")
-        }
         Error::Budget { breach, .. } => match breach {
             BudgetBreach::Depth { .. } => {
                 let most = counted(number(limits.max_depth()), "level", "levels");

@@ -1,6 +1,7 @@
 //! YAML with what each value is tagged as and where it stands, for documents that have tags or numbers
 //! that a float of 64 bits does not give back.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_saphyr::{Location, Spanned, Tagged};
-use treedef::{Flattener, Leaf, Tree};
+use treedef::{Flattener, Leaf, Tree, Value};
 
 use crate::args::Limits;
 use crate::bignums::of_base;
@@ -24,6 +25,8 @@ const BINARY: &str = "tag:yaml.org,2002:binary";
 pub(crate) struct Node {
     tag: Option<String>,
     at: Location,
+    /// That of the file.
+    line: usize,
     content: Content,
 }
 
@@ -36,10 +39,12 @@ enum Content {
     Map(Vec<(Node, Node)>),
 }
 
-/// Whether the text may have a tag of bytes or times, or such a number. Other tags say nothing of a value.
+/// Whether the text may have a tag of bytes or times, such a number, or a text that the reader takes for one. Other tags say nothing of a value.
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}\"'".contains(c);
-    let is_long = |word: &str| exact::long(word).or_else(|| of_base(word)).is_some();
+    let is_long = |word: &str| {
+        exact::long(word).or_else(|| of_base(word)).is_some() || is_foreign_integer(word)
+    };
     // A tag is whole, or a part of it is in a directive, or a character of it is one in hexadecimal.
     let is_tag = |(at, _): (usize, &str)| {
         let tag = text.get(at..).and_then(|rest| rest.split(char::is_whitespace).next());
@@ -50,49 +55,99 @@ pub(crate) fn may_need(text: &str) -> bool {
         || text.split(is_between).any(is_long)
 }
 
+/// Whether the reader takes a word for an integer that YAML 1.2 has not: with a sign before its base, in base 2,
+/// or with a capital letter for the base.
+fn is_foreign_integer(word: &str) -> bool {
+    let number = word.trim_start_matches(['-', '+']);
+    let (base, letter) = match number.as_bytes() {
+        [b'0', letter @ (b'x' | b'X'), ..] => (16, letter),
+        [b'0', letter @ (b'o' | b'O'), ..] => (8, letter),
+        [b'0', letter @ (b'b' | b'B'), ..] => (2, letter),
+        _ => return false,
+    };
+    let is_of_core = number.len() == word.len() && matches!(letter, b'x' | b'o');
+    !is_of_core && number.chars().skip(2).all(|digit| digit.is_digit(base))
+}
+
 impl Node {
-    /// The tree of a document, which begins behind this many lines of its file.
-    pub(crate) fn into_tree(
-        mut self,
-        text: &str,
-        lines: usize,
-        limits: Limits,
-    ) -> Result<Tree<Leaf>> {
-        let mut document = Document { text, lines, leaves: Vec::new() };
-        document.take(&mut self)?;
-        let Document { mut leaves, .. } = document;
+    /// The node with its scalars as they stand in the text of a document, which begins behind this many lines of
+    /// its file.
+    pub(crate) fn settled(mut self, text: &str, lines: usize) -> Result<Self> {
+        Document { text, lines }.settle_all(&mut self)?;
+        Ok(self)
+    }
+
+    pub(crate) fn into_tree(mut self, limits: Limits) -> Result<Tree<Leaf>> {
+        let mut leaves = Vec::new();
+        self.take(&mut leaves);
         let indices: Tree<u64> = Flattener::new().limits(limits.of_trees()).tree_as(&self)?;
         Ok(indices.map(|index| {
             let leaf = usize::try_from(index).ok().and_then(|index| leaves.get_mut(index));
             leaf.map_or(Leaf::None, |leaf| std::mem::replace(leaf, Leaf::None))
         }))
     }
+
+    /// Takes the leaves out, but for those in keys. The recursion is as deep as the reader of YAML allows.
+    fn take(&mut self, leaves: &mut Vec<Leaf>) {
+        match &mut self.content {
+            Content::List(all) => all.iter_mut().for_each(|node| node.take(leaves)),
+            Content::Map(entries) => entries.iter_mut().for_each(|(_, value)| value.take(leaves)),
+            Content::Scalar(leaf) => {
+                let index = u64::try_from(leaves.len()).unwrap_or(u64::MAX);
+                leaves.push(std::mem::replace(leaf, Leaf::None));
+                self.content = Content::Taken(index);
+            }
+            Content::Null | Content::Taken(_) => {}
+        }
+    }
+
+    /// Line and column of the first key that its map has already.
+    pub(crate) fn place_of_second_key(&self) -> Option<String> {
+        match &self.content {
+            Content::List(all) => all.iter().find_map(Node::place_of_second_key),
+            Content::Map(entries) => {
+                let mut keys = HashSet::new();
+                entries.iter().find_map(|(key, value)| {
+                    let is_new = keys.insert(Value::of(key).ok()?);
+                    let (line, column) = (key.line, key.at.column());
+                    let place = (!is_new).then(|| format!("{line}:{column}"));
+                    place.or_else(|| value.place_of_second_key())
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a text has this in it.
+    pub(crate) fn has_text(&self, part: &str) -> bool {
+        match &self.content {
+            Content::List(all) => all.iter().any(|node| node.has_text(part)),
+            Content::Map(entries) => {
+                entries.iter().any(|(key, value)| key.has_text(part) || value.has_text(part))
+            }
+            Content::Scalar(leaf) => leaf.as_str().is_some_and(|text| text.contains(part)),
+            Content::Null | Content::Taken(_) => false,
+        }
+    }
 }
 
-/// A document whose leaves are taken out of its nodes.
+/// The text of a document, and how many lines of the file are before it.
 struct Document<'t> {
     text: &'t str,
     lines: usize,
-    leaves: Vec<Leaf>,
 }
 
 impl Document<'_> {
     /// The recursion is as deep as the reader of YAML allows.
-    fn take(&mut self, node: &mut Node) -> Result<()> {
+    fn settle_all(&self, node: &mut Node) -> Result<()> {
         self.settle(node, false)?;
         match &mut node.content {
-            Content::List(all) => all.iter_mut().try_for_each(|node| self.take(node)),
+            Content::List(all) => all.iter_mut().try_for_each(|node| self.settle_all(node)),
             Content::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
                 self.settle_key(key)?;
-                self.take(value)
+                self.settle_all(value)
             }),
-            Content::Scalar(leaf) => {
-                let index = u64::try_from(self.leaves.len()).unwrap_or(u64::MAX);
-                self.leaves.push(std::mem::replace(leaf, Leaf::None));
-                node.content = Content::Taken(index);
-                Ok(())
-            }
-            Content::Null | Content::Taken(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -110,12 +165,13 @@ impl Document<'_> {
 
     /// Makes a scalar what it is: bytes, or a number that was rounded.
     fn settle(&self, node: &mut Node, is_key: bool) -> Result<()> {
+        let line = usize::try_from(node.at.line()).unwrap_or(usize::MAX);
+        node.line = line.saturating_add(self.lines);
         let Content::Scalar(leaf) = &mut node.content else { return Ok(()) };
         if let (Some(BINARY), Some(text)) = (node.tag.as_deref(), leaf.as_str()) {
             let text: String = text.split_ascii_whitespace().collect();
             let bytes = STANDARD.decode(text).map_err(|_| {
-                let line = usize::try_from(node.at.line()).unwrap_or(usize::MAX);
-                let place = format!("{}:{}", line.saturating_add(self.lines), node.at.column());
+                let place = format!("{}:{}", node.line, node.at.column());
                 Failure::at(place, "tagged as `!!binary`, and is not base64")
             })?;
             *leaf = Leaf::from(bytes);
@@ -131,6 +187,9 @@ impl Document<'_> {
             }
             // The reader has a text for such an integer; one in quotes is a text.
             Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
+            Leaf::U64(_) | Leaf::I64(_) if node.tag.is_none() && is_foreign_integer(word) => {
+                Some(Leaf::from(word))
+            }
             _ => None,
         };
         if let Some(number) = number {
@@ -145,7 +204,7 @@ impl Document<'_> {
 }
 
 /// The bytes of a scalar.
-fn place(at: Location) -> Option<Range<usize>> {
+pub(crate) fn place(at: Location) -> Option<Range<usize>> {
     let start = usize::try_from(at.span().byte_offset()?).ok()?;
     let length = usize::try_from(at.span().byte_len()?).ok()?;
     Some(start..start.checked_add(length)?)
@@ -154,7 +213,7 @@ fn place(at: Location) -> Option<Range<usize>> {
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
         let Tagged(spanned, tag) = Tagged::<Spanned<Content>>::deserialize(yaml)?;
-        Ok(Node { tag, at: spanned.defined, content: spanned.value })
+        Ok(Node { tag, at: spanned.defined, line: 0, content: spanned.value })
     }
 }
 

@@ -158,6 +158,9 @@ fn write_rest(
             written.lost.insert(0, Loss::of("dates, which are texts there"));
         }
     }
+    if rest.dates.has_cut {
+        written.lost.insert(0, Loss::of("digits of seconds behind the ninth"));
+    }
     if !rest.tags.is_empty() && to == Format::Cbor {
         written.bytes = output::write(&rest.tags.put_into(tree.clone())?, to)?;
     }

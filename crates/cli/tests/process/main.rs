@@ -10,6 +10,7 @@ mod numbers;
 mod random_checkpoints;
 mod random_numbers;
 mod random_select;
+mod readers;
 mod reserved;
 mod shell;
 mod streams;
