@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::message;
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
+use crate::text;
 use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
 
@@ -82,4 +83,14 @@ pub fn work_of(value: &Value) -> usize {
 /// One line, cut off if it is long.
 pub fn brief(printed: &impl fmt::Display) -> String {
     message::brief(printed)
+}
+
+/// The form of a key as a person reads it, without the kinds of numbers.
+pub fn bare_key(key: &Value) -> String {
+    text::bare_value(&key.key_form())
+}
+
+/// The one form of all keys that are the same value, however wide or of which type they are.
+pub fn key_form(key: &Value) -> Value {
+    key.key_form().into_owned()
 }

@@ -84,11 +84,15 @@ impl Key {
     }
 
     /// Whether this key, written by someone, can mean the key that a node has: a field may have
-    /// become an entry of a map or a field of a variant, and a position an index or a number.
+    /// become an entry of a map or a field of a variant, and a position an index or a number. Entries are
+    /// the same if their keys are the same value.
     pub(crate) fn can_mean(&self, actual: &Key) -> bool {
         // A variant that is written has to be there.
         if matches!(self, Key::VariantField(..) | Key::VariantPosition(..)) {
             return self == actual;
+        }
+        if let (Key::Entry(asked), Key::Entry(actual)) = (self, actual) {
+            return asked.is_same_key(actual);
         }
         if let (Some(asked), Some(actual)) = (self.place(), actual.place()) {
             return asked == actual;
@@ -114,7 +118,10 @@ impl Key {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
                 Some(*index as i128) // always wider
             }
-            Key::Entry(value) => value.as_leaf()?.as_i128(),
+            Key::Entry(value) => match value.as_leaf() {
+                Some(leaf) => leaf.as_i128(),
+                None => value.key_form().as_leaf()?.as_i128(),
+            },
             _ => None,
         }
     }

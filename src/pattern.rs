@@ -15,7 +15,7 @@ use crate::path::{Key, Path};
 /// names has to. `[2:5]` matches what `[2]`, `[3]` and `[4]` match, `[2:]` all behind the first two, and
 /// `[:2]` these.
 /// The other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
-/// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. In a
+/// `["name"]`, and `[1]` also an integer key of any kind, as `[1u8]` does. In a
 /// tree, the `.0` of a newtype need not be in the pattern, as the `?` of a `Some`. A pattern names nodes, so
 /// where leaves are selected it selects all leaves below them. The dot before the first field is optional.
 ///
@@ -316,11 +316,7 @@ impl PatternStep {
 }
 
 fn finds(expected: &Key, key: &Key) -> bool {
-    match (expected, key) {
-        // A number that is written with its kind means that kind.
-        (Key::Entry(_), Key::Entry(_)) => expected == key,
-        _ => expected == key || expected.can_mean(key),
-    }
+    expected == key || expected.can_mean(key)
 }
 
 /// A path without its indices, and these.

@@ -9,6 +9,7 @@ use crate::model::{Labels, Name, NodeData, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::difference::{MOST_DIFFERENCES, expect_none, subtree_mismatch};
 use crate::treedef::insertion::insertion_order;
+use crate::treedef::lookup;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
@@ -267,12 +268,21 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing =
             || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief(), nearest: None };
-        let position = self.node.position(key);
+        let same = || match key {
+            Key::Entry(_) => lookup::position(self.node, key),
+            _ => Ok(None),
+        };
+        let position = match self.node.position(key) {
+            None => same().map_err(|error| error.at(here(self.depth)))?,
+            found => found,
+        };
         let position = position.ok_or_else(|| Error::from(missing()).at(here(self.depth)))?;
         if position < self.came {
             return Err(refused(MOVED, &here(self.depth)));
         }
         self.keep(position);
+        let own = self.node.key(position).filter(|_| matches!(key, Key::Entry(_)));
+        let key = own.as_ref().unwrap_or(key);
         let span = change.span(self.depth);
         // Where the diff changes nothing, the elements may differ.
         let mut after = 0;

@@ -14,12 +14,20 @@ pub(super) struct Lexer<'t> {
     /// How many nodes the counts in keys and statics of the whole text may still expand to.
     budget: usize,
     work: usize,
+    /// Whether an integer without a kind may be wider than an `i32`.
+    are_wide: bool,
 }
 
 impl<'t> Lexer<'t> {
     /// A lexer for a text whose keys and statics may expand to `work` nodes beyond its bytes.
     pub(super) fn new(text: &'t str, work: usize) -> Self {
-        Lexer { text, at: 0, budget: work.saturating_add(text.len()), work }
+        Lexer { text, at: 0, budget: work.saturating_add(text.len()), work, are_wide: false }
+    }
+
+    /// Whether an integer without a kind may be wider than an `i32`, as in a path, where it means one of any
+    /// kind.
+    pub(super) fn bare_numbers_are_wide(&mut self, yes: bool) {
+        self.are_wide = yes;
     }
 
     /// Subtracts `needed` nodes from the budget.
@@ -303,6 +311,10 @@ impl<'t> Lexer<'t> {
         let number = self.text.get(start..self.at)?;
         let kind = match self.word_here() {
             "" if is_float => LeafKind::F64,
+            "" if self.are_wide => {
+                let kinds = [LeafKind::I32, LeafKind::I64, LeafKind::I128, LeafKind::U128];
+                return kinds.into_iter().find_map(|kind| Leaf::parsed(number, kind));
+            }
             "" => LeafKind::I32,
             name => LeafKind::named(name).filter(|kind| kind.is_number())?,
         };

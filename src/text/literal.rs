@@ -23,6 +23,8 @@ pub(crate) enum Suffix {
     Sparing,
     /// All. Used for keys in paths, so that `[0]` is always an index.
     Always,
+    /// None. Used for keys that are to be read, in which a number means one of any kind.
+    Never,
 }
 
 pub(crate) fn is_bare(name: &str) -> bool {
@@ -104,7 +106,12 @@ pub(crate) fn write_scalar(out: &mut dyn Write, scalar: Scalar<'_>, suffix: Suff
     }
     let kind = scalar.kind();
     let common = matches!(kind, LeafKind::I32 | LeafKind::F64);
-    if kind.is_number() && (suffix == Suffix::Always || !common) {
+    let has_suffix = match suffix {
+        Suffix::Sparing => !common,
+        Suffix::Always => true,
+        Suffix::Never => false,
+    };
+    if kind.is_number() && has_suffix {
         out.write_str(kind.name())?;
     }
     Ok(())

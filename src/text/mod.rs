@@ -32,7 +32,7 @@
 //! literal  = "true" | "false" | number [ suffix ] | "'" char "'" | '"' { char } '"' | 'b"' { byte } '"'
 //! number   = [ "-" ] digits | [ "-" ] digits [ "." digits ] [ "e" [ sign ] digits ] | [ "-" ] "inf"
 //!          | "nan(0x" hexadecimal bits ")"
-//! suffix   = the kind: "u8", "f32", …       i32 and f64 need none, but in a path
+//! suffix   = the kind: "u8", "f32", …       i32 and f64 need none, but in a path, where a longer integer needs none, too
 //! char     = any but control characters, the quote and "\" | "\\" | '\"' | "\'" | "\`" | "\n" | "\r" | "\t"
 //!          | "\u{" hexadecimal code "}"      which is printed for all that is invisible, such as U+202E
 //! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits
@@ -61,6 +61,6 @@ pub(crate) use kinds::KindsAndShapes;
 pub(crate) use parse::parse_signature;
 #[cfg(feature = "insta")]
 pub(crate) use parse::{parse_signature_without_lengths, parse_structure_without_lengths};
-pub(crate) use print::{LeafText, LeafTexts, WithoutLengths, write_tree};
+pub(crate) use print::{LeafText, LeafTexts, WithoutLengths, bare_value, write_tree};
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

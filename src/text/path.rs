@@ -117,18 +117,19 @@ pub(super) fn parse_first(lexer: &mut Lexer<'_>) -> Result<Option<Key>> {
     }
 }
 
-/// A bare number is an index. A number that is a map key has a suffix.
+/// A bare number is an index. A number that is a map key has a suffix, unless it is no index.
 fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
-    let word = lexer.peek_word();
-    if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
-        let mut ahead = lexer.clone();
-        let index = ahead.count();
-        if ahead.peek_here() == Some(']') {
-            *lexer = ahead;
-            return index.map(Key::Index);
-        }
+    let mut ahead = lexer.clone();
+    if let Ok(index) = ahead.count()
+        && ahead.peek_here() == Some(']')
+    {
+        *lexer = ahead;
+        return Ok(Key::Index(index));
     }
-    parse_value(lexer, Limits::default(), (0, 0), false).map(Key::Entry)
+    lexer.bare_numbers_are_wide(true);
+    let value = parse_value(lexer, Limits::default(), (0, 0), false);
+    lexer.bare_numbers_are_wide(false);
+    value.map(Key::Entry)
 }
 
 impl FromStr for Key {

@@ -100,14 +100,15 @@ fn parse_range(lexer: &mut Lexer<'_>) -> Result<Option<Range<usize>>> {
         return Ok(None);
     }
     let is_negative = ahead.eat_here("-");
-    let start = bound(&mut ahead)?;
+    // What is no bound may be a long key.
+    let start = bound(&mut ahead);
     if ahead.eat_here("..") || is_negative && ahead.eat_here(":") {
         return lexer.fail(EXPECTED);
     }
     if !ahead.eat_here(":") {
         return Ok(None);
     }
-    let end = bound(&mut ahead)?;
+    let (start, end) = (start?, bound(&mut ahead)?);
     let range = start.unwrap_or(0)..end.unwrap_or(usize::MAX);
     if start.or(end).is_none() || range.is_empty() || !ahead.eat_here("]") {
         return lexer.fail(EXPECTED);

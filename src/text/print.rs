@@ -137,6 +137,14 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) ->
     write_node(out, value.root(), &Literals(value, suffix))
 }
 
+/// The text of a value without the kinds of its numbers.
+pub(crate) fn bare_value(value: &Value) -> String {
+    let mut text = String::new();
+    // A string takes all.
+    let _ = write_value(&mut text, value, Suffix::Never);
+    text
+}
+
 /// A writer that tracks the current column.
 struct ColumnWriter<'w> {
     out: &'w mut dyn Write,

@@ -1,7 +1,5 @@
 //! Finding a node by a path, as somebody writes it.
 
-use std::ops::Range;
-
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
@@ -23,8 +21,9 @@ impl TreeDef {
     /// | written | finds |
     /// |---|---|
     /// | `.name` | the field; else the entry `["name"]`, or the field of the variant that is there |
-    /// | `["name"]` | the entry; else the field |
+    /// | `["name"]` | the entry; else the field, or the entry `['c']` of one character |
     /// | `[3]`, `.3` | the element of a sequence or a tuple; else the entry `[3u32]` of any integer type |
+    /// | `[3u8]`, `[null]`, `[[1, 2]]` | the entry; else that of the same value: an integer or a float of any width, `None` for `()`, a tuple for a list |
     /// | any key below a `Some` or a newtype | also without the `?` or the `.0` |
     ///
     /// The time grows with the depth, and with the logarithm of the number of different siblings
@@ -176,24 +175,42 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
 }
 
 /// The positions of the children that a key can mean, and perhaps of others. In a sorted map the
-/// entries of one text, and those of one number of any type, are neighbours.
-fn candidates(node: NodeRef<'_>, key: &Key) -> Range<usize> {
+/// entries of one text, and those of one number of any type, are neighbours, and compounds are the last.
+fn candidates(node: NodeRef<'_>, key: &Key) -> impl Iterator<Item = usize> {
     let keys = node.entry_keys();
-    let (first, count): (usize, usize) = match (key.place(), key.text()) {
-        _ if !node.is_sorted_map() => (0, node.num_children()),
-        (Some(number), _) => {
+    let mut ranges = Vec::new();
+    if node.is_sorted_map() {
+        let asked = key.entry().map(Value::key_form);
+        let text = key.text().or_else(|| asked.as_ref()?.as_str());
+        if let Some(number) = key.place() {
             let first = keys.partition_point(|known| known.is_below(number));
             let is_it = |known: &&Value| known.as_leaf().and_then(Leaf::as_i128) == Some(number);
-            (first, keys.iter().skip(first).take_while(is_it).count())
+            ranges.push(first..first + keys.iter().skip(first).take_while(is_it).count());
         }
-        (None, Some(text)) => {
-            let text = Value::from(Leaf::from(text));
-            let first = keys.partition_point(|known| *known < text);
-            (first, keys.iter().skip(first).take_while(|known| **known == text).count())
+        let float = asked.as_ref().and_then(|it| it.as_leaf()?.as_f64());
+        for leaf in text.into_iter().flat_map(texts).chain(float.into_iter().flat_map(floats)) {
+            let value = Value::from(leaf);
+            let first = keys.partition_point(|known| *known < value);
+            let is_it = |known: &&Value| **known == value;
+            ranges.push(first..first + keys.iter().skip(first).take_while(is_it).count());
         }
-        (None, None) => (0, 0),
-    };
-    first..first + count
+        ranges.push(keys.partition_point(|known| known.as_leaf().is_some())..keys.len());
+    } else {
+        ranges.push(0..node.num_children());
+    }
+    ranges.into_iter().flatten()
+}
+
+/// The scalars that are the same key as a text.
+fn texts(text: &str) -> impl Iterator<Item = Leaf> {
+    let mut chars = text.chars();
+    let char = chars.next().filter(|_| chars.next().is_none());
+    [Some(Leaf::from(text)), char.map(Leaf::from)].into_iter().flatten()
+}
+
+/// The scalars that are the same key as a float.
+fn floats(float: f64) -> [Leaf; 2] {
+    [float.into(), (float as f32).into()]
 }
 
 /// What was perhaps meant by a key that is not there: one that is spelled nearly so, or that several keys

@@ -17,6 +17,7 @@ pub(crate) mod compare;
 pub(crate) mod difference;
 pub(crate) mod pairs;
 pub(crate) mod builder;
+pub(crate) mod key_form;
 mod construct;
 mod check;
 mod compose;

@@ -52,7 +52,6 @@ impl Step {
             }
             (Step::Key(expected), key) if expected == key => true,
             (Step::Key(Key::VariantField(..) | Key::VariantPosition(..)), _) => false,
-            (Step::Key(Key::Entry(_)), Key::Entry(_)) => false,
             (Step::Key(expected), key) => {
                 word(expected).is_some_and(|word_of| word(key) == Some(word_of))
             }

@@ -355,6 +355,9 @@ fn a_path_prints_in_one_form() {
         ("[a]", "[a]"),
         ("[1e5]", "[100000.0f64]"),
         (r#"["a"]['b'][b"c"][true][None][()]"#, r#"["a"]['b'][b"c"][true][None][()]"#),
+        ("[18446744073709551616]", "[18446744073709551616i128]"),
+        ("[-2147483649][-3]", "[-2147483649i64][-3i32]"),
+        ("[[4294967296, 1]]", "[[4294967296i64, 1i32]]"),
         ("[(1, 2u8)][{1: 2}][[1, 2]]", "[(1i32, 2u8)][{1i32: 2i32}][[1i32, 2i32]]"),
         ("::A.0::B.x::`c d`.`e f`", "::A.0::B.x::`c d`.`e f`"),
         (".`1`.`a b`", ".`1`.`a b`"),
@@ -392,7 +395,7 @@ fn a_path_prints_in_one_form() {
         ":A.0",
         ".-1",
         "[-1",
-        "[18446744073709551616]",
+        "[340282366920938463463374607431768211456]",
         ".18446744073709551616",
         "? .a",
         ".a?b",
@@ -430,6 +433,14 @@ fn a_pattern_prints_in_one_form() {
             (Err(error), "**.*") => assert!(error.to_string().ends_with("found `*` at byte 2")),
             (Err(error), _) => panic!("{text}: {error}"),
         }
+    }
+    let wide = ["[18446744073709551616]", "[18446744073709551616i128]", "[-5000000000]"];
+    for text in wide {
+        let path: Path = text.parse().unwrap();
+        assert!(text.parse::<Pattern>().unwrap().matches(&path), "{text}");
+    }
+    for text in ["[18446744073709551616:]", "[:18446744073709551616]"] {
+        assert!(text.parse::<Pattern>().is_err(), "{text}");
     }
     for text in ["a b", "a*", ".a*", "**a", "[*", "1a", "-", "a.*b", " a", "é"] {
         assert!(text.parse::<Pattern>().is_err(), "{text}");

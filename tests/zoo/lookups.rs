@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{ErrorKind, Flattener, Key, Leaf, Limits, NodeKind, Path, Tree, TreeDef};
+use treedef::{ErrorKind, Flattener, Key, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 use treedef_testing::cases::{all, config};
+use treedef_testing::hostile::{Plain, with_tapes};
 
 fn def(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -44,6 +45,13 @@ impl IntoValue for Leaf {
     }
 }
 
+/// A path that is printed is a path and a pattern, and both name its node.
+fn is_read_back(path: &Path) {
+    let text = path.to_string();
+    assert_eq!(text.parse::<Path>().unwrap(), *path);
+    assert!(text.parse::<Pattern>().unwrap().matches(path), "{text}");
+}
+
 /// What prints is found; in any other form it is found, too, or two nodes are named.
 fn finds_all(treedef: &TreeDef) {
     for (path, node) in treedef.nodes() {
@@ -57,6 +65,7 @@ fn finds_all(treedef: &TreeDef) {
             .map(|at| Path::from(path.keys()[..at].to_vec()))
             .map(|above| treedef.node(&above).unwrap().kind() == NodeKind::NewtypeStruct)
             .collect();
+        is_read_back(&path);
         for at in 0..path.keys().len() {
             // An index is one of what a newtype has in it.
             let key = &path.keys()[at];
@@ -117,6 +126,64 @@ fn whatever_prints_is_found_in_every_form() {
     proptest::proptest!(config(256), |(data in treedef_testing::data::data())| finds_all(&treedef::structure(&data).unwrap()));
 }
 
+#[test]
+fn any_value_as_a_key_is_read_back_and_found() {
+    with_tapes(4096, 64, |mut tape| {
+        let key = treedef::Value::of(&Plain::draw(&mut tape, 3)).unwrap();
+        let path = Path::from(vec![Key::Entry(key.clone())]);
+        is_read_back(&path);
+        let others = ["a", "z"].map(|name| (Leaf::from(name).into_value(), TreeDef::leaf()));
+        let map = TreeDef::map(others.into_iter().chain([(key, TreeDef::leaf())])).unwrap();
+        let tree = Tree::new(map, vec![0, 1, 2]).unwrap();
+        let found: Vec<_> = tree.select(path.to_string()).unwrap().map(|(path, _)| path).collect();
+        assert!(found.contains(&path), "{path}");
+        assert_eq!(tree.treedef().resolve(path.to_string()).unwrap(), path);
+        Ok(())
+    });
+}
+
+/// Keys are the same if they are the same value, for a path and for a pattern.
+#[test]
+fn a_key_is_found_by_its_value() {
+    let keys = r#"-3i64 18446744073709551616u128 0.1f32 'c' b"x" None [1u64,2u64] {"a":1u8,"b":()} Some(3u8) Id("x") K::Red K::Of(1)"#;
+    let ways = [
+        "[-3] [-3i8] [-3i128] [Some(-3)]",
+        "[18446744073709551616] [18446744073709551616i128]",
+        "[0.1] [0.1f32]",
+        r#"["c"] ['c']"#,
+        r#"[b"x"]"#,
+        "[()] [null] [None] [Marker]",
+        "[[1,2]] [(1u8,2)] [[Some(1),2i128]]",
+        r#"[{"b":null,"a":1}] [{"a":1u64,"b":None}] [P{a:1,b:()}]"#,
+        "[3] [3i64] [Some(3)]",
+        r#"["x"] [Name("x")]"#,
+        r#"["Red"] [K::Red]"#,
+        r#"[{"Of":1}]"#,
+    ];
+    let (all, count) = (keys.replace(' ', ": *, ") + ": *", keys.split(' ').count());
+    let others =
+        (0..300).map(|n| format!("\"key {n}\": *, {}u16: *, ", n + 1000)).collect::<String>();
+    for (options, others) in [("", ""), ("#[insertion] ", ""), ("", &*others)] {
+        let treedef = def(&format!("{options}{{{others}{all}}}"));
+        let tree = Tree::new(treedef.clone(), (0..treedef.num_leaves()).collect()).unwrap();
+        assert_eq!(ways.len(), count);
+        for (key, ways) in keys.split(' ').zip(ways) {
+            let path = Path::from(vec![Key::Entry(key.parse().unwrap())]);
+            let leaf = *tree.get(&path).unwrap();
+            for way in ways.split(' ') {
+                assert_eq!(*tree.get(way).unwrap(), leaf, "{way}");
+                let found: Vec<_> = tree.select(way).unwrap().collect();
+                assert_eq!(found, [(path.clone(), &leaf)], "{way}");
+            }
+        }
+        for none in
+            [r#"["-3"]"#, r#"["3"]"#, "[3.0]", r#"["null"]"#, "[[1]]", r#"[["1","2"]]"#, "[0.2]"]
+        {
+            assert!(tree.get(none).is_err() && tree.select(none).is_err(), "{none}");
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Server {
     port: u16,
@@ -157,11 +224,11 @@ fn patterns_name_nodes() {
     assert_eq!(tree.select("0").unwrap().count(), 1);
     assert_eq!(tree.select("1[7].1").unwrap().count(), 1);
     assert_eq!(tree.select("*[*].*").unwrap().count(), 2);
-    // A number without a kind is a key of any kind; with one, only that. An index has none.
+    // A number is a key of any kind, also if it is written with one. An index has none.
     let kinds = r#"{"a": {1u8: *}, "b": {1i64: *, 2i64: *}, "c": [*, *]}"#.parse().unwrap();
     let kinds = Tree::new(kinds, vec!['a', 'b', 'x', 'x', 'c']).unwrap();
     for (pattern, expected) in
-        [("**[1]", "abc"), ("**[1u8]", "ac"), ("**[1i64]", "bc"), ("**[1u16]", "c")]
+        [("**[1]", "abc"), ("**[1u8]", "abc"), ("**[1i64]", "abc"), ("**[1.0]", "")]
     {
         let found: String = kinds.select_any(pattern).unwrap().map(|(_, leaf)| *leaf).collect();
         assert_eq!(found, expected, "{pattern}");
@@ -462,7 +529,8 @@ fn integer_keys_are_of_the_kind_of_their_map() {
         mixed.insert("[1u32]", Tree::leaf(3)).unwrap_err().kind(),
         ErrorKind::Ambiguous { .. }
     ));
-    assert_eq!(mixed.select("[1u8]").unwrap().count(), 1);
+    assert_eq!(mixed.get("[1u16]").unwrap(), &2);
+    assert_eq!(mixed.select("[1u8]").unwrap().count(), 2);
     assert_eq!(mixed.select("[1]").unwrap().count(), 2);
 }
 

@@ -5,49 +5,36 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use treedef::__private::key_form;
 use treedef::{Edit, Key, Leaf, NodeRef, Path, Tree, Value};
 
 use crate::args::DuplicateKeys;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
-use crate::paint::{bare_numbers, with_null};
 use crate::paths::{readable, text_of};
-use crate::tensors::key_text;
 
 /// The first map that has a key twice: its path, and the key.
 pub(crate) fn first<L>(tree: &Tree<L>) -> Option<(Path, String)> {
     let mut path = Path::root();
-    // Equal keys are neighbours.
-    let twins = |keys: &[Value]| keys.iter().zip(keys.iter().skip(1)).position(|(a, b)| a == b);
-    let twice = |keys: &[Value]| {
-        let key = keys.get(twins(keys)?)?;
-        let text = text_of(&Key::Entry(key.clone()));
-        Some(if key.as_str().is_some() { text } else { with_null(&bare_numbers(&text)) })
-    };
+    let twice =
+        |keys: &[Value]| Some(text_of(&Key::Entry(keys.get(*twins(keys).first()?)?.clone())));
     let key = first_below(tree.treedef().root(), &mut path, &twice)?;
     Some((path, key))
 }
 
-/// Checks that no two keys of a map become one text.
-pub(crate) fn expect_distinct_texts<L>(tree: &Tree<L>) -> Result<()> {
-    let alike = |keys: &[Value]| {
-        let key = |key: &Value| Key::Entry(key.clone());
-        let mut texts = HashMap::new();
-        let keys = Some(keys).filter(|keys| keys.iter().any(|key| key.as_str().is_none()))?;
-        keys.iter().find_map(|new| {
-            let old = texts.insert(key_text(&key(new)).0, new).filter(|old| *old != new)?;
-            Some(format!("the keys `{old}` and `{new}`"))
-        })
-    };
-    let mut path = Path::root();
-    match first_below(tree.treedef().root(), &mut path, &alike) {
-        None => Ok(()),
-        Some(keys) => {
-            let place = readable(&path);
-            Err(Failure::new(format!("{keys} are one text there, both at `{place}`")))
-        }
+/// The positions of the keys that come again later.
+fn twins(keys: &[Value]) -> Vec<usize> {
+    if keys.iter().all(|key| key.as_str().is_some()) {
+        // Equal texts are neighbours.
+        let pairs = keys.iter().zip(keys.iter().skip(1)).enumerate();
+        return pairs.filter(|(_, (a, b))| a == b).map(|(at, _)| at).collect();
     }
+    let mut later = HashSet::new();
+    let again = keys.iter().enumerate().rev().filter(|(_, key)| !later.insert(key_form(key)));
+    let mut again: Vec<usize> = again.map(|(at, _)| at).collect();
+    again.reverse();
+    again
 }
 
 /// What is found first in the keys of maps. The recursion is as deep as the limits of the tree allow.
@@ -115,10 +102,8 @@ pub(crate) fn last_ones(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
             *more -= 1;
             return Ok(Edit::Remove);
         }
-        for (key, next) in keys.iter().zip(keys.iter().skip(1)) {
-            if key == next {
-                *more.entry(path.child(Key::Entry(key.clone()))).or_default() += 1;
-            }
+        for key in twins(keys).into_iter().filter_map(|at| keys.get(at)) {
+            *more.entry(path.child(Key::Entry(key.clone()))).or_default() += 1;
         }
         Ok(Edit::Keep)
     })

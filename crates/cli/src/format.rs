@@ -94,6 +94,12 @@ impl Format {
         matches!(self, Format::Cbor | Format::Msgpack)
     }
 
+    /// Whether its keys are texts alone, so that a key that is a number becomes one.
+    pub(crate) fn has_text_keys(self) -> bool {
+        use Format::{Json, Jsonl, Npz, Safetensors, Toml};
+        matches!(self, Json | Jsonl | Npz | Safetensors | Toml)
+    }
+
     /// Whether there is a null in it.
     pub(crate) fn has_null(self) -> bool {
         use Format::{Cbor, Json, Jsonl, Msgpack, Yaml};

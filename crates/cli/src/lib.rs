@@ -5,6 +5,7 @@
 mod paths;
 #[macro_use]
 mod failure;
+mod keys;
 mod format;
 mod file;
 mod compression;
@@ -30,6 +31,7 @@ mod bignums;
 mod duplicates;
 mod extensions;
 mod json_lines;
+mod unheld;
 mod output;
 mod yaml_nodes;
 mod yaml;

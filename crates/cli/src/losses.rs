@@ -1,18 +1,19 @@
 //! What a document lost when it was written in another format.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
 
 use serde::Serialize;
-use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
+use treedef::__private::key_form;
+use treedef::{Key, Leaf, NodeKind, NodeRef, Tree, Value};
 
 use crate::exact;
+use crate::keys::Pairs;
 use crate::paint::counted;
 use crate::paths::shown;
-use crate::tensors::key_text;
 
 /// What was lost, and where it is known how often, and where first.
 #[derive(Serialize)]
@@ -243,42 +244,38 @@ impl Sides<'_> {
             }
             return;
         }
-        // The children of maps are in the order of their keys, those of structs in that of fields.
-        // A map may have a key twice.
-        let mut others: BTreeMap<_, VecDeque<(Key, NodeRef<'_>)>> = BTreeMap::new();
-        if is_named(after) {
-            let keys = (0..children).filter_map(|at| after.key(at));
-            for (key, node) in keys.zip(after.children()) {
-                others.entry(key_text(&key)).or_default().push_back((key, node));
-            }
-        }
-        for (at, (child, same)) in before.children().zip(after.children()).enumerate() {
+        let positions = if is_named(after) {
+            Pairs::of(before, after, true).of_first
+        } else {
+            (0..children).map(Some).collect()
+        };
+        for (at, (child, other)) in before.children().zip(positions).enumerate() {
             let Some(key) = before.key(at) else { continue };
-            let (mut other, mut became) = (Some(same), None);
-            if is_named(after) {
-                let mut text = key_text(&key);
-                let mut found = others.get_mut(&text).and_then(VecDeque::pop_front);
-                if found.is_none() {
-                    text.1 = true;
-                    found = others.get_mut(&text).and_then(VecDeque::pop_front);
-                    became = Some(if found.is_some() { "a text" } else { "another key" });
-                }
-                if let (Key::Entry(old), Some((Key::Entry(new), _)), true) =
-                    (&key, &found, self.typed && became.is_none())
-                {
-                    let [old, new] = [old, new].map(|key| Leaf::from(key.clone()).kind());
-                    self.types.extend((old != new).then(|| old.to_string()));
-                }
-                other = found.map(|(_, node)| node);
-            }
+            let other = other.and_then(|at| Some((after.key(at)?, after.child(at)?)));
+            let became = other.as_ref().map_or(Some("another key"), |(new, _)| self.key(&key, new));
             path.push(key);
             if let Some(new) = became {
                 self.lost(Lost::Value("a key".to_owned(), new.to_owned()), path);
             }
-            if let Some(other) = other {
+            if let Some((_, other)) = other {
                 self.compare(child, other, path);
             }
             path.pop();
+        }
+    }
+
+    /// What a key became that is paired with another, if it is another one.
+    fn key(&mut self, old: &Key, new: &Key) -> Option<&'static str> {
+        let (Key::Entry(old), Key::Entry(new)) = (old, new) else { return None };
+        let is_text = |key: &Value| key_form(key).as_str().is_some();
+        let (a, b) = (Leaf::from(old.clone()).kind(), Leaf::from(new.clone()).kind());
+        match (is_text(old), is_text(new)) {
+            (false, true) => Some("a text"),
+            (true, false) => Some("another key"),
+            _ => {
+                self.types.extend((self.typed && a != b).then(|| a.to_string()));
+                None
+            }
         }
     }
 }

@@ -7,7 +7,6 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
 use crate::bignums::for_cbor;
-use crate::duplicates::expect_distinct_texts;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -15,6 +14,7 @@ use crate::long_numbers;
 use crate::paths::readable;
 use crate::tensor_files;
 use crate::tensors::{self, Halves};
+use crate::unheld;
 
 /// Writes a tree as a document.
 ///
@@ -40,8 +40,10 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         _ => exact::has_texts(tree).then(|| exact::all_rounded(tree.clone())),
     };
     let tree = rounded.as_ref().unwrap_or(tree);
-    if matches!(format, Format::Json | Format::Jsonl | Format::Toml) {
-        expect_distinct_texts(tree).map_err(|failure| refused(&failure.message()))?;
+    if matches!(format, Format::Json | Format::Jsonl | Format::Toml)
+        && let Some(it) = unheld::keys(tree, format, 1).first()
+    {
+        return Err(refused(&format!("{}, at `{}`", it.what, readable(&it.path))));
     }
     match format {
         Format::Json => {

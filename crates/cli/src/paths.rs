@@ -1,5 +1,7 @@
-//! Paths, in one notation everywhere: `.name` also for the key `["name"]`, as `select` takes it.
+//! Paths, in one notation everywhere, as `select` takes it: `.name` also for the key `["name"]`, and keys of
+//! other kinds as JSON would have them: `[200]`, `[null]`, `[[1, 2]]`.
 
+use treedef::__private::bare_key;
 use treedef::{Key, Name, NodeRef, Path, Pattern, Tree, TreeDef};
 
 /// The node at a path. Where there is none, the library would look for what was meant, among all others.
@@ -47,14 +49,14 @@ fn key_shown(key: &Key) -> String {
     let Key::Entry(value) = key else { return key.to_string() };
     // A name that is no plain word is in backquotes: then the quotes of the key are clearer.
     let field = value.as_str().map(|name| Key::Field(Name::from(name.to_owned())).to_string());
-    field.filter(|field| !field.contains('`')).unwrap_or_else(|| key.to_string())
+    field.filter(|field| !field.contains('`')).unwrap_or_else(|| format!("[{}]", bare_key(value)))
 }
 
 /// The key itself, as JSON would have it.
 pub(crate) fn text_of(key: &Key) -> String {
     match key {
         Key::Field(name) => name.to_string(),
-        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        Key::Entry(value) => value.as_str().map_or_else(|| bare_key(value), str::to_owned),
         key => key.to_string(),
     }
 }

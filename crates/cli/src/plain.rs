@@ -1,14 +1,16 @@
 //! Documents of different formats in one form, to compare them.
 
 use serde::{Serialize, Serializer};
+use treedef::__private::key_form;
 use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::args::Limits;
 use crate::exact;
 use crate::failure::Result;
 use crate::format::Format;
+use crate::keys::has_others;
 use crate::paths::{leaf_at, part_at, text_of};
-use crate::tensors::{Halves, numbers, numeral};
+use crate::tensors::{Halves, numbers};
 
 /// A tree in the form that JSON gives it, as far as the formats have it: a struct is a map of its
 /// fields, a tuple is a list, a variant is its name or a map with it, and what wraps a value is none.
@@ -19,19 +21,12 @@ pub(crate) fn lowered(
 ) -> Result<Tree<Leaf>> {
     let tree = numbers(tree, Halves::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
-    let form = Form {
-        has_null: is(Format::has_null),
-        has_text_keys: is(|it| matches!(it, Format::Json | Format::Jsonl | Format::Toml)),
-        skips_none: is(|it| it == Format::Toml),
-    };
+    let form = Form { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
     // Most documents have this form, and maybe a key twice.
     let is_plain = |node: NodeRef<'_>| match node.kind() {
         NodeKind::Leaf | NodeKind::Seq => true,
         // Formats have other kinds of integers.
-        NodeKind::Map => match node.key(0) {
-            Some(Key::Entry(key)) => key.as_str().is_some(),
-            _ => true,
-        },
+        NodeKind::Map => !has_others(node),
         kind => kind == NodeKind::Unit && form.has_null,
     };
     if tree.treedef().nodes().all(|(_, node)| is_plain(node)) {
@@ -46,7 +41,6 @@ pub(crate) fn lowered(
 #[derive(Clone, Copy)]
 struct Form {
     has_null: bool,
-    has_text_keys: bool,
     skips_none: bool,
 }
 
@@ -73,7 +67,7 @@ impl<'t> Lowered<'t> {
                 Key::VariantField(_, field) => Key::Field(field),
                 key => key,
             };
-            Some((LoweredKey(key, self.form.has_text_keys), self.of(child)))
+            Some((LoweredKey(key), self.of(child)))
         })
     }
 }
@@ -108,16 +102,12 @@ impl Serialize for Lowered<'_> {
     }
 }
 
-/// A key, as a text where a format has no others.
-struct LoweredKey(Key, bool);
+struct LoweredKey(Key);
 
 impl Serialize for LoweredKey {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Key::Entry(value) = &self.0 else { return to.serialize_str(&text_of(&self.0)) };
-        match plain_key(Leaf::from(value.clone())) {
-            leaf if self.1 && leaf.as_str().is_none() => to.serialize_str(&numeral(&leaf)),
-            leaf => leaf.serialize(to),
-        }
+        Leaf::from(key_form(value)).serialize(to)
     }
 }
 
@@ -128,14 +118,6 @@ pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
         (Ok(number), _) => number.into(),
         (_, Ok(number)) => number.into(),
         _ => number.into(),
-    }
-}
-
-/// A key for the comparison of formats, which write one of `f32` with the fewest digits.
-fn plain_key(leaf: Leaf) -> Leaf {
-    match &leaf {
-        Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
-        _ => plain_leaf(leaf),
     }
 }
 

@@ -1,20 +1,22 @@
 //! Documents against a JSON Schema.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::path::Path;
 
 use jsonschema::Validator;
-use serde_json::Value;
 use treedef::__private::Decimal;
-use treedef::{Key, Leaf, Path as TreePath, Tree, TreeSeed};
+use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path as TreePath, Tree, TreeSeed};
 
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::input::read_beside;
 use crate::json::{json_failure, json_tree};
+use crate::keys::{json_text, value_of};
 use crate::long_numbers;
 use crate::paint::listed;
 use crate::paths::readable;
+use crate::unheld::{Unheld, in_json};
 
 /// The keywords whose numbers cannot be told by the nearest ones.
 const OF_DIGITS: [&str; 2] = ["multipleOf", "uniqueItems"];
@@ -83,11 +85,41 @@ impl Schema {
         document: &Tree<Leaf>,
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
-        let document = serde_json::to_value(document.clone().map(nearest))?;
-        let errors = self.validator.iter_errors(&document).take(most);
-        Ok(errors
-            .map(|error| (path_of(error.instance_path().as_str(), &document), error.to_string()))
-            .collect())
+        let unheld = in_json(document, most);
+        let told = |it: &Unheld| (it.path.clone(), format!("JSON cannot hold it: {}", it.what));
+        let mut found: Vec<_> = unheld.iter().map(told).collect();
+        // Of two keys that are one in JSON, each is there once.
+        let without = |keys: HashSet<TreePath>| {
+            document
+                .clone()
+                .edit(|path, _, _| Ok(if keys.contains(path) { Edit::Remove } else { Edit::Keep }))
+        };
+        let of_keys = || unheld.iter().filter(|it| it.is_key);
+        let mut all = vec![of_keys().map(|it| it.path.clone()).collect()];
+        if of_keys().any(|it| it.same.is_some()) {
+            let other = |it: &Unheld| it.same.clone().unwrap_or_else(|| it.path.clone());
+            all.push(of_keys().map(other).collect::<HashSet<_>>());
+        }
+        let numbers = unheld.iter().filter(|it| !it.is_key);
+        let is_told: HashSet<TreePath> = numbers.map(|it| it.path.clone()).collect();
+        let mut known = HashSet::new();
+        for keys in all {
+            let tree = if keys.is_empty() { document.clone() } else { without(keys)? };
+            let value = serde_json::to_value(tree.clone().map(nearest))?;
+            for error in self.validator.iter_errors(&value) {
+                if found.len() >= most {
+                    break;
+                }
+                let path = path_of(error.instance_path().as_str(), tree.treedef().root());
+                let new = (path, error.to_string());
+                if !is_told.contains(&new.0) && !known.contains(&new) {
+                    found.push(new);
+                }
+            }
+            known.extend(found.iter().cloned());
+        }
+        found.truncate(most);
+        Ok(found)
     }
 }
 
@@ -154,19 +186,42 @@ fn said(error: &str) -> String {
 }
 
 /// The path that a JSON pointer names in a document.
-fn path_of(pointer: &str, document: &Value) -> TreePath {
-    let (mut path, mut at) = (TreePath::root(), Some(document));
+fn path_of(pointer: &str, root: NodeRef<'_>) -> TreePath {
+    let (mut path, mut at) = (TreePath::root(), Some(root));
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
-        let key = match (at, part.parse()) {
-            (Some(Value::Array(_)), Ok(index)) => Key::Index(index),
-            _ => Key::Entry(Leaf::from(part.as_str()).into()),
-        };
-        at = match &key {
-            Key::Index(index) => at.and_then(|it| it.get(*index)),
-            _ => at.and_then(|it| it.get(&part)),
+        let text = Key::Entry(Leaf::from(part.as_str()).into());
+        let is_named = |node: &NodeRef<'_>| value_of(&node.key(0)?).map(|_| ());
+        let (key, below) = match (at.map(inside), part.parse()) {
+            (Some(node), Ok(index)) if is_named(&node).is_none() => {
+                (Key::Index(index), node.child(index))
+            }
+            (Some(node), _) => match position(node, &text, &part) {
+                Some(position) => (node.key(position).unwrap_or(text), node.child(position)),
+                None => (text, None),
+            },
+            (None, _) => (text, None),
         };
         path.push(key);
+        at = below;
     }
     path
+}
+
+/// What is in a `Some` or a newtype, which JSON does not have.
+fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
+    while let (NodeKind::Some | NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0))
+    {
+        node = child;
+    }
+    node
+}
+
+/// The child whose key JSON writes as this text.
+fn position(node: NodeRef<'_>, key: &Key, text: &str) -> Option<usize> {
+    let is_it = |at: &usize| {
+        let value = node.key(*at).and_then(|key| value_of(&key));
+        value.and_then(|value| json_text(&value)).as_deref() == Some(text)
+    };
+    node.position(key).or_else(|| (0..node.num_children()).find(is_it))
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{Array, Dtype, Edit, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Array, Dtype, Edit, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::pytorch::Entry;
 use treedef_exchange::{
@@ -19,7 +19,6 @@ use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};
 use crate::names::Names;
 use crate::paint::{bare_numbers, counted};
-use crate::paths::text_of;
 
 /// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value that stands beside tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -239,15 +238,6 @@ pub(crate) fn numeral(leaf: &Leaf) -> String {
         Leaf::F32(number) => format!("{number:?}"),
         Leaf::F64(number) => format!("{number:?}"),
         leaf => leaf.as_i128().map_or_else(|| leaf.to_string(), |number| number.to_string()),
-    }
-}
-
-/// The text of a key, and whether it is one without being printed.
-pub(crate) fn key_text(key: &Key) -> (String, bool) {
-    let Key::Entry(value) = key else { return (text_of(key), true) };
-    match Leaf::from(value.clone()) {
-        Leaf::Char(char) => (char.to_string(), true),
-        leaf => leaf.as_str().map_or_else(|| (numeral(&leaf), false), |it| (it.to_owned(), true)),
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Nodes are found by hash, and then compared in full: a collision costs time, never a count.
 
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use treedef::__private::{expect_nodes, work_of};
-use treedef::{ErrorKind, Limits, NodeKind, Result, Value};
+use treedef::__private::{expect_nodes, key_form, work_of};
+use treedef::{ErrorKind, Leaf, Limits, NodeKind, Result, Value};
 
 use crate::structure::Kinds;
 
@@ -65,6 +66,8 @@ pub(crate) struct Interner {
     table: HashTable<u32>,
     pub(crate) labels: Vec<Value>,
     label_table: HashTable<u32>,
+    /// The labels of keys that are no texts, by what is the same in all that are one value.
+    keys: HashMap<Value, u32>,
     hasher: DefaultHashBuilder,
     pub(crate) limits: Limits,
     /// What all takes in memory, in nodes. 16 bytes of text count as one.
@@ -140,7 +143,7 @@ impl Interner {
         let is_it = |label: &u32| self.labels[*label as usize].as_str() == Some(text);
         match self.label_table.find(hash, is_it) {
             Some(known) => Ok(*known),
-            None => self.add_label(hash, Value::from(treedef::Leaf::from(text))),
+            None => self.add_label(hash, Value::from(Leaf::from(text))),
         }
     }
 
@@ -153,6 +156,22 @@ impl Interner {
             Some(known) => Ok(*known),
             None => self.add_label(hash, label.clone()),
         }
+    }
+
+    /// The label of a key. Keys of one value are one, as the first of them was.
+    pub(crate) fn intern_key(&mut self, key: &Value) -> Result<u32> {
+        match key.as_leaf() {
+            Some(Leaf::Str(text)) => return self.intern_text(text),
+            Some(Leaf::Char(char)) => return self.intern_text(char.encode_utf8(&mut [0; 4])),
+            _ => {}
+        }
+        let form = key_form(key);
+        if let Some(known) = self.keys.get(&form) {
+            return Ok(*known);
+        }
+        let label = self.intern_label(key)?;
+        self.keys.insert(form, label);
+        Ok(label)
     }
 
     #[cold]

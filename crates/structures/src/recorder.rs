@@ -346,7 +346,7 @@ impl StructureRecorder {
             return Ok((label, PlaceStep::Field(label)));
         }
         if let Some(key) = node.entry_keys().get(position) {
-            let label = self.interner.intern_label(key)?;
+            let label = self.interner.intern_key(key)?;
             return Ok((label, PlaceStep::Key(label)));
         }
         Ok(match node.kind() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use treedef::__private::{argument, later};
-use treedef::{Flattener, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
+use treedef::__private::{argument, key_form, later, under};
+use treedef::{Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
 
 use crate::count::Structures;
 use crate::recorder::DEEPEST_STRUCTURE;
@@ -126,7 +126,7 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
 }
 
 fn is_float(key: &Value) -> bool {
-    key.as_leaf().is_some_and(|leaf| leaf.kind().is_float())
+    key_form(key).as_leaf().is_some_and(|leaf| leaf.kind().is_float())
 }
 
 /// The schema of a map whose keys are floats, which are written in more than one way.
@@ -230,7 +230,11 @@ fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, S
             (None, Some(key)) => property(key)?,
             (None, None) => continue,
         };
-        let below = of_node(child, leaves)?;
+        let below = of_node(child, leaves);
+        let below = below.map_err(|error| match node.key(position) {
+            Some(key) => under(error, key),
+            None => error,
+        })?;
         let place = *places.entry(name.clone()).or_insert(all.len());
         match all.get_mut(place) {
             Some((_, same)) => same.push(below),
@@ -242,19 +246,9 @@ fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, S
 
 /// A key as JSON writes it.
 fn property(key: &Value) -> Result<String> {
-    let mut node = key.root();
-    while matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct)
-        && let Some(inside) = node.child(0)
-    {
-        node = inside;
-    }
-    if node.kind() == NodeKind::UnitVariant {
-        return Ok(node.variant().unwrap_or_default().to_owned());
-    }
-    let leaves = key.leaves();
-    let text = match leaves.first().filter(|_| node.kind() == NodeKind::Leaf) {
+    let form = key_form(key);
+    let text = match form.as_leaf() {
         Some(Leaf::Str(text)) => Some(text.to_string()),
-        Some(Leaf::Char(char)) => Some(char.to_string()),
         Some(Leaf::Bool(bool)) => Some(bool.to_string()),
         Some(leaf) => {
             let natural = || leaf.as_u128().map(|number| number.to_string());
@@ -262,7 +256,8 @@ fn property(key: &Value) -> Result<String> {
         }
         None => None,
     };
-    text.ok_or_else(|| argument("JSON has no such keys"))
+    let refused = || under(argument("JSON has no such keys"), Key::Entry(key.clone()));
+    text.ok_or_else(refused)
 }
 
 fn object(properties: Vec<(String, Schema)>) -> Schema {

@@ -256,7 +256,7 @@ impl LabelReader<'_> {
 
     fn value<'de, D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
         let key = Value::deserialize(key)?;
-        let label = self.recorder.interner.intern_label(&key);
+        let label = self.recorder.interner.intern_key(&key);
         self.found(label)
     }
 }
@@ -312,7 +312,7 @@ impl<'de> Visitor<'de> for LabelReader<'_> {
     }
 
     fn visit_none<E: de::Error>(self) -> Result<(u32, u32), E> {
-        let label = self.recorder.interner.intern_label(&Value::from(Leaf::None));
+        let label = self.recorder.interner.intern_key(&Value::from(Leaf::None));
         self.found(label)
     }
 

@@ -1,11 +1,11 @@
 //! `check`: a gate for documents.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 #[cfg(feature = "schema")]
 use treedef::Leaf;
-use treedef::{Key, NodeKind, NodeRef, Tree};
+use treedef::{NodeKind, NodeRef, Tree};
 use treedef_exchange::__display_shape;
 
 use crate::args::{Check, Folds, Json, Reading};
@@ -13,10 +13,11 @@ use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
+use crate::keys::Pairs;
 use crate::notation::{self, Folded, Form, Numbers};
 use crate::paint::{counted, grouped};
 use crate::parse::{Document, is_saved, read_within};
-use crate::paths::{readable, shown, text_of};
+use crate::paths::{readable, shown};
 #[cfg(feature = "schema")]
 use crate::schema::Schema;
 use crate::tensors::kinds;
@@ -29,7 +30,7 @@ use super::print::{print, print_json};
 enum Expected {
     /// A structure. `true` if it is the sequence of several documents: what is checked is not split
     /// into its documents then.
-    Structure(Box<Tree<Form>>, bool),
+    Structure(Box<Tree<Form>>, bool, Format),
     #[cfg(feature = "schema")]
     Schema(Box<Schema>),
 }
@@ -42,34 +43,36 @@ impl Expected {
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
         let input = input::open(like, Reading { format: None, ..args.reading }, Format::Json)?;
-        if input.format == Format::Treedef {
+        let input_format = input.format;
+        if input_format == Format::Treedef {
             let tree = input.with_bytes(|bytes, format, limits| {
                 match std::str::from_utf8(bytes).ok().filter(|_| !is_saved(bytes)) {
                     Some(text) => notation::read(text),
                     None => forms(read_within(bytes, format, limits)?),
                 }
             })?;
-            return Ok(Expected::Structure(Box::new(tree), false));
+            return Ok(Expected::Structure(Box::new(tree), false, input_format));
         }
         let (document, is_many) = input.document_of_many()?;
-        Ok(Expected::Structure(Box::new(forms(document)?), is_many))
+        Ok(Expected::Structure(Box::new(forms(document)?), is_many, input_format))
     }
 
     fn is_many(&self) -> bool {
-        matches!(self, Expected::Structure(_, true))
+        matches!(self, Expected::Structure(_, true, _))
     }
 
     /// The violations of a document. There is one more than `most` if there are more.
     fn violations(
         &self,
         document: Document,
-        (args, name): (&Check, &str),
+        (args, name, format): (&Check, &str, Format),
         most: usize,
     ) -> Result<Vec<Violation>> {
         let violations = match (self, document) {
-            (Expected::Structure(expected, _), document) => {
-                forms(document).map(|forms| violations(expected, &forms, args.folds, most))
-            }
+            (Expected::Structure(expected, _, like), document) => forms(document).map(|forms| {
+                let are_texts = like.has_text_keys() || format.has_text_keys();
+                violations([expected, &forms], args.folds, are_texts, most)
+            }),
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
                 violations_of_schema(schema, tree, (args, name), most)
@@ -102,11 +105,11 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
-        let name = input.name.clone();
+        let (name, format) = (input.name.clone(), input.format);
         let mut found = Vec::new();
         let violations = |document: Document, told: usize| {
             let most = most.saturating_sub(told);
-            expected.violations(document, (args, &name), most)
+            expected.violations(document, (args, &name, format), most)
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
         // The header of a file of tensors has no values for a schema.
@@ -192,6 +195,8 @@ struct Checker<'a> {
     expected: &'a [Form],
     found: &'a [Form],
     folds: Folds,
+    /// Whether one of the formats has no keys but texts.
+    are_texts: bool,
     /// The most violations that are told. One more is looked for, to know whether there are more.
     most: usize,
     violations: Vec<Violation>,
@@ -211,15 +216,16 @@ fn is_nothing(node: NodeRef<'_>) -> bool {
 
 /// The violations of a document. There is one more than `most` if there are more.
 fn violations(
-    expected: &Tree<Form>,
-    found: &Tree<Form>,
+    [expected, found]: [&Tree<Form>; 2],
     folds: Folds,
+    are_texts: bool,
     most: usize,
 ) -> Vec<Violation> {
     let mut checker = Checker {
         expected: expected.leaves(),
         found: found.leaves(),
         folds,
+        are_texts,
         most,
         violations: Vec::new(),
     };
@@ -401,27 +407,23 @@ impl<'a> Checker<'a> {
         self.expected = leaves;
     }
 
-    fn named(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
-        let entries = |node: NodeRef<'_>| -> BTreeMap<String, (Key, usize)> {
-            let keys = (0..node.num_children()).filter_map(|at| Some((node.key(at)?, at)));
-            keys.map(|(key, at)| (text_of(&key), (key, at))).collect()
-        };
-        let (wanted, mut there) = (entries(expected), entries(found));
-        let (expected, found): (Vec<_>, Vec<_>) =
-            (expected.children().collect(), found.children().collect());
-        for (name, (key, at)) in wanted {
-            let Some(expected) = expected.get(at) else { continue };
-            match there.remove(&name).and_then(|(key, at)| Some((key, *found.get(at)?))) {
+    fn named(&mut self, named: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
+        let Pairs { of_first, only_second } = Pairs::of(named, found, self.are_texts);
+        for (at, (expected, pair)) in named.children().zip(of_first).enumerate() {
+            match pair.and_then(|at| Some((found.key(at)?, found.child(at)?))) {
                 Some((key, found)) => {
                     path.push(key);
-                    self.node(*expected, found, path);
+                    self.node(expected, found, path);
                     path.pop();
                 }
                 None if expected.kind() == NodeKind::Some => {}
-                None => self.violation(&path.child(key), "missing".to_owned()),
+                None => {
+                    let key = named.key(at).map(|key| path.child(key));
+                    key.iter().for_each(|path| self.violation(path, "missing".to_owned()));
+                }
             }
         }
-        for (key, _) in there.into_values() {
+        for key in only_second.into_iter().filter_map(|at| found.key(at)) {
             self.violation(&path.child(key), "not expected here".to_owned());
         }
     }

@@ -14,6 +14,7 @@ use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
+use crate::keys::with_keys_of;
 use crate::paint::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::parse::Document;
 use crate::paths::{node_at, part_at, shown};
@@ -76,6 +77,8 @@ pub(super) fn diff(
     let read = |input: Input| if is_outline { input.document() } else { input.values() };
     let formats = [old.format, new.format];
     let in_form = |tree| lowered(tree, formats, reading.limits);
+    let are_texts = formats.into_iter().any(Format::has_text_keys);
+    let respelled = |old: &Tree<Leaf>, new| with_keys_of(old, new, are_texts);
     let (old, new) = (read(old)?, read(new)?);
     match (old, new) {
         (Document::Tree(old), Document::Tree(new)) => {
@@ -84,13 +87,15 @@ pub(super) fn diff(
             let is_exact = same_format && (patch || has_widths);
             let (old, new) = match (is_exact, patch) {
                 (true, true) if !has_widths => {
-                    let new = with_widths_of(&old, new);
+                    let new = with_widths_of(&old, respelled(&old, new)?);
                     (old, new)
                 }
                 (true, _) => (old, new),
                 (false, true) => (with_paths(old)?, with_paths(new)?),
                 (false, false) => (in_form(old)?, in_form(new)?),
             };
+            // Such a patch makes the new document as it is.
+            let new = if is_exact && patch && has_widths { new } else { respelled(&old, new)? };
             let plain = |tree: Tree<Leaf>| {
                 if is_exact { tree } else { with_plain_leaves(tree) }
             };
@@ -111,9 +116,16 @@ pub(super) fn diff(
             report(&changes(&old, &new), json, style.typed())
         }
         (old, new) => {
-            let (old, new) = (treedef_of(old), treedef_of(new));
-            let part = |path: &treedef::Path| node_at(&old, path).map(|node| node.to_treedef());
-            report(&without_renames(&old.diff(&new), part), json, style.typed())
+            let units = |it| {
+                let treedef = treedef_of(it);
+                let leaves = vec![(); treedef.num_leaves()];
+                Tree::new(treedef, leaves)
+            };
+            let (old, new) = (units(old)?, units(new)?);
+            let new = with_keys_of(&old, new, are_texts)?;
+            let (old, new) = (old.treedef(), new.treedef());
+            let part = |path: &treedef::Path| node_at(old, path).map(|node| node.to_treedef());
+            report(&without_renames(&old.diff(new), part), json, style.typed())
         }
     }
 }

@@ -19,8 +19,9 @@ use crate::json::{BAD, Bad, TWICE};
 use crate::json_lines::LineReader;
 use crate::lines::{How, LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
-use crate::paths::part_at;
+use crate::paths::{part_at, readable};
 use crate::tensors::{Halves, numbers};
+use crate::unheld::in_json;
 
 use super::changes;
 use super::print::{print, print_json};
@@ -401,7 +402,14 @@ fn documents(input: Input, args: &Shapes) -> Result<Documents> {
 
 /// The document with its numbers, or the elements of the sequence at a path in it.
 fn elements(tree: Tree<Leaf>, args: &Shapes) -> Result<Vec<Tree<Leaf>>> {
-    let tree = exact::rounded_for_shapes(numbers(tree, Halves::Exact)?, args.decimals)?;
+    let tree = numbers(tree, Halves::Exact)?;
+    if let Some(it) = in_json(&tree, 1).first().filter(|_| args.schema) {
+        let place = readable(&it.path);
+        let message =
+            format!("no schema allows it, as JSON cannot hold it: {}, at `{place}`", it.what);
+        return Err(Failure::new(message));
+    }
+    let tree = exact::rounded_for_shapes(tree, args.decimals)?;
     let Some(path) = args.elements.as_deref() else { return Ok(vec![tree]) };
     let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
     let root = sequence.treedef().root();

@@ -20,11 +20,11 @@ fn losses_below_a_key_that_is_no_text_are_told() {
     let bytes = b"\xa1\x01\xa3\x61x\xf9\x7e\0\x61y\x41\0\x63big\xc2\x49\x40\0\0\0\0\0\0\0\0";
     assert_eq!(
         told("a.cbor", bytes, "json"),
-        "changed in json: a key became a text, 1 time, first at [1u64]
+        "changed in json: a key became a text, 1 time, first at [1]
 \
-         changed in json: bytes became a sequence, 1 time, first at [1u64].y
+         changed in json: bytes became a sequence, 1 time, first at [1].y
 \
-         changed in json: f64 became null, 1 time, first at [1u64].x
+         changed in json: f64 became null, 1 time, first at [1].x
 "
     );
     // Another width of a key is no other key: [{200u8: 1}, {-1i8: "x"}].
@@ -38,7 +38,7 @@ fn losses_below_a_key_that_is_no_text_are_told() {
 #[test]
 fn keys_that_become_one_text_are_refused() {
     for to in ["json", "toml"] {
-        let message = "the keys `1u64` and `\"1\"` are one text there, both at `.a[0]`\n";
+        let message = "the key becomes the text \"1\", which another key is, at `.a[0][1]`\n";
         assert_eq!(
             told("a.yaml", b"a: [{1: a, \"1\": b}]", to),
             format!("{to} cannot hold it: {message}")

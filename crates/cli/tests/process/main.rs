@@ -3,6 +3,7 @@
 mod checkpoints;
 mod copies;
 mod damage;
+mod keys;
 mod lines;
 mod losses;
 mod metadata;

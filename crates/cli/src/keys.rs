@@ -1,0 +1,191 @@
+//! Which keys of documents are the same: those of one value, however a format has it.
+//!
+//! A number is never its text, but for formats that have no keys but texts: `200` of YAML is what becomes
+//! `"200"` of JSON.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use treedef::__private::key_form;
+use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+
+use crate::failure::Result;
+
+/// The most characters of a text that may be the number of a key.
+const LONGEST: usize = 64;
+
+/// The value of a key, by which keys are the same. `None` for a position.
+pub(crate) fn value_of(key: &Key) -> Option<Value> {
+    match key {
+        Key::Field(name) | Key::VariantField(_, name) => Some(Leaf::from(&**name).into()),
+        Key::Entry(value) => Some(key_form(value)),
+        _ => None,
+    }
+}
+
+/// Whether a map has a key that is no text.
+pub(crate) fn has_others(node: NodeRef<'_>) -> bool {
+    node.entry_keys().iter().any(|key| key.as_str().is_none())
+}
+
+/// The text that JSON has for a key, if it has one.
+pub(crate) fn json_text(key: &Value) -> Option<String> {
+    let key = key_form(key);
+    match key.as_leaf()? {
+        Leaf::Bytes(_) => None,
+        Leaf::F64(number) if !number.is_finite() => None,
+        leaf => match leaf.as_str() {
+            Some(text) => Some(text.to_owned()),
+            None => serde_json::to_string(leaf).ok(),
+        },
+    }
+}
+
+/// The value that a text stands for in a format that has texts alone, as JSON writes it.
+fn written_as(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_padded =
+        digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+    let leaf = match text {
+        "true" | "false" => (text == "true").into(),
+        _ if !digits.starts_with(|c: char| c.is_ascii_digit()) || is_padded => return None,
+        _ if text.len() > LONGEST => return None,
+        _ => match (text.parse::<i128>(), text.parse::<u128>()) {
+            (Ok(number), _) => Leaf::from(number),
+            (_, Ok(number)) => number.into(),
+            _ => text.parse::<f64>().ok()?.into(),
+        },
+    };
+    Some(key_form(&leaf.into()))
+}
+
+/// The children of two nodes that have the same keys.
+pub(crate) struct Pairs {
+    /// For each child of the first node, the position of that in the second.
+    pub(crate) of_first: Vec<Option<usize>>,
+    /// The other children of the second.
+    pub(crate) only_second: Vec<usize>,
+}
+
+impl Pairs {
+    /// Pairs the fields and entries of two nodes. A key that occurs twice has two pairs. With `are_texts`, a
+    /// number is the same as its text where no other key is.
+    pub(crate) fn of(first: NodeRef<'_>, second: NodeRef<'_>, are_texts: bool) -> Self {
+        let values = |node: NodeRef<'_>| -> Vec<Option<Value>> {
+            (0..node.num_children()).map(|at| value_of(&node.key(at)?)).collect()
+        };
+        let (first, second) = (values(first), values(second));
+        let mut pairs =
+            Pairs { of_first: vec![None; first.len()], only_second: (0..second.len()).collect() };
+        pairs.join(&first, &second, false, |value| Some(value.clone()));
+        if are_texts {
+            // As JSON writes it, and then in any other way.
+            pairs.join(&first, &second, true, |value| Some(Leaf::from(json_text(value)?).into()));
+            pairs.join(&first, &second, true, |value| match value.as_str() {
+                Some(text) => written_as(text),
+                None => Some(value.clone()),
+            });
+        }
+        pairs
+    }
+
+    /// Pairs children that have no other yet and the same form, of which one is a text if the pair `crosses`.
+    fn join(
+        &mut self,
+        first: &[Option<Value>],
+        second: &[Option<Value>],
+        crosses: bool,
+        form: impl Fn(&Value) -> Option<Value>,
+    ) {
+        let form = |values: &[Option<Value>], at: usize| {
+            let value = values.get(at)?.as_ref()?;
+            Some((form(value)?, value.as_str().is_some()))
+        };
+        let mut places: HashMap<(Value, bool), VecDeque<usize>> = HashMap::new();
+        for at in &self.only_second {
+            if let Some(form) = form(second, *at) {
+                places.entry(form).or_default().push_back(*at);
+            }
+        }
+        let mut paired = HashSet::new();
+        for (at, pair) in self.of_first.iter_mut().enumerate().filter(|(_, it)| it.is_none()) {
+            let Some((form, is_text)) = form(first, at) else { continue };
+            *pair = places.get_mut(&(form, is_text != crosses)).and_then(VecDeque::pop_front);
+            paired.extend(*pair);
+        }
+        self.only_second.retain(|at| !paired.contains(at));
+    }
+}
+
+/// The new tree with the keys of the old one where they are the same.
+pub(crate) fn with_keys_of<L: Clone>(
+    old: &Tree<L>,
+    new: Tree<L>,
+    are_texts: bool,
+) -> Result<Tree<L>> {
+    let (first, second) = (old.treedef().root(), new.treedef().root());
+    if old.treedef() == new.treedef() || !any_has_others(first) && !any_has_others(second) {
+        return Ok(new);
+    }
+    let mut found = Respelled { are_texts, keys: HashMap::new() };
+    found.compare(first, second, &mut Path::root());
+    let Respelled { keys, .. } = found;
+    if keys.is_empty() {
+        return Ok(new);
+    }
+    Ok(new.edit_up(|path, made| match keys.get(path) {
+        Some(keys) => Ok(Edit::Replace(with_keys(made, keys)?)),
+        None => Ok(Edit::Keep),
+    })?)
+}
+
+/// Whether a key at or below a node is no text. The recursion is as deep as the limits of the tree allow.
+fn any_has_others(node: NodeRef<'_>) -> bool {
+    has_others(node) || node.runs().any(|(child, _)| any_has_others(child))
+}
+
+/// The keys of maps that are the same in another tree and look otherwise there, by the paths of the maps.
+struct Respelled {
+    are_texts: bool,
+    keys: HashMap<Path, Vec<Value>>,
+}
+
+impl Respelled {
+    /// The recursion is as deep as the limits of the trees allow.
+    fn compare(&mut self, old: NodeRef<'_>, new: NodeRef<'_>, path: &mut Path) {
+        let are_texts = self.are_texts;
+        let mut below = |old: NodeRef<'_>, at: usize| {
+            let (Some(key), Some(child)) = (new.key(at), new.child(at)) else { return };
+            path.push(key);
+            self.compare(old, child, path);
+            path.pop();
+        };
+        let is_named =
+            |node: NodeRef<'_>| !node.fields().is_empty() || node.kind() == NodeKind::Map;
+        if !is_named(old) || !is_named(new) {
+            let pairs = old.children().zip(0..new.num_children());
+            return pairs.for_each(|(old, at)| below(old, at));
+        }
+        let pairs = Pairs::of(old, new, are_texts);
+        let mut keys = new.entry_keys().to_vec();
+        for ((at, child), pair) in old.children().enumerate().zip(pairs.of_first) {
+            let Some(pair) = pair else { continue };
+            below(child, pair);
+            let spelled = old.entry_keys().get(at);
+            keys.get_mut(pair).zip(spelled).into_iter().for_each(|(key, it)| *key = it.clone());
+        }
+        if keys != new.entry_keys() {
+            self.keys.insert(path.clone(), keys);
+        }
+    }
+}
+
+/// A map with other keys.
+fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>> {
+    let mut entries: Vec<_> = keys.iter().zip(map.treedef().root().children()).collect();
+    entries.sort_by_key(|(key, _)| *key);
+    let part =
+        |node: &NodeRef<'_>| map.leaves().get(node.leaf_range()).unwrap_or_default().to_vec();
+    let leaves = entries.iter().flat_map(|(_, node)| part(node)).collect();
+    let entries = entries.iter().map(|(key, node)| ((*key).clone(), node.to_treedef()));
+    Tree::new(TreeDef::map(entries)?, leaves)
+}

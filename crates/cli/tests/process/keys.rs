@@ -1,0 +1,293 @@
+//! Keys that are no texts: one of a value is the same key in every command and in every format.
+
+use std::fs;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::{fed, treedef};
+
+const FORMATS: [&str; 6] = ["json", "toml", "yaml", "ron", "cbor", "msgpack"];
+
+/// A folder with a document in each format that holds it, which the command made of YAML.
+struct Made {
+    folder: TempDir,
+    formats: Vec<&'static str>,
+}
+
+impl Made {
+    fn of(yaml: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut made = Made { folder, formats: Vec::new() };
+        fs::write(made.path("yaml"), yaml).unwrap();
+        for format in FORMATS {
+            let is_held = format == "yaml"
+                || treedef(&["convert", &made.path("yaml"), "-o", &made.path(format)])
+                    .output()
+                    .unwrap()
+                    .status
+                    .success();
+            made.formats.extend(is_held.then_some(format));
+        }
+        made
+    }
+
+    fn path(&self, format: &str) -> String {
+        self.folder.path().join(format!("a.{format}")).display().to_string()
+    }
+
+    fn run(&self, args: &[&str]) -> (Option<i32>, String) {
+        let output = treedef(args).current_dir(self.folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+}
+
+/// Of each pair of formats, neither differs from the other.
+fn are_the_same(made: &Made) {
+    for old in &made.formats {
+        for new in &made.formats {
+            let (a, b) = (format!("a.{old}"), format!("a.{new}"));
+            assert_eq!(made.run(&["diff", &a, &b]), (Some(0), String::new()), "{a} {b}");
+            assert_eq!(
+                made.run(&["diff", "--structure", &a, &b]),
+                (Some(0), String::new()),
+                "{a} {b}"
+            );
+            assert_eq!(made.run(&["check", &a, "--like", &b]), (Some(0), String::new()), "{a} {b}");
+            let patch = made.run(&["diff", "--patch", &a, &b]);
+            assert_eq!(
+                (patch.0, patch.1.contains("path")),
+                (Some(0), false),
+                "{a} {b}: {}",
+                patch.1
+            );
+        }
+    }
+}
+
+#[test]
+fn integer_keys_are_the_same_in_each_pair_of_formats() {
+    let yaml = "200: a\n-2: b\n300: c\n70000: d\n-40000: e\n5000000000: f\n0: {7: g, x: h}\n";
+    let made = Made::of(yaml);
+    assert_eq!(made.formats.len(), 6);
+    are_the_same(&made);
+    // JSON that another program wrote.
+    fs::write(made.path("json"), r#"{"0": {"7": "g", "x": "h"}, "200": "a", "-2": "b", "300": "c", "70000": "d", "-40000": "e", "5000000000": "f"}"#).unwrap();
+    are_the_same(&made);
+}
+
+#[test]
+fn other_keys_are_the_same_in_each_pair_of_formats() {
+    let made = Made::of("true: a\n1.5: b\n1e300: c\n-0.25: d\nx: e\n\"1.50\": f\n");
+    assert_eq!(made.formats, ["json", "yaml", "ron", "cbor", "msgpack"]);
+    are_the_same(&made);
+    for number in ["1e300", "1e+300", "1E300", "10e299"] {
+        let json = format!(
+            r#"{{"true": "a", "1.5": "b", "{number}": "c", "-25e-2": "d", "x": "e", "1.50": "f"}}"#
+        );
+        fs::write(made.path("json"), json).unwrap();
+        are_the_same(&made);
+    }
+    let yaml = "? null\n: a\n? [1, [-2, null]]\n: b\n? {1: [300], x: null}\n: c\n18446744073709551615: d\nx: e\n";
+    let made = Made::of(yaml);
+    assert_eq!(made.formats, ["yaml", "ron", "cbor", "msgpack"]);
+    are_the_same(&made);
+    assert_eq!(
+        made.run(&["convert", "--strict", "a.yaml", "--to", "cbor", "-o", "b.cbor"]).0,
+        Some(0)
+    );
+}
+
+/// A number is never its text where a format has both.
+#[test]
+fn a_number_is_not_its_text() {
+    let made = Made::of("1: a\n");
+    fs::write(made.folder.path().join("b.yaml"), "\"1\": a\n").unwrap();
+    let lines = "+ [1]: \"a\"\n- [\"1\"]: \"a\"\n";
+    let (code, out) = made.run(&["diff", "b.yaml", "a.yaml"]);
+    let mut found: Vec<&str> = out.lines().collect();
+    found.sort_unstable();
+    assert_eq!((code, found), (Some(1), lines.lines().collect()));
+    for of in ["a.yaml", "a.cbor"] {
+        let found = made.run(&["check", "b.yaml", "--like", of]);
+        let lines = "b.yaml: [1]: missing\nb.yaml: [\"1\"]: not expected here\n";
+        assert_eq!(found, (Some(1), lines.to_owned()));
+    }
+    assert_eq!(made.run(&["select", "[\"1\"]", "a.yaml"]).0, Some(1));
+    assert_eq!(made.run(&["select", "[1]", "b.yaml"]).0, Some(1));
+}
+
+#[test]
+fn a_patch_changes_the_document_in_any_format() {
+    let made = Made::of("200: a\n? null\n: b\n? [1, 2]\n: c\n");
+    fs::write(made.folder.path().join("new.yaml"), "200: x\n? null\n: y\n? [1, 2]\n: z\n").unwrap();
+    for old in &made.formats {
+        let (_, patch) = made.run(&["diff", "--patch", &format!("a.{old}"), "new.yaml"]);
+        fs::write(made.folder.path().join("patch.json"), patch).unwrap();
+        for to in &made.formats {
+            let (to, out) = (format!("a.{to}"), format!("out.{to}"));
+            assert_eq!(
+                made.run(&["apply", &to, "patch.json", "-o", &out]).0,
+                Some(0),
+                "{old} {to}"
+            );
+            assert_eq!(
+                made.run(&["diff", &out, "new.yaml"]),
+                (Some(0), String::new()),
+                "{old} {to}"
+            );
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_the_same_are_one_structure() {
+    let made = Made::of("1: a\n-300: b\n? null\n: c\n? [1]\n: d\n");
+    let files: Vec<String> = made.formats.iter().map(|format| format!("a.{format}")).collect();
+    let args: Vec<&str> = ["shapes"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let (code, out) = made.run(&args);
+    assert_eq!((code, out.lines().next()), (Some(0), Some("4 documents, 1 structure")), "{out}");
+}
+
+/// RON has two ways to write one key.
+#[test]
+fn a_key_that_is_written_in_two_ways_occurs_twice() {
+    for text in
+        ["{(): 1, None: 2}", "{'a': 1, \"a\": 2}", "{1: 1, Some(1): 2}", "{[1]: 1, (1,): 2}"]
+    {
+        let output = fed(&["select", "**", "--format", "ron", "-"], text.as_bytes());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("occurs twice in one map"), "{text}: {said}");
+        let output = fed(
+            &["select", "**", "--format", "ron", "--duplicate-keys", "last", "-"],
+            text.as_bytes(),
+        );
+        assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_json_cannot_hold_is_a_violation_with_its_path() {
+    let check = |schema: &str, ron: &str| {
+        let made = Made::of("a: 1\n");
+        fs::write(made.folder.path().join("s.json"), schema).unwrap();
+        fs::write(made.folder.path().join("b.ron"), ron).unwrap();
+        for to in ["cbor", "msgpack"] {
+            let (file, text) =
+                (format!("b.{to}"), made.run(&["check", "b.ron", "--schema", "s.json"]).1);
+            assert_eq!(made.run(&["convert", "b.ron", "-o", &file]).0, Some(0));
+            let found = made.run(&["check", &file, "--schema", "s.json"]);
+            assert_eq!(found.1.replace(&file, "b.ron"), text, "{ron}");
+        }
+        let (code, out) = made.run(&["check", "b.ron", "--schema", "s.json"]);
+        assert_eq!(code, Some(i32::from(!out.is_empty())));
+        out.replace("b.ron: ", "")
+    };
+    let texts = r#"{"additionalProperties": {"type": "string"}}"#;
+    let twice = |key: &str| {
+        format!("JSON cannot hold it: the key becomes the text \"{key}\", which another key is\n")
+    };
+    let wrong = "is not of type \"string\"\n";
+    let found = check(texts, r#"{200: 5, "200": "x"}"#);
+    assert_eq!(found, format!("[200]: {}[200]: 5 {wrong}", twice("200")));
+    let found = check(texts, r#"{true: "x", "true": 5}"#);
+    assert_eq!(found, format!("[true]: {}[\"true\"]: 5 {wrong}", twice("true")));
+    assert_eq!(check(texts, r#"{200: "x", -1: "y", true: "z"}"#), "");
+    assert_eq!(check(texts, "{200: 5}"), format!("[200]: 5 {wrong}"));
+
+    let small = r#"{"additionalProperties": {"type": ["number", "null"], "maximum": 100}}"#;
+    let infinite = "JSON cannot hold it: inf is no number there\n";
+    assert_eq!(check(small, r#"{"a": inf, "b": 5, "c": ()}"#), format!(".a: {infinite}"));
+    assert_eq!(check(small, r#"{"a": 101}"#), ".a: 101 is greater than the maximum of 100\n");
+    let found = check(r#"{"additionalProperties": {"type": "number"}}"#, r#"{"a": NaN, 1: inf}"#);
+    assert_eq!(found, format!("[1]: {infinite}.a: JSON cannot hold it: NaN is no number there\n"));
+    let found = check("{}", r#"{(): 1, [1]: {"x": {-inf: 2}}}"#);
+    let none = "JSON cannot hold it: the key is no text and becomes none\n";
+    assert_eq!(found, format!("[null]: {none}[[1]]: {none}[[1]].x[-inf]: {none}"));
+}
+
+/// The schema of documents allows them. If none can, none is written.
+#[test]
+fn a_schema_allows_its_documents() {
+    for (yaml, said) in [
+        ("200: 1\n-5: [2.5]\ntrue: x\n1e300: null\n", ""),
+        ("a: [.inf]\n", "inf is no number there, at `.a[0]`"),
+        ("a: {? [1] : 2}\n", "the key is no text and becomes none, at `.a[[1]]`"),
+        (
+            "a: {1: 2, \"1\": 3}\n",
+            "the key becomes the text \"1\", which another key is, at `.a[1]`",
+        ),
+    ] {
+        let made = Made::of(yaml);
+        let output = treedef(&["shapes", "--schema", &made.path("yaml")]).output().unwrap();
+        if said.is_empty() {
+            fs::write(made.folder.path().join("s.json"), output.stdout).unwrap();
+            let found = made.run(&["check", "a.yaml", "--schema", "s.json"]);
+            assert_eq!(found, (Some(0), String::new()));
+            continue;
+        }
+        assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b""[..]), "{yaml}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("no schema allows it, as JSON cannot hold it: {said}\n");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+#[test]
+fn an_error_about_a_key_names_its_path() {
+    let none = "cannot hold it: the key is no text and becomes none, at";
+    for (yaml, to, said) in [
+        ("a: [{? null : 1}]\n", "json", format!("json {none} `.a[0][null]`\n")),
+        ("a: [{? {x: 1} : 1}]\n", "json", format!("json {none} `.a[0][{{\"x\": 1}}]`\n")),
+        ("b: {.inf: 1}\n", "json", format!("json {none} `.b[inf]`\n")),
+        ("- {.nan: 1}\n", "jsonl", format!("jsonl {none} `[0][nan(0x7ff8000000000000)]`\n")),
+        ("a: [{1.5: 1}]\n", "toml", format!("toml {none} `.a[0][1.5]`\n")),
+        ("a: {? [x] : 1}\n", "toml", format!("toml {none} `.a[[\"x\"]]`\n")),
+    ] {
+        let output = fed(&["convert", "--format", "yaml", "-", "--to", to], yaml.as_bytes());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error, format!("treedef: standard input: {said}"));
+    }
+}
+
+/// A key of YAML.
+fn key() -> impl Strategy<Value = String> {
+    let scalar = prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        any::<u64>().prop_map(|number| number.to_string()),
+        any::<i128>().prop_map(|number| number.to_string()),
+        (-3i8..3).prop_map(|number| number.to_string()),
+        (-9i8..9, -30i16..30).prop_map(|(number, exponent)| format!("{number}.5e{exponent}")),
+        Just("null".to_owned()),
+        Just(".inf".to_owned()),
+        any::<bool>().prop_map(|bool| bool.to_string()),
+        "[ -~]{0,4}".prop_map(|text| serde_json::to_string(&text).unwrap()),
+        "\\PC{1,2}".prop_map(|text| serde_json::to_string(&text).unwrap()),
+    ];
+    scalar.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3)
+                .prop_map(|all| format!("[{}]", all.join(", "))),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("{{? {a} : {b}}}")),
+        ]
+    })
+}
+
+/// Each path that `select` and `diff` print is found by `select`, and names what it was printed for.
+#[test]
+fn a_path_that_is_printed_is_found() {
+    let config =
+        ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(keys in prop::collection::vec(key(), 1..5))| {
+        let entries = keys.iter().enumerate().map(|(at, key)| format!("- {{? {key} : [t{at}]}}\n"));
+        let yaml: String = entries.collect();
+        let all = fed(&["select", "**", "--format", "yaml", "-"], yaml.as_bytes());
+        let all = String::from_utf8(all.stdout).unwrap();
+        prop_assert_eq!(all.lines().count(), keys.len(), "{}", yaml);
+        for line in all.lines() {
+            let (path, _) = line.rsplit_once(": ").unwrap();
+            let found = fed(&["select", path, "--format", "yaml", "-"], yaml.as_bytes());
+            prop_assert_eq!(String::from_utf8(found.stdout).unwrap(), format!("{line}\n"), "{}", yaml);
+        }
+    });
+}

@@ -1,0 +1,192 @@
+//! Which keys are the same: those of one value, however wide or of which type it is.
+
+use std::borrow::Cow;
+
+use crate::error::Result;
+use crate::model::{Leaf, Limits, NodeHead, NodeKind, Tree, Value};
+use crate::treedef::builder::TreeDefBuilder;
+use crate::treedef::node_ref::NodeRef;
+
+/// A key of more nodes has no form but itself.
+const MOST_NODES: usize = 1 << 16;
+
+impl Value {
+    /// Whether two keys are the same value: an integer or a float of any width, a text, a null, a list or a
+    /// map. A number is no text.
+    pub(crate) fn is_same_key(&self, other: &Value) -> bool {
+        match (self.as_str(), other.as_str()) {
+            (Some(a), Some(b)) => a == b,
+            _ => self == other || self.key_form() == other.key_form(),
+        }
+    }
+
+    /// The one form of all keys that are the same: integers are as wide as formats have them, a `char` is a
+    /// text, and a short float is the double with the same digits, as it is printed. What is absent and
+    /// every unit is `null`. A tuple is a sequence, a struct a map of its fields, and a variant its name,
+    /// or a map from it. A `Some` and a newtype are what is in them.
+    pub(crate) fn key_form(&self) -> Cow<'_, Value> {
+        let form = match self.as_leaf() {
+            Some(leaf) => scalar_form(leaf).map(Value::from),
+            None if self.work() > MOST_NODES => None,
+            None => KeyForm::of(self).ok(),
+        };
+        form.map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+}
+
+/// The form of a scalar, unless it is itself.
+fn scalar_form(leaf: &Leaf) -> Option<Leaf> {
+    if leaf.kind().is_integer() {
+        return match (leaf.as_u64(), leaf.as_i64(), leaf.as_i128()) {
+            (Some(number), ..) => Some(number.into()),
+            (_, Some(number), _) => Some(number.into()),
+            (.., number) => number.map(Leaf::from),
+        };
+    }
+    match leaf {
+        Leaf::Char(char) => Some(Leaf::from(char.to_string())),
+        Leaf::F32(number) if number.is_nan() => Some(f64::NAN.into()),
+        Leaf::F64(number) if number.is_nan() => Some(f64::NAN.into()),
+        Leaf::F32(number) => number.to_string().parse::<f64>().ok().map(Leaf::from),
+        _ => None,
+    }
+}
+
+/// The form of a compound, while it is built. It is a loop, as a value may nest deep; the recursion is
+/// as deep as the nesting of keys.
+struct KeyForm<'v> {
+    leaves: &'v [Leaf],
+    builder: TreeDefBuilder,
+    made: Vec<Leaf>,
+    /// The last comes next.
+    next: Vec<FormStep<'v>>,
+}
+
+enum FormStep<'v> {
+    Node(NodeRef<'v>),
+    /// What is in a variant.
+    Inside(NodeRef<'v>),
+    Key(Value),
+    Close,
+}
+
+impl<'v> KeyForm<'v> {
+    fn of(value: &Value) -> Result<Value> {
+        let leaves = value.leaves();
+        let builder = TreeDefBuilder::new().limits(Limits::default().max_depth(usize::MAX));
+        let mut form = KeyForm { leaves: &leaves, builder, made: Vec::new(), next: Vec::new() };
+        form.next.push(FormStep::Node(value.root()));
+        while let Some(step) = form.next.pop() {
+            match step {
+                FormStep::Node(node) => form.node(node)?,
+                FormStep::Inside(node) => form.inside(node)?,
+                FormStep::Key(key) => form.builder.key(key)?,
+                FormStep::Close => form.builder.close()?,
+            }
+        }
+        Ok(Value::from_tree(Tree::from_parts(form.builder.finish()?, form.made)))
+    }
+
+    fn node(&mut self, node: NodeRef<'v>) -> Result<()> {
+        let Some(variant) = node.variant() else { return self.inside(node) };
+        if node.kind() == NodeKind::UnitVariant {
+            return self.leaf(Leaf::from(variant));
+        }
+        self.builder.open(NodeHead::new(NodeKind::Map))?;
+        let key = FormStep::Key(Leaf::from(variant).into());
+        self.next.extend([FormStep::Close, FormStep::Inside(node), key]);
+        Ok(())
+    }
+
+    fn leaf(&mut self, leaf: Leaf) -> Result<()> {
+        self.made.push(leaf);
+        self.builder.leaf()
+    }
+
+    /// A node, whatever its variant.
+    fn inside(&mut self, node: NodeRef<'v>) -> Result<()> {
+        use NodeKind as Is;
+        match node.kind() {
+            Is::Leaf => {
+                let leaf = self.leaves.get(node.first_leaf()).unwrap_or(&Leaf::None);
+                return self.leaf(scalar_form(leaf).unwrap_or_else(|| leaf.clone()));
+            }
+            Is::Some | Is::NewtypeStruct | Is::NewtypeVariant => {
+                self.next.extend(node.child(0).map(FormStep::Node));
+                return Ok(());
+            }
+            Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
+                self.builder.open(NodeHead::new(Is::Seq))?;
+                self.next.push(FormStep::Close);
+                let from = self.next.len();
+                self.next.extend(node.children().map(FormStep::Node));
+                self.next[from..].reverse(); // at most the length
+            }
+            Is::Map | Is::Struct | Is::StructVariant => {
+                self.builder.open(NodeHead::new(Is::Map))?;
+                self.next.push(FormStep::Close);
+                let fields = node.fields().iter().map(|field| Value::from(Leaf::from(&**field)));
+                let keys = node.entry_keys().iter().map(|key| key.key_form().into_owned());
+                let mut entries: Vec<_> = fields.chain(keys).zip(node.children()).collect();
+                entries.sort_by(|(a, _), (b, _)| b.cmp(a));
+                let steps = entries.into_iter();
+                self.next
+                    .extend(steps.flat_map(|(key, it)| [FormStep::Node(it), FormStep::Key(key)]));
+            }
+            _ => self.builder.open(NodeHead::new(Is::UnitStruct).with_name("null"))?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::model::Value;
+
+    #[test]
+    fn keys_of_one_value_have_one_form() {
+        let same = [
+            "200u8 200i64 200u128 Some(200u16) Meters(200u64)",
+            "-1i8 -1i128",
+            "18446744073709551616i128 18446744073709551616u128",
+            "340282366920938463463374607431768211455u128",
+            "1.0 1.0f32",
+            "0.1 0.1f32",
+            "0.0 0.0f32",
+            "-0.0 -0.0f32",
+            "nan(0x7ff8000000000000) nan(0x7fc00000)f32 nan(0xfff8000000000000)",
+            "inf inff32",
+            "'a' \"a\" E::a Id(\"a\")",
+            "true Some(true)",
+            "b\"a\"",
+            "() None Marker null Some(None)",
+            "[1u8,2u8] [1i64,2i64] (1u16,2u16) P(1u8,2u8)",
+            "[] P() (,)",
+            "[(),None] [None,None]",
+            "{\"a\":1u8} Q{a:1} E::a(1u8) Some({'a':1u64})",
+            "{\"E\":[1]} T::E(1,)",
+            "{\"E\":{\"x\":1u8,\"y\":2}} T::E{y:2,x:1}",
+            "{1u8:2,\"x\":()} {'x':None,1:2u8}",
+            "\"200\"",
+            "\"1.0\"",
+            "\"true\"",
+            "\"null\"",
+            "[\"1\",2]",
+        ];
+        let values = |line: &str| -> Vec<Value> {
+            line.split(' ').map(|text| text.parse().unwrap()).collect()
+        };
+        for (at, line) in same.iter().enumerate() {
+            for (other, there) in same.iter().enumerate() {
+                for (a, b) in values(line).iter().zip(values(there).iter().cycle()) {
+                    assert_eq!(a.is_same_key(b), at == other, "{a} and {b}");
+                }
+            }
+            for value in values(line) {
+                let form = value.key_form().into_owned();
+                assert_eq!(form.key_form().into_owned(), form, "{value}");
+            }
+        }
+    }
+}
