@@ -71,18 +71,37 @@ pub(crate) fn with_shown_paths(message: &str) -> String {
     message.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
 }
 
-/// A pattern with `.name` for each `["name"]`. A quote inside of a key has a backslash before it.
+/// A pattern with each key in this notation.
 fn with_bare_keys(pattern: &str) -> String {
-    let mut parts = pattern.split("[\"");
-    let mut bare = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let key = part.split_once("\"]").and_then(|(name, rest)| {
-            let field = Key::Field(Name::from(name.to_owned())).to_string();
-            (!field.contains('`')).then(|| field + rest)
-        });
-        bare += &key.unwrap_or_else(|| format!("[\"{part}"));
+    let (mut shown, mut rest) = (String::new(), pattern);
+    while let Some(start) = rest.find(['[', '`']) {
+        let (before, step) = rest.split_at(start);
+        let (step, after) = step.split_at(end_of(step));
+        shown += before;
+        shown += &step.parse().map_or_else(|_| step.to_owned(), |key| key_shown(&key));
+        rest = after;
     }
-    bare
+    shown + rest
+}
+
+/// Where the brackets or the backquotes end with which a text begins.
+fn end_of(text: &str) -> usize {
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(_) if c == '\\' => is_escaped = true,
+            Some(open) if c == open => quote = None,
+            None if "\"'`".contains(c) => quote = Some(c),
+            None if "[({".contains(c) => depth += 1,
+            None if "])}".contains(c) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && quote.is_none() {
+            return at + c.len_utf8();
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -118,9 +137,8 @@ mod tests {
 
     #[test]
     fn only_paths_are_changed_in_messages() {
-        let message = r#"deeper at `["a"][0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**["b"][*]`"#;
-        let shown =
-            r#"deeper at `.a[0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**.b[*]`"#;
+        let message = r#"deeper at `["a"][0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**["b"][*]`, `[["x"]][-2i32]["]"]`"#;
+        let shown = r#"deeper at `.a[0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**.b[*]`, `[["x"]][-2]["]"]`"#;
         assert_eq!(with_shown_paths(message), shown);
     }
 }
