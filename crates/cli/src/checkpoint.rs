@@ -375,7 +375,10 @@ fn arrays(file: &Path) -> Result<Checkpoint> {
     let leaf = |leaf: orbax::LeafMetadata| {
         let shape = leaf.write_shape.unwrap_or_default();
         let shape = shape.into_iter().map(|dim| u64::try_from(dim).unwrap_or(u64::MAX)).collect();
-        TensorLeaf { dtype: leaf.value_type, shape, size: 0, value: None }
+        // Words alone are types where a structure is read.
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let dtype = leaf.value_type.replace(|c| !is_word(c), "_");
+        TensorLeaf { dtype, shape, size: 0, value: None }
     };
     Ok(Checkpoint::Orbax(metadata.tree.map(leaf)))
 }

@@ -62,6 +62,25 @@ pub(crate) struct Rest {
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
 /// or `otherwise` for standard input.
 pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
+    open_or(path, reading, |is_stdin, _| is_stdin.then_some(otherwise))
+}
+
+/// Opens what documents are checked against: a document, or a structure that `show` printed, also into a
+/// pipe without a name.
+pub(crate) fn open_like(path: &path::Path, reading: Reading) -> Result<Input> {
+    let reading = Reading { format: None, ..reading };
+    open_or(path, reading, |is_stdin, start| {
+        let is_document = is_stdin && !start.starts_with(b"#");
+        Some(if is_document { Format::Json } else { Format::Treedef })
+    })
+}
+
+/// Opens a file. `otherwise` says the format of one that neither its name nor its first bytes tell.
+fn open_or(
+    path: &path::Path,
+    reading: Reading,
+    otherwise: impl FnOnce(bool, &[u8]) -> Option<Format>,
+) -> Result<Input> {
     let Reading { format, skip_bad, duplicate_keys, limits, .. } = reading;
     let is_stdin = path.as_os_str() == "-";
     let newest = if is_stdin { path.to_owned() } else { checkpoint::newest(path)? };
@@ -114,12 +133,9 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
             let mut start = Vec::new();
             reader.by_ref().take(__STAND_IN as u64).read_to_end(&mut start).map_err(of_file)?;
             let begun = Format::of_start(&start).map_err(|failure| failure.in_file(&name))?;
+            let format = begun.or_else(|| otherwise(is_stdin, &start)).ok_or(unclear)?;
             reader = Box::new(Cursor::new(start).chain(reader));
-            match begun {
-                Some(format) => format,
-                None if is_stdin => otherwise,
-                None => return Err(unclear),
-            }
+            format
         }
     };
     if format.is_text() {

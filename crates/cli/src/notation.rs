@@ -70,9 +70,18 @@ impl fmt::Display for Form {
     }
 }
 
-/// Reads the text of a structure, which may be folded. Lines that begin with `#` are comments.
+/// Whether a text is what `show` printed of several documents in one file.
+pub(crate) fn is_of_many(text: &str) -> bool {
+    let counts =
+        text.lines().next().and_then(|line| Some(line.strip_prefix('#')?.rsplit_once(": ")?.1));
+    let count = counts.and_then(|counts| counts.rsplit(", ").next());
+    count.is_some_and(|count| count.ends_with(" document") || count.ends_with(" documents"))
+}
+
+/// Reads the text of a structure, which may be folded. Lines that begin with `#` are comments, but for the rules
+/// of a structure, such as `#[none_is_leaf]`.
 pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let lines = text.lines().filter(|line| !line.starts_with('#') || line.starts_with("#["));
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     let mut all = Vec::new();
     tokens(&text, |token, _| all.push(token.to_owned()));
@@ -97,6 +106,8 @@ pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
 
 /// The names of the newtypes, before their numbers.
 const NAME: &str = "treedef_folded_";
+/// The most leaves of a tensor that is read as sequences.
+const LONGEST: u64 = 1 << 12;
 /// As deep as a document may be.
 const DEEPEST: usize = 256;
 
@@ -182,24 +193,25 @@ impl Reader<'_> {
                 "{" => plain += &self.map()?,
                 "(" => plain += &self.tuple()?,
                 word => {
-                    self.at += 1;
                     let numbers = match word {
                         "int" => Some(Numbers::Integers),
                         "float" => Some(Numbers::Floats),
                         "number" => Some(Numbers::All),
                         _ => None,
                     };
-                    let is_dtype =
-                        matches!(word, "f16" | "bf16" | "c64" | "c128") || word.starts_with("f8");
-                    match numbers {
-                        Some(numbers) => plain += &self.stand_in(Form::Numbers(numbers)),
-                        None if is_dtype
-                            && self.tokens.get(self.at).is_some_and(|it| it == "[") =>
-                        {
-                            let tensor = self.tensor(word)?;
+                    match (numbers, self.tensor()) {
+                        (Some(numbers), _) => {
+                            self.at += 1;
+                            plain += &self.stand_in(Form::Numbers(numbers));
+                        }
+                        (None, Some((tensor, end))) => {
+                            self.at = end;
                             plain += &self.stand_in(Form::Tensor(tensor));
                         }
-                        None => plain += word,
+                        (None, None) => {
+                            self.at += 1;
+                            plain += word;
+                        }
                     }
                 }
             }
@@ -208,19 +220,30 @@ impl Reader<'_> {
         Ok(plain)
     }
 
-    /// The shape behind the type of a tensor.
-    fn tensor(&mut self, dtype: &str) -> Result<TensorLeaf> {
-        let mut shape = Vec::new();
-        self.eat("[");
-        while !self.eat("]") {
-            let size = self.peek().and_then(|token| token.parse().ok());
-            let size = size.ok_or_else(|| self.failure("a size"))?;
-            shape.push(size);
-            self.skip_space();
-            self.at += 1;
-            self.eat(",");
+    /// A tensor, `q8_0[2, 32]` or `datetime64[D][3]`, and the token behind it. `None` for what the library
+    /// reads as sequences of a kind, unless these would be empty or long.
+    fn tensor(&self) -> Option<(TensorLeaf, usize)> {
+        let is_word = |token: &&String| token.starts_with(char::is_alphabetic);
+        let mut dtype = self.tokens.get(self.at).filter(is_word)?.clone();
+        let mut at = self.at + 1;
+        let is_open = |at: usize| self.tokens.get(at).is_some_and(|token| token == "[");
+        let sizes = loop {
+            let inside = self.tokens.get(at + 1..).filter(|_| is_open(at))?;
+            let length = inside.iter().position(|token| matches!(token.as_str(), "[" | "]"))?;
+            let inside = inside.get(..length)?.concat();
+            at += length + 2;
+            if !is_open(at) {
+                break inside;
+            }
+            dtype += &format!("[{inside}]");
+        };
+        let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
+        let shape: Vec<u64> = sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?;
+        let count = shape.iter().fold(1_u64, |count, size| count.saturating_mul(*size));
+        if (1..=LONGEST).contains(&count) && dtype.parse::<LeafKind>().is_ok() {
+            return None;
         }
-        Ok(TensorLeaf { dtype: dtype.to_owned(), shape, size: 0, value: None })
+        Some((TensorLeaf { dtype, shape, size: 0, value: None }, at))
     }
 
     /// `(a, b; 3)`, of which only the parts can be folded.

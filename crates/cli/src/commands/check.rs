@@ -5,10 +5,10 @@ use std::path::Path;
 
 #[cfg(feature = "schema")]
 use treedef::Leaf;
-use treedef::{NodeKind, NodeRef, Tree};
+use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_exchange::__display_shape;
 
-use crate::args::{Check, Folds, Json, Reading};
+use crate::args::{Check, Folds, Json};
 use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -42,16 +42,16 @@ impl Expected {
             return Ok(Expected::Schema(Box::new(Schema::read(schema, args.reading.strict)?)));
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
-        let input = input::open(like, Reading { format: None, ..args.reading }, Format::Json)?;
+        let input = input::open_like(like, args.reading)?;
         let input_format = input.format;
         if input_format == Format::Treedef {
-            let tree = input.with_bytes(|bytes, format, limits| {
+            let (tree, is_many) = input.with_bytes(|bytes, format, limits| {
                 match std::str::from_utf8(bytes).ok().filter(|_| !is_saved(bytes)) {
-                    Some(text) => notation::read(text),
-                    None => forms(read_within(bytes, format, limits)?),
+                    Some(text) => Ok((notation::read(text)?, notation::is_of_many(text))),
+                    None => Ok((forms(read_within(bytes, format, limits)?)?, false)),
                 }
             })?;
-            return Ok(Expected::Structure(Box::new(tree), false, input_format));
+            return Ok(Expected::Structure(Box::new(tree), is_many, input_format));
         }
         let (document, is_many) = input.document_of_many()?;
         Ok(Expected::Structure(Box::new(forms(document)?), is_many, input_format))
@@ -293,6 +293,22 @@ impl<'a> Checker<'a> {
         block.path().is_root() && __display_shape(kind, block.shape()) == tensor.to_string()
     }
 
+    /// Whether nested sequences are this tensor.
+    fn is_array(&self, expected: &Form, found: NodeRef<'_>) -> bool {
+        let Form::Tensor(tensor) = expected else { return false };
+        let (treedef, kind) = (found.to_treedef(), tensor.dtype.parse::<LeafKind>());
+        let Some((block, kind)) = treedef.blocks().next().zip(kind.ok()) else { return false };
+        let sizes = block.shape().iter().map(|size| u64::try_from(*size).unwrap_or(u64::MAX));
+        let is_shape = if self.folds.fold_lengths {
+            sizes.len() == tensor.shape.len()
+        } else {
+            sizes.eq(tensor.shape.iter().copied())
+        };
+        let leaves = self.found.get(found.leaf_range()).unwrap_or_default();
+        let kind = Form::Kind(kind);
+        is_shape && block.path().is_root() && leaves.iter().all(|leaf| self.is_form(&kind, leaf))
+    }
+
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.
     fn node(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         use NodeKind as Is;
@@ -313,6 +329,7 @@ impl<'a> Checker<'a> {
         let fits = match (expected.kind(), found.kind()) {
             (Is::Leaf, Is::Leaf) => wanted.zip(form).is_some_and(|(a, b)| self.is_form(a, b)),
             (Is::Seq, Is::Leaf) => form.is_some_and(|form| self.is_tensor(expected, form)),
+            (Is::Leaf, _) if is_list(found) => wanted.is_some_and(|it| self.is_array(it, found)),
             (Is::Some, Is::None | Is::Unit) | (Is::Static, Is::Static | Is::Leaf) => true,
             (Is::Some | Is::NewtypeStruct, other) => {
                 let inner = if other == expected.kind() { found.child(0) } else { Some(found) };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use serde::ser::{SerializeSeq, Serializer};
@@ -66,7 +66,8 @@ pub(super) fn show(
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let width = width();
     let aliases = input.checkpoint.as_ref().map(Checkpoint::aliases).unwrap_or_default();
-    let (treedef, totals, text) = match input.document()? {
+    let (document, is_many) = input.document_of_many()?;
+    let (treedef, totals, text) = match document {
         Document::Tree(tree) => signature(kinds(tree)?, fold_lengths, depth, width),
         Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
         Document::Structure(treedef) => structure(treedef, fold_lengths, depth, width),
@@ -103,8 +104,16 @@ pub(super) fn show(
             counted(number(leaves), "leaf", "leaves"),
         ),
     };
+    // `check --like` looks for it.
+    let counts = if is_many {
+        let documents = number(treedef.root().num_children());
+        format!("{counts}, {}", counted(documents, "document", "documents"))
+    } else {
+        counts
+    };
     let dim = anstyle::Style::new().dimmed();
-    let text = paint(&short_strings(&text));
+    let is_seen = std::io::stdout().is_terminal();
+    let text = paint(&if is_seen { short_strings(&text) } else { text });
     let mut tied = String::new();
     for (alias, stored) in aliases.iter().take(LISTED) {
         let (alias, stored) = (alias.escape_debug(), stored.escape_debug());

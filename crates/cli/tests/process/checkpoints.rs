@@ -11,7 +11,7 @@ fn recorded(name: &str) -> String {
 }
 
 /// A file of safetensors whose numbers are a hole in the file.
-fn sparse(path: &str, tensors: &[(String, u64)]) {
+pub(crate) fn sparse(path: &str, tensors: &[(String, u64)]) {
     let (mut header, mut end) = (Vec::new(), 0);
     for (name, size) in tensors {
         let start = end;

@@ -1,0 +1,110 @@
+//! What `show` prints is a structure that the file has: `check x --like <(show x)`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::checkpoints::sparse;
+use crate::damage::run;
+use crate::{Folder, fed, treedef};
+
+/// All files of the tests, and all folders, of which some are checkpoints.
+fn paths(folder: &Path, to: &mut Vec<PathBuf>) {
+    to.push(folder.to_owned());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            paths(&path, to);
+        } else {
+            to.push(path);
+        }
+    }
+}
+
+/// Checks a file against what `show` says of it. Returns whether it says anything.
+fn holds(path: &str, folder: &Folder) -> bool {
+    let (code, shown, _) = run(&["show", path]);
+    if code != Some(0) {
+        return false;
+    }
+    // A name that says nothing, as that of the pipe which a shell makes.
+    let like = folder.path("63");
+    fs::write(&like, &shown).unwrap();
+    let (code, violations, told) = run(&["check", path, "--like", &like]);
+    assert_eq!((code, violations.as_str()), (Some(0), ""), "{path}: {told}{shown}");
+    true
+}
+
+#[test]
+fn each_file_has_the_structure_that_is_shown() {
+    let folder = Folder::new("shown");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap();
+    let mut all = Vec::new();
+    for tests in ["crates/cli/tests/commands", "crates/exchange/tests/vectors", "tests/persist"] {
+        paths(&root.join(tests), &mut all);
+    }
+    // A structure is no document.
+    all.retain(|path| path.extension().is_none_or(|end| end != "treedef"));
+    let shown = all.iter().filter(|path| holds(path.to_str().unwrap(), &folder));
+    assert!(shown.count() > 100);
+}
+
+/// What the files of the tests do not have.
+#[test]
+fn large_and_odd_structures_are_read_again() {
+    let folder = Folder::new("shown_odd");
+    let at = |name: &str| folder.path(name);
+    sparse(&at("large.safetensors"), &[("w".to_owned(), 50_000_000), ("e".to_owned(), 0)]);
+    let long = "k".repeat(2_000);
+    let numbers = vec!["1"; 5_000].join(",");
+    for (name, text) in [
+        ("key.json", format!("{{\"{long}\": 1}}")),
+        ("wide.json", format!("{{\"a\": [{numbers}], \"b\": [], \"c\": [[1.5, 2], [1, null]]}}")),
+        (
+            "names.json",
+            r##"{"# a": 1, "#[b]": {"f32[2]": [1, 2]}, "x: 2 documents": [], "int": "[*]"}"##
+                .to_owned(),
+        ),
+        ("x: 1 document.json", "[1]".to_owned()),
+        ("lines.jsonl", "[1, 2]\n[3, 4]\n".to_owned()),
+        ("line.jsonl", "{\"a\": 1}\n".to_owned()),
+        ("many.yaml", "a: 1\n---\n- 2\n".to_owned()),
+    ] {
+        fs::write(at(name), text).unwrap();
+    }
+    for entry in fs::read_dir(folder.path("")).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(holds(path.to_str().unwrap(), &folder), "{path:?}");
+    }
+    let (_, shown, _) = run(&["show", &at("lines.jsonl")]);
+    assert!(
+        shown.contains("2 documents\n[[u64, u64]; 2]\n") || shown.contains("\nu64[2, 2]\n"),
+        "{shown}"
+    );
+    // From standard input, too; and other numbers are violations.
+    let piped = fed(
+        &["check", &at("wide.json"), "--like", "-"],
+        run(&["show", &at("wide.json")]).1.as_bytes(),
+    );
+    assert_eq!(piped.status.code(), Some(0));
+    let check = |like: &str, options: &[&str]| {
+        fs::write(at("like.treedef"), like).unwrap();
+        let args = ["check", &at("wide.json"), "--like", &at("like.treedef")];
+        let output = treedef(&[&args[..], options].concat()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap().contains(".a: "))
+    };
+    let rest = "\"b\": [], \"c\": [[f64, u64], [u64, null]]";
+    for (a, options, expected) in [
+        ("u64[5000]", &[][..], Some(0)),
+        ("u64[5001]", &[], Some(1)),
+        ("f64[5000]", &[], Some(1)),
+        ("u64[5000, 1]", &[], Some(1)),
+        ("q8_0[5000]", &[], Some(1)),
+        ("u8[5000]", &["--fold-widths"], Some(0)),
+        ("f64[5000]", &["--fold-numbers"], Some(0)),
+        ("u64[6000]", &["--fold-lengths"], Some(0)),
+        ("u64[0]", &["--fold-lengths"], Some(0)),
+    ] {
+        let found = check(&format!("{{\"a\": {a}, {rest}}}"), options);
+        assert_eq!(found, (expected, expected == Some(1)), "{a} {options:?}");
+    }
+}
