@@ -745,6 +745,16 @@ impl Hash for TreeDef {
 }
 
 impl TreeDef {
+    /// Panics in debug builds if an invariant is broken.
+    #[inline]
+    pub(crate) fn checked(self) -> Self {
+        #[cfg(debug_assertions)]
+        if let Err(broken) = self.check() {
+            unreachable!("a structure is broken: {broken}");
+        }
+        self
+    }
+
     pub(crate) fn insertions(&self) -> &[Insertion] {
         self.insertions.as_deref().unwrap_or_default()
     }

@@ -241,7 +241,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.limits.expect_printed(&treedef.encoding)?;
         let insertions: Vec<Insertion> = self.orders.next_structure(treedef.root())?;
         treedef.insertions = (!insertions.is_empty()).then(|| Arc::from(insertions));
-        Ok((treedef, nesting))
+        Ok((treedef.checked(), nesting))
     }
 
     /// The node data of a structure. Returns how deep values are nested in it.

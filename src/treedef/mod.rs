@@ -7,6 +7,8 @@ pub(crate) mod walk;
 pub(crate) mod limits;
 pub(crate) mod order;
 pub(crate) mod value;
+#[cfg(debug_assertions)]
+mod invariants;
 pub(crate) mod encoding;
 mod options;
 pub(crate) mod parts;

@@ -30,7 +30,7 @@ static LEAF: LazyLock<TreeDef> = LazyLock::new(|| {
         walk_cache: Box::new(Mutex::new(None)),
     };
     let limits = Limits::default();
-    TreeDef { encoding: Arc::new(encoding), insertions: None, limits, walked: false }
+    TreeDef { encoding: Arc::new(encoding), insertions: None, limits, walked: false }.checked()
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {

@@ -348,7 +348,8 @@ fn encode(
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
     let walk_cache = Box::new(Mutex::new(None));
     let encoding = Encoding { options, nodes, node_data, run_index, walk_cache };
-    TreeDef { encoding: Arc::new(encoding), insertions: orders.take(), limits, walked: false }
+    let insertions = orders.take();
+    TreeDef { encoding: Arc::new(encoding), insertions, limits, walked: false }.checked()
 }
 
 #[derive(Clone, Copy)]

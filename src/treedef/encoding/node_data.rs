@@ -212,7 +212,7 @@ impl<N: AsRef<str>> Hash for NodeDataRef<'_, N> {
 
 impl NodeData {
     /// How deep the labels are. Keys are one level below their map.
-    fn depth(&self) -> u32 {
+    pub(crate) fn depth(&self) -> u32 {
         let deepest = self.values().iter().map(Value::depth).max().unwrap_or_default();
         deepest.saturating_add(u32::from(matches!(self.labels, Labels::Keys(_))))
     }

@@ -4,19 +4,25 @@ use serde::{Deserialize, Serialize};
 use treedef::{Flattener, LeafKind};
 
 #[derive(Serialize, Deserialize)]
-struct Model {
-    name: String,
-    layers: Vec<Layer>,
-}
-
-#[derive(Serialize, Deserialize)]
 struct Layer {
     w: [f64; 2],
     b: f64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Model {
+    name: String,
+    layers: Vec<Layer>,
+}
+
 fn main() -> treedef::Result<()> {
-    let layers = vec![Layer { w: [1.0, 2.0], b: 0.5 }, Layer { w: [3.0, 4.0], b: 0.25 }];
+    let layer = Layer { w: [1.0, 2.0], b: 0.5 };
+    let (leaves, treedef) = treedef::flatten(&layer)?;
+    println!("{leaves:?}"); // [F64(1.0), F64(2.0), F64(0.5)]
+    println!("{treedef}"); // Layer { w: (*, *), b: * }
+    let layer: Layer = treedef::unflatten(&treedef, leaves)?;
+
+    let layers = vec![layer, Layer { w: [3.0, 4.0], b: 0.25 }];
     let model = Model { name: "fox".to_owned(), layers };
 
     // All floats as one vector, for the optimiser, the C library or the GPU …
