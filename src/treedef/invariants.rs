@@ -27,6 +27,11 @@ impl Encoding {
         let len = self.nodes.len();
         let root = self.nodes.first().ok_or("there is no root")?;
         ensure((root.repeat, root.span) == (1, len), || format!("the root is {root:?} of {len}"))?;
+        for data in &self.node_data {
+            data.check(self.options).map_err(|broken| format!("{broken}: {data:?}"))?;
+        }
+        let cost = |data: &NodeData| (data.work(), data.depth());
+        let costs: Vec<(usize, u32)> = self.node_data.iter().map(cost).collect();
         let mut used = 0;
         for (at, node) in self.nodes.iter().enumerate() {
             let data = self.node_data.get(node.data);
@@ -35,8 +40,9 @@ impl Encoding {
                 ensure(node.data <= used, || of("data is not numbered by first use".to_owned()))?;
                 used = used.max(node.data + 1); // at most the nodes
             }
-            node.check_data(data, self.options).map_err(of)?;
-            self.check_sums(at, node, data).map_err(of)?;
+            node.check_data(data).map_err(of)?;
+            let cost = costs.get(node.data).copied().unwrap_or_default(); // most nodes have no data
+            self.check_sums(at, node, cost).map_err(of)?;
         }
         let all = self.node_data.len();
         ensure(used == all, || format!("{used} of {all} node data are used"))?;
@@ -45,7 +51,7 @@ impl Encoding {
     }
 
     /// The children of a node end with it, neighbours differ, and their sums are those of the node.
-    fn check_sums(&self, at: usize, node: &Node, data: Option<&NodeData>) -> Checked {
+    fn check_sums(&self, at: usize, node: &Node, (work, depth): (usize, u32)) -> Checked {
         let end = at + node.span;
         let within = self.nodes.get(at..end).ok_or("the span is too long")?;
         let mut sums = Node {
@@ -67,10 +73,8 @@ impl Encoding {
         if !node.kind.is_atom() {
             sums.depth = sums.depth.saturating_add(1);
         }
-        if let Some(data) = data {
-            sums.depth = sums.depth.max(data.depth());
-            sums.work = sums.work.saturating_add(data.work());
-        }
+        sums.depth = sums.depth.max(depth);
+        sums.work = sums.work.saturating_add(work);
         ensure(sums == *node, || format!("the sums are {sums:?}"))?;
         let children = match node.kind {
             kind if kind.is_atom() => 0,
@@ -83,7 +87,7 @@ impl Encoding {
 
 impl Node {
     /// The node has the data of its kind, with a label for each child.
-    fn check_data(&self, data: Option<&NodeData>, options: Options) -> Checked {
+    fn check_data(&self, data: Option<&NodeData>) -> Checked {
         let Some(NodeData { name, variant, labels }) = data else {
             let needs_none = !self.kind.is_named() && self.kind != NodeKind::Static;
             let is_none = self.data == NodeData::NONE && (self.kind != NodeKind::Map);
@@ -95,18 +99,20 @@ impl Node {
             (NodeKind::Struct | NodeKind::StructVariant, Labels::Fields(fields)) => {
                 fields.len() == self.children
             }
-            (NodeKind::Map, Labels::Keys(keys)) => {
-                keys.iter().try_for_each(Value::check_label)?;
-                keys.len() == self.children && (options.insertion || keys.is_sorted())
-            }
-            (NodeKind::Static, Labels::Static(value)) => {
-                value.check_label()?;
-                true
-            }
+            (NodeKind::Map, Labels::Keys(keys)) => keys.len() == self.children,
+            (NodeKind::Static, Labels::Static(_)) => true,
             (NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map, _) => false,
             (_, labels) => self.kind.is_named() && *labels == Labels::None,
         };
         ensure(fits, || "the labels are not those of the kind and the children".to_owned())
+    }
+}
+
+impl NodeData {
+    fn check(&self, options: Options) -> Checked {
+        self.values().iter().try_for_each(Value::check_label)?;
+        let is_sorted = options.insertion || !matches!(self.labels, Labels::Keys(_));
+        ensure(is_sorted || self.values().is_sorted(), || "the keys are not sorted".to_owned())
     }
 }
 
