@@ -19,6 +19,8 @@ pub use crate::diff::report::alike;
 pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
+#[cfg(feature = "in_place")]
+pub use crate::unflatten::unflatten_objects_into;
 
 /// The most compounds that a recursive walk may enter.
 pub fn deepest(limits: Limits) -> usize {
@@ -53,6 +55,11 @@ pub fn at(error: Error, path: Path) -> Error {
 /// The error of a child, seen from the node around it.
 pub fn under(error: Error, key: Key) -> Error {
     error.under(key)
+}
+
+/// The error with another hint.
+pub fn hinting(error: Error, hint: String) -> Error {
+    error.hinting(hint)
 }
 
 /// An error about an argument.

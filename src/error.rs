@@ -437,6 +437,12 @@ impl Error {
 
     /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
+    /// The error with another hint.
+    pub(crate) fn hinting(mut self, hint: String) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
     pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint.get_or_insert(hint.into());
         self

@@ -25,6 +25,8 @@ mod rebuild;
 mod objects;
 
 pub use objects::unflatten_objects;
+#[cfg(feature = "in_place")]
+pub use objects::unflatten_objects_into;
 pub use rebuild::{Leaves, unflatten, unflatten_borrowed, unflatten_strict};
 
 #[cfg(feature = "in_place")]

@@ -8,6 +8,8 @@ use crate::leaf::object::handing_out;
 use crate::model::TreeDef;
 
 use super::rebuild::rebuild;
+#[cfg(feature = "in_place")]
+use super::rebuild::rebuild_into;
 
 /// Rebuilds a value from a treedef and objects, which are moved into it.
 ///
@@ -31,11 +33,30 @@ pub fn unflatten_objects<T: DeserializeOwned, O: Clone + 'static>(
     treedef: &TreeDef,
     objects: Vec<O>,
 ) -> Result<T> {
+    taking_all(treedef, objects, |source| rebuild(treedef, source))
+}
+
+/// Rebuilds a value in place, as [`unflatten_into`](crate::unflatten_into) does, of objects.
+#[cfg(feature = "in_place")]
+pub fn unflatten_objects_into<T: DeserializeOwned, O: Clone + 'static>(
+    value: &mut T,
+    treedef: &TreeDef,
+    objects: Vec<O>,
+) -> Result<()> {
+    taking_all(treedef, objects, |source| rebuild_into(value, treedef, source))
+}
+
+/// The result of a walk that takes all objects.
+fn taking_all<R, O: Clone + 'static>(
+    treedef: &TreeDef,
+    objects: Vec<O>,
+    walk: impl FnOnce(Source<'static>) -> Result<R>,
+) -> Result<R> {
     let source = Source::Objects(objects.len());
-    let (value, left) = handing_out(objects, || rebuild(treedef, source));
-    let value = value?;
+    let (result, left) = handing_out(objects, || walk(source));
+    let result = result?;
     match left {
-        None => Ok(value),
+        None => Ok(result),
         Some(index) => {
             let error = Error::protocol("the type did not take this object");
             let hint =

@@ -161,7 +161,15 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     mut leaves: impl Leaves,
 ) -> Result<()> {
-    let leaves = leaves.source();
+    rebuild_into(value, treedef, leaves.source())
+}
+
+#[cfg(feature = "in_place")]
+pub(super) fn rebuild_into<T: DeserializeOwned>(
+    value: &mut T,
+    treedef: &TreeDef,
+    leaves: Source<'_>,
+) -> Result<()> {
     expect_fit(treedef, &leaves)?;
     let mut cursor = cursor(treedef, leaves);
     T::deserialize_in_place(NodeDeserializer(&mut cursor), value)

@@ -10,10 +10,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
 use treedef_exchange::{
-    ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
+    Error, ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
 };
 
 use crate::parts::{AnyError, converted};
+
+/// What serde's errors say of a field that is not there. A layer has no default.
+const NEW: &str = "new? `#[serde(default)]`";
 
 /// Writes a value as one file of safetensors: each tensor under the path that leads to it, such as
 /// `model.layers.0.weight`, and the rest of the value, its numbers and texts, in the metadata. Other programs
@@ -91,8 +94,8 @@ pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Res
 ///
 /// # Errors
 ///
-/// Returns an error when tensors are missing, unused, or of another type or shape, with all of them; when
-/// the value cannot be flattened; and of the file.
+/// Returns an error when tensors are missing, unused, or of another type or shape, with all of them (see
+/// [`load_partly`]); when the value cannot be flattened; and of the file.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
@@ -110,9 +113,12 @@ pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Res
 /// let error = treedef_candle::load_like(&Linear::new(4, 2, &mut init)?, &path).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the tensors do not fit the type\n\
-///      `weight` is f32[2, 3], expected f32[2, 4]\n\
-///      missing `bias`: f32[2]"
+///     format!(
+///         "{}: the tensors do not fit the type\n\
+///          `weight` is f32[2, 3], expected f32[2, 4]\n\
+///          missing `bias`: f32[2]",
+///         path.display()
+///     )
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -135,14 +141,28 @@ pub fn load_with<'s, T: DeserializeOwned>(
     device: &Device,
 ) -> Result<T> {
     let source = source.into();
+    let file = source.file();
     if source.metadata("treedef").is_none() {
         let what = "the file has tensors, but not the value that they are in, as those of `save` have: \
                     `load_like` reads them into a value that is there";
-        return Err(ErrorKind::Structure(what.to_owned()).into());
+        return Err(Error::from(ErrorKind::Structure(what.to_owned())).in_file(file));
     }
     let mut read = Reader::default();
-    let tree = loader.objects(source, |stored| read.tensor(stored, None, device))?;
-    Ok(tree.into_objects()?)
+    let tree = loader.objects(source, |stored| read.tensor(stored, None, device));
+    let value = tree.and_then(|tree| tree.into_objects().map_err(|error| hinting(error).into()));
+    value.map_err(|error| error.in_file(file))
+}
+
+/// Names the way out for a layer that the file does not have, where the hint has none.
+fn hinting(error: treedef::Error) -> treedef::Error {
+    match error.hint().filter(|hint| hint.contains(NEW)) {
+        None => error,
+        Some(hint) => {
+            let hint =
+                hint.replace(NEW, &format!("{NEW}, or `load_partly` for what has no default"));
+            treedef::__private::hinting(error, hint)
+        }
+    }
 }
 
 /// As [`load_like`], by the rules of a loader, from whatever source: with the feature `pytorch`, files of PyTorch
@@ -151,7 +171,8 @@ pub fn load_with<'s, T: DeserializeOwned>(
 ///
 /// # Errors
 ///
-/// As [`load_like`], and when a rule matches nothing.
+/// As [`load_like`], when a rule matches nothing, and when `convert_floats` meets a finite number that is too large
+/// for its type here.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
@@ -183,9 +204,11 @@ where
     T: Serialize + DeserializeOwned,
 {
     let tree = Tree::<Tensor>::of_objects(example)?;
-    let mut read = Reader::default();
+    let source = source.into();
+    let (file, mut read) = (source.file(), Reader::default());
     let tree = loader
-        .objects_like(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))?;
+        .objects_like(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))
+        .map_err(|error| error.in_file(file))?;
     Ok(tree.into_objects()?)
 }
 
@@ -230,11 +253,11 @@ where
     T: Serialize + DeserializeOwned,
 {
     let tree = Tree::<Tensor>::of_objects(example)?;
-    let mut read = Reader::default();
-    let (tree, report) =
-        loader.objects_partly(&tree, source, tensor::descriptor, |old, stored| {
-            read.like(old, stored)
-        })?;
+    let source = source.into();
+    let (file, mut read) = (source.file(), Reader::default());
+    let (tree, report) = loader
+        .objects_partly(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))
+        .map_err(|error| error.in_file(file))?;
     Ok((tree.into_objects()?, report))
 }
 
@@ -298,6 +321,41 @@ pub(crate) fn save_named<'t>(
     Ok(safetensors::save(source.with_metadata("format", "pt"), path)?)
 }
 
+/// From where on a number is rounded to an infinity, or is none of the type at all.
+fn limit(dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 => f64::from(f32::MAX) + 2f64.powi(103),
+        DType::BF16 => 2f64.powi(128) - 2f64.powi(119),
+        DType::F16 => 65_520.0,
+        _ => f64::INFINITY,
+    }
+}
+
+/// Checks that each finite number is one in floats of another width.
+#[allow(clippy::cast_possible_truncation, reason = "it was an `f32`, or less")]
+fn expect_in_range(tensor: &Tensor, dtype: DType) -> Result<(), AnyError> {
+    const PIECE: usize = 1 << 20;
+    let limit = limit(dtype);
+    if tensor.dtype() == dtype || !tensor.dtype().is_float() || limit >= self::limit(tensor.dtype())
+    {
+        return Ok(());
+    }
+    let numbers = tensor.flatten_all()?;
+    for start in (0..numbers.elem_count()).step_by(PIECE) {
+        let length = PIECE.min(numbers.elem_count() - start);
+        let piece = numbers.narrow(0, start, length)?.to_dtype(DType::F64)?.to_vec1::<f64>()?;
+        if let Some(beyond) =
+            piece.iter().find(|number| number.is_finite() && number.abs() >= limit)
+        {
+            let wide = tensor.dtype() == DType::F64;
+            let printed =
+                if wide { format!("{beyond:e}") } else { format!("{:e}", *beyond as f32) };
+            return Err(format!("{printed} is too large for {}", dtype.as_str()).into());
+        }
+    }
+    Ok(())
+}
+
 /// Reads tensors. Those that the file ties, and that would be alike, are one.
 #[derive(Default)]
 struct Reader {
@@ -317,8 +375,10 @@ impl Reader {
         if let Some(tensor) = self.read.get(&key).filter(|it| it.device().same_device(device)) {
             return Ok(tensor.clone());
         }
-        let tensor = tensor::read(stored)?;
-        let tensor = converted(&tensor, dtype.unwrap_or(tensor.dtype()), device)?;
+        let read = tensor::read(stored)?;
+        let dtype = dtype.unwrap_or(read.dtype());
+        expect_in_range(&read, dtype)?;
+        let tensor = converted(&read, dtype, device)?;
         self.read.insert(key, tensor.clone());
         Ok(tensor)
     }

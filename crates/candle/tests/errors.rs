@@ -140,7 +140,7 @@ fn files() -> Result {
         "two tensors of one name" => source(&clash),
     ), @r#"
     a layer of another size, one more, one less:
-    the tensors do not fit the type
+    /model.safetensors: the tensors do not fit the type
     `layers.0.weight` is f32[4, 3], expected f32[8, 3]
     `layers.0.bias` is f32[4], expected f32[8]
     `norm.weight` is f32[4], expected f64[4] (see `Loader::convert_floats`)
@@ -153,7 +153,7 @@ fn files() -> Result {
     unused `norm.wieght`: f32[4]
 
     other types:
-    the tensors do not fit the type
+    /model.safetensors: the tensors do not fit the type
     `layers.0.weight` is f32[4, 3], expected f16[4, 3] (see `Loader::convert_floats`)
     `layers.0.bias` is f32[4], expected f16[4] (see `Loader::convert_floats`)
     `layers.1.weight` is f32[4, 4], expected f16[4, 4] (see `Loader::convert_floats`)
@@ -162,10 +162,10 @@ fn files() -> Result {
     `steps` is i64[], expected u32[]
 
     a model of another type:
-    missing field `weight`; here are `layers`, `norm`, `steps` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)
+    /model.safetensors: missing field `weight`; here are `layers`, `norm`, `steps` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`, or `load_partly` for what has no default)
 
     a file that candle wrote:
-    the file has tensors, but not the value that they are in, as those of `save` have: `load_like` reads them into a value that is there
+    /of candle.safetensors: the file has tensors, but not the value that they are in, as those of `save` have: `load_like` reads them into a value that is there
 
     no file:
     /modle.safetensors: No such file or directory (os error 2)
@@ -200,14 +200,14 @@ fn files() -> Result {
     candle has no tensors of u16 at `["w"]`
 
     a type that the device does not have:
-    the tensors do not fit the type
+    /model.safetensors: the tensors do not fit the type
     `norm.weight` is f32[4], expected f8_e8m0[4]
 
     a rule that matches nothing:
-    `layers.*.kernel` matches no tensor
+    /model.safetensors: `layers.*.kernel` matches no tensor
 
     a matrix that is turned in vain:
-    the tensors do not fit the type
+    /model.safetensors: the tensors do not fit the type
     `layers.0.weight` is f32[3, 4], expected f32[4, 3] (see `Loader::transpose`)
 
     two tensors of one name:
@@ -319,7 +319,7 @@ fn trainings() -> Result {
     no node matches `.layers[*].wieght` (did you mean `.layers[*].weight`?)
 
     adapters for no matrix:
-    `norm` names no matrix of floats: there is nothing to adapt
+    `norm` names no weight of floats: there is nothing to adapt
 
     adapters for nothing:
     no node matches `**.q_proj`

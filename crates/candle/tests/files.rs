@@ -11,7 +11,10 @@ use treedef_candle::exchange::{Export, Loader, Source};
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, State, adamw};
 use treedef_candle::treedef::Object;
-use treedef_candle::{load, load_like, load_like_with, save, source, source_with, value_and_grad};
+use treedef_candle::{
+    latest_checkpoint, load, load_like, load_like_with, load_partly, save, save_checkpoint, source,
+    source_with, value_and_grad,
+};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 type Tensors = BTreeMap<String, Object<Tensor>>;
@@ -317,5 +320,91 @@ fn python_reads_a_file_and_writes_one() -> Result {
     let expected = (&value.0.body[0].weight * 2.0)?.to_vec2::<f32>()?;
     assert_eq!(doubled.body[0].weight.to_vec2::<f32>()?, expected);
     assert_eq!((like.body[0].weight.to_vec2::<f32>()?, text.as_str()), (expected, "text"));
+    Ok(())
+}
+
+#[test]
+fn a_number_that_is_too_large_for_its_type() -> Result {
+    let tensor = |number: f64, dtype| -> candle_core::Result<_> {
+        Ok(Object(Tensor::new(&[1.0, number], &Device::Cpu)?.to_dtype(dtype)?))
+    };
+    let convert = Loader::new().convert_floats(true);
+    let read = |number: f64, from, to| -> Result<_> {
+        let found: (Object<Tensor>,) =
+            load_like_with(&convert, &(tensor(0.0, to)?,), source(&(tensor(number, from)?,))?)?;
+        Ok(found.0.to_dtype(DType::F64)?.to_vec1::<f64>()?[1])
+    };
+    use DType::{BF16, F16, F32, F64};
+    let error = |number, from, to| read(number, from, to).unwrap_err().to_string();
+    assert_snapshot!(error(1e38, F32, F16), @"1e38 is too large for f16 at `.0`");
+    assert_snapshot!(error(-65_520.0, F32, F16), @"-6.552e4 is too large for f16 at `.0`");
+    assert_snapshot!(error(1e39, F64, F32), @"1e39 is too large for f32 at `.0`");
+    assert_snapshot!(error(f64::from(f32::MAX), F32, BF16), @"3.4028235e38 is too large for bf16 at `.0`");
+    assert_snapshot!(error(1e6, BF16, F16), @"9.99424e5 is too large for f16 at `.0`");
+    // The largest numbers that are rounded to one of the type, and those that were infinite before.
+    assert_eq!(read(65_519.99, F32, F16)?, 65_504.0);
+    assert_eq!(read(f64::from(f32::MAX), F64, F32)?, f64::from(f32::MAX));
+    assert_eq!(read(3.395e38, F32, BF16)?, 3.3895313892515355e38);
+    assert_eq!(read(f64::NEG_INFINITY, F32, F16)?, f64::NEG_INFINITY);
+    assert!(read(f64::NAN, F64, F16)?.is_nan());
+    let example = (tensor(0.0, F16)?,);
+    let partly = load_partly(&convert, &example, source(&(tensor(1e38, F32)?,))?);
+    assert_eq!(partly.map(drop).unwrap_err().to_string(), error(1e38, F32, F16));
+    // Beyond the first piece of a large tensor.
+    let mut numbers = vec![1f32; 3 << 20];
+    numbers[(2 << 20) + 5] = 7e4;
+    let large =
+        |dtype| Object(Tensor::new(&*numbers, &Device::Cpu).unwrap().to_dtype(dtype).unwrap());
+    let small = (large(F16),);
+    let beyond = load_like_with(&convert, &small, source(&(large(F32),))?).map(drop).unwrap_err();
+    assert_snapshot!(beyond, @"7e4 is too large for f16 at `.0`");
+    Ok(())
+}
+
+#[test]
+fn the_last_checkpoints_are_kept() -> Result {
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path().join("a").join("b");
+    let model = Linear::new(2, 2, &mut Initialiser::new(0))?;
+    let names = || -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder)? {
+            names.push(entry?.file_name().into_string().unwrap());
+        }
+        names.sort();
+        Ok(names)
+    };
+    assert_eq!(latest_checkpoint(&folder)?, None);
+    for step in [8, 9, 10, 100] {
+        save_checkpoint(&(step, &model), &folder, step, 3)?;
+    }
+    // By numbers, not by letters.
+    let kept =
+        ["checkpoint_10.safetensors", "checkpoint_100.safetensors", "checkpoint_9.safetensors"];
+    assert_eq!(names()?, kept);
+    // What is not its own is left alone.
+    for name in [
+        "checkpoint_007.safetensors",
+        "checkpoint_+1.safetensors",
+        "checkpoint_1.pt",
+        "best.safetensors",
+    ] {
+        std::fs::write(folder.join(name), "")?;
+    }
+    let path = save_checkpoint(&(7u64, &model), &folder, 100, 1)?;
+    assert_eq!(latest_checkpoint(&folder)?, Some(path.clone()));
+    assert_eq!(load::<(u64, Linear)>(&path, &Device::Cpu)?.0, 7);
+    assert_eq!(names()?.len(), 5);
+
+    let text = |wrong: treedef_candle::exchange::Result<PathBuf>| {
+        wrong.unwrap_err().to_string().replace(&folder.display().to_string(), "…")
+    };
+    assert_snapshot!(text(save_checkpoint(&model, &folder, 99, 2)), @"…: there is a checkpoint of step 100, which is later than 99 (remove it, or take another folder)");
+    assert_snapshot!(text(save_checkpoint(&model, &folder, 101, 0)), @"…: expected 1 or more checkpoints to keep, found 0");
+    assert_snapshot!(text(save_checkpoint(&model, folder.join("best.safetensors"), 1, 1)), @"…/best.safetensors: Not a directory (os error 20)");
+    // One that cannot be written costs none of those that are there.
+    std::fs::create_dir(folder.join("checkpoint_200.safetensors"))?;
+    assert!(save_checkpoint(&model, &folder, 200, 1).is_err());
+    assert!(path.exists());
     Ok(())
 }

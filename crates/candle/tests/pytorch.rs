@@ -24,5 +24,11 @@ fn a_checkpoint_of_pytorch() -> Result<(), Box<dyn std::error::Error>> {
     let source = pytorch::open(&path)?.source()?;
     let norm = treedef_candle::load_like_with(&loader, &begin, source)?;
     assert_eq!(norm.weight.to_vec1::<f32>()?, [0.5, 1.5]);
+
+    // The error names the file.
+    let source = pytorch::open(&path)?.source()?;
+    let error = treedef_candle::load_like_with(&Loader::new(), &begin, source).unwrap_err();
+    let expected = format!("{}: the tensors do not fit the type\n", path.display());
+    assert!(error.to_string().starts_with(&expected), "{error}");
     Ok(())
 }

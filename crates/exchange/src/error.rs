@@ -26,6 +26,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     kind: Arc<ErrorKind>,
     place: Place,
+    /// The file that was read, where the kind does not say it.
+    file: Option<Arc<str>>,
 }
 
 #[derive(Clone)]
@@ -198,6 +200,14 @@ impl Error {
         }
     }
 
+    /// Says which file was read.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_file(mut self, file: Option<Arc<str>>) -> Self {
+        self.file = self.file.or(file);
+        self
+    }
+
     pub(crate) fn at_path(self, path: Path) -> Self {
         Error { place: Place::Path(path), ..self }
     }
@@ -241,7 +251,7 @@ impl From<std::io::Error> for Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Arc::new(kind), place: Place::Unknown }
+        Error { kind: Arc::new(kind), place: Place::Unknown, file: None }
     }
 }
 
@@ -260,6 +270,11 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file
+            && !matches!(&*self.kind, ErrorKind::Faults(_))
+        {
+            write!(f, "{}: ", file.escape_debug())?;
+        }
         match &*self.kind {
             ErrorKind::NoCounterpart(node) => {
                 write!(f, "{node} has no counterpart in Python (see `Lowering`)")?;

@@ -62,6 +62,8 @@ pub struct Source<'a> {
     warnings: Arc<[Fault]>,
     /// The arrays of records, each of whose fields is a tensor.
     records: Arc<[String]>,
+    /// The file or the folder that was opened.
+    file: Option<Arc<str>>,
 }
 
 /// A tensor of a [`Source`]: what it is, and where its bytes are.
@@ -378,7 +380,8 @@ impl<'a> Source<'a> {
         let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
         let (warnings, records) = (Arc::default(), Arc::default());
-        Source { tensors, positions, aliases, metadata, is_part: false, warnings, records }
+        let is_part = false;
+        Source { tensors, positions, aliases, metadata, is_part, warnings, records, file: None }
     }
 
     /// Puts tensors of one or several sources together, with texts that belong to all of them. Nothing
@@ -470,6 +473,16 @@ impl<'a> Source<'a> {
         Source { warnings: warnings.into(), ..self }
     }
 
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        Source { file: Some(path.display().to_string().into()), ..self }
+    }
+
+    /// The file or the folder that was opened, for errors of what is read from it.
+    #[doc(hidden)]
+    pub fn file(&self) -> Option<Arc<str>> {
+        self.file.clone()
+    }
+
     #[cfg(feature = "numpy")]
     pub(crate) fn with_records(self, records: Vec<String>) -> Self {
         Source { records: records.into(), ..self }
@@ -529,7 +542,8 @@ impl<'a> Source<'a> {
         };
         let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
         let Source { positions, aliases, metadata, is_part, warnings, records, .. } = self;
-        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings, records })
+        let file = self.file.clone();
+        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings, records, file })
     }
 
     /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.

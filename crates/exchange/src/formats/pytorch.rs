@@ -42,7 +42,7 @@ mod place;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -77,6 +77,8 @@ pub struct Pytorch<'a> {
     unknown: BTreeSet<String>,
     is_torchscript: bool,
     size: u64,
+    /// The file that was opened.
+    file: Option<PathBuf>,
 }
 
 /// A leaf of a file of PyTorch.
@@ -104,7 +106,8 @@ pub enum Entry<'a> {
 /// assert!(error.is_not_found());
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Pytorch<'static>> {
-    open_file(path.as_ref(), true)
+    let path = path.as_ref();
+    Ok(Pytorch { file: Some(path.to_owned()), ..open_file(path, true)? })
 }
 
 fn open_file(path: &Path, hold: bool) -> Result<Pytorch<'static>> {
@@ -192,7 +195,7 @@ fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
     }
     let (is_torchscript, size) = (container.is_torchscript, bytes.len());
     let unknown = container.unknown;
-    Ok(Pytorch { tree, tensors, faults, unknown, is_torchscript, size })
+    Ok(Pytorch { tree, tensors, faults, unknown, is_torchscript, size, file: None })
 }
 
 /// The name of a tensor: the keys on its path, as a `state_dict` joins them.
@@ -272,7 +275,11 @@ impl<'a> Pytorch<'a> {
                 _ => tensors.push(stored.clone()),
             }
         }
-        Ok(Source::new(tensors, metadata))
+        Ok(self.named(Source::new(tensors, metadata)))
+    }
+
+    fn named<'s>(&self, source: Source<'s>) -> Source<'s> {
+        self.file.iter().fold(source, |source, file| source.of_file(file))
     }
 
     /// As [`source`](Self::source). The metadata also has what is no tensor, each value under its name
@@ -308,7 +315,7 @@ impl<'a> Pytorch<'a> {
             }
             texts.push((name, text));
         }
-        Ok(Source::new(source.iter().cloned().collect(), texts))
+        Ok(self.named(Source::new(source.iter().cloned().collect(), texts)))
     }
 
     /// The number of bytes of all tensors, also of those that are tied.

@@ -219,7 +219,8 @@ impl Opening {
     ///
     /// As [`open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Source<'static>> {
-        self.open_as(path.as_ref(), &SAFETENSORS)
+        let path = path.as_ref();
+        Ok(self.open_as(path, &SAFETENSORS)?.of_file(path))
     }
 
     /// Opens files of another format.
