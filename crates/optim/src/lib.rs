@@ -6,6 +6,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod error;
+mod argument;
 mod number;
 mod pairwise;
 mod leaf;

@@ -9,8 +9,8 @@ use crate::leaf::Leaf;
 use crate::optimisers::{AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd};
 use crate::state::State;
 use crate::transform::{
-    Accumulate, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Only, Partition, Scale,
-    ScaleBySchedule, SetToZero, Transform, WeightDecay,
+    Accumulate, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Mask, Only, Partition,
+    Scale, ScaleBySchedule, SetToZero, Transform, WeightDecay,
 };
 
 /// What an optimiser does with values. All transforms of this crate are optimisers; one of your own is
@@ -55,8 +55,15 @@ use crate::transform::{
 ///     if name == "lion" { Box::new(lion(0.1)) } else { Box::new(clipped()) }
 /// }
 ///
-/// let mut state = chosen("adamw").init::<f64, _>(&1.0)?;
-/// assert!(clipped().step(1.0, 3.0, &mut state)? < 1.0);
+/// fn step(optimiser: &dyn Transform<f64>, model: &mut f64) -> treedef_optim::Result<()> {
+///     let mut state = optimiser.init::<f64, _>(model)?;
+///     optimiser.step_in_place(model, &3.0, &mut state)
+/// }
+///
+/// let mut model = 1.0;
+/// step(&clipped(), &mut model)?;
+/// step(&*chosen("lion"), &mut model)?;
+/// assert!(model < 0.9);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub trait Optimiser {
@@ -110,7 +117,29 @@ pub trait Optimiser {
         state.rebuild()
     }
 
-    /// As [`step`](Self::step), for a model that stays where it is, and stays as it is on an error.
+    /// As [`step`](Self::step), for a model that stays where it is, and stays as it is on an error. With the
+    /// feature `in_place`, which `treedef-candle` turns on, fields that serde skips keep what they hold:
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef_optim::{Optimiser, sgd};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Model {
+    ///     w: f64,
+    ///     #[serde(skip)]
+    ///     seen: u64,
+    /// }
+    ///
+    /// let mut model = Model { w: 1.0, seen: 7 };
+    /// let mut state = sgd(0.5).init::<f64, _>(&model)?;
+    /// sgd(0.5).step_in_place(&mut model, &Model { w: 1.0, seen: 0 }, &mut state)?;
+    /// assert_eq!((model.w, model.seen), (0.5, if cfg!(feature = "in_place") { 7 } else { 0 }));
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    ///
+    /// As serde goes, they get their defaults inside of an `Option`, an enum, a map, and a struct with a field of
+    /// `#[serde(flatten)]`, and without the feature everywhere.
     ///
     /// # Errors
     ///
@@ -126,8 +155,7 @@ pub trait Optimiser {
     {
         state.take_in(model, gradients)?;
         state.descend(self)?;
-        *model = state.rebuild()?;
-        Ok(())
+        state.rebuild_into(model)
     }
 
     /// As [`step`](Self::step), for leaves that are in one flat vector already: nothing is flattened,
@@ -160,7 +188,7 @@ pub trait Optimiser {
         state.descend_trees(self, model, gradients)
     }
 
-    /// Restricts a transform to the leaves that a pattern names: optax's `masked`. So
+    /// Restricts a transform to the leaves that a pattern or another [`Mask`] has: optax's `masked`. So
     /// `adam(0.1).only("**.w")` trains nothing else, and `weight_decay(0.1).only("**.w")` in a
     /// [`chain!`](crate::chain) decays nothing else.
     ///
@@ -169,14 +197,14 @@ pub trait Optimiser {
     /// such an `only` is an error: each part gets its own by
     /// [`partition`](crate::transform::partition). To exclude a part from a whole optimiser,
     /// [`freeze`](Self::freeze) it.
-    fn only(self, pattern: impl Into<String>) -> Only<Self>
+    fn only(self, mask: impl Into<Mask>) -> Only<Self>
     where
         Self: Sized,
     {
-        Only { inner: self, patterns: vec![pattern.into()] }
+        Only { inner: self, masks: vec![mask.into()] }
     }
 
-    /// Keeps an optimiser from the leaves that a pattern names: they do not change, whatever the
+    /// Keeps an optimiser from the leaves that a pattern or another [`Mask`] has: they do not change, whatever the
     /// optimiser does with others. They do not count for a global norm in this optimiser, either.
     ///
     /// ```
@@ -188,11 +216,11 @@ pub trait Optimiser {
     /// assert!((a, b) == (1.0, 1.0) && c < 1.0);
     /// # Ok::<(), treedef_optim::Error>(())
     /// ```
-    fn freeze(self, pattern: impl Into<String>) -> Frozen<Self>
+    fn freeze(self, mask: impl Into<Mask>) -> Frozen<Self>
     where
         Self: Sized,
     {
-        Frozen { inner: self, patterns: vec![pattern.into()] }
+        Frozen { inner: self, masks: vec![mask.into()] }
     }
 
     /// Makes the mean of `every` gradients one step: optax's `MultiSteps`. The parameters do not change
@@ -242,6 +270,10 @@ optimisers! {
     [] ScaleBySchedule;
     [] SetToZero;
     [] WeightDecay;
-    [L] Box<dyn Transform<L>>;
-    [L] Box<dyn Transform<L> + Send + Sync>;
+    [L] dyn Transform<L> + '_;
+    [L] dyn Transform<L> + Send + '_;
+    [L] dyn Transform<L> + Send + Sync + '_;
 }
+
+impl<O: Optimiser + ?Sized> Optimiser for Box<O> {}
+impl<O: Optimiser + ?Sized> Optimiser for &O {}

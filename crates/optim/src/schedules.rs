@@ -18,6 +18,8 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
+
 /// A learning rate for each count of steps, from a number or a function.
 #[derive(Clone)]
 pub struct Schedule(Arc<dyn Fn(u64) -> f64 + Send + Sync>);
@@ -26,6 +28,17 @@ impl Schedule {
     /// The rate of the step with this count.
     pub fn at(&self, count: u64) -> f64 {
         (self.0)(count)
+    }
+
+    /// The rate, if it is one that an optimiser can go downhill with.
+    pub(crate) fn rate(&self, count: u64) -> Result<f64> {
+        let rate = self.at(count);
+        if rate >= 0.0 && rate.is_finite() {
+            return Ok(rate);
+        }
+        Err(Error::Argument(format!(
+            "expected a learning rate of 0 or more, found {rate} at count {count} (to go uphill, negate the loss)"
+        )))
     }
 }
 

@@ -11,7 +11,9 @@ use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Leaf;
-use crate::transform::{ACCUMULATE, Place, Slots, Step, Transform, ranges};
+use crate::transform::{
+    ACCUMULATE, Place, Slots, Step, Transform, contains, ranges, running_statistics,
+};
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
 const OTHER_NUMBERS: &str = "the value has another structure with other numbers";
@@ -25,12 +27,34 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// moments are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit.
 /// The first page has an example.
 ///
+/// A struct that is generic over its model, and has a state, says its bounds, as serde's derive does not find them:
+///
+/// ```
+/// use serde::de::DeserializeOwned;
+/// use serde::{Deserialize, Serialize};
+/// use treedef_optim::{Optimiser, State, adam};
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[serde(bound = "M: Serialize + DeserializeOwned")]
+/// struct Training<M> {
+///     model: M,
+///     state: State<M, f64>,
+/// }
+///
+/// let training = Training { model: [1.0, 2.0], state: adam(0.1).init(&[1.0, 2.0])? };
+/// let again: Training<[f64; 2]> = treedef::Tree::of(&training)?.into_typed()?;
+/// assert_eq!(again.model, [1.0, 2.0]);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+///
 /// A type that refuses some numbers, changes them, as one of angles does that keeps them below 2π, or leaves
 /// out fields whose number is zero, cannot hold all moments: to save them is an error then.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
     pub(crate) slots: Slots<L>,
+    /// The running statistics of the structure, which are no parameters. Unknown until the first step.
+    statistics: Option<Vec<Range<usize>>>,
     /// The leaves that a state which was read has nothing for.
     pub(crate) absent: Vec<Range<usize>>,
     /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
@@ -47,6 +71,7 @@ impl<T, L: Clone> Clone for State<T, L> {
         State {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
+            statistics: self.statistics.clone(),
             absent: self.absent.clone(),
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
@@ -68,7 +93,7 @@ impl<T, L: Leaf> State<T, L> {
         let Some(first) = leaves.first() else {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
         };
-        let (all, some) = (0..leaves.len(), floats(leaves));
+        let (all, some) = (0..leaves.len(), trained(leaves, &running_statistics(treedef)));
         let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
         if ranges.is_empty() {
             return Err(Error::NoFloats { found: first.describe(), path: treedef.leaf_path(0)? });
@@ -82,6 +107,7 @@ impl<T, L: Leaf> State<T, L> {
         State {
             treedef,
             slots,
+            statistics: None,
             absent: Vec::new(),
             coarse: None,
             parameters,
@@ -155,14 +181,17 @@ impl<T, L: Leaf> State<T, L> {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
         }
         self.treedef = Some(treedef);
+        self.statistics = None;
         self.parameters = leaves;
         Ok(())
     }
 
     pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
         let Some(treedef) = &self.treedef else { return Ok(()) };
+        let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
-        let done = descend(optimiser, treedef, parameters, updates, &mut self.slots);
+        let place = (treedef, statistics);
+        let done = descend(optimiser, place, parameters, updates, &mut self.slots);
         for range in self.coarse.iter().flatten() {
             coarsen(&mut self.slots, range);
         }
@@ -186,6 +215,16 @@ impl<T, L: Leaf> State<T, L> {
         }
     }
 
+    pub(crate) fn rebuild_into(&mut self, model: &mut T) -> Result<()>
+    where
+        T: DeserializeOwned,
+    {
+        match &self.treedef {
+            Some(treedef) => Ok(L::rebuild_into(treedef, &mut self.parameters, model)?),
+            None => Err(Error::NoLeaves { leaf: std::any::type_name::<L>() }), // they were taken in
+        }
+    }
+
     pub(crate) fn descend_trees(
         &mut self,
         optimiser: &(impl Transform<L> + ?Sized),
@@ -197,6 +236,7 @@ impl<T, L: Leaf> State<T, L> {
                 expect_same(MODEL, treedef, model.treedef())?;
             }
             self.treedef = Some(model.treedef().clone());
+            self.statistics = None;
         }
         let Some(treedef) = &self.treedef else { return Ok(()) };
         self.expect_all_present(treedef)?;
@@ -205,31 +245,33 @@ impl<T, L: Leaf> State<T, L> {
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
+        let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
-        descend(optimiser, treedef, parameters, updates, &mut self.slots)
+        descend(optimiser, (treedef, statistics), parameters, updates, &mut self.slots)
     }
 }
 
 fn descend<L: Leaf>(
     optimiser: &(impl Transform<L> + ?Sized),
-    treedef: &TreeDef,
+    (treedef, statistics): (&TreeDef, &[Range<usize>]),
     parameters: &mut [L],
     updates: &mut [L],
     slots: &mut Slots<L>,
 ) -> Result<()> {
-    let (all, some) = (0..parameters.len(), floats(parameters));
+    let (all, some) = (0..parameters.len(), trained(parameters, statistics));
     let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
     let place = Place { treedef, ranges };
     optimiser.descend(&mut Step { place, updates, parameters }, slots)
 }
 
-/// The leaves that are trained, where there are others: integers are no parameters.
-fn floats<L: Leaf>(leaves: &[L]) -> Option<Vec<Range<usize>>> {
-    if L::IS_NUMBER || leaves.iter().all(L::is_float) {
+/// The leaves that are trained, where there are others: integers and running statistics are no parameters.
+fn trained<L: Leaf>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+    if statistics.is_empty() && (L::IS_NUMBER || leaves.iter().all(L::is_float)) {
         return None;
     }
     let is_float = |leaf: &usize| leaves.get(*leaf).is_some_and(L::is_float);
-    Some(ranges((0..leaves.len()).filter(is_float)))
+    let leaves = (0..leaves.len()).filter(is_float);
+    Some(ranges(leaves.filter(|leaf| !contains(statistics, *leaf))))
 }
 
 /// Checks that the slots have the types and shapes of the parameters.

@@ -24,6 +24,7 @@ use std::slice;
 
 use treedef::Tree;
 
+use crate::argument::expect_step_size;
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::number::{Kernel, Number, Term};
@@ -45,13 +46,15 @@ fn expect_both<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<()> {
     expect_alike("the second value", first.treedef(), first.leaves(), second.leaves())
 }
 
-fn zip<L: Leaf>(first: Tree<L>, second: &Tree<L>, kernel: &impl Kernel<0, 1>) -> Result<Tree<L>> {
-    expect_both(&first, second)?;
-    let (treedef, mut leaves) = first.into_parts();
-    let all = 0..leaves.len();
-    let place = Place { treedef: &treedef, ranges: slice::from_ref(&all) };
-    place.run(kernel, &mut leaves, [], [second.leaves()])?;
-    Ok(Tree::new(treedef, leaves)?)
+fn zip_in_place<L: Leaf>(
+    first: &mut Tree<L>,
+    second: &Tree<L>,
+    kernel: &impl Kernel<0, 1>,
+) -> Result<()> {
+    expect_both(first, second)?;
+    let all = 0..second.leaves().len();
+    let place = Place { treedef: second.treedef(), ranges: slice::from_ref(&all) };
+    place.run(kernel, first.leaves_mut(), [], [second.leaves()])
 }
 
 /// The sum of two trees.
@@ -92,25 +95,30 @@ pub fn scale<L: Leaf>(factor: f64, tree: Tree<L>) -> Result<Tree<L>> {
 /// As [`add`].
 #[doc(alias = "add_scale")]
 pub fn add_scaled<L: Leaf>(first: Tree<L>, factor: f64, second: &Tree<L>) -> Result<Tree<L>> {
-    zip(first, second, &AddScaled(factor))
+    let mut sum = first;
+    zip_in_place(&mut sum, second, &AddScaled(factor))?;
+    Ok(sum)
 }
 
-/// The moving average of parameters: `step_size * new + (1 - step_size) * old`, as in optax.
+/// The moving average of parameters, which becomes `step_size * new + (1 - step_size) * old`: optax's
+/// `incremental_update`, in place.
 ///
 /// # Errors
 ///
-/// As [`add`].
+/// As [`add`], and when the step size is not from 0 to 1.
 ///
 /// ```
 /// use treedef_optim::tree::typed::incremental_update;
 ///
 /// // The average of decay 0.9.
-/// let average = incremental_update::<f64, _>(&[2.0f64, 0.0], [1.0, 1.0], 1.0 - 0.9)?;
+/// let mut average = [1.0, 1.0];
+/// incremental_update::<f64, _>(&[2.0f64, 0.0], &mut average, 1.0 - 0.9)?;
 /// assert!((average[0] - 1.1).abs() < 1e-15 && (average[1] - 0.9).abs() < 1e-15);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
-pub fn incremental_update<L: Leaf>(new: &Tree<L>, old: Tree<L>, step_size: f64) -> Result<Tree<L>> {
-    zip(old, new, &Towards(step_size))
+pub fn incremental_update<L: Leaf>(new: &Tree<L>, old: &mut Tree<L>, step_size: f64) -> Result<()> {
+    expect_step_size(step_size)?;
+    zip_in_place(old, new, &Towards(step_size))
 }
 
 /// The sum of the products of numbers in the same place, pairwise and in `f64`.
@@ -255,11 +263,15 @@ pub mod typed {
     /// As there.
     pub fn incremental_update<L: Leaf, T: Serialize + DeserializeOwned>(
         new: &T,
-        old: T,
+        old: &mut T,
         step_size: f64,
-    ) -> Result<T> {
-        // The statics of the new one, such as its number of epochs.
-        with::<L, T>(new, |new| super::incremental_update(&new, like(&new, &old)?, step_size))
+    ) -> Result<()> {
+        let new = L::tree(new)?;
+        let mut average = like(&new, old)?;
+        super::incremental_update(&new, &mut average, step_size)?;
+        // With the statics of the new one, such as its number of epochs.
+        let (treedef, mut leaves) = average.into_parts();
+        Ok(L::rebuild_into(&treedef, &mut leaves, old)?)
     }
 
     /// As [`tree::dot`](super::dot).

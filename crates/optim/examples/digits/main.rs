@@ -166,7 +166,7 @@ fn train<M: Classifier>(
             let on_batch = |model: &M| loss(model, &batch.images, &batch.labels);
             let (loss, found, gradient) = value_and_grad_with(&all, on_batch, &model)?;
             model = optimiser.step(model, gradient, &mut state)?;
-            average = typed::incremental_update::<Tensor, _>(&model, average, 0.01)?;
+            typed::incremental_update::<Tensor, _>(&model, &mut average, 0.01)?;
             (sum, right) = (sum + loss, right + found);
         }
         if epoch % 10 == 0 {

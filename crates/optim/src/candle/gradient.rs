@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use treedef::Tree;
 
 use crate::error::{Error, LeafError, Result};
-use crate::transform::mask;
+use crate::transform::{Mask, contains, mask, running_statistics};
 
 /// What a parameter gets that the loss does not depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Unreached {
 #[derive(Clone, Debug, Default)]
 #[must_use = "these are options"]
 pub struct Gradient {
-    constant: Vec<String>,
+    constant: Vec<Mask>,
     unreached: Unreached,
 }
 
@@ -32,10 +32,10 @@ impl Gradient {
         Gradient::default()
     }
 
-    /// Does not differentiate with respect to the tensors that a pattern names: their gradient is
-    /// zero, and no time is spent on it.
-    pub fn constant(mut self, pattern: impl Into<String>) -> Self {
-        self.constant.push(pattern.into());
+    /// Does not differentiate with respect to the tensors that a pattern or another [`Mask`] has: their
+    /// gradient is zero, and no time is spent on it.
+    pub fn constant(mut self, mask: impl Into<Mask>) -> Self {
+        self.constant.push(mask.into());
         self
     }
 
@@ -62,14 +62,15 @@ where
 
 /// The loss as a number, and its gradient as a model.
 ///
-/// Tensors of integers have a gradient of zeros. So has a tensor that the loss does not depend on. The
-/// error of the loss is candle's, or another that becomes a `Box<dyn Error + Send + Sync>`; a
+/// Tensors of integers have a gradient of zeros, and so have running statistics: the fields `running_mean` and
+/// `running_var` of one struct, as `BatchNorm` has them. So has a tensor that the loss does not depend on, if it
+/// depends on another. The error of the loss is candle's, or another that becomes a `Box<dyn Error + Send + Sync>`; a
 /// `Box<dyn Error>` alone does not.
 ///
 /// # Errors
 ///
-/// Returns the error of the loss; an error when the loss has more than one number, or is no float; when
-/// the model cannot be flattened or rebuilt.
+/// Returns the error of the loss; an error when the loss has more than one number, is no float, or depends on no
+/// parameter; when the model cannot be flattened or rebuilt.
 ///
 /// ```
 /// use std::error::Error;
@@ -143,7 +144,8 @@ where
     if tree.leaves().is_empty() {
         return Err(Error::NoLeaves { leaf: "candle_core::Tensor" });
     }
-    let constant = mask(tree.treedef(), &options.constant)?;
+    let constant = mask(tree.treedef(), tree.leaves(), &options.constant)?;
+    let statistics = running_statistics(tree.treedef());
     let path = |leaf: usize| tree.treedef().leaf_path(leaf).unwrap_or_default();
     let fail = |leaf: usize, source: candle_core::Error| Error::Operation {
         path: path(leaf),
@@ -152,14 +154,15 @@ where
     // What is differentiated is a new variable: a tensor of the model may be one already, or be shared.
     let mut variables = Vec::with_capacity(tree.leaves().len());
     for (leaf, (tensor, constant)) in tree.leaves().iter().zip(&constant).enumerate() {
-        let variable = (!constant && tensor.dtype().is_float())
-            .then(|| Var::from_tensor(&tensor.detach()))
-            .transpose();
+        let is_parameter = tensor.dtype().is_float() && !contains(&statistics, leaf);
+        let variable =
+            (!constant && is_parameter).then(|| Var::from_tensor(&tensor.detach())).transpose();
         variables.push(variable.map_err(|error| fail(leaf, error))?);
     }
     if !options.constant.is_empty() && variables.iter().all(Option::is_none) {
-        let patterns = options.constant.join("`, `");
-        return Err(Error::Argument(format!("with `{patterns}` constant, nothing is trained")));
+        let masks: Vec<String> = options.constant.iter().map(Mask::to_string).collect();
+        let masks = masks.join("`, `");
+        return Err(Error::Argument(format!("with `{masks}` constant, nothing is trained")));
     }
     let tracked = tree.leaves().iter().zip(&variables).map(|(tensor, variable)| match variable {
         Some(variable) => variable.as_tensor().clone(),
@@ -181,6 +184,12 @@ where
     let value = loss.to_dtype(DType::F64).and_then(|loss| loss.flatten_all()?.get(0)?.to_scalar());
     let value: f64 = value.map_err(function)?;
     let store = loss.backward().map_err(function)?;
+    let is_reached = |variable: &Var| store.get(variable).is_some();
+    if !variables.iter().flatten().any(is_reached) {
+        let why = "the loss depends on no parameter (is it computed from another model than its argument, or from \
+                   tensors that are detached?)";
+        return Err(Error::Argument(why.to_owned()));
+    }
     let mut gradients = Vec::with_capacity(variables.len());
     let mut unreached = Vec::new();
     for (leaf, (variable, tensor)) in variables.iter().zip(tree.leaves()).enumerate() {

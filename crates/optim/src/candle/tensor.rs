@@ -65,6 +65,10 @@ impl Leaf for Tensor {
         format!("{}{:?}", self.dtype().as_str(), self.dims())
     }
 
+    fn shape(&self) -> Vec<usize> {
+        self.dims().to_vec()
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         self.dtype() == other.dtype()
             && self.dims() == other.dims()

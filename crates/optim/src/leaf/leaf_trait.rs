@@ -63,6 +63,30 @@ pub trait Leaf: Clone + 'static {
         treedef::unflatten_objects(treedef, std::mem::take(leaves))
     }
 
+    /// Puts leaves into a value of this structure. With the feature `in_place`, fields that serde skips keep what
+    /// they hold. On an error, the value stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`rebuild`](Self::rebuild).
+    fn rebuild_into<T: DeserializeOwned>(
+        treedef: &TreeDef,
+        leaves: &mut Vec<Self>,
+        value: &mut T,
+    ) -> treedef::Result<()> {
+        #[cfg(feature = "in_place")]
+        {
+            // What a type refuses, it refuses here: in place, a part of the value would be changed.
+            Self::rebuild::<T>(treedef, &mut leaves.clone())?;
+            treedef::__private::unflatten_objects_into(value, treedef, std::mem::take(leaves))
+        }
+        #[cfg(not(feature = "in_place"))]
+        {
+            *value = Self::rebuild(treedef, leaves)?;
+            Ok(())
+        }
+    }
+
     /// Runs a kernel on the numbers of leaves of one type and shape.
     ///
     /// # Errors
@@ -128,6 +152,11 @@ pub trait Leaf: Clone + 'static {
 
     /// The type of the numbers and the shape, for messages: `f32[3, 4]`.
     fn describe(&self) -> String;
+
+    /// The size of each dimension. A number has none.
+    fn shape(&self) -> Vec<usize> {
+        Vec::new()
+    }
 
     /// Whether the other leaf has the type and the shape of this one.
     fn is_like(&self, other: &Self) -> bool;

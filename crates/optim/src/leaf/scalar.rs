@@ -64,6 +64,23 @@ macro_rules! scalar {
                 })
             }
 
+            #[cfg(feature = "in_place")]
+            fn rebuild_into<T: DeserializeOwned>(
+                treedef: &TreeDef,
+                leaves: &mut Vec<Self>,
+                value: &mut T,
+            ) -> treedef::Result<()> {
+                // What a type refuses, it refuses here: in place, a part of the value would be changed.
+                match treedef::unflatten::<T>(treedef, &*leaves) {
+                    Ok(_) => treedef::unflatten_into(value, treedef, &*leaves),
+                    Err(error) => {
+                        let objects = || treedef::unflatten_objects::<T, _>(treedef, leaves.clone());
+                        objects().map_err(|_| error)?;
+                        treedef::__private::unflatten_objects_into(value, treedef, leaves.clone())
+                    }
+                }
+            }
+
             fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
                 kernel: &K,
                 main: &mut Self,

@@ -1,6 +1,7 @@
 //! AdaGrad.
 
 use super::mode::{Mode, descends};
+use crate::argument::expect_at_least_zero;
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule};
@@ -42,9 +43,16 @@ impl AdaGrad {
         self
     }
 
+    /// The rule of a step, if its numbers make sense.
+    fn rule(&self, count: u64) -> Result<Next> {
+        expect_at_least_zero("an initial accumulator", self.initial)?;
+        expect_at_least_zero("an eps", self.eps)?;
+        Ok(Next { rate: self.rate.rate(count)?, eps: self.eps })
+    }
+
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let (count, leaves) = slots.counted("adagrad", ["sum_of_squares"])?;
-        mode.run(step, &Next { rate: self.rate.at(*count), eps: self.eps }, leaves)?;
+        mode.run(step, &self.rule(*count)?, leaves)?;
         *count += 1;
         Ok(())
     }
@@ -52,6 +60,7 @@ impl AdaGrad {
 
 impl<L: Leaf> Transform<L> for AdaGrad {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.rule(0)?;
         Slots::new("adagrad").with_filled("sum_of_squares", self.initial, place, parameters)
     }
 

@@ -2,11 +2,12 @@
 
 use super::decay::Decay;
 use super::mode::{Mode, descends};
+use crate::argument::{expect_at_least_zero, expect_decay};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Selection, Slots, Step, Transform, correction, expect_decay};
+use crate::transform::{Mask, Place, Slots, Step, Transform, correction};
 
 /// The constants of Adam.
 #[derive(Clone, Debug)]
@@ -23,14 +24,14 @@ impl Moments {
         Moments { rate, b1: 0.9, b2: 0.999, eps: 1e-8, eps_root: 0.0 }
     }
 
-    fn expect_decays(&self) -> Result<()> {
+    /// The rule of a step, if its numbers make sense.
+    fn rule(&self, count: u64, decay: f64) -> Result<Next> {
         expect_decay(self.b1)?;
-        expect_decay(self.b2)
-    }
-
-    fn rule(&self, count: u64, decay: f64) -> Next {
-        Next {
-            rate: self.rate.at(count),
+        expect_decay(self.b2)?;
+        expect_at_least_zero("an eps", self.eps)?;
+        expect_at_least_zero("an eps_root", self.eps_root)?;
+        Ok(Next {
+            rate: self.rate.rate(count)?,
             b1: self.b1,
             b2: self.b2,
             eps: self.eps,
@@ -38,7 +39,7 @@ impl Moments {
             first: 1.0 / correction(self.b1, count + 1),
             second: 1.0 / correction(self.b2, count + 1),
             decay,
-        }
+        })
     }
 }
 
@@ -138,7 +139,7 @@ impl Adam {
 
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let (count, leaves) = slots.counted("adam", ["mu", "nu"])?;
-        mode.run(step, &self.moments.rule(*count, 0.0), leaves)?;
+        mode.run(step, &self.moments.rule(*count, 0.0)?, leaves)?;
         *count += 1;
         Ok(())
     }
@@ -146,7 +147,7 @@ impl Adam {
 
 impl<L: Leaf> Transform<L> for Adam {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        self.moments.expect_decays()?;
+        self.moments.rule(0, 0.0)?;
         let slots = Slots::new("adam").with_zeros("mu", place, parameters)?;
         slots.with_zeros("nu", place, parameters)
     }
@@ -185,24 +186,25 @@ impl AdamW {
         self
     }
 
-    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained. A second
-    /// call adds those of another pattern.
-    pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
-        self.decay.only.push(pattern.into());
+    /// Lets only the leaves decay that the pattern names, or whose shapes pass a test: optax's `mask`. All
+    /// leaves are trained. A second call adds those of another mask. For what is usual, matrices and kernels, but
+    /// no biases and nothing of norms: `decay_only(|shape: &[usize]| shape.len() > 1)`.
+    pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
+        self.decay.only.push(mask.into());
         self
     }
 
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         self.decay.run(mode, step, slots, ("adamw", ["mu", "nu"]), |count, decay| {
-            NextDecayed(self.moments.rule(count, decay))
+            Ok(NextDecayed(self.moments.rule(count, decay)?))
         })
     }
 }
 
 impl<L: Leaf> Transform<L> for AdamW {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        Selection::of(place, &self.decay.only)?;
-        self.moments.expect_decays()?;
+        self.decay.expect_sensible(place, parameters)?;
+        self.moments.rule(0, 0.0)?;
         let slots = Slots::new("adamw").with_zeros("mu", place, parameters)?;
         slots.with_zeros("nu", place, parameters)
     }

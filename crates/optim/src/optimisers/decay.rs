@@ -1,20 +1,30 @@
 //! The decay of weights.
 
 use super::mode::Mode;
+use crate::argument::expect_at_least_zero;
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::Rule;
-use crate::transform::{Selection, Slots, Step};
+use crate::transform::{DECAY, Mask, Place, Selection, Slots, Step};
 
 /// Which weights decay, and how fast.
 #[derive(Clone, Debug)]
 pub(super) struct Decay {
     pub(super) rate: f64,
-    /// The patterns of the leaves that decay. Without one, all do.
-    pub(super) only: Vec<String>,
+    /// The leaves that decay. Without a mask, all do.
+    pub(super) only: Vec<Mask>,
 }
 
 impl Decay {
+    pub(super) fn expect_sensible<L: Leaf>(
+        &self,
+        place: Place<'_>,
+        parameters: &[L],
+    ) -> Result<()> {
+        expect_at_least_zero(DECAY, self.rate)?;
+        Selection::of(place, &self.only, parameters).map(drop)
+    }
+
     /// Runs a rule with this decay, and without it where no weight decays.
     pub(super) fn run<L: Leaf, Q: Rule<S>, const S: usize>(
         &self,
@@ -22,20 +32,22 @@ impl Decay {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
         (name, leaves): (&'static str, [&'static str; S]),
-        rule: impl Fn(u64, f64) -> Q,
+        rule: impl Fn(u64, f64) -> Result<Q>,
     ) -> Result<()> {
+        expect_at_least_zero(DECAY, self.rate)?;
         if self.only.is_empty() {
             let (count, found) = slots.counted(name, leaves)?;
-            mode.run(step, &rule(*count, self.rate), found)?;
+            mode.run(step, &rule(*count, self.rate)?, found)?;
             *count += 1;
             return Ok(());
         }
         let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, &self.only));
-        let selection = kept.map_or_else(|| Selection::of(step.place, &self.only), Ok)?;
+        let make = || Selection::of(step.place, &self.only, step.parameters);
+        let selection = kept.map_or_else(make, Ok)?;
         let (count, mut found) = slots.counted(name, leaves)?;
         let decayed = found.each_mut().map(|leaves| &mut **leaves);
-        mode.run(&mut step.among(&selection.inside), &rule(*count, self.rate), decayed)?;
-        mode.run(&mut step.among(&selection.outside), &rule(*count, 0.0), found)?;
+        mode.run(&mut step.among(&selection.inside), &rule(*count, self.rate)?, decayed)?;
+        mode.run(&mut step.among(&selection.outside), &rule(*count, 0.0)?, found)?;
         *count += 1;
         slots.selection = Some(selection);
         Ok(())

@@ -2,11 +2,12 @@
 
 use super::decay::Decay;
 use super::mode::{Mode, descends};
+use crate::argument::expect_decay;
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Selection, Slots, Step, Transform};
+use crate::transform::{Mask, Place, Slots, Step, Transform};
 
 /// Descent by the sign of a moving average: optax's `lion`.
 ///
@@ -53,26 +54,30 @@ impl Lion {
         self
     }
 
-    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained. A second
-    /// call adds those of another pattern.
-    pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
-        self.decay.only.push(pattern.into());
+    /// Lets only the leaves decay that the pattern names, or whose shapes pass a test: optax's `mask`. All
+    /// leaves are trained. A second call adds those of another mask. For what is usual, matrices and kernels, but
+    /// no biases and nothing of norms: `decay_only(|shape: &[usize]| shape.len() > 1)`.
+    pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
+        self.decay.only.push(mask.into());
         self
     }
 
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.decay.run(mode, step, slots, ("lion", ["mu"]), |count, decay| Next {
-            rate: self.rate.at(count),
-            b1: self.b1,
-            b2: self.b2,
-            decay,
-        })
+        self.decay.run(mode, step, slots, ("lion", ["mu"]), |count, decay| self.rule(count, decay))
+    }
+
+    /// The rule of a step, if its numbers make sense.
+    fn rule(&self, count: u64, decay: f64) -> Result<Next> {
+        expect_decay(self.b1)?;
+        expect_decay(self.b2)?;
+        Ok(Next { rate: self.rate.rate(count)?, b1: self.b1, b2: self.b2, decay })
     }
 }
 
 impl<L: Leaf> Transform<L> for Lion {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        Selection::of(place, &self.decay.only)?;
+        self.decay.expect_sensible(place, parameters)?;
+        self.rule(0, 0.0)?;
         Slots::new("lion").with_zeros("mu", place, parameters)
     }
 

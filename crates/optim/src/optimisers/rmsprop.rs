@@ -1,6 +1,7 @@
 //! RMSProp.
 
 use super::mode::{Mode, descends};
+use crate::argument::{expect_at_least_zero, expect_decay};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, mean, momentum};
@@ -92,14 +93,19 @@ impl RmsProp {
         self
     }
 
+    /// The rule of a step, if its numbers make sense.
+    fn rule(&self, count: u64) -> Result<Next> {
+        let momentum = self.momentum.unwrap_or_default();
+        expect_decay(self.decay)?;
+        expect_at_least_zero("an eps", self.eps)?;
+        expect_at_least_zero("an initial scale", self.initial)?;
+        expect_at_least_zero("a momentum", momentum)?;
+        let rate = self.rate.rate(count)?;
+        Ok(Next { rate, decay: self.decay, eps: self.eps, momentum, nesterov: self.nesterov })
+    }
+
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let next = Next {
-            rate: self.rate.at(slots.count),
-            decay: self.decay,
-            eps: self.eps,
-            momentum: self.momentum.unwrap_or_default(),
-            nesterov: self.nesterov,
-        };
+        let next = self.rule(slots.count)?;
         match (self.centered, self.momentum) {
             (false, None) => mode.run(step, &Plain(next), slots.leaves(NAME, ["nu"])?)?,
             (false, Some(_)) => {
@@ -118,6 +124,7 @@ impl RmsProp {
 
 impl<L: Leaf> Transform<L> for RmsProp {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.rule(0)?;
         let mut slots = Slots::new(NAME);
         if self.centered {
             slots = slots.with_zeros("mu", place, parameters)?;

@@ -1,6 +1,7 @@
 //! Gradient descent.
 
 use super::mode::{Mode, descends};
+use crate::argument::expect_at_least_zero;
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::{Number, Rule, momentum};
@@ -47,8 +48,14 @@ impl Sgd {
         self
     }
 
+    /// The rate of a step, if the numbers make sense.
+    fn rate(&self, count: u64) -> Result<f64> {
+        expect_at_least_zero("a momentum", self.momentum.unwrap_or_default())?;
+        self.rate.rate(count)
+    }
+
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let rate = self.rate.at(slots.count);
+        let rate = self.rate(slots.count)?;
         match self.momentum {
             None => mode.run(step, &Plain { rate }, slots.leaves(NAME, [])?)?,
             Some(decay) => {
@@ -63,6 +70,7 @@ impl Sgd {
 
 impl<L: Leaf> Transform<L> for Sgd {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.rate(0)?;
         match self.momentum {
             None => Ok(Slots::new(NAME)),
             Some(_) => Slots::new(NAME).with_zeros("trace", place, parameters),

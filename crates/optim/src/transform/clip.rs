@@ -1,7 +1,8 @@
 //! Limits on gradients.
 
 use super::{Number, Place, Rule, Slots, Step, Term, Transform};
-use crate::error::{Error, Result};
+use crate::argument::expect_limit;
+use crate::error::Result;
 use crate::leaf::Leaf;
 
 /// Limits each number to ±`limit`: optax's `clip`.
@@ -38,6 +39,7 @@ impl<L: Leaf> Transform<L> for Clip {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_limit(self.limit)?;
         step.update(self, slots.leaves("clip", [])?)
     }
 }
@@ -72,6 +74,7 @@ impl<L: Leaf> Transform<L> for ClipByGlobalNorm {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_limit(self.limit)?;
         let [] = slots.leaves("clip_by_global_norm", [])?;
         let (scale, norm) = scaled_norm(step.place, step.updates)?;
         if norm / scale < self.limit {
@@ -128,11 +131,4 @@ impl Term<1> for Square {
         let x = x.times(self.0);
         x.clone() * x
     }
-}
-
-fn expect_limit(limit: f64) -> Result<()> {
-    if limit > 0.0 {
-        return Ok(());
-    }
-    Err(Error::Argument(format!("expected a limit above 0, found {limit}")))
 }

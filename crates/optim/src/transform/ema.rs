@@ -1,7 +1,8 @@
 //! Moving averages of updates.
 
 use super::{Number, Place, Rule, Slots, Step, Transform};
-use crate::error::{Error, Result};
+use crate::argument::expect_decay;
+use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::number::mean;
 
@@ -45,6 +46,7 @@ impl<L: Leaf> Transform<L> for Ema {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_decay(self.decay)?;
         let (count, leaves) = slots.counted("ema", ["ema"])?;
         let correction = if self.debias { correction(self.decay, *count + 1) } else { 1.0 };
         step.update(&Average { decay: self.decay, correction }, leaves)?;
@@ -57,14 +59,6 @@ impl<L: Leaf> Transform<L> for Ema {
 pub(crate) fn correction(decay: f64, count: u64) -> f64 {
     // Beyond that many steps, nothing is left to correct.
     1.0 - decay.powi(i32::try_from(count).unwrap_or(i32::MAX))
-}
-
-/// Checks that a moving average takes some of each number, so that its bias can be corrected.
-pub(crate) fn expect_decay(decay: f64) -> Result<()> {
-    if (0.0..1.0).contains(&decay) {
-        return Ok(());
-    }
-    Err(Error::Argument(format!("expected a decay from 0 to below 1, found {decay}")))
 }
 
 #[derive(Clone, Copy)]

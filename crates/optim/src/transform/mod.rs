@@ -45,7 +45,9 @@
 //! What needs more than a rule has the numbers themselves in [`Step`], for one type of leaf or all.
 
 mod place;
+mod mask;
 mod selection;
+mod statistics;
 mod slots;
 mod step;
 mod scale;
@@ -65,14 +67,18 @@ pub(crate) use check::expect_finite;
 pub use check::{CheckFinite, check_finite};
 pub(crate) use clip::scaled_norm;
 pub use clip::{Clip, ClipByGlobalNorm, clip, clip_by_global_norm};
+pub(crate) use ema::correction;
 pub use ema::{Ema, ema};
-pub(crate) use ema::{correction, expect_decay};
+pub use mask::Mask;
+#[cfg(feature = "candle")]
+pub(crate) use mask::mask;
 pub use partition::{Partition, partition};
 pub use place::Place;
+pub(crate) use scale::DECAY;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
 pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
-#[cfg(feature = "candle")]
-pub(crate) use selection::mask;
 pub(crate) use selection::{SELECTING, Selection, contains, ranges};
 pub use slots::Slots;
+#[doc(hidden)]
+pub use statistics::running_statistics;
 pub use step::{Step, Transform};

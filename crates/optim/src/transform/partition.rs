@@ -3,12 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::selection::{PART, expect_some, mask, ranges_of};
-use super::{Place, Selection, Slots, Step, Transform};
+use super::mask::{joined, mask};
+use super::selection::{PART, expect_some, ranges_of};
+use super::{Mask, Place, Selection, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 
-/// An optimiser for each group of patterns. Each leaf must be in exactly one group, so optax's
+/// An optimiser for each group of leaves. Each leaf must be in exactly one group, so optax's
 /// `partition`, once `multi_transform`.
 ///
 /// ```
@@ -37,27 +38,27 @@ type Group<L> = Box<dyn Transform<L> + Send + Sync>;
 
 /// Made by [`partition`].
 pub struct Partition<L> {
-    groups: Vec<(Vec<String>, Group<L>)>,
+    groups: Vec<(Vec<Mask>, Group<L>)>,
     rest: Option<Group<L>>,
 }
 
 impl<L> fmt::Debug for Partition<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let patterns = self.groups.iter().map(|(patterns, _)| patterns);
-        f.debug_list().entries(patterns).finish()
+        let masks = self.groups.iter().map(|(masks, _)| masks);
+        f.debug_list().entries(masks).finish()
     }
 }
 
 impl<L: Leaf> Partition<L> {
-    /// Adds a group: the leaves that one of the patterns names, of which there must be one. Patterns
-    /// inside its optimiser are of the whole model, too, and must name a leaf of the group.
-    pub fn group<P: Into<String>>(
+    /// Adds a group: the leaves that one of the masks has, of which there must be one. Masks inside its
+    /// optimiser are of the whole model, too, and must have a leaf of the group.
+    pub fn group<M: Into<Mask>>(
         mut self,
-        patterns: impl IntoIterator<Item = P>,
+        masks: impl IntoIterator<Item = M>,
         optimiser: impl Transform<L> + Send + Sync + 'static,
     ) -> Self {
-        let patterns = patterns.into_iter().map(Into::into).collect();
-        self.groups.push((patterns, Box::new(optimiser)));
+        let masks = masks.into_iter().map(Into::into).collect();
+        self.groups.push((masks, Box::new(optimiser)));
         self
     }
 
@@ -73,22 +74,22 @@ impl<L: Leaf> Partition<L> {
     }
 
     /// The leaves of each optimiser.
-    fn parts(&self, place: Place<'_>) -> Result<Vec<Vec<Range<usize>>>> {
+    fn parts(&self, place: Place<'_>, leaves: &[L]) -> Result<Vec<Vec<Range<usize>>>> {
         let path = |leaf: usize| place.treedef.leaf_path(leaf).unwrap_or_default();
         let mut group_of: Vec<Option<usize>> = vec![None; place.treedef.num_leaves()];
-        for (group, (patterns, _)) in self.groups.iter().enumerate() {
-            if patterns.is_empty() {
+        for (group, (masks, _)) in self.groups.iter().enumerate() {
+            if masks.is_empty() {
                 return Err(Error::Argument("a group has no pattern".to_owned()));
             }
-            let named = mask(place.treedef, patterns)?;
+            let named = mask(place.treedef, leaves, masks)?;
             // Leaves elsewhere belong to other optimisers.
             let is_named = |leaf: &usize| named.get(*leaf) == Some(&true);
             for leaf in place.ranges.iter().cloned().flatten().filter(is_named) {
                 if let Some(first) = group_of.get(leaf).copied().flatten() {
-                    let first = self.groups.get(first).map(|(patterns, _)| patterns.join("`, `"));
+                    let first = self.groups.get(first).map(|(masks, _)| joined(masks));
                     return Err(Error::TwoGroups {
                         first: first.unwrap_or_default(),
-                        second: patterns.join("`, `"),
+                        second: joined(masks),
                         path: path(leaf),
                     });
                 }
@@ -99,10 +100,10 @@ impl<L: Leaf> Partition<L> {
         if let (Some(first), None) = (none.first(), &self.rest) {
             return Err(Error::NoGroup { path: path(first.start) });
         }
-        let parts = self.groups.iter().enumerate().map(|(group, (patterns, _))| {
+        let parts = self.groups.iter().enumerate().map(|(group, (masks, _))| {
             let found =
                 ranges_of(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
-            expect_some(place, patterns, &found)?;
+            expect_some(place, masks, &found)?;
             Ok(found)
         });
         parts.chain(self.rest.as_ref().map(|_| Ok(none))).collect()
@@ -117,22 +118,22 @@ impl<L: Leaf> Partition<L> {
         if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
             return Err(slots.another("partition", &[], self.optimisers().count()));
         }
-        // Where the patterns of a group have changed since the last step, all groups have.
+        // Where the masks of a group have changed since the last step, all groups have.
         let mut is_kept = true;
         for (group, slots) in self.groups.iter().zip(&slots.parts) {
             let kept = slots.selection.as_ref();
             is_kept &= kept.is_some_and(|kept| kept.is_of(step.place, &group.0));
         }
         if !is_kept || slots.parts.iter().any(|part| part.selection.is_none()) {
-            let patterns = self.groups.iter().map(|(patterns, _)| &**patterns).chain([&[][..]]);
-            let parts = self.parts(step.place)?.into_iter().zip(patterns);
-            for (slots, (inside, patterns)) in slots.parts.iter_mut().zip(parts) {
-                let part = || match patterns {
+            let masks = self.groups.iter().map(|(masks, _)| &**masks).chain([&[][..]]);
+            let parts = self.parts(step.place, step.parameters)?.into_iter().zip(masks);
+            for (slots, (inside, masks)) in slots.parts.iter_mut().zip(parts) {
+                let part = || match masks {
                     [] => "by the rest".to_owned(),
-                    _ => format!("by the group `{}`", patterns.join("`, `")),
+                    _ => format!("by the group `{}`", joined(masks)),
                 };
                 slots.expect_holds(part, &inside, step)?;
-                slots.selection = Some(Selection::new(step.place, patterns, inside, Vec::new()));
+                slots.selection = Some(Selection::new(step.place, masks, inside, Vec::new()));
             }
         }
         for (optimiser, slots) in self.optimisers().zip(&mut slots.parts) {
@@ -147,7 +148,7 @@ impl<L: Leaf> Partition<L> {
 
 impl<L: Leaf> Transform<L> for Partition<L> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let parts = self.parts(place)?;
+        let parts = self.parts(place, parameters)?;
         let slots = self.optimisers().zip(&parts).map(|(optimiser, ranges)| {
             let inner = optimiser.slots(Place { ranges, ..place }, parameters)?;
             Ok(Slots::new(PART).with_parts([inner]).holding(ranges))

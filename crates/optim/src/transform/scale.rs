@@ -1,6 +1,7 @@
 //! Factors, and the decay of weights.
 
 use super::{Number, Place, Rule, Slots, Step, Transform};
+use crate::argument::{expect_at_least_zero, expect_factor};
 use crate::error::Result;
 use crate::leaf::Leaf;
 use crate::schedules::Schedule;
@@ -33,10 +34,12 @@ impl Rule<0> for Scale {
 
 impl<L: Leaf> Transform<L> for Scale {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        expect_factor(self.factor)?;
         Ok(Slots::new("scale"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_factor(self.factor)?;
         step.update(self, slots.leaves("scale", [])?)
     }
 
@@ -74,12 +77,15 @@ pub struct ScaleBySchedule {
 
 impl<L: Leaf> Transform<L> for ScaleBySchedule {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        expect_factor(self.factor.at(0))?;
         Ok(Slots::new("scale_by_schedule"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let (count, []) = slots.counted("scale_by_schedule", [])?;
-        step.update(&Scale { factor: self.factor.at(*count) }, [])?;
+        let factor = self.factor.at(*count);
+        expect_factor(factor)?;
+        step.update(&Scale { factor }, [])?;
         *count += 1;
         Ok(())
     }
@@ -107,6 +113,8 @@ pub fn weight_decay(decay: f64) -> WeightDecay {
     WeightDecay { decay }
 }
 
+pub(crate) const DECAY: &str = "a weight decay";
+
 /// Made by [`weight_decay`].
 #[derive(Clone, Copy, Debug)]
 pub struct WeightDecay {
@@ -122,10 +130,12 @@ impl Rule<0> for WeightDecay {
 
 impl<L: Leaf> Transform<L> for WeightDecay {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        expect_at_least_zero(DECAY, self.decay)?;
         Ok(Slots::new("weight_decay"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_at_least_zero(DECAY, self.decay)?;
         step.update(self, slots.leaves("weight_decay", [])?)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::accumulate::Zero;
 use super::selection::{FROZEN, ONLY};
-use super::{Place, Selection, Slots, Step, Transform};
+use super::{Mask, Place, Selection, Slots, Step, Transform};
 use crate::error::Result;
 use crate::leaf::Leaf;
 
@@ -10,20 +10,20 @@ use crate::leaf::Leaf;
 #[derive(Clone, Debug)]
 pub struct Only<O> {
     pub(crate) inner: O,
-    pub(crate) patterns: Vec<String>,
+    pub(crate) masks: Vec<Mask>,
 }
 
 /// An optimiser that some leaves are kept from: made by [`freeze`](crate::Optimiser::freeze).
 #[derive(Clone, Debug)]
 pub struct Frozen<O> {
     pub(crate) inner: O,
-    pub(crate) patterns: Vec<String>,
+    pub(crate) masks: Vec<Mask>,
 }
 
 /// Goes on with the leaves that the transform inside is about, and its slots.
 fn with_selected<L: Leaf>(
-    (name, patterns): (&'static str, &[String]),
-    make: impl FnOnce(Place<'_>, &[String]) -> Result<Selection>,
+    (name, masks): (&'static str, &[Mask]),
+    make: impl FnOnce(Place<'_>, &[Mask], &[L]) -> Result<Selection>,
     step: &mut Step<'_, L>,
     slots: &mut Slots<L>,
     go: impl FnOnce(&mut Step<'_, L>, &Selection, &mut Slots<L>) -> Result<()>,
@@ -31,11 +31,11 @@ fn with_selected<L: Leaf>(
     if slots.transform != name || slots.parts.len() != 1 {
         return Err(slots.another(name, &[], 1));
     }
-    let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, patterns));
+    let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, masks));
     let selection = match kept {
         Some(kept) => kept,
         None => {
-            let made = make(step.place, patterns)?;
+            let made = make(step.place, masks, step.parameters)?;
             let part = || match name {
                 ONLY => "inside of `only`".to_owned(),
                 _ => "outside of `freeze`".to_owned(),
@@ -51,7 +51,7 @@ fn with_selected<L: Leaf>(
 
 impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let selection = Selection::of(place, &self.patterns)?;
+        let selection = Selection::of(place, &self.masks, parameters)?;
         let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
         let mut slots = Slots::new(ONLY).with_parts([inner]).holding(&selection.inside);
         if self.inner.is_descent() {
@@ -61,8 +61,8 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let patterns = (ONLY, &*self.patterns);
-        with_selected(patterns, Selection::of, step, slots, |step, selection, inner| {
+        let masks = (ONLY, &*self.masks);
+        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
             self.inner.update(&mut step.among(&selection.inside), inner)?;
             if self.inner.is_descent() {
                 step.among(&selection.outside).update(&Zero, [])?;
@@ -72,8 +72,8 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let patterns = (ONLY, &*self.patterns);
-        with_selected(patterns, Selection::of, step, slots, |step, selection, inner| {
+        let masks = (ONLY, &*self.masks);
+        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
             self.inner.descend(&mut step.among(&selection.inside), inner)?;
             if !self.inner.is_descent() {
                 step.among(&selection.outside).apply()?;
@@ -89,22 +89,22 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
 
 impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let selection = Selection::out_of(place, &self.patterns)?;
+        let selection = Selection::out_of(place, &self.masks, parameters)?;
         let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
         Ok(Slots::new(FROZEN).with_parts([inner]).holding(&selection.inside))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let patterns = (FROZEN, &*self.patterns);
-        with_selected(patterns, Selection::out_of, step, slots, |step, selection, inner| {
+        let masks = (FROZEN, &*self.masks);
+        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
             self.inner.update(&mut step.among(&selection.inside), inner)?;
             step.among(&selection.outside).update(&Zero, [])
         })
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let patterns = (FROZEN, &*self.patterns);
-        with_selected(patterns, Selection::out_of, step, slots, |step, selection, inner| {
+        let masks = (FROZEN, &*self.masks);
+        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
             self.inner.descend(&mut step.among(&selection.inside), inner)
         })
     }
@@ -114,7 +114,7 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
     }
 }
 
-/// Makes the updates of the leaves that a pattern names zero, as the last of a chain.
+/// Makes the updates of the leaves that a mask has zero, as the last of a chain.
 ///
 /// In front of a decay of weights the leaves would still move. [`Optimiser::freeze`] keeps the leaves
 /// from all that an optimiser does.
@@ -129,8 +129,8 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
 /// assert_eq!(optimiser.step((1.0, 1.0), (0.5, 0.5), &mut state)?, (1.0, 0.5));
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
-pub fn freeze(pattern: impl Into<String>) -> Freeze {
-    Freeze { inner: SetToZero, patterns: vec![pattern.into()] }
+pub fn freeze(mask: impl Into<Mask>) -> Freeze {
+    Freeze { inner: SetToZero, masks: vec![mask.into()] }
 }
 
 /// Made by [`freeze`].

@@ -1,11 +1,11 @@
-//! Which leaves patterns name.
+//! The leaves that a transform is about.
 
 use std::ops::Range;
 
-use treedef::{Pattern, Tree, TreeDef};
-
 use super::Place;
+use super::mask::{Mask, joined, mask};
 use crate::error::{Error, Result};
+use crate::leaf::Leaf;
 
 pub(super) const ONLY: &str = "only";
 pub(super) const FROZEN: &str = "frozen";
@@ -15,84 +15,63 @@ pub(super) const PART: &str = "part";
 /// The transforms that are about some leaves of those around them.
 pub(crate) const SELECTING: [&str; 3] = [ONLY, FROZEN, PART];
 
-/// The leaves of a place that a transform is about, by patterns, and the others.
+/// The leaves of a place that a transform is about, by masks, and the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) inside: Vec<Range<usize>>,
     pub(crate) outside: Vec<Range<usize>>,
     /// What it was made of.
-    patterns: Vec<String>,
+    masks: Vec<Mask>,
     among: Vec<Range<usize>>,
 }
 
 impl Selection {
-    /// Selects by patterns, each of which must name a leaf of the structure, and all together one of the
-    /// place. Without a pattern, nothing is selected.
-    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
-        let named = mask(place.treedef, patterns)?;
+    /// Selects by masks, each of which must have a leaf of the structure, and all together one of the place.
+    /// Without a mask, nothing is selected.
+    pub(crate) fn of<L: Leaf>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+        let named = mask(place.treedef, leaves, masks)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
         let inside = ranges_of(place, is_named);
-        if !patterns.is_empty() {
-            expect_some(place, patterns, &inside)?;
+        if !masks.is_empty() {
+            expect_some(place, masks, &inside)?;
         }
-        Ok(Selection::new(place, patterns, inside, ranges_of(place, |leaf| !is_named(leaf))))
+        Ok(Selection::new(place, masks, inside, ranges_of(place, |leaf| !is_named(leaf))))
     }
 
-    /// The leaves of a place without those that patterns name.
-    pub(crate) fn out_of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
-        let Selection { inside, outside, patterns, among } = Selection::of(place, patterns)?;
+    /// The leaves of a place without those that masks have.
+    pub(crate) fn out_of<L: Leaf>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+        let Selection { inside, outside, masks, among } = Selection::of(place, masks, leaves)?;
         if outside.is_empty() {
-            let patterns = patterns.join("`, `");
+            let masks = joined(&masks);
             return Err(Error::Argument(format!(
-                "freezing `{patterns}` leaves nothing to train in its place"
+                "freezing `{masks}` leaves nothing to train in its place"
             )));
         }
-        Ok(Selection { inside: outside, outside: inside, patterns, among })
+        Ok(Selection { inside: outside, outside: inside, masks, among })
     }
 
     pub(crate) fn new(
         place: Place<'_>,
-        patterns: &[String],
+        masks: &[Mask],
         inside: Vec<Range<usize>>,
         outside: Vec<Range<usize>>,
     ) -> Self {
-        Selection { inside, outside, patterns: patterns.to_vec(), among: place.ranges.to_vec() }
+        Selection { inside, outside, masks: masks.to_vec(), among: place.ranges.to_vec() }
     }
 
-    /// Whether it was made of this: an optimiser may have other patterns in a later step.
-    pub(crate) fn is_of(&self, place: Place<'_>, patterns: &[String]) -> bool {
-        self.patterns == patterns && self.among == place.ranges
+    /// Whether it was made of this: an optimiser may have other masks in a later step.
+    pub(crate) fn is_of(&self, place: Place<'_>, masks: &[Mask]) -> bool {
+        self.masks == masks && self.among == place.ranges
     }
 }
 
-/// For each leaf, whether one of the patterns names it. Each pattern must name a leaf.
-pub(crate) fn mask(treedef: &TreeDef, patterns: &[String]) -> Result<Vec<bool>> {
-    let mut named = vec![false; treedef.num_leaves()];
-    let tree = Tree::new(treedef.clone(), named.clone())?;
-    for pattern in patterns {
-        let parsed: Pattern = pattern
-            .parse()
-            .map_err(|error| Error::Argument(format!("the pattern `{pattern}`: {error}")))?;
-        let mask = tree.mask(parsed)?;
-        if !mask.leaves().contains(&true) {
-            return Err(Error::Argument(format!("`{pattern}` names nothing that is trained")));
-        }
-        named.iter_mut().zip(mask.leaves()).for_each(|(named, found)| *named |= found);
-    }
-    Ok(named)
-}
-
-/// Checks that patterns select a leaf in their place. It may be smaller than the model, whose other leaves
+/// Checks that masks select a leaf in their place. It may be smaller than the model, whose other leaves
 /// are those of other groups, or outside of an `only` around it.
-pub(crate) fn expect_some(
-    place: Place<'_>,
-    patterns: &[String],
-    found: &[Range<usize>],
-) -> Result<()> {
+pub(crate) fn expect_some(place: Place<'_>, masks: &[Mask], found: &[Range<usize>]) -> Result<()> {
     if !found.is_empty() {
         return Ok(());
     }
-    let patterns = patterns.join("`, `");
+    let masks = joined(masks);
     let among = match place.ranges.first() {
         None => "there is nothing to train".to_owned(),
         Some(first) => {
@@ -105,7 +84,7 @@ pub(crate) fn expect_some(
         }
     };
     Err(Error::Argument(format!(
-        "`{patterns}` names none of the leaves that are trained in its place: {among}"
+        "`{masks}` names none of the leaves that are trained in its place: {among}"
     )))
 }
 

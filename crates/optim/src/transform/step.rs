@@ -44,23 +44,29 @@ pub trait Transform<L: Leaf> {
     }
 }
 
-impl<L: Leaf, O: Transform<L> + ?Sized> Transform<L> for Box<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        (**self).slots(place, parameters)
-    }
+macro_rules! behind {
+    ($($pointer:ty),*) => {$(
+        impl<L: Leaf, O: Transform<L> + ?Sized> Transform<L> for $pointer {
+            fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+                (**self).slots(place, parameters)
+            }
 
-    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        (**self).update(step, slots)
-    }
+            fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                (**self).update(step, slots)
+            }
 
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        (**self).descend(step, slots)
-    }
+            fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                (**self).descend(step, slots)
+            }
 
-    fn is_descent(&self) -> bool {
-        (**self).is_descent()
-    }
+            fn is_descent(&self) -> bool {
+                (**self).is_descent()
+            }
+        }
+    )*};
 }
+
+behind! { Box<O>, &O }
 
 /// One step: the updates that transforms change, and the parameters.
 #[derive(Debug)]

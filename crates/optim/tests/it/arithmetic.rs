@@ -74,6 +74,10 @@ fn a_static_that_differs_is_that_of_the_first() {
     let a = (a.0.to_owned(), a.1, a.2);
     let b = (b.0.to_owned(), b.1, b.2);
     assert_eq!(typed::add::<f64, _>(a.clone(), &b).unwrap(), ("a".to_owned(), 1, 0.75));
-    let average = typed::incremental_update::<f64, _>(&a, b, 0.5).unwrap();
+    let mut average = b;
+    typed::incremental_update::<f64, _>(&a, &mut average, 0.5).unwrap();
     assert_eq!(average, ("a".to_owned(), 1, 0.375));
+    let error = typed::incremental_update::<f64, _>(&a, &mut average, f64::NAN).unwrap_err();
+    assert_eq!(error.to_string(), "expected a step size from 0 to 1, found NaN");
+    assert_eq!(average.2, 0.375);
 }

@@ -2,8 +2,11 @@
 
 use insta::assert_snapshot;
 use treedef::{Object, Tree};
-use treedef_optim::transform::{check_finite, clip, clip_by_global_norm, ema, partition};
-use treedef_optim::{Optimiser, State, adam, adamw, chain, sgd};
+use treedef_optim::transform::{
+    Transform, check_finite, clip, clip_by_global_norm, ema, partition, scale, scale_by_schedule,
+    weight_decay,
+};
+use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, sgd};
 
 use crate::random::net;
 
@@ -135,5 +138,58 @@ fn arguments_that_make_no_sense() {
     assert_snapshot!(ema(1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1");
     assert_snapshot!(adam(0.1).b1(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found NaN");
     assert_snapshot!(adamw(0.1).b2(1.5).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1.5");
+    let nan = f64::NAN;
+    assert_snapshot!(adam(nan).init::<f64, _>(&1.0).unwrap_err(), @"expected a learning rate of 0 or more, found NaN at count 0 (to go uphill, negate the loss)");
+    type Any = Box<dyn Transform<f64>>;
+    let wrong: Vec<(Any, &str)> = vec![
+        (Box::new(adam(f64::INFINITY)), "a learning rate of 0 or more, found inf"),
+        (Box::new(adam(0.1).eps(-1.0)), "an eps of 0 or more, found -1"),
+        (Box::new(adam(0.1).eps_root(nan)), "an eps_root of 0 or more, found NaN"),
+        (Box::new(adam(0.1).b2(1.0)), "a decay from 0 to below 1, found 1"),
+        (Box::new(adamw(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(adamw(0.1).weight_decay(nan)), "a weight decay of 0 or more, found NaN"),
+        (Box::new(lion(-0.1)), "a learning rate of 0 or more, found -0.1"),
+        (Box::new(lion(0.1).b1(1.5)), "a decay from 0 to below 1, found 1.5"),
+        (Box::new(lion(0.1).weight_decay(-0.5)), "a weight decay of 0 or more, found -0.5"),
+        (Box::new(sgd(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(sgd(0.1).momentum(nan)), "a momentum of 0 or more, found NaN"),
+        (Box::new(rmsprop(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(rmsprop(0.1).decay(nan)), "a decay from 0 to below 1, found NaN"),
+        (Box::new(rmsprop(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
+        (Box::new(rmsprop(0.1).initial_scale(-1.0)), "an initial scale of 0 or more, found -1"),
+        (Box::new(rmsprop(0.1).momentum(-0.5)), "a momentum of 0 or more, found -0.5"),
+        (Box::new(adagrad(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(adagrad(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
+        (
+            Box::new(adagrad(0.1).initial_accumulator(nan)),
+            "an initial accumulator of 0 or more, found NaN",
+        ),
+        (Box::new(scale(nan)), "a finite factor, found NaN"),
+        (Box::new(scale_by_schedule(nan)), "a finite factor, found NaN"),
+        (Box::new(weight_decay(nan)), "a weight decay of 0 or more, found NaN"),
+        (Box::new(clip(nan)), "a limit above 0, found NaN"),
+        (Box::new(ema(nan)), "a decay from 0 to below 1, found NaN"),
+    ];
+    for (optimiser, expected) in &wrong {
+        let error = optimiser.init::<f64, _>(&1.0).unwrap_err().to_string();
+        assert!(
+            error.strip_prefix("expected ").is_some_and(|it| it.starts_with(expected)),
+            "{error}"
+        );
+    }
+    // A state that others made does not let them in.
+    let mut state = adamw(0.1).init::<f64, _>(&1.0).unwrap();
+    let error = adamw(0.1).weight_decay(nan).step(1.0, 1.0, &mut state).unwrap_err();
+    assert_snapshot!(error, @"expected a weight decay of 0 or more, found NaN");
+    let error = adamw(0.1).eps(nan).step(1.0, 1.0, &mut state).unwrap_err();
+    assert_snapshot!(error, @"expected an eps of 0 or more, found NaN");
+    // A schedule may go wrong later.
+    let broken = sgd(|count: u64| if count < 2 { 0.5 } else { f64::NAN });
+    let (mut model, mut state) = (8.0, broken.init::<f64, _>(&8.0).unwrap());
+    broken.step_in_place(&mut model, &1.0, &mut state).unwrap();
+    broken.step_in_place(&mut model, &1.0, &mut state).unwrap();
+    let error = broken.step_in_place(&mut model, &1.0, &mut state).unwrap_err();
+    assert_snapshot!(error, @"expected a learning rate of 0 or more, found NaN at count 2 (to go uphill, negate the loss)");
+    assert_eq!((model, state.count()), (7.0, 2));
     assert_snapshot!(adam(0.1).accumulate(0).init::<f64, _>(&1.0).unwrap_err(), @"expected 1 or more gradients for a step, found 0");
 }

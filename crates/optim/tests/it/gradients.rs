@@ -337,11 +337,24 @@ fn a_loss_of_many_numbers_or_none_that_is_reached() {
 }
 
 #[test]
-fn a_loss_that_depends_on_nothing_has_a_gradient_of_zeros() {
+fn a_loss_that_depends_on_no_parameter() {
     let model = Object(Tensor::new(&[1.0, 2.0], &Device::Cpu).unwrap());
     let constant = |_: &Object<Tensor>| Tensor::new(3.0, &Device::Cpu);
-    let (loss, gradient) = candle::value_and_grad(constant, &model).unwrap();
-    assert_eq!((loss, gradient.to_vec1::<f64>().unwrap()), (3.0, vec![0.0, 0.0]));
+    let outside = |_: &Object<Tensor>| model.0.sum_all();
+    let detached = |model: &Object<Tensor>| model.0.detach().sum_all();
+    for error in [
+        candle::grad(constant, &model).unwrap_err(),
+        candle::grad(outside, &model).unwrap_err(),
+        candle::grad(detached, &model).unwrap_err(),
+    ] {
+        assert_eq!(
+            error.to_string(),
+            "the loss depends on no parameter (is it computed from another model than its argument, or from tensors that are detached?)"
+        );
+    }
+    let first = |(a, _): &(Object<Tensor>, Object<Tensor>)| a.0.sum_all();
+    let (_, zeros) = candle::grad(first, &(model.clone(), model.clone())).unwrap();
+    assert_eq!(zeros.to_vec1::<f64>().unwrap(), [0.0, 0.0]);
 }
 
 #[test]

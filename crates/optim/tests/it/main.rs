@@ -13,4 +13,5 @@ mod random;
 mod schedules;
 mod selections;
 mod state;
+mod statistics;
 mod vectors;

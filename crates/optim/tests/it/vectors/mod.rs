@@ -17,7 +17,7 @@ use treedef_optim::schedules::{
     Schedule, constant, cosine_decay, exponential_decay, join, linear, warmup_cosine,
 };
 use treedef_optim::transform::{
-    Chain, Partition, Transform, clip, clip_by_global_norm, partition, weight_decay,
+    Chain, Mask, Partition, Transform, clip, clip_by_global_norm, partition, weight_decay,
 };
 use treedef_optim::{
     Leaf, Optimiser, Result, State, adagrad, adam, adamw, lion, rmsprop, sgd, tree::typed,
@@ -25,6 +25,8 @@ use treedef_optim::{
 
 use model::{Data, Mlp};
 
+/// What decays in a run: the leaves with more than one dimension.
+const MATRICES: &str = "matrices";
 const VECTORS: &str = include_str!("../../optax.jsonl");
 
 /// One line.
@@ -155,7 +157,10 @@ fn descent<L: Leaf>(
         "adam" => Box::new(adam(rate).b1(field("b1")).b2(field("b2")).eps(field("eps"))),
         "adamw" => {
             let adamw = adamw(rate).b1(field("b1")).b2(field("b2")).eps(field("eps"));
-            let decay = fields["decay"].as_str().unwrap();
+            let decay = match fields["decay"].as_str().unwrap() {
+                MATRICES => Mask::from(|shape: &[usize]| shape.len() > 1),
+                pattern => pattern.into(),
+            };
             Box::new(adamw.weight_decay(field("weight_decay")).decay_only(decay))
         }
         "adagrad" => {
@@ -253,7 +258,7 @@ where
                 state = self.with_rounded_mean(&state);
             }
             if let Some(ema) = run.ema {
-                average = typed::incremental_update::<L, M>(&model, average, 1.0 - ema).unwrap();
+                typed::incremental_update::<L, M>(&model, &mut average, 1.0 - ema).unwrap();
             }
         }
         near("losses", &run.losses, &losses);

@@ -6,8 +6,8 @@ use candle_core::{D, DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use treedef_optim::candle;
 
-use super::Kind;
 use super::model::{Data, Layer, Mlp, Targets};
+use super::{Kind, MATRICES, runs};
 
 #[derive(Serialize, Deserialize)]
 struct TensorMlp {
@@ -36,6 +36,20 @@ fn optax_is_met_with_candle() {
         leaf: PhantomData::<Tensor>,
     };
     assert!(kind.replay() >= 100);
+
+    // A test of shapes has the leaves of the `mask` in the runs of optax: the matrices `w`.
+    let mut decayed = 0;
+    for (line, mut run) in runs().into_iter().enumerate() {
+        for adamw in run.optimiser.iter_mut().filter_map(|part| part.get_mut("adamw")) {
+            assert_eq!(adamw["decay"], "**.w");
+            adamw["decay"] = MATRICES.into();
+            decayed += 1;
+        }
+        if run.optimiser.iter().any(|part| part.contains_key("adamw")) {
+            kind.run(line, &run, true);
+        }
+    }
+    assert!(decayed >= 10);
 }
 
 fn make(model: &Mlp<f64>) -> TensorMlp {

@@ -1,0 +1,38 @@
+//! The tensors of a model that are no parameters.
+
+use std::ops::Range;
+
+use treedef::{Key, NodeRef, Path, TreeDef};
+
+use super::selection::ranges;
+
+const FIELDS: [&str; 2] = ["running_mean", "running_var"];
+
+/// The leaves in the fields `running_mean` and `running_var` of a struct that has both, as that of a batch norm:
+/// what it has seen, which no optimiser changes.
+pub fn running_statistics(treedef: &TreeDef) -> Vec<Range<usize>> {
+    let mut nodes = vec![treedef.root()];
+    let mut has_some = false;
+    while let Some(node) = nodes.pop() {
+        has_some |= has_statistics(node);
+        nodes.extend(node.runs().map(|(child, _)| child).filter(|child| !child.is_leaf()));
+    }
+    if !has_some {
+        return Vec::new();
+    }
+    let paths = treedef.leaf_paths().enumerate();
+    ranges(paths.filter(|(_, path)| is_statistic(treedef, path)).map(|(leaf, _)| leaf))
+}
+
+fn has_statistics(node: NodeRef<'_>) -> bool {
+    let has = |field: &str| node.fields().iter().any(|name| &**name == field);
+    FIELDS.into_iter().all(has)
+}
+
+fn is_statistic(treedef: &TreeDef, path: &Path) -> bool {
+    let is_field = |key: &Key| matches!(key, Key::Field(name) if FIELDS.contains(&&**name));
+    path.keys().iter().enumerate().filter(|(_, key)| is_field(key)).any(|(at, _)| {
+        let around: Path = path.keys().iter().take(at).cloned().collect();
+        treedef.node(&around).is_ok_and(has_statistics)
+    })
+}
