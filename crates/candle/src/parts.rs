@@ -6,7 +6,8 @@ use std::fmt;
 use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Pattern, Tree};
+use treedef::{Path, Pattern, Tree};
+use treedef_optim::transform::running_statistics;
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -148,27 +149,43 @@ pub(crate) fn named<L>(
 /// let mut init = Initialiser::new(0);
 /// let (up, norm) = (Linear::new(3, 8, &mut init)?, BatchNorm::new(8, &mut init)?);
 /// let summary = treedef_candle::summary(&Model { up, norm })?.frozen("up.bias")?;
-/// assert_eq!((summary.numbers(), summary.trained_numbers()), (65, 56));
-/// println!("{summary}");
+/// assert_eq!((summary.numbers(), summary.trained_numbers()), (65, 40));
+/// assert_eq!(
+///     summary.to_string(),
+///     "up.weight                 f32[8, 3]  24  trained\n\
+///      up.bias                   f32[8]      8\n\
+///      norm.weight               f32[8]      8  trained\n\
+///      norm.bias                 f32[8]      8  trained\n\
+///      norm.running_mean         f32[8]      8  running statistics\n\
+///      norm.running_var          f32[8]      8  running statistics\n\
+///      norm.num_batches_tracked  i64[]       1\n\
+///      65 numbers, 40 of them trained"
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
     let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
+    let statistics = running_statistics(tree.treedef());
     let mut first = HashMap::<TensorId, String>::new();
+    let mut leaf = 0..;
     let row = |path: &treedef::Path, tensor: Tensor| {
+        let leaf = leaf.next().unwrap_or_default();
+        let running_statistics = statistics.iter().any(|range| range.contains(&leaf));
         let name = path.to_joined_string(".");
         let shared_with = first.get(&tensor.id()).cloned();
         first.entry(tensor.id()).or_insert_with(|| name.clone());
         let (dtype, shape) = (tensor.dtype(), tensor.dims().to_vec());
-        Row { name, dtype, shape, trained: dtype.is_float(), shared_with }
+        let trained = dtype.is_float() && !running_statistics;
+        Row { name, dtype, shape, trained, running_statistics, shared_with }
     };
-    Ok(Summary { rows: tree.map_with_path(row) })
+    Ok(Summary { rows: tree.map_with_path(row), depth: None })
 }
 
 /// Made by [`summary`]. It prints as a table.
 #[derive(Clone, Debug)]
 pub struct Summary {
     rows: Tree<Row>,
+    depth: Option<usize>,
 }
 
 /// A tensor of a model.
@@ -180,9 +197,11 @@ pub struct Row {
     pub dtype: DType,
     /// The number of elements in each dimension.
     pub shape: Vec<usize>,
-    /// Whether it is trained: all tensors of floats are that are not [frozen](Summary::frozen), running
-    /// statistics as well.
+    /// Whether it is trained: all tensors of floats are that are not [frozen](Summary::frozen), but for running
+    /// statistics.
     pub trained: bool,
+    /// Whether it is the `running_mean` or the `running_var` of a norm, which no optimiser changes.
+    pub running_statistics: bool,
     /// The first name of a tensor that the model has twice, by a clone. In a file it is stored once; a training
     /// has two parameters, which differ after a step. To tie weights, let the model hold the tensor once.
     pub shared_with: Option<String>,
@@ -192,6 +211,17 @@ impl Row {
     /// How many numbers it has.
     pub fn numbers(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let what = format!("{}{:?}", self.dtype.as_str(), self.shape);
+        let what_else = if self.running_statistics { "running statistics" } else { "" };
+        let mut trained = if self.trained { "trained" } else { what_else }.to_owned();
+        if let Some(name) = &self.shared_with {
+            let apart = if self.trained { ", apart from " } else { "shared with " };
+            trained += &format!("{apart}`{name}`");
+        }
+        [self.name.clone(), what, self.numbers().to_string(), trained]
     }
 }
 
@@ -210,6 +240,27 @@ impl Summary {
         Ok(self)
     }
 
+    /// The same, printed with one line for all that has so many first names in common: by layer.
+    ///
+    /// ```
+    /// use candle_nn::Activation;
+    /// use treedef_candle::nn::{Initialiser, Mlp};
+    ///
+    /// let model = Mlp::new(&[3, 8, 1], Activation::Relu, &mut Initialiser::new(0))?;
+    /// assert_eq!(
+    ///     treedef_candle::summary(&model)?.frozen("layers[0].weight")?.depth(2).to_string(),
+    ///     "layers.0  2 tensors  32  8 trained\n\
+    ///      layers.1  2 tensors   9  trained\n\
+    ///      41 numbers, 17 of them trained"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.depth = Some(depth);
+        self
+    }
+
     /// A row for each tensor, in the order of the model.
     pub fn rows(&self) -> &[Row] {
         self.rows.leaves()
@@ -217,27 +268,57 @@ impl Summary {
 
     /// How many numbers all tensors have. One that is [shared](Row::shared_with) counts once.
     pub fn numbers(&self) -> usize {
-        self.rows().iter().filter(|row| row.shared_with.is_none()).map(Row::numbers).sum()
+        numbers(self.rows().iter())
     }
 
     /// How many numbers are trained. A tensor that is [shared](Row::shared_with) is trained in each place.
     pub fn trained_numbers(&self) -> usize {
-        self.rows().iter().filter(|row| row.trained).map(Row::numbers).sum()
+        trained_numbers(self.rows().iter())
     }
+
+    /// Lines of a name, what there is, how many numbers, and whether they are trained.
+    fn cells(&self) -> Vec<[String; 4]> {
+        let Some(depth) = self.depth else { return self.rows().iter().map(Row::cells).collect() };
+        let mut layers: Vec<(String, Vec<&Row>)> = Vec::new();
+        for (path, row) in self.rows.iter() {
+            // What is no name, as that of an `Option`, is no level.
+            let ends = 1..=path.keys().len();
+            let mut names = ends.map(|end| path.keys().iter().take(end).cloned().collect::<Path>());
+            let is_deep = |name: &String| name.split('.').count() >= depth.max(1);
+            let name = names.find_map(|path| Some(path.to_joined_string(".")).filter(is_deep));
+            let name = name.unwrap_or_else(|| row.name.clone());
+            match layers.last_mut().filter(|(last, _)| *last == name) {
+                Some((_, rows)) => rows.push(row),
+                None => layers.push((name, vec![row])),
+            }
+        }
+        layers.into_iter().map(|(name, rows)| folded(name, &rows)).collect()
+    }
+}
+
+fn numbers<'r>(rows: impl Iterator<Item = &'r Row>) -> usize {
+    rows.filter(|row| row.shared_with.is_none()).map(Row::numbers).sum()
+}
+
+fn trained_numbers<'r>(rows: impl Iterator<Item = &'r Row>) -> usize {
+    rows.filter(|row| row.trained).map(Row::numbers).sum()
+}
+
+/// A line for several tensors.
+fn folded(name: String, rows: &[&Row]) -> [String; 4] {
+    let [count, trained] = [numbers(rows.iter().copied()), trained_numbers(rows.iter().copied())];
+    let trained = match trained {
+        0 => String::new(),
+        all if rows.iter().all(|row| row.trained) && all > 0 => "trained".to_owned(),
+        some => format!("{some} trained"),
+    };
+    let tensors = if rows.len() == 1 { "tensor" } else { "tensors" };
+    [name, format!("{} {tensors}", rows.len()), count.to_string(), trained]
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells = |row: &Row| {
-            let what = format!("{}{:?}", row.dtype.as_str(), row.shape);
-            let mut trained = if row.trained { "trained" } else { "" }.to_owned();
-            if let Some(name) = &row.shared_with {
-                let apart = if row.trained { ", apart from " } else { "shared with " };
-                trained += &format!("{apart}`{name}`");
-            }
-            [row.name.clone(), what, row.numbers().to_string(), trained]
-        };
-        let cells: Vec<_> = self.rows().iter().map(cells).collect();
+        let cells = self.cells();
         let width = |column: usize| {
             let cells = cells.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

@@ -111,9 +111,7 @@ impl<P: Clone + Serialize + DeserializeOwned> Training<P> {
     /// The second half of a step.
     pub(crate) fn update(&mut self, recipe: &Recipe, gradient: &P) -> Result<()> {
         recipe.optimiser.step_in_place(&mut self.parameters, gradient, &mut self.state)?;
-        let average = self.average.clone();
-        self.average = incremental_update::<Tensor, _>(&self.parameters, average, 0.1)?;
-        Ok(())
+        Ok(incremental_update::<Tensor, _>(&self.parameters, &mut self.average, 0.1)?)
     }
 
     /// Trains up to a step, and returns the loss of each. Each `every` steps, and at the end, all of it is

@@ -9,9 +9,9 @@ use super::normalisation::{along, norm_last, wide};
 /// Norms each channel to mean 0 and variance 1, then scales and moves it: over the batch in training, by
 /// the running statistics otherwise.
 ///
-/// The running statistics are saved and loaded as other tensors, and no gradient reaches them. Weight decay
-/// would: an optimiser with it gets `.freeze("**.running_mean").freeze("**.running_var")`, or decays only the
-/// weights.
+/// The running statistics are saved and loaded as other tensors, but they are no parameters: no gradient reaches
+/// them, and no optimiser changes them, by a decay of weights neither. So are the fields `running_mean` and
+/// `running_var` of a layer of your own.
 ///
 /// A training step returns the new statistics beside the output. The loss returns them as what is beside it,
 /// and then they replace the old ones:
