@@ -194,6 +194,11 @@ pub(crate) struct Check {
     #[cfg(feature = "schema")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fold_lengths", "fold_widths", "fold_numbers"])]
     pub(crate) schema: Option<PathBuf>,
+    /// A folder with the schemas that the schema refers to, if they are not beside it; nothing is fetched.
+    /// May be repeated
+    #[cfg(feature = "schema")]
+    #[arg(long, value_name = "DIR", requires = "schema")]
+    pub(crate) schema_dir: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -43,6 +43,8 @@ mod documents;
 mod stored;
 mod patching;
 #[cfg(feature = "schema")]
+mod references;
+#[cfg(feature = "schema")]
 mod schema;
 mod losses;
 mod lines;

@@ -2,20 +2,18 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
 use treedef::__private::Decimal;
-use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path as TreePath, Tree, TreeSeed};
+use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path as TreePath, Tree};
 
 use crate::exact;
 use crate::failure::{Failure, Result};
-use crate::input::read_beside;
-use crate::json::{json_failure, json_tree};
 use crate::keys::{json_text, value_of};
-use crate::long_numbers;
 use crate::paint::listed;
 use crate::paths::readable;
+use crate::references::{References, nearest};
 use crate::unheld::{Unheld, in_json};
 
 /// The keywords whose numbers cannot be told by the nearest ones.
@@ -34,29 +32,42 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Reads a schema. What it refers to has to be in it: nothing is fetched.
-    pub(crate) fn read(path: &Path, strict: bool) -> Result<Self> {
+    /// Reads a schema. What it refers to has to be in it, or in a file beside it or in one of these folders:
+    /// nothing is fetched.
+    pub(crate) fn read(path: &Path, folders: &[PathBuf], strict: bool) -> Result<Self> {
         let name = path.display().to_string();
-        let bytes = read_beside(path)?;
-        let of_file = |error| json_failure(error).in_file(&name);
-        let seed = TreeSeed::default();
-        let tree =
-            long_numbers::of_json(&bytes, |bytes| json_tree(bytes, seed)).map_err(of_file)?;
-        let long = long_in(&tree, |_| true);
-        if !long.is_empty() {
-            tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
+        let references = References::of(path, folders);
+        let schema = references.read(path)?;
+        let built = jsonschema::options().with_retriever(references.clone()).build(&schema);
+        let found = references.found();
+        if let Some(failure) = found.failure {
+            return Err(failure);
         }
-        let tree = tree.map(nearest);
-        let schema = serde_json::to_value(&tree)?;
-        let validator = jsonschema::options()
-            .offline()
-            .build(&schema)
-            .map_err(|error| Failure::at(&name, said(&error.to_string())))?;
-        let is_of_digits = tree.treedef().nodes().any(|(_, node)| {
-            let mut keys = node.entry_keys().iter().filter_map(|key| key.as_str());
-            keys.any(|key| OF_DIGITS.contains(&key))
-        });
-        let numbers = tree.leaves().iter().filter_map(float).collect();
+        let draft = schema.get("$schema").and_then(|draft| draft.as_str()).unwrap_or_default();
+        if found.missing.contains(draft.trim_end_matches('#')) {
+            return Err(Failure::at(&name, other_draft(draft)));
+        }
+        if !found.missing.is_empty() {
+            let missing: Vec<_> = found.missing.iter().map(|it| format!("`{it}`")).collect();
+            let what = format!(
+                "it refers to {}, which is not beside it and in no `--schema-dir` (nothing is fetched)",
+                listed(&missing, LISTED)
+            );
+            return Err(Failure::at(&name, what));
+        }
+        let validator = built.map_err(|error| Failure::at(&name, said(&error.to_string())))?;
+        let (mut numbers, mut is_of_digits) = (Vec::new(), false);
+        for (path, tree) in &found.schemas {
+            let (name, long) = (path.display().to_string(), long_in(tree, |_| true));
+            if !long.is_empty() {
+                tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
+            }
+            is_of_digits |= tree.treedef().nodes().any(|(_, node)| {
+                let mut keys = node.entry_keys().iter().filter_map(|key| key.as_str());
+                keys.any(|key| OF_DIGITS.contains(&key))
+            });
+            numbers.extend(tree.leaves().iter().filter_map(|leaf| float(&nearest(leaf.clone()))));
+        }
         Ok(Schema { validator, numbers, is_of_digits, has_told: Cell::new(false) })
     }
 
@@ -129,16 +140,6 @@ fn float(leaf: &Leaf) -> Option<f64> {
     leaf.as_f64().or_else(|| leaf.as_i128().map(|integer| integer as f64))
 }
 
-/// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
-fn nearest(leaf: Leaf) -> Leaf {
-    let is_text = exact::text_of(&leaf).is_some();
-    match exact::within_64_bits(leaf) {
-        Leaf::F64(number) if is_text && number.is_infinite() => f64::MAX.copysign(number).into(),
-        Leaf::F64(number) if is_text && number == 0.0 => f64::from_bits(1).copysign(number).into(),
-        leaf => leaf,
-    }
-}
-
 /// Whether a number has nothing behind the point.
 fn is_integer(leaf: &Leaf) -> bool {
     let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
@@ -173,14 +174,15 @@ fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
     Ok(())
 }
 
+fn other_draft(draft: &str) -> String {
+    format!("its `$schema` is `{draft}`, expected a draft from 4 to 2020-12")
+}
+
 /// Why a schema cannot be used, without the features of the library that reads it.
 fn said(error: &str) -> String {
     let between = |start, end| Some(error.strip_prefix(start)?.split_once(end)?.0);
-    if let Some(resource) = between("Resource '", "' is not present") {
-        return format!("it refers to `{resource}`, which is not fetched");
-    }
     match between("Unknown meta-schema: '", "'.") {
-        Some(draft) => format!("its `$schema` is `{draft}`, expected a draft from 4 to 2020-12"),
+        Some(draft) => other_draft(draft),
         None => format!("not a JSON Schema: {error}"),
     }
 }

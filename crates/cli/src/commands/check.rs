@@ -39,7 +39,11 @@ impl Expected {
     fn of(args: &Check) -> Result<Self> {
         #[cfg(feature = "schema")]
         if let Some(schema) = &args.schema {
-            return Ok(Expected::Schema(Box::new(Schema::read(schema, args.reading.strict)?)));
+            return Ok(Expected::Schema(Box::new(Schema::read(
+                schema,
+                &args.schema_dir,
+                args.reading.strict,
+            )?)));
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
         let input = input::open_like(like, args.reading)?;

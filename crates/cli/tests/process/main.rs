@@ -13,6 +13,8 @@ mod random_numbers;
 mod random_select;
 mod readers;
 mod reserved;
+#[cfg(feature = "schema")]
+mod schemas;
 mod shell;
 mod shown;
 mod streams;
