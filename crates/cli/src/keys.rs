@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use treedef::__private::key_form;
-use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::{Edit, Key, Leaf, Name, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::failure::Result;
 
@@ -58,6 +58,10 @@ fn written_as(text: &str) -> Option<Value> {
     Some(key_form(&leaf.into()))
 }
 
+fn labels(node: NodeRef<'_>) -> (NodeKind, &[Name], &[Value]) {
+    (node.kind(), node.fields(), node.entry_keys())
+}
+
 /// The children of two nodes that have the same keys.
 pub(crate) struct Pairs {
     /// For each child of the first node, the position of that in the second.
@@ -70,6 +74,10 @@ impl Pairs {
     /// Pairs the fields and entries of two nodes. A key that occurs twice has two pairs. With `are_texts`, a
     /// number is the same as its text where no other key is.
     pub(crate) fn of(first: NodeRef<'_>, second: NodeRef<'_>, are_texts: bool) -> Self {
+        if labels(first) == labels(second) {
+            let of_first = (0..first.num_children()).map(Some).collect();
+            return Pairs { of_first, only_second: Vec::new() };
+        }
         let values = |node: NodeRef<'_>| -> Vec<Option<Value>> {
             (0..node.num_children()).map(|at| value_of(&node.key(at)?)).collect()
         };

@@ -13,8 +13,10 @@ pub(crate) struct Unheld {
     pub(crate) path: Path,
     pub(crate) what: String,
     /// Whether it is the key of the place.
+    #[cfg_attr(not(feature = "schema"), allow(dead_code, reason = "a schema is for both"))]
     pub(crate) is_key: bool,
     /// The place whose key becomes the same text.
+    #[cfg_attr(not(feature = "schema"), allow(dead_code, reason = "a schema is for both"))]
     pub(crate) same: Option<Path>,
 }
 

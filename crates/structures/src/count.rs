@@ -339,7 +339,8 @@ impl Structures {
         }
     }
 
-    /// Counts a document. Returns whether its structure is new. A structure that is folded after it
+    /// Counts a document. Returns whether its structure is new. Keys that are the same value are the same,
+    /// however wide their numbers are; the structure has the first of them. A structure that is folded after it
     /// was counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
     ///
     /// An [array](treedef::Array) counts as what it stands for, e.g. nested sequences, which takes

@@ -9,6 +9,7 @@ use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
+use crate::keys::with_keys_of;
 use crate::paths::part_at;
 
 use super::changes;
@@ -31,19 +32,20 @@ pub(super) fn view(
         let message = "a page is nothing to read in a terminal, pass `--output page.html`";
         return Err(Failure::new(message));
     }
-    let (name, old, mut traits) = viewed(file, reading)?;
+    let (name, format, old, mut traits) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {
         None => (name.clone(), None),
         Some(new) => {
-            let (new_name, new, also) = viewed(new, reading)?;
+            let (new_name, new_format, new, also) = viewed(new, reading)?;
             if traits.is_gguf || also.is_gguf {
                 let message =
                     "a page has no tensors of GGUF to compare; `treedef diff` compares them";
                 return Err(Failure::at(name, message));
             }
             traits.has_null |= also.has_null;
-            let diff = old.diff(&new);
+            let are_texts = [format, new_format].into_iter().any(Format::has_text_keys);
+            let diff = old.diff(&with_keys_of(&old, new, are_texts)?);
             let changes = changes::without_renames(&diff, |path| part_at(&old, path));
             (format!("{name} → {new_name}"), Some(changes))
         }
@@ -63,8 +65,8 @@ pub(super) fn view(
     report_json(&told, output.is_some())
 }
 
-/// The name of a file, its tree, and what its format is like.
-fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<PageLeaf>, Traits)> {
+/// The name of a file, its format, its tree, and what its format is like.
+fn viewed(file: &Path, reading: Reading) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
     let Some(tree) = page_leaf::read(input)? else {
@@ -72,7 +74,7 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<PageLeaf>, Trai
     };
     let (has_null, is_of_tensors) = (format.has_null(), format.is_of_tensors());
     let is_gguf = format == Format::Gguf;
-    Ok((name, tree, Traits { has_null, is_of_tensors, is_gguf }))
+    Ok((name, format, tree, Traits { has_null, is_of_tensors, is_gguf }))
 }
 
 /// The page. The document is in it as JSON, and the script makes elements of what is unfolded.

@@ -284,6 +284,15 @@ fn a_path_that_is_printed_is_found() {
         let all = fed(&["select", "**", "--format", "yaml", "-"], yaml.as_bytes());
         let all = String::from_utf8(all.stdout).unwrap();
         prop_assert_eq!(all.lines().count(), keys.len(), "{}", yaml);
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["a", "b"].map(|name| folder.path().join(name).display().to_string());
+        fs::write(&old, &yaml).unwrap();
+        fs::write(&new, yaml.replace(": [t", ": [new ")).unwrap();
+        let changed = treedef(&["diff", "--format", "yaml", &old, &new]).output().unwrap();
+        let changed = String::from_utf8(changed.stdout).unwrap();
+        let path = |line: &str| line.rsplit_once(": \"t").unwrap().0.to_owned();
+        let changed: Vec<String> = changed.lines().map(|line| path(&line[2..])).collect();
+        prop_assert_eq!(changed, all.lines().map(path).collect::<Vec<_>>(), "{}", yaml);
         for line in all.lines() {
             let (path, _) = line.rsplit_once(": ").unwrap();
             let found = fed(&["select", path, "--format", "yaml", "-"], yaml.as_bytes());

@@ -332,6 +332,38 @@ fn a_structure_is_new_once_more_after_a_fold() {
     assert_eq!(add_thrice(true), [true, false, false]);
 }
 
+/// The structure has the first of the keys that are the same.
+#[test]
+fn keys_of_one_value_are_one() {
+    let trees = [
+        r#"{1u8: *, -2i8: *, (): *, [3u8]: *, 'x': *}"#,
+        r#"{1u64: *, -2i64: *, None: *, [3u64]: *, "x": *}"#,
+        r#"{Some(1i32): *, -2i128: *, Nothing: *, (3u16,): *, "x": *}"#,
+    ];
+    let mut structures = Structures::new();
+    for text in trees {
+        let treedef: treedef::TreeDef = text.parse().unwrap();
+        let tree = treedef::Tree::new(treedef, vec![treedef::Leaf::from(true); 5]).unwrap();
+        structures.add(&tree).unwrap();
+    }
+    let mut other = structures.clone();
+    let text = r#"{1: *, -2: *, "()": *, [3]: *, "x": *}"#;
+    let tree = treedef::Tree::new(text.parse().unwrap(), vec![treedef::Leaf::from(true); 5]);
+    assert!(other.add(&tree.unwrap()).unwrap());
+    let all = structures.by_count().unwrap();
+    assert_eq!((all.len(), all[0].count), (1, 3));
+    insta::assert_snapshot!(all[0].structure, @r#"{-2i8: bool, 1u8: bool, "x": bool, (): bool, [3u8]: bool}"#);
+    // Of parts that meet later, too.
+    let mut merged = Structures::new();
+    for text in trees.iter().rev() {
+        let mut part = Structures::new();
+        let tree = treedef::Tree::new(text.parse().unwrap(), vec![treedef::Leaf::from(true); 5]);
+        part.add(&tree.unwrap()).unwrap();
+        merged.merge(&part).unwrap();
+    }
+    assert_eq!(merged.by_count().unwrap().len(), 1);
+}
+
 /// Keys are named as serde_json writes them.
 #[test]
 fn a_schema_has_the_keys_that_json_has() {
@@ -362,7 +394,7 @@ fn a_schema_has_the_keys_that_json_has() {
     let mut structures = Structures::new();
     structures.add(&units).unwrap();
     let error = structures.to_json_schema().unwrap_err();
-    insta::assert_snapshot!(error, @"JSON has no such keys at the root");
+    insta::assert_snapshot!(error, @"JSON has no such keys at `[()]`");
     let schema = serde_json::to_value(structures.fold_keys(0).to_json_schema().unwrap()).unwrap();
     assert_eq!(schema["maxProperties"], 1);
 
