@@ -118,10 +118,7 @@ impl Key {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
                 Some(*index as i128) // always wider
             }
-            Key::Entry(value) => match value.as_leaf() {
-                Some(leaf) => leaf.as_i128(),
-                None => value.key_form().as_leaf()?.as_i128(),
-            },
+            Key::Entry(value) => value.as_integer_key(),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::node_ref::NodeRef;
 
 /// A key of more nodes has no form but itself.
-const MOST_NODES: usize = 1 << 16;
+const MOST_NODES: usize = 1 << 12;
 
 impl Value {
     /// Whether two keys are the same value: an integer or a float of any width, a text, a null, a list or a
@@ -16,7 +16,19 @@ impl Value {
     pub(crate) fn is_same_key(&self, other: &Value) -> bool {
         match (self.as_str(), other.as_str()) {
             (Some(a), Some(b)) => a == b,
-            _ => self == other || self.key_form() == other.key_form(),
+            _ if self == other => true,
+            _ => KeyShape::of(self) == KeyShape::of(other) && self.key_form() == other.key_form(),
+        }
+    }
+
+    /// The integer that a key is.
+    pub(crate) fn as_integer_key(&self) -> Option<i128> {
+        match self.as_leaf() {
+            Some(leaf) => leaf.as_i128(),
+            None => {
+                let node = Some(unwrapped(self)).filter(|node| node.is_leaf())?;
+                Leaf::from(self.scalar(node.first_leaf())?).as_i128()
+            }
         }
     }
 
@@ -31,6 +43,39 @@ impl Value {
             None => KeyForm::of(self).ok(),
         };
         form.map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+}
+
+/// The node that counts in a key, which is inside of each `Some` and newtype.
+fn unwrapped(key: &Value) -> NodeRef<'_> {
+    let mut node = key.root();
+    while let (NodeKind::Some | NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0))
+    {
+        node = child;
+    }
+    node
+}
+
+/// What tells most keys apart without a look at all that is in them.
+#[derive(PartialEq, Eq)]
+enum KeyShape {
+    Scalar,
+    Null,
+    List(usize),
+    Map(usize),
+}
+
+impl KeyShape {
+    fn of(value: &Value) -> Self {
+        use NodeKind as Is;
+        let node = unwrapped(value);
+        match node.kind() {
+            Is::Leaf | Is::UnitVariant => KeyShape::Scalar,
+            Is::Seq | Is::Tuple | Is::TupleStruct => KeyShape::List(node.num_children()),
+            Is::Map | Is::Struct => KeyShape::Map(node.num_children()),
+            Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => KeyShape::Map(1),
+            _ => KeyShape::Null,
+        }
     }
 }
 

@@ -19,6 +19,10 @@ pub(super) fn no_match<L>(
     pattern: &Pattern,
     what: impl Fn(&L) -> String,
 ) -> String {
+    with_shown_paths(&said(documents, pattern, what))
+}
+
+fn said<L>(documents: &[Tree<L>], pattern: &Pattern, what: impl Fn(&L) -> String) -> String {
     let whole = pattern.to_string();
     let (prefix, step) = longest_match(documents, &whole);
     let place = match prefix {
@@ -58,7 +62,7 @@ pub(super) fn no_match<L>(
 fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
     let error = tree.select(pattern).err()?;
     let ErrorKind::NoMatch { nearest: Some(meant), .. } = error.kind() else { return None };
-    Some(with_shown_paths(&format!("did you mean `{meant}`?")))
+    Some(format!("did you mean `{meant}`?"))
 }
 
 fn what_is<L>(tree: &Tree<L>, node: NodeRef<'_>, what: impl Fn(&L) -> String) -> String {
