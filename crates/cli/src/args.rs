@@ -65,6 +65,9 @@ pub(crate) enum Command {
         /// Allow floats to be up to N steps apart
         #[arg(long, default_value_t = 0, value_name = "N")]
         ulps: u64,
+        /// Numbers of one value are equal, also an integer and a float: 1 and 1.0
+        #[arg(long, conflicts_with = "patch")]
+        fold_numbers: bool,
         /// Print a patch for `treedef apply`
         #[arg(long)]
         patch: bool,

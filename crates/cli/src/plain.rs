@@ -136,6 +136,20 @@ pub(crate) fn with_plain_leaves(tree: Tree<Leaf>) -> Tree<Leaf> {
     tree.map(plain_leaf)
 }
 
+/// The tree with an integer for each float that is one.
+pub(crate) fn with_numbers_by_value(tree: Tree<Leaf>) -> Tree<Leaf> {
+    /// Below it, an `i128` holds each.
+    const LIMIT: f64 = (1_u128 << 127) as f64;
+    tree.map(|leaf| match plain_leaf(leaf) {
+        Leaf::F64(number) if number.fract() == 0.0 && number.abs() < LIMIT => {
+            #[allow(clippy::cast_possible_truncation, reason = "nothing is behind the point")]
+            let integer = number as i128;
+            with_free_width(integer.into())
+        }
+        leaf => leaf,
+    })
+}
+
 /// The new tree with the old number wherever the two differ in their widths alone.
 pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
     let plain = |leaf: &Leaf| plain_leaf(leaf.clone());

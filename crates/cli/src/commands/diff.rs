@@ -18,7 +18,7 @@ use crate::keys::with_keys_of;
 use crate::paint::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::parse::Document;
 use crate::paths::{node_at, part_at, shown};
-use crate::plain::{lowered, with_paths, with_plain_leaves, with_widths_of};
+use crate::plain::{lowered, with_numbers_by_value, with_paths, with_plain_leaves, with_widths_of};
 use crate::progress::Progress;
 use crate::stored::Stored;
 use crate::tensors::{TensorLeaf, has_arrays, kinds};
@@ -34,13 +34,17 @@ pub(super) fn diff(
     files: [&Path; 2],
     reading: Reading,
     structure: bool,
-    tolerance: Tolerance,
+    (tolerance, folds_numbers): (Tolerance, bool),
     patch: bool,
     json: bool,
 ) -> Result<bool> {
     let [old, new] = files.map(|file| input::open(file, reading, Format::Json));
     let (old, new) = (old?, new?);
     let of_tensors = [old.format, new.format].map(Format::is_of_tensors);
+    if of_tensors == [true; 2] && folds_numbers {
+        let message = "tensors are compared by their types, `--fold-numbers` is for documents";
+        return Err(Failure::new(message));
+    }
     let same_format = old.format == new.format || of_tensors == [true; 2];
     let style = Style {
         is_typed: same_format && old.format.is_typed(),
@@ -81,7 +85,10 @@ pub(super) fn diff(
     let respelled = |old: &Tree<Leaf>, new| with_keys_of(old, new, are_texts);
     let (old, new) = (read(old)?, read(new)?);
     match (old, new) {
-        (Document::Tree(old), Document::Tree(new)) => {
+        (Document::Tree(mut old), Document::Tree(mut new)) => {
+            if folds_numbers {
+                (old, new) = (with_numbers_by_value(old), with_numbers_by_value(new));
+            }
             let has_widths = !formats[0].has_free_widths();
             // A patch has the widths of the old document.
             let is_exact = same_format && (patch || has_widths);
@@ -101,7 +108,13 @@ pub(super) fn diff(
             };
             if structure {
                 let exact = (kinds(old.clone())?, kinds(new.clone())?);
-                let changes = changes(&kinds(plain(old))?, &kinds(plain(new))?);
+                let kinds = |tree| {
+                    let number = |kind: LeafKind| {
+                        if folds_numbers && kind.is_number() { LeafKind::F64 } else { kind }
+                    };
+                    kinds(plain(tree)).map(|kinds| kinds.map(number))
+                };
+                let changes = changes(&kinds(old)?, &kinds(new)?);
                 let changes = with_kinds(changes, &exact.0, &exact.1);
                 return report(&changes, json, style.typed());
             }

@@ -17,13 +17,26 @@ pub(crate) fn run(command: Command) -> Result<bool> {
         }
         Command::Summary { file, json } => show::summary(&file, json.json),
         Command::Shapes(args) => shapes::shapes(&args),
-        Command::Diff { old, new, reading, structure, rtol, atol, ulps, patch, renaming, json } => {
+        Command::Diff {
+            old,
+            new,
+            reading,
+            structure,
+            rtol,
+            atol,
+            ulps,
+            fold_numbers,
+            patch,
+            renaming,
+            json,
+        } => {
             let tolerance = treedef::Tolerance::new().rtol(rtol).atol(atol).ulps(ulps);
             if !renaming.is_empty() {
                 let how = (structure, tolerance, json.json);
                 return diff::diff_renamed([&old, &new], reading, &renaming, how);
             }
-            diff::diff([&old, &new], reading, structure, tolerance, patch, json.json)
+            let of_numbers = (tolerance, fold_numbers);
+            diff::diff([&old, &new], reading, structure, of_numbers, patch, json.json)
         }
         Command::Apply { file, patch, mut to, reading, report } => {
             to.strict = reading.strict;
