@@ -8,7 +8,7 @@ use crate::format::Format;
 
 /// Shows, counts, compares and checks the structures of documents.
 ///
-/// Formats are known by their extensions: json, jsonl, toml, yaml, cbor, msgpack, ron, tree,
+/// Formats are known by their extensions: json, json5, jsonc, jsonl, toml, yaml, cbor, msgpack, ron, tree,
 /// treedef, safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst; tensors under other names, such as
 /// .bin and .ckpt, by their first bytes. A checkpoint in shards is a folder or its index, one of orbax a folder. A file `-` is standard input.
 #[derive(Debug, Parser)]

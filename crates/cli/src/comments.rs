@@ -18,7 +18,7 @@ pub(crate) fn has_comments(
 ) -> bool {
     let marks: &[(&str, &str)] = match format {
         Format::Yaml | Format::Toml => &[("#", "\n")],
-        Format::Ron => &[("//", "\n"), ("/*", "*/")],
+        Format::Ron | Format::Json5 => &[("//", "\n"), ("/*", "*/")],
         _ => return false,
     };
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
@@ -74,5 +74,7 @@ mod tests {
         assert!(has("{\"a\": /* one */ 1}", Format::Ron));
         assert!(!has("{\"a\": \"http://x /* */\"}", Format::Ron));
         assert!(!has("{\"a\": \"# x\"}", Format::Json));
+        assert!(has("{a: /* one */ 1}", Format::Json5));
+        assert!(!has("{a: '// one',}", Format::Json5));
     }
 }

@@ -12,6 +12,8 @@ use crate::failure::{Failure, Result};
 pub enum Format {
     /// JSON: one document
     Json,
+    /// JSON5, and JSON with comments
+    Json5,
     /// JSON lines: one document a line
     Jsonl,
     /// TOML
@@ -61,7 +63,7 @@ impl Format {
 
     /// The same, if a file holds tensors.
     pub(crate) fn of_tensors(self) -> Option<TensorFormat> {
-        use Format::{Cbor, Json, Jsonl, Msgpack, Ron, Toml, Tree, Treedef, Yaml};
+        use Format::{Cbor, Json, Json5, Jsonl, Msgpack, Ron, Toml, Tree, Treedef, Yaml};
         match self {
             Format::Safetensors => Some(TensorFormat::Safetensors),
             Format::Npz => Some(TensorFormat::Npz),
@@ -69,7 +71,7 @@ impl Format {
             Format::Gguf => Some(TensorFormat::Gguf),
             Format::Pytorch => Some(TensorFormat::Pytorch),
             Format::Orbax => Some(TensorFormat::Orbax),
-            Json | Jsonl | Toml | Yaml | Cbor | Msgpack | Ron | Tree | Treedef => None,
+            Json | Json5 | Jsonl | Toml | Yaml | Cbor | Msgpack | Ron | Tree | Treedef => None,
         }
     }
 
@@ -80,8 +82,8 @@ impl Format {
 
     /// Whether a file is text, which may begin with a byte order mark.
     pub(crate) fn is_text(self) -> bool {
-        use Format::{Json, Jsonl, Ron, Toml, Treedef, Yaml};
-        matches!(self, Json | Jsonl | Toml | Yaml | Ron | Treedef)
+        use Format::{Json, Json5, Jsonl, Ron, Toml, Treedef, Yaml};
+        matches!(self, Json | Json5 | Jsonl | Toml | Yaml | Ron | Treedef)
     }
 
     /// Whether the kinds of numbers mean something.
@@ -96,14 +98,14 @@ impl Format {
 
     /// Whether its keys are texts alone, so that a key that is a number becomes one.
     pub(crate) fn has_text_keys(self) -> bool {
-        use Format::{Json, Jsonl, Npz, Safetensors, Toml};
-        matches!(self, Json | Jsonl | Npz | Safetensors | Toml)
+        use Format::{Json, Json5, Jsonl, Npz, Safetensors, Toml};
+        matches!(self, Json | Json5 | Jsonl | Npz | Safetensors | Toml)
     }
 
     /// Whether there is a null in it.
     pub(crate) fn has_null(self) -> bool {
-        use Format::{Cbor, Json, Jsonl, Msgpack, Yaml};
-        matches!(self, Cbor | Json | Jsonl | Msgpack | Yaml)
+        use Format::{Cbor, Json, Json5, Jsonl, Msgpack, Yaml};
+        matches!(self, Cbor | Json | Json5 | Jsonl | Msgpack | Yaml)
     }
 
     /// The format of tensors that a file begins as, where neither its name nor an option says any.
@@ -155,6 +157,7 @@ impl Format {
         let extension = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, end)| end);
         Ok(match extension {
             "json" | "geojson" | "ipynb" | "webmanifest" => Format::Json,
+            "json5" | "jsonc" => Format::Json5,
             "jsonl" | "ndjson" | "jsonlines" | "log" => Format::Jsonl,
             "toml" | "lock" => Format::Toml,
             "yaml" | "yml" => Format::Yaml,

@@ -28,6 +28,7 @@ mod progress;
 mod dates;
 mod tags;
 mod bignums;
+mod json5;
 mod duplicates;
 mod extensions;
 mod json_lines;

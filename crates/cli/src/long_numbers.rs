@@ -164,6 +164,15 @@ fn quoted(leaf: &Leaf) -> Option<String> {
     Some(format!("\"{}\"", inside.collect::<String>()))
 }
 
+/// Writes JSON5, with numbers as they stand; `number_of` has those that JSON has not.
+pub(crate) fn to_json5<E>(
+    tree: &Tree<Leaf>,
+    number_of: impl Fn(&Leaf) -> Option<String>,
+    write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
+) -> Result<String, E> {
+    with_words(tree, "\"", |leaf| text_of(leaf).or_else(|| number_of(leaf)), write)
+}
+
 /// Writes TOML, with numbers as they stand.
 pub(crate) fn to_toml<E>(
     tree: &Tree<Leaf>,

@@ -10,6 +10,7 @@ use crate::bignums::for_cbor;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::json5;
 use crate::long_numbers;
 use crate::paths::readable;
 use crate::tensor_files;
@@ -33,14 +34,19 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let doubles = has_short.then(|| tensors::numbers(tree.clone(), Halves::Double)).transpose()?;
     let tree = doubles.as_ref().unwrap_or(tree);
     let rounded = match format {
-        Format::Json | Format::Jsonl | Format::Yaml | Format::Toml | Format::Tree => None,
+        Format::Json
+        | Format::Json5
+        | Format::Jsonl
+        | Format::Yaml
+        | Format::Toml
+        | Format::Tree => None,
         Format::Ron => exact::has_texts(tree).then(|| exact::for_ron(tree.clone())),
         Format::Msgpack => Some(tree.clone().map(exact::within_64_bits)),
         Format::Cbor if exact::has_texts(tree) => Some(exact::all_rounded(for_cbor(tree)?)),
         _ => exact::has_texts(tree).then(|| exact::all_rounded(tree.clone())),
     };
     let tree = rounded.as_ref().unwrap_or(tree);
-    if matches!(format, Format::Json | Format::Jsonl | Format::Toml)
+    if matches!(format, Format::Json | Format::Json5 | Format::Jsonl | Format::Toml)
         && let Some(it) = unheld::keys(tree, format, 1).first()
     {
         return Err(refused(&format!("{}, at `{}`", it.what, readable(&it.path))));
@@ -49,6 +55,10 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Format::Json => {
             serde_json::to_writer_pretty(&mut bytes, tree).map_err(|error| refused(&error))?;
             bytes.push(b'\n');
+        }
+        Format::Json5 => {
+            let text = long_numbers::to_json5(tree, json5::number_of, serde_json::to_string_pretty);
+            bytes = (text.map_err(|error| refused(&error))? + "\n").into_bytes();
         }
         Format::Jsonl => {
             if !matches!(tree.treedef().root().kind(), NodeKind::Seq | NodeKind::Tuple) {

@@ -16,6 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{json_failure, json_of};
 use crate::json_lines::{LineOptions, Lines};
+use crate::json5;
 use crate::long_numbers;
 use crate::paint::{counted, without_null};
 use crate::ron_numbers::of_ron;
@@ -67,17 +68,17 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         return Err(Failure::new(format!("empty, expected {}", format.name())));
     }
     Ok(Document::Tree(match format {
-        Format::Json => long_numbers::of_json(bytes, |bytes| {
-            let mut json = json_of(bytes);
-            let tree = seed.deserialize(&mut json).map_err(json_failure)?;
-            json.end().map_err(|error| {
-                let is_line = error.line() > 1;
-                let failure = json_failure(error);
-                let hint = if is_line { " (for JSON lines pass `--format jsonl`)" } else { "" };
-                failure.with_message(format!("expected the end of the document{hint}"))
-            })?;
-            Ok::<_, Failure>(tree)
+        Format::Json => json_document(bytes, seed).map_err(|failure| {
+            let has_more =
+                || std::str::from_utf8(bytes).is_ok_and(|it| json5_document(it, seed).is_ok());
+            if !has_more() {
+                return failure;
+            }
+            let what = "comments, trailing commas or more of JSON5: pass `--format json5`";
+            let message = format!("{}; the document has {what}", failure.message());
+            failure.with_message(message)
         })?,
+        Format::Json5 => json5_document(text(bytes)?, seed)?,
         Format::Jsonl => {
             let duplicate_keys = DuplicateKeys::Warn;
             let options = LineOptions { skip_bad: false, duplicate_keys, limits };
@@ -114,6 +115,24 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             values::tree(&tensors::source(bytes, format, limits)?, limits)?
         }
     }))
+}
+
+fn json_document(bytes: &[u8], seed: TreeSeed) -> Result<Tree<Leaf>> {
+    long_numbers::of_json(bytes, |bytes| {
+        let mut json = json_of(bytes);
+        let tree = seed.deserialize(&mut json).map_err(json_failure)?;
+        json.end().map_err(|error| {
+            let is_line = error.line() > 1;
+            let failure = json_failure(error);
+            let hint = if is_line { " (for JSON lines pass `--format jsonl`)" } else { "" };
+            failure.with_message(format!("expected the end of the document{hint}"))
+        })?;
+        Ok(tree)
+    })
+}
+
+fn json5_document(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
+    json5::of_json5(text, |bytes| json_document(bytes, seed))
 }
 
 /// Whether the library saved it.

@@ -139,3 +139,68 @@ fn digits_may_be_keys_and_long_seconds_of_toml() {
     let loss = "treedef: standard input: not kept in toml: digits of seconds behind the ninth\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), loss);
 }
+
+#[test]
+fn json_may_have_comments_where_its_name_says_so() {
+    let folder = Folder::new("readers_json5");
+    let text = "{\n  // the compiler\n  \"strict\": true, /* all */\n  \"n\": 0.12345678901234567890123,\n}\n";
+    let run = |arguments: &[&str]| {
+        let output = treedef(arguments).output().unwrap();
+        [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap())
+    };
+    let plain = "{\"strict\": true,\"n\": 0.12345678901234567890123}";
+    for name in ["a.jsonc", "a.json5"] {
+        let file = folder.path(name);
+        fs::write(&file, text).unwrap();
+        let [printed, told] = run(&["convert", &file, "-t", "json"]);
+        assert_eq!(printed.split_inclusive('\n').map(str::trim).collect::<String>(), plain);
+        assert_eq!(told, format!("treedef: {file}: not kept in json: comments\n"));
+        assert_eq!(run(&["diff", &file, &file]), ["", ""]);
+    }
+    let file = folder.path("tsconfig.json");
+    fs::write(&file, text).unwrap();
+    let reason = "key must be a string; the document has comments, trailing commas or more of JSON5: pass `--format json5`";
+    assert_eq!(run(&["show", &file]), [String::new(), format!("treedef: {file}:2:3: {reason}\n")]);
+    assert!(run(&["show", "-f", "json5", &file])[0].contains("\"strict\": bool"));
+    // What is no JSON5 either has its own reason.
+    assert_eq!(json("json", "{\"a\": x}"), "1:7: expected value");
+    for (text, expected) in [
+        (
+            "{a: 'x', b: [+1, 0xFF, .5, 5.], 'c': \"\\\n\"}",
+            r#"{"a": "x","b": [1,255,0.5,5.0],"c": ""}"#,
+        ),
+        ("[1, 2", "1:5: EOF while parsing a list"),
+    ] {
+        assert_eq!(json("json5", text), expected, "{text}");
+    }
+    let yaml = "a: [.inf, -.inf, .nan, 1e400, 1.5]\n";
+    let written = fed(&["convert", "-f", "yaml", "-t", "json5"], yaml.as_bytes());
+    assert_eq!(String::from_utf8_lossy(&written.stderr), "");
+    let lines = String::from_utf8(written.stdout).unwrap();
+    let flat: String = lines.split_inclusive('\n').map(str::trim).collect();
+    assert_eq!(flat, r#"{"a": [Infinity,-Infinity,NaN,1e400,1.5]}"#);
+    let twice = json("json5", "{a: 1, 'a': 2}");
+    assert!(twice.starts_with("the key `a` occurs twice in one map"), "{twice}");
+}
+
+#[test]
+fn numbers_of_one_value_are_equal_if_they_are_folded() {
+    let folder = Folder::new("readers_folded");
+    let [old, new, other] = ["old.json", "new.yaml", "other.json"].map(|it| folder.path(it));
+    fs::write(&old, r#"{"a": [1, 2.0, 3.5, 1e22, -0.0], "b": 10000000000000000000000}"#).unwrap();
+    fs::write(&new, "{a: [1.0, 2, 3.5, 10000000000000000000000, 0], b: 1e22}").unwrap();
+    fs::write(&other, r#"{"a": [1.0, 2, 3.25, 1e22, 0], "b": "10000000000000000000000"}"#).unwrap();
+    let diff = |arguments: &[&str]| {
+        let output = treedef(&[&["diff"], arguments].concat()).output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert_eq!(diff(&[&old, &new]).lines().count(), 5);
+    assert_eq!(diff(&["--fold-numbers", &old, &new]), "");
+    assert_eq!(diff(&["--fold-numbers", "--structure", &old, &new]), "");
+    let expected =
+        "~ .a[2]: 3.5 → 3.25\n~ .b: 10000000000000000000000 → \"10000000000000000000000\"\n";
+    assert_eq!(diff(&["--fold-numbers", &old, &other]), expected);
+    assert!(diff(&["--fold-numbers", "--structure", &old, &other]).starts_with("~ .b: i"));
+    let check = treedef(&["check", "--fold-numbers", "--like", &old, &new]).output().unwrap();
+    assert_eq!(check.status.code(), Some(0));
+}
