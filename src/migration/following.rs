@@ -1,505 +1,290 @@
 //! Follows the leaves from a tree to the value that was made of it.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use crate::error::{Difference, DifferenceKind, ErrorKind, Result};
-use crate::leaf::float::{narrow, widen};
-use crate::model::{Leaf, LeafKind, Name, Tree};
+use crate::error::{Difference, Result};
+use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
-use crate::pattern::generalised;
-use crate::treedef::difference::{is_widened, migration_differences};
-use crate::treedef::pairs::equal_subtrees;
 
-use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
+use super::pairing::{PlacedNode, loose, pairing};
+use super::probe::{exact, rounded, varied};
 use super::report::Migration;
-use super::sides::{ChangedNode, Side, Way, ways};
+use super::side::{Side, elements};
 
-/// The value that a type makes of a tree: as a tree, and only its leaves, if it has the structure
-/// that it had first.
-pub(super) struct Rebuild<'a> {
-    pub(super) tree: &'a dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
-    pub(super) leaves: &'a RebuildLeaves<'a>,
-}
+/// Makes of a tree the value of a type, as a tree.
+pub(super) type Rebuild<'a> = dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>> + 'a;
 
-type RebuildLeaves<'a> = dyn Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()> + 'a;
-
-/// What a type made of a tree.
+/// What a type made of a tree. `widened` says whether its `f64` may have been `f32`.
 pub(super) fn what_became(
     old: &Tree<Leaf>,
     new: &Tree<Leaf>,
     widened: bool,
     rebuild: &Rebuild<'_>,
 ) -> Migration {
-    let (mut before, mut after) = (Side::of(old), Side::of(new));
-    let mut changed = Vec::new();
-    for difference in migration_differences(old, new, widened) {
-        let Difference { path, kind, .. } = &difference;
-        match kind {
-            DifferenceKind::Missing => before.push(path, None),
-            DifferenceKind::Extra => after.push(path, None),
-            DifferenceKind::Node | DifferenceKind::Variant => {
-                before.push(path, Some(changed.len()));
-                after.push(path, Some(changed.len()));
-                changed.push(difference);
-            }
-            // A sequence and a tuple. What became of their elements is in the list, too.
-            DifferenceKind::Name => {
-                changed.push(Difference { kind: DifferenceKind::Node, ..difference });
-            }
-            _ => changed.push(difference),
-        }
-    }
-    let migration = Migration { changed, ..Migration::default() };
-    let (pairs, whole) = (Vec::new(), Vec::new());
-    let mut following =
-        Following { before, after, widened, pairs, whole, migration, compared: Cell::new(0) };
-    if !following.before.nodes.is_empty() && !following.after.nodes.is_empty() {
-        following.follow(rebuild);
-        following.follow_leafless(rebuild);
-    }
+    let mut following = Following {
+        sides: [Side::of(old), Side::of(new)],
+        widened,
+        uneven: Vec::new(),
+        links: Vec::new(),
+        changed: Vec::new(),
+        renamed: Vec::new(),
+    };
+    following.compare([PlacedNode::root(old), PlacedNode::root(new)]);
+    following.find_partners(rebuild);
+    following.pair_elements();
+    following.follow_leaves();
+    while following.follow_nodes() {}
     following.finish()
 }
 
 /// The search for what became of the leaves.
-pub(super) struct Following<'a> {
-    pub(super) before: Side<'a>,
-    pub(super) after: Side<'a>,
+struct Following<'a> {
+    /// The tree, and the value.
+    sides: [Side<'a>; 2],
     widened: bool,
-    /// A leaf of the tree, and the leaf of the value that it became.
-    pub(super) pairs: Vec<(usize, usize)>,
-    /// Whole nodes: their indices on the two sides.
-    whole: Vec<(usize, usize)>,
-    pub(super) migration: Migration,
-    compared: Cell<usize>,
+    /// Sequences of different lengths, whose elements have no pairs yet.
+    uneven: Vec<[PlacedNode<'a>; 2]>,
+    /// Of each node that was renamed a leaf, and the leaf of the value that it became.
+    links: Vec<[usize; 2]>,
+    /// With the first leaf of the node.
+    changed: Vec<(usize, Difference)>,
+    /// With the first leaf of the node.
+    renamed: Vec<(usize, Path, Path)>,
 }
 
 impl<'a> Following<'a> {
-    fn follow(&mut self, rebuild: &Rebuild<'_>) {
-        let nodes = self.before.nodes.iter().filter_map(|changed| changed.node);
-        let mut asked: Vec<usize> = self.after.nodes.iter().flat_map(ChangedNode::leaves).collect();
-        asked.sort_unstable();
-        let (old, new) = (self.before.tree, self.after.tree);
-        let items = nodes.flat_map(items).collect();
-        let (rebuild_leaves, memory) = (rebuild.leaves, RefCell::new((old.clone(), Vec::new())));
-        let experiments = Experiments { old, new, rebuild: rebuild_leaves, memory, items, asked };
-        let (free, origins) = experiments.origins();
-        let (mut leaves_of, mut several) = (BTreeMap::<usize, Vec<usize>>::new(), HashSet::new());
-        for (leaf, origin) in experiments.asked.iter().zip(&origins) {
-            match origin {
-                Origin::Item(item) => leaves_of.entry(*item).or_default().push(*leaf),
-                Origin::Several => several.extend([*leaf]),
-                Origin::Default => {}
-            }
-        }
-        for (item, leaves) in leaves_of {
-            let Some(item) = experiments.items.get(item) else { continue };
-            if item.len() == leaves.len() {
-                item.clone().zip(leaves).for_each(|(from, to)| self.pair(from, to))
-            } else {
-                several.extend(leaves)
-            }
-        }
-        self.find_computed(&experiments, &free, &several);
-        let free: HashSet<usize> = free.into_iter().collect();
-        let items = experiments.items.iter().enumerate();
-        let fixed = items.filter(|(item, _)| !free.contains(item));
-        let fixed = fixed.flat_map(|(_, leaves)| leaves.clone()).collect();
-        let differing = self.follow_fixed(0, &fixed, rebuild);
-        self.find_equal(&fixed);
-        for (from, to) in differing {
-            if !self.before.is_paired(from) && !self.after.is_paired(to) {
-                self.pair(from, to);
-            }
-        }
-    }
-
-    fn pair(&mut self, from: usize, to: usize) {
-        self.before.pair(from..from + 1);
-        self.after.pair(to..to + 1);
-        self.pairs.push((from, to));
-    }
-
-    /// What depends on several items.
-    fn find_computed<R: Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()>>(
-        &mut self,
-        experiments: &Experiments<'_, R>,
-        free: &[usize],
-        several: &HashSet<usize>,
-    ) {
-        let items = free.iter().filter_map(|item| Some((*item, experiments.items.get(*item)?)));
-        let unpaired = |leaves: &Range<usize>| !self.before.is_paired(leaves.start);
-        let items = items.filter(|(_, leaves)| !several.is_empty() && unpaired(leaves));
-        let mut found = Vec::new();
-        for (item, leaves) in items.take(MOST_EXPERIMENTS) {
-            let changed = experiments.changed([item]).unwrap_or_default();
-            let depend = experiments.asked.iter().zip(changed).filter(|(_, changed)| *changed);
-            let depend: Vec<usize> =
-                depend.map(|(leaf, _)| *leaf).filter(|leaf| several.contains(leaf)).collect();
-            if !depend.is_empty() {
-                found.push((leaves.clone(), depend));
-            }
-        }
-        for (leaves, depend) in found {
-            let mut from = self.before.path_to(leaves.start);
-            if leaves.len() > 1 {
-                from.pop();
-            }
-            self.before.pair(leaves);
-            let to = self.after.highest(&depend);
-            depend.iter().for_each(|leaf| self.after.pair(*leaf..leaf + 1));
-            self.migration.computed.extend(to.into_iter().map(|to| (from.clone(), to)));
-        }
-    }
-
-    /// Follows what cannot be changed, e.g. an address, or has no leaves: what is missing without
-    /// it, or what has its default then? Elements of a sequence that are renamed alike are followed
-    /// once. `first` is the index of the first node that is looked at. Returns the leaves that have the same path there and are not equal.
-    pub(super) fn follow_fixed(
-        &mut self,
-        first: usize,
-        fixed: &HashSet<usize>,
-        rebuild: &Rebuild<'_>,
-    ) -> Vec<(usize, usize)> {
-        let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
-        let mut after = (0..self.after.nodes.len()).filter(|to| self.is_open(*to));
-        let has_leafless = after.any(|to| self.after.nodes[to].leaves().is_empty()); // in range
-        let mut by_path: Option<HashMap<Path, usize>> = None;
-        for from in first..self.before.nodes.len() {
-            let Some(changed) = self.before.nodes.get(from) else { continue };
-            let leaves = changed.leaves();
-            let lost = |leaf: usize| fixed.contains(&leaf) && !self.before.is_paired(leaf);
-            // What is left of the node may have no leaves.
-            let dropped = || !leaves.clone().any(|leaf| self.before.is_paired(leaf));
-            let may_be_left = leaves.clone().any(lost) || has_leafless && dropped();
-            if changed.change.is_some() || !may_be_left && !leaves.is_empty() {
-                continue;
-            }
-            let (general, indices) = generalised(&changed.path);
-            let known = alike.get(&general).map(|to| specialised(to, &indices));
-            let known = known.and_then(|to| {
-                let paths = || self.after.nodes.iter().map(|changed| changed.path.clone());
-                by_path.get_or_insert_with(|| paths().zip(0..).collect()).get(&to).copied()
-            });
-            let to = known.filter(|to| self.is_open(*to)).or_else(|| {
-                followed += 1;
-                (followed <= MOST_EXPERIMENTS)
-                    .then(|| self.missing_without(&changed.path, rebuild))?
-            });
-            let Some(to) = to else { continue };
-            if let Some(changed) = self.after.nodes.get(to) {
-                alike.insert(general, generalised(&changed.path).0);
-            }
-            differing.extend(self.pair_nodes(from, to, fixed));
-        }
-        differing
-    }
-
-    /// Pairs leaves that cannot be changed with the only one that equals them.
-    fn find_equal(&mut self, fixed: &HashSet<usize>) {
-        let unpaired = |side: &Side<'a>| {
-            let leaves = side.nodes.iter().flat_map(ChangedNode::leaves);
-            let mut found = HashMap::<&'a Leaf, Vec<usize>>::new();
-            for index in leaves.filter(|leaf| !side.is_paired(*leaf)) {
-                let leaf = side.tree.leaves.get(index);
-                leaf.into_iter().for_each(|leaf| found.entry(leaf).or_default().push(index));
-            }
-            found
+    /// Compares two nodes, of which one became the other.
+    fn compare(&mut self, places: [PlacedNode<'a>; 2]) {
+        let [old, new] = &self.sides;
+        let may_pair = |a: usize, b: usize| {
+            let are_open = old.settled.get(a) == Some(&false) && new.settled.get(b) == Some(&false);
+            let partners =
+                [old.partner.get(a), new.partner.get(b)].map(|found| found.copied().flatten());
+            are_open && (partners == [None, None] || partners[0] == Some(b))
         };
-        let (before, after) = (unpaired(&self.before), unpaired(&self.after));
-        for (leaf, from) in before {
-            if let ([from], Some([to])) = (&*from, after.get(leaf).map(|to| &**to))
-                && fixed.contains(from)
-            {
-                self.pair(*from, *to);
+        let found = pairing([old.tree, new.tree], self.widened, places, &may_pair);
+        for (a, b) in found.settled {
+            for (side, leaves) in self.sides.iter_mut().zip([a, b]) {
+                side.settled.get_mut(leaves).unwrap_or_default().fill(true);
+            }
+        }
+        for (side, alone) in self.sides.iter_mut().zip(found.alone) {
+            alone.into_iter().for_each(|(place, said)| side.push(place, said));
+        }
+        self.changed.extend(found.changed);
+        self.uneven.extend(found.uneven);
+    }
+
+    /// Reports that one node became the other under another name, and compares them.
+    fn rename(&mut self, places: [PlacedNode<'a>; 2]) {
+        let [from, to] = &places;
+        self.renamed.push((from.node.first_leaf(), from.path.clone(), to.path.clone()));
+        self.compare(places);
+    }
+
+    /// Rebuilds the value once more, from leaves that have values of their own, and looks where they
+    /// come out.
+    fn find_partners(&mut self, rebuild: &Rebuild<'_>) {
+        let open = [0, 1].map(|side| {
+            let uneven = self.uneven.iter().map(|places| places[side].node);
+            self.sides[side].open(uneven)
+        });
+        if open.iter().any(|open| !open.contains(&true)) {
+            return;
+        }
+        let leaves = self.sides[0].tree.leaves.iter().zip(&open[0]);
+        let has_texts =
+            leaves.into_iter().any(|(leaf, open)| *open && matches!(leaf, Leaf::Str(_)));
+        // A text is more likely to be checked than a number.
+        for texts in [true, false] {
+            let probe = varied(self.sides[0].tree, &open[0], texts);
+            let found = if texts || has_texts { rebuild(&probe).ok() } else { None };
+            if let Some(found) = found {
+                return self.pair_partners([&probe, &found], &open);
             }
         }
     }
 
-    /// Whether a node of the value may be what became of one of the tree.
-    fn is_open(&self, changed: usize) -> bool {
-        self.after.nodes.get(changed).is_some_and(|changed| {
-            let unpaired = |leaf: usize| !self.after.is_paired(leaf);
-            let leaves = changed.leaves();
-            let open = leaves.is_empty() || leaves.clone().any(unpaired);
-            changed.change.is_none() && !changed.paired && open
-        })
+    /// Pairs the leaves of which only one on each side has its value and the other value of its own:
+    /// in the same kind or in another, or at the same place of a node.
+    fn pair_partners(&mut self, probes: [&Tree<Leaf>; 2], open: &[Vec<bool>; 2]) {
+        let images = [probes[0].leaves.iter().map(Some).collect(), self.images(probes[1])];
+        for round in 0..3 {
+            let mut alike = HashMap::<([Leaf; 2], Option<Path>), [Vec<usize>; 2]>::new();
+            for (at, side) in self.sides.iter().enumerate() {
+                let leaves = side.tree.leaves.iter().zip(&images[at]).zip(&open[at]).enumerate();
+                for (leaf, ((old, new), open)) in leaves {
+                    let Some(new) = new.filter(|new| *open && *new != old) else { continue };
+                    if side.partner.get(leaf) != Some(&None) {
+                        continue;
+                    }
+                    let value = if round == 0 { exact } else { rounded };
+                    let place = if round == 2 { side.place_below(leaf) } else { None };
+                    alike.entry(([old, new].map(value), place)).or_default()[at].push(leaf);
+                }
+            }
+            for leaves in alike.into_values() {
+                if let [[a], [b]] = leaves.each_ref().map(|leaves| &**leaves) {
+                    self.sides[0].partner[*a] = Some(*b); // its leaves were counted
+                    self.sides[1].partner[*b] = Some(*a);
+                }
+            }
+        }
     }
 
-    /// The node of the value that is missing or another one if the tree has nothing at a path.
-    fn missing_without(&self, path: &Path, rebuild: &Rebuild<'_>) -> Option<usize> {
-        let mut without = self.before.tree.clone();
-        without.remove(path).ok()?;
-        let open = (0..self.after.nodes.len()).filter(|changed| self.is_open(*changed));
-        let mut open =
-            open.filter_map(|changed| Some((changed, &self.after.nodes.get(changed)?.path)));
-        let found = match (rebuild.tree)(&without) {
-            Ok(other) => {
-                let compared = self.compared.get();
-                let mut left = MOST_COMPARED.saturating_sub(compared);
-                let found = open.find(|(_, path)| {
-                    left = left.saturating_sub(1);
-                    left == 0 || !is_same_at(self.after.tree, &other, path)
-                });
-                self.compared.set(MOST_COMPARED - left);
-                found.filter(|_| left > 0)
+    /// For each leaf of the value, the one at its place in another value of the type.
+    fn images<'t>(&self, other: &'t Tree<Leaf>) -> Vec<Option<&'t Leaf>> {
+        let new = self.sides[1].tree;
+        let mut images = vec![None; new.leaves.len()];
+        let places = [PlacedNode::root(new), PlacedNode::root(other)];
+        for (a, b) in pairing([new, other], false, places, &|_, _| true).settled {
+            let found = other.leaves.get(b.clone()).unwrap_or_default();
+            if a.len() == b.len() {
+                let images = images.get_mut(a).unwrap_or_default();
+                images.iter_mut().zip(found).for_each(|(image, leaf)| *image = Some(leaf));
             }
-            Err(error) => match error.kind() {
-                ErrorKind::MissingField { field, .. } => {
-                    let field = Key::Field(Name::Borrowed(*field));
-                    match self.after.tree.treedef.find(&error.path().child(field.clone())) {
-                        Ok((to, _)) => open.find(|(_, path)| **path == to),
-                        // What is around it was renamed, too.
-                        Err(_) => {
-                            let (_, indices) = generalised(path);
-                            let mut named = open.filter(|(_, to)| {
-                                to.keys().last() == Some(&field) && generalised(to).1 == indices
-                            });
-                            named.next().filter(|_| named.next().is_none())
-                        }
+        }
+        images
+    }
+
+    /// Pairs the elements of sequences whose lengths differ: those of which a leaf became one of the
+    /// other, and then those that have the same leaves.
+    fn pair_elements(&mut self) {
+        while let Some([a, b]) = self.uneven.pop() {
+            let (olds, news) = (elements(a.node), elements(b.node));
+            let mut origins = vec![None; news.len()];
+            let mut taken = vec![false; olds.len()];
+            for ((_, new), origin) in news.iter().zip(&mut origins) {
+                let partners = new.leaf_range().filter_map(|leaf| self.sides[1].open_partner(leaf));
+                let mut found = partners.filter_map(|leaf| {
+                    let at = olds.partition_point(|(_, old)| old.leaf_range().end <= leaf);
+                    (a.node.leaf_range().contains(&leaf) && !taken[at]).then_some(at)
+                });
+                *origin = found.next();
+                origin.iter().for_each(|at| taken[*at] = true);
+            }
+            let mut equal = HashMap::<_, VecDeque<usize>>::new();
+            for (at, (_, old)) in olds.iter().enumerate().filter(|(at, _)| !taken[*at]) {
+                equal.entry(self.sides[0].content(*old)).or_default().push_back(at);
+            }
+            for ((_, new), origin) in news.iter().zip(&mut origins) {
+                if origin.is_none() && !equal.is_empty() {
+                    let same = equal.get_mut(&self.sides[1].content(*new));
+                    *origin = same.and_then(VecDeque::pop_front);
+                    origin.iter().for_each(|at| taken[*at] = true);
+                }
+            }
+            let mut last = None;
+            for ((position, new), origin) in news.iter().zip(origins) {
+                let new = b.child(*position, *new);
+                let old = origin.and_then(|at| olds.get(at));
+                let Some((position, old)) = old else {
+                    self.sides[1].push(new, false);
+                    continue;
+                };
+                let places = [a.child(*position, *old), new];
+                if origin > last {
+                    last = origin;
+                    self.compare(places);
+                } else {
+                    self.rename(places);
+                }
+            }
+            for ((position, old), _) in olds.iter().zip(&taken).filter(|(_, taken)| !**taken) {
+                self.sides[0].push(a.child(*position, *old), false);
+            }
+        }
+    }
+
+    /// Goes from the leaves that became others to the highest nodes that have the same keys below.
+    fn follow_leaves(&mut self) {
+        for a in 0..self.sides[0].partner.len() {
+            let Some(b) = self.sides[0].open_partner(a) else { continue };
+            let leaves = [a, b];
+            let paths = self.renamed_paths(leaves);
+            for paths in [paths, [0, 1].map(|side| self.sides[side].path_to(leaves[side]))] {
+                // Below the nodes, it may have been found elsewhere.
+                if self.sides[0].open_partner(a).is_none() {
+                    break;
+                }
+                let found = [0, 1].map(|side| self.sides[side].tree.treedef.find(&paths[side]));
+                let [Ok(from), Ok(to)] = found else { continue };
+                let places = [from, to].map(|(path, node)| PlacedNode { node, path });
+                for ((side, place), leaf) in self.sides.iter_mut().zip(&places).zip(leaves) {
+                    let alone = side.alone_around(leaf);
+                    if let Some(alone) = alone.filter(|alone| alone.place.path == place.path) {
+                        alone.renamed = true;
                     }
                 }
-                _ => None,
-            },
-        };
-        found.map(|(changed, _)| changed)
-    }
-
-    /// Pairs the equal leaves of two nodes that have the same path there, or else the wholes, if
-    /// one has no leaves. Returns the others with the same path.
-    fn pair_nodes(
-        &mut self,
-        from: usize,
-        to: usize,
-        fixed: &HashSet<usize>,
-    ) -> Vec<(usize, usize)> {
-        let mut differing = Vec::new();
-        let (before, after) = (self.before.nodes.get(from), self.after.nodes.get(to));
-        let (Some(before), Some(after)) = (before, after) else { return differing };
-        let (treedef, depth, target) =
-            (&self.after.tree.treedef, before.path.keys().len(), after.path.clone());
-        let (leaves, taken) = (before.leaves(), after.leaves());
-        let (mut paired, no_leaves) = (false, leaves.is_empty() || taken.is_empty());
-        for leaf in leaves.filter(|leaf| fixed.contains(leaf)) {
-            let below = self.before.path_to(leaf).keys().iter().skip(depth).cloned().collect();
-            let other = treedef.leaf_index(target.join(&below)).ok();
-            let other = other.filter(|other| taken.contains(other));
-            let is_free =
-                |other: &usize| !self.before.is_paired(leaf) && !self.after.is_paired(*other);
-            let Some(other) = other.filter(is_free) else { continue };
-            let (old, new) = (self.before.tree.leaves.get(leaf), self.after.tree.leaves.get(other));
-            if old == new {
-                self.pair(leaf, other)
-            } else {
-                differing.push((leaf, other))
+                self.links.push(leaves);
+                self.rename(places);
+                self.pair_elements();
             }
-            paired = true;
         }
-        if !paired && no_leaves {
-            self.whole.push((from, to));
-            self.before.pair_whole(from);
-            self.after.pair_whole(to);
-        }
-        differing
     }
 
-    /// The nodes that were followed as wholes, on the two sides.
-    pub(super) fn whole_nodes(&self) -> impl Iterator<Item = (&ChangedNode<'a>, &ChangedNode<'a>)> {
-        self.whole.iter().filter_map(|(from, to)| {
-            Some((self.before.nodes.get(*from)?, self.after.nodes.get(*to)?))
-        })
+    /// The paths of two leaves without what they have in common at the end, but not shorter than
+    /// those of the nodes that only one side has.
+    fn renamed_paths(&self, leaves: [usize; 2]) -> [Path; 2] {
+        let mut paths = [0, 1].map(|side| self.sides[side].path_to(leaves[side]));
+        let tops = [0, 1].map(|side| {
+            self.sides[side].depth_around(leaves[side]).unwrap_or(paths[side].keys().len())
+        });
+        loop {
+            let may_shorten = [0, 1].map(|side| paths[side].keys().len() > tops[side]);
+            let [old, new] = &mut paths;
+            match ((old.keys().last(), new.keys().last()), may_shorten) {
+                ((Some(Key::Some), _), [true, _]) => drop(old.pop()),
+                ((_, Some(Key::Some)), [_, true]) => drop(new.pop()),
+                ((Some(a), Some(b)), [true, true]) if loose(a) == loose(b) => {
+                    old.pop();
+                    new.pop();
+                }
+                _ => return paths,
+            }
+        }
+    }
+
+    /// Takes nodes for renamed if all that was carried over from one is in the other now, and
+    /// compares them. Returns whether there were any.
+    fn follow_nodes(&mut self) -> bool {
+        let (mut to, mut from) = (BTreeMap::new(), HashMap::new());
+        for [a, b] in &self.links {
+            let (a, b) = (self.sides[0].outermost(*a), self.sides[1].outermost(*b));
+            if let Some(a) = a {
+                let other = to.entry(a).or_insert(b);
+                *other = other.filter(|other| b == Some(*other));
+            }
+            if let Some(b) = b {
+                let other = from.entry(b).or_insert(a);
+                *other = other.filter(|other| a == Some(*other));
+            }
+        }
+        let pairs = to.into_iter().filter_map(|(a, b)| Some((a, b?)));
+        let is_leaf = |side: usize, at: usize| self.sides[side].alone[at].place.node.is_leaf();
+        let pairs = pairs.filter(|(a, b)| from.get(b) == Some(&Some(*a)));
+        let pairs: Vec<_> = pairs.filter(|(a, b)| !is_leaf(0, *a) && !is_leaf(1, *b)).collect();
+        let known = self.renamed.iter().map(|(_, from, to)| (from.clone(), to.clone()));
+        let known: HashSet<(Path, Path)> = known.collect();
+        for (a, b) in &pairs {
+            let [old, new] = &mut self.sides;
+            let (old, new) = (&mut old.alone[*a], &mut new.alone[*b]); // they were found there
+            (old.renamed, new.renamed) = (true, true);
+            let places = [old, new].map(|alone| alone.place.clone());
+            if !known.contains(&(places[0].path.clone(), places[1].path.clone())) {
+                self.rename(places);
+                self.pair_elements();
+            }
+        }
+        !pairs.is_empty()
     }
 
     fn finish(mut self) -> Migration {
-        let whole = self.whole_nodes();
-        let whole =
-            whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone()));
-        let mut found: Vec<_> = whole.collect();
-        self.pairs.sort_unstable();
-        let mut nodes = RenamedNodes::default();
-        for Way { from, to, pairs } in ways(&self.before, &self.after, &self.pairs) {
-            match self.retyped(&to, &pairs) {
-                None => {
-                    nodes.spoil(&self.before, &self.after, &pairs);
-                    self.migration.computed.push((from, to));
-                }
-                Some(retyped) => {
-                    nodes.add(&self.before, &self.after, &from, &to, &pairs);
-                    let containers = self.changed_containers(&from, &to);
-                    self.migration.changed.extend(containers);
-                    self.migration.changed.extend(retyped);
-                    found.push((pairs.first().map_or(0, |(from, _)| *from), from, to));
-                }
-            }
-        }
-        found.sort_by_key(|(first, ..)| *first);
-        let renamed = found.into_iter().map(|(_, from, to)| (from, to)).collect();
-        let (dropped, filled) = (self.before.without_pair(), self.after.without_pair());
-        let renamed_nodes = nodes.paths(&self.before, &self.after);
-        Migration { dropped, filled, renamed, renamed_nodes, ..self.migration }
+        let [dropped, filled] = self.sides.each_mut().map(Side::unsettled);
+        self.changed.sort_by_key(|(first, _)| *first);
+        self.renamed.sort_by_key(|(first, from, _)| (*first, from.keys().len()));
+        let changed = self.changed.into_iter().map(|(_, difference)| difference).collect();
+        let renamed = self.renamed.into_iter().map(|(_, from, to)| (from, to)).collect();
+        Migration { filled, dropped, renamed, changed }
     }
-
-    /// The sequences that became tuples, or the other way round, in a node with another name.
-    fn changed_containers(&self, from: &Path, to: &Path) -> Vec<Difference> {
-        let at = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
-        let (Some(old), Some(new)) = (at(self.before.tree, from), at(self.after.tree, to)) else {
-            return Vec::new();
-        };
-        let differences = migration_differences(&old, &new, self.widened).into_iter();
-        let containers = differences.filter(|found| found.kind == DifferenceKind::Name);
-        let in_value = |found: Difference| {
-            let path = to.join(&found.path);
-            let path = self.after.tree.treedef.resolve(&path).unwrap_or(path);
-            Difference { kind: DifferenceKind::Node, path, ..found }
-        };
-        containers.map(in_value).collect()
-    }
-
-    /// The kinds of leaves that differ, where these became those at a path. `None` if a value
-    /// differs.
-    fn retyped(&self, to: &Path, pairs: &[(usize, usize)]) -> Option<Vec<Difference>> {
-        let mut retyped = Vec::new();
-        for (from, to) in pairs {
-            let (old, new) =
-                (self.before.tree.leaves.get(*from)?, self.after.tree.leaves.get(*to)?);
-            if old == new || self.widened && is_widened(old, new) {
-                continue;
-            }
-            if !is_converted(old, new) {
-                return None;
-            }
-            retyped.push((old.kind(), new.kind(), *to));
-        }
-        let difference = |(old, new, path): (LeafKind, LeafKind, Path)| Difference {
-            path,
-            kind: DifferenceKind::Leaf,
-            expected: old.name().to_owned(),
-            found: new.name().to_owned(),
-        };
-        let first = retyped.first().map(|(old, new, _)| (*old, *new));
-        let alike = retyped.iter().all(|(old, new, _)| first == Some((*old, *new)));
-        let each = |(old, new, leaf)| difference((old, new, self.after.path_to(leaf)));
-        Some(match first {
-            Some((old, new)) if alike && retyped.len() == pairs.len() => {
-                vec![difference((old, new, to.clone()))]
-            }
-            _ => retyped.into_iter().map(each).collect(),
-        })
-    }
-}
-
-/// For each node of the tree the one of the value that all its leaves went to, and the other way
-/// round. `None` if there are several.
-#[derive(Default)]
-struct RenamedNodes {
-    to: BTreeMap<usize, Option<usize>>,
-    from: HashMap<usize, Option<usize>>,
-    /// The nodes that were renamed as a whole, which the report says anyway.
-    whole: HashSet<usize>,
-}
-
-impl RenamedNodes {
-    fn add(
-        &mut self,
-        before: &Side<'_>,
-        after: &Side<'_>,
-        from: &Path,
-        to: &Path,
-        pairs: &[(usize, usize)],
-    ) {
-        if generalised(from).1 != generalised(to).1 {
-            return self.spoil(before, after, pairs);
-        }
-        for (a, b) in indices(before, after, pairs) {
-            let other = self.to.entry(a).or_insert(Some(b));
-            *other = other.filter(|other| *other == b);
-            let other = self.from.entry(b).or_insert(Some(a));
-            *other = other.filter(|other| *other == a);
-            if before.nodes.get(a).is_some_and(|node| node.path == *from) {
-                self.whole.insert(a);
-            }
-        }
-    }
-
-    /// Says that some leaves went elsewhere.
-    fn spoil(&mut self, before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) {
-        for (a, b) in indices(before, after, pairs) {
-            self.to.insert(a, None);
-            self.from.insert(b, None);
-        }
-    }
-
-    fn paths(self, before: &Side<'_>, after: &Side<'_>) -> Vec<(Path, Path)> {
-        let nodes = self.to.iter().filter_map(|(a, b)| Some((*a, (*b)?)));
-        let nodes =
-            nodes.filter(|(a, b)| self.from.get(b) == Some(&Some(*a)) && !self.whole.contains(a));
-        let paths = nodes.filter_map(|(a, b)| {
-            let (a, b) = (before.nodes.get(a)?, after.nodes.get(b)?);
-            let named = a.change.is_none() && b.change.is_none();
-            named.then(|| (a.path.clone(), b.path.clone()))
-        });
-        paths.collect()
-    }
-}
-
-/// The nodes that the leaves of pairs are in, without neighbours that are equal.
-fn indices(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let nodes =
-        pairs.iter().filter_map(|(from, to)| Some((before.index_of(*from)?, after.index_of(*to)?)));
-    let mut nodes: Vec<_> = nodes.collect();
-    nodes.dedup();
-    nodes
-}
-
-/// How many nodes are compared at most to find those that are others without what is fixed.
-const MOST_COMPARED: usize = 1 << 22;
-
-/// Whether two trees have the same node at a path, with the same leaves.
-fn is_same_at(a: &Tree<Leaf>, b: &Tree<Leaf>, path: &Path) -> bool {
-    match (a.treedef.node(path), b.treedef.node(path)) {
-        (Ok(x), Ok(y)) => {
-            let same = a.leaves.get(x.leaf_range()) == b.leaves.get(y.leaf_range());
-            same && equal_subtrees(x, y)
-        }
-        (Err(_), Err(_)) => true,
-        _ => false,
-    }
-}
-
-/// Whether a leaf of another kind is the same value: a number may be rounded, and a text may be
-/// what the other prints as.
-fn is_converted(old: &Leaf, new: &Leaf) -> bool {
-    let number = |leaf: &Leaf| match leaf {
-        Leaf::Bool(value) => Some(f64::from(u8::from(*value))),
-        Leaf::Str(text) => text.parse().ok(),
-        leaf => leaf.as_scalar()?.nearest_f64(),
-    };
-    let text = |leaf: &Leaf| match leaf {
-        Leaf::Str(text) => Some(text.to_string()),
-        Leaf::Char(char) => Some(char.to_string()),
-        Leaf::Bool(value) => Some(value.to_string()),
-        _ => None,
-    };
-    if old.kind() == new.kind() {
-        return false;
-    }
-    let rounds = |number: f64| match new {
-        Leaf::F32(_) => widen(narrow(number)),
-        _ => number,
-    };
-    match (number(old), number(new)) {
-        (Some(old), Some(new)) => rounds(old).to_bits() == new.to_bits(),
-        _ => text(old).is_some_and(|old| text(new) == Some(old)),
-    }
-}
-
-/// The path that has these indices.
-fn specialised(general: &Path, indices: &[usize]) -> Path {
-    let mut indices = indices.iter();
-    let keys = general.keys().iter().map(|key| match key {
-        Key::Index(_) => Key::Index(indices.next().copied().unwrap_or(0)),
-        key => key.clone(),
-    });
-    keys.collect()
 }

@@ -18,12 +18,8 @@ pub enum MigrationKind {
     Filled,
     /// [`Migration::dropped`]
     Dropped,
-    /// [`Migration::renamed_nodes`]
-    RenamedNode,
     /// [`Migration::renamed`]
     Renamed,
-    /// [`Migration::computed`]
-    Computed,
     /// [`Migration::changed`]
     Changed,
 }
@@ -88,7 +84,7 @@ impl Migration {
     ///     "renamed `.l` to `.body`",
     ///     "renamed `.l[*].w` to `.body[*].weight` (×40)",
     /// ]);
-    /// assert_eq!(migration.renamed.len(), 40);
+    /// assert_eq!(migration.renamed.len(), 41);
     /// assert_eq!(migration.groups()[2].count, 40);
     /// # Ok::<(), treedef::Error>(())
     /// ```
@@ -101,13 +97,10 @@ impl Migration {
                 |it: &Path| MigrationEntry { from: path(from, it), to: path(to, it), about: () };
             grouped(kind, paths.iter().map(entry))
         };
-        let two = |kind, pairs: &[(Path, Path)]| {
-            let entry = |(from, to): &(Path, Path)| MigrationEntry {
-                from: Some(from.clone()),
-                to: Some(to.clone()),
-                about: (),
-            };
-            grouped(kind, pairs.iter().map(entry))
+        let two = |(from, to): &(Path, Path)| MigrationEntry {
+            from: Some(from.clone()),
+            to: Some(to.clone()),
+            about: (),
         };
         let change = |it: &Difference| MigrationEntry {
             from: None,
@@ -121,9 +114,7 @@ impl Migration {
         let groups = [
             one(Is::Filled, &self.filled),
             one(Is::Dropped, &self.dropped),
-            two(Is::RenamedNode, &self.renamed_nodes),
-            two(Is::Renamed, &self.renamed),
-            two(Is::Computed, &self.computed),
+            grouped(Is::Renamed, self.renamed.iter().map(two)),
         ];
         groups.into_iter().flatten().map(|(_, group)| group).chain(changed).collect()
     }
@@ -185,8 +176,7 @@ impl MigrationKind {
         match self {
             MigrationKind::Filled => "filled",
             MigrationKind::Dropped => "dropped",
-            MigrationKind::RenamedNode | MigrationKind::Renamed => "renamed",
-            MigrationKind::Computed => "computed",
+            MigrationKind::Renamed => "renamed",
             MigrationKind::Changed => "changed",
         }
     }
@@ -201,9 +191,6 @@ impl MigrationGroup {
                 Some(to) if !to.0.is_empty() => format!("{expected} to {found} at `{to}`"),
                 _ => format!("{expected} to {found} at the root"),
             },
-            (None, Some(from), Some(to)) if self.kind == MigrationKind::Computed => {
-                format!("`{to}` from `{from}`")
-            }
             (None, Some(from), Some(to)) => format!("`{from}` to `{to}`"),
             (None, Some(path), None) | (None, None, Some(path)) => format!("`{path}`"),
             (None, None, None) => String::new(), // every entry has a path
@@ -236,7 +223,7 @@ impl fmt::Display for Migration {
                 more => format!("{listed} and {more} more"),
             }
         };
-        let clauses = groups.chunk_by(|a, b| a.kind.verb() == b.kind.verb()).map(clause);
+        let clauses = groups.chunk_by(|a, b| a.kind == b.kind).map(clause);
         f.write_str(&clauses.collect::<Vec<_>>().join("; "))
     }
 }

@@ -1,5 +1,6 @@
 //! The method [`Tree::migrate`].
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -9,11 +10,12 @@ use crate::error::Result;
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
 use crate::model::{Leaf, LeafKind, NodeKind, Tree, TreeDef, Value};
+use crate::path::Path;
 use crate::treedef::Edit;
 use crate::treedef::node_ref::NodeRef;
 use crate::unflatten::unflatten;
 
-use super::following::{Rebuild, what_became};
+use super::following::what_became;
 use super::report::Migration;
 
 /// # Save and load
@@ -27,8 +29,10 @@ impl<L: LeafType> Tree<L> {
     /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
     /// ignored.
     ///
-    /// If the value lacks something and has something else instead, it is rebuilt again with other
-    /// leaves, a few hundred times at most, to see which of its leaves came from which.
+    /// If the value lacks something and has something else instead, it is rebuilt once more with other
+    /// leaves, to see which of its leaves came from which. If the type does not take these, e.g.
+    /// because it checks a text, it is rebuilt without other texts. What still cannot be followed is
+    /// reported as dropped and filled.
     ///
     /// # Errors
     ///
@@ -63,28 +67,23 @@ impl<L: LeafType> Tree<L> {
     pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
         let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
         let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
-        let value_of = |tree: &Tree<Leaf>| unflatten::<T>(&tree.treedef, &tree.leaves);
         let flattener = Flattener::with_options_of(&old.treedef);
-        let value = value_of(&old)?;
-        let plain = flattener.tree(&value)?;
-        let old = without_other_opaques(without_statics(old, &flattener), &plain);
-        let has_statics = has_statics(&plain.treedef);
-        let new = without_statics(plain, &flattener);
-        let tree_of = |tree: &Tree<Leaf>| {
-            let plain = flattener.tree(&value_of(tree)?)?;
-            Ok(without_statics(plain, &flattener))
-        };
-        let leaves = |tree: &Tree<Leaf>, leaves: &mut Vec<Leaf>| {
-            if has_statics {
-                let found = tree_of(tree)?;
-                new.treedef.check_equal(&found.treedef)?;
-                *leaves = found.leaves;
-                return Ok(());
-            }
-            flattener.flatten_like(&new.treedef, &value_of(tree)?, leaves)
-        };
-        let rebuild = Rebuild { tree: &tree_of, leaves: &leaves };
-        let migration = what_became(&old, &new, widened, &rebuild);
+        let value = unflatten::<T>(&old.treedef, &old.leaves)?;
+        let old = without_statics(old, &flattener);
+        let new = without_statics(flattener.tree(&value)?, &flattener);
+        let [of_old, of_new] = [&old, &new].map(opaque_leaves);
+        let old = with_opened(old, &|_, leaf| !of_new.contains(leaf));
+        let whole = RefCell::new(HashSet::new());
+        let new = with_opened(new, &|path, leaf| {
+            let is_whole = of_old.contains(leaf);
+            is_whole.then(|| whole.borrow_mut().insert(path.clone()));
+            !is_whole
+        });
+        let migration = what_became(&old, &new, widened, &|tree| {
+            let value = unflatten::<T>(&tree.treedef, &tree.leaves)?;
+            let tree = without_statics(flattener.tree(&value)?, &flattener);
+            Ok(with_opened(tree, &|path, _| !whole.borrow().contains(path)))
+        });
         Ok((value, migration))
     }
 }
@@ -99,30 +98,33 @@ fn without_statics(tree: Tree<Leaf>, flattener: &Flattener) -> Tree<Leaf> {
     if !has_statics(&tree.treedef) {
         return tree;
     }
-    opened(tree, |node, _| node.static_value().map(|value| flattener.tree(value)).transpose())
+    opened(tree, |_, node, _| node.static_value().map(|value| flattener.tree(value)).transpose())
 }
 
 /// The tree with what is inside some of its nodes in their places.
 fn opened(
     tree: Tree<Leaf>,
-    inside: impl Fn(NodeRef<'_>, &[Leaf]) -> Result<Option<Tree<Leaf>>>,
+    inside: impl Fn(&Path, NodeRef<'_>, &[Leaf]) -> Result<Option<Tree<Leaf>>>,
 ) -> Tree<Leaf> {
-    let edited = tree
-        .clone()
-        .edit(|_, node, leaves| Ok(inside(node, leaves)?.map_or(Edit::Keep, Edit::Replace)));
+    let edited = tree.clone().edit(|path, node, leaves| {
+        Ok(inside(path, node, leaves)?.map_or(Edit::Keep, Edit::Replace))
+    });
     edited.unwrap_or(tree) // there are more leaves than the limits allow
 }
 
-/// The tree with the leaves of those opaque leaves, e.g. arrays, that are no leaves of the value. So
-/// they are followed as the value has them.
-fn without_other_opaques(tree: Tree<Leaf>, value: &Tree<Leaf>) -> Tree<Leaf> {
-    let is_opaque = |leaf: &&Leaf| leaf.opaque().is_some();
-    if !tree.leaves.iter().any(|leaf| is_opaque(&leaf)) {
+/// The leaves that are whole values, e.g. arrays.
+fn opaque_leaves(tree: &Tree<Leaf>) -> HashSet<Leaf> {
+    tree.leaves.iter().filter(|leaf| leaf.opaque().is_some()).cloned().collect()
+}
+
+/// The tree with the leaves of some opaque leaves. So they are followed as the other tree has them.
+fn with_opened(tree: Tree<Leaf>, opens: &dyn Fn(&Path, &Leaf) -> bool) -> Tree<Leaf> {
+    if !tree.leaves.iter().any(|leaf| leaf.opaque().is_some()) {
         return tree;
     }
-    let whole: HashSet<&Leaf> = value.leaves.iter().filter(is_opaque).collect();
-    opened(tree, |node, leaves| {
-        let leaf = leaves.first().filter(|leaf| node.is_leaf() && !whole.contains(leaf));
-        Ok(leaf.and_then(Leaf::opaque).map(Value::to_tree))
+    opened(tree, |path, node, leaves| {
+        let leaf = leaves.first().filter(|_| node.is_leaf());
+        let value = leaf.and_then(|leaf| leaf.opaque().filter(|_| opens(path, leaf)));
+        Ok(value.map(Value::to_tree))
     })
 }

@@ -4,34 +4,35 @@ use crate::error::Difference;
 use crate::path::Path;
 use crate::records::as_record;
 
-as_record! {
-    // Earlier versions had no `renamed_nodes`.
-    Migration { filled, dropped, renamed, renamed_nodes = Vec::new(), computed, changed }
-}
+as_record! { Migration { filled, dropped, renamed, changed } }
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
+///
+/// Each leaf of the tree that the value does not have, at the same place and as the same value, is in
+/// one of the lists, by itself or by a node around it.
 ///
 /// It prints as one line, which is empty if there is no difference, and with `{:#}` as one line for
 /// each of its [groups](Migration::groups).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {
-    /// The value has it and the tree did not: `default` filled it.
+    /// The value has it and the tree did not: `default` filled it. Or it was computed from what is
+    /// [`dropped`](Self::dropped).
     pub filled: Vec<Path>,
-    /// The tree had it and the type did not read it: the field is unknown or skipped.
+    /// The tree had it and the value does not: the type did not read it, or made something else of
+    /// it.
     pub dropped: Vec<Path>,
     /// The tree has it under the first path, and the value under the second, e.g. after an `alias`.
-    /// What differs inside is reported of its own, with the paths that it has in the two.
+    ///
+    /// What differs inside is reported of its own, with the paths that it has in the two: `.l[0].w`
+    /// may be renamed to `.body[0].weight`, too, where `.l` is renamed to `.body`.
     pub renamed: Vec<(Path, Path)>,
-    /// Nodes of which all that was carried over is below the second path now, at the same indices,
-    /// though something below them was renamed, too. It is in [`renamed`](Self::renamed): if
-    /// `.l[0].w` was renamed to `.body[0].weight`, and so on, `.l` was renamed to `.body`.
-    pub renamed_nodes: Vec<(Path, Path)>,
-    /// What the value has under the second path depends on what the tree has under the first, and
-    /// is another value, e.g. because a `#[serde(from)]` computes it.
-    pub computed: Vec<(Path, Path)>,
     /// The leaf, the kind of node or the length differs, e.g. because a number was converted, or a
-    /// `Vec<f64>` became a `[f64; 3]`, which is a tuple.
+    /// `Vec<f64>` became a `[f64; 3]`, which is a tuple. The paths are those in the value. What is
+    /// below is reported of its own.
+    ///
+    /// Of numbers that are the same in another kind, or the nearest `f32`, the kinds are named, and
+    /// of other leaves the values.
     ///
     /// Some kinds of nodes are the same here: a struct and a map with its fields as keys, a tuple
     /// and a tuple struct, a unit and a unit struct, and a value with and without a `Some` around

@@ -18,8 +18,7 @@ use crate::treedef::node_ref::{NodeRef, Overlap};
 struct ComparedNode<'a> {
     node: NodeRef<'a>,
     leaves: Option<ComparedLeaves<'a>>,
-    /// Whether a `Some` may be around it on one side only: after a migration, and inside a static or
-    /// an opaque leaf of a tree with `none_is_leaf`, where `None` is a node.
+    /// Whether a `Some` may be around it on one side only: inside a static or an opaque leaf of a tree with `none_is_leaf`, where `None` is a node.
     any_some: bool,
 }
 
@@ -42,8 +41,6 @@ struct Differences {
     with_leaves: bool,
     /// Whether an `f64` equals the `f32` that it was widened from.
     widened: bool,
-    /// Whether it does not matter what the two roots are, e.g. which variants.
-    below: bool,
     found: Vec<Difference>,
 }
 
@@ -56,29 +53,7 @@ pub(crate) fn tree_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    Differences { widened, ..Differences::of_values() }.of_trees(expected, found, false)
-}
-
-/// As [`tree_differences`], for what a type made of the tree: a map may be a struct, and a `Some`
-/// may be around a value on one side only. A sequence that is a tuple on the other side is a
-/// difference of the kind `Name`, which does not occur otherwise: as there, the children are
-/// compared.
-#[cfg(feature = "migrate")]
-pub(crate) fn migration_differences(
-    expected: &Tree<Leaf>,
-    found: &Tree<Leaf>,
-    widened: bool,
-) -> Vec<Difference> {
-    Differences { widened, ..Differences::of_migrated() }.of_trees(expected, found, true)
-}
-
-/// As [`migration_differences`], without leaves, and without what two nodes are themselves.
-#[cfg(feature = "migrate")]
-pub(crate) fn differences_below(expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
-    let side = |node| ComparedNode { any_some: true, ..ComparedNode::of(node) };
-    let mut differences = Differences { below: true, ..Differences::of_migrated() };
-    compare(&mut differences, side(expected), side(found));
-    differences.found
+    Differences { widened, ..Differences::of_values() }.of_trees(expected, found)
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -152,7 +127,6 @@ impl Differences {
             prefix: false,
             with_leaves: false,
             widened: false,
-            below: false,
             found: Vec::new(),
         }
     }
@@ -162,23 +136,17 @@ impl Differences {
         Differences { heads, with_leaves: true, ..Differences::of_structures() }
     }
 
-    #[cfg(feature = "migrate")]
-    fn of_migrated() -> Self {
-        let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
-        Differences { heads, ..Differences::of_values() }
-    }
-
     fn between(mut self, expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
         compare(&mut self, ComparedNode::of(expected), ComparedNode::of(found));
         self.found
     }
 
-    fn of_trees(mut self, a: &Tree<Leaf>, b: &Tree<Leaf>, any_some: bool) -> Vec<Difference> {
-        fn side(tree: &Tree<Leaf>, any_some: bool) -> ComparedNode<'_> {
+    fn of_trees(mut self, a: &Tree<Leaf>, b: &Tree<Leaf>) -> Vec<Difference> {
+        fn side(tree: &Tree<Leaf>) -> ComparedNode<'_> {
             let leaves = Some(ComparedLeaves::Tree(&tree.leaves));
-            ComparedNode { node: tree.treedef.root(), leaves, any_some }
+            ComparedNode { leaves, ..ComparedNode::of(tree.treedef.root()) }
         }
-        compare(&mut self, side(a, any_some), side(b, any_some));
+        compare(&mut self, side(a), side(b));
         self.found
     }
 
@@ -196,12 +164,6 @@ impl Differences {
             let Some(inside) = without_some(a, b) else { return Some((a, b)) };
             (a, b) = inside;
         }
-    }
-
-    /// If kinds may differ, whether only one of two nodes with elements is a sequence.
-    fn fixed_length(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<DifferenceKind> {
-        let is_seq = |compared: ComparedNode<'_>| compared.node.kind() == NodeKind::Seq;
-        (self.with_leaves && is_seq(a) != is_seq(b)).then_some(DifferenceKind::Name)
     }
 
     fn different_leaves(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Found> {
@@ -303,7 +265,7 @@ impl<'a> View<'a> for Differences {
 
     fn compare(
         &mut self,
-        site: &Site,
+        _site: &Site,
         a: ComparedNode<'a>,
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
@@ -311,12 +273,11 @@ impl<'a> View<'a> for Differences {
         if let Some(found) = self.half(a, b) {
             return found.into_iter().map(Step::here).collect();
         }
-        let head = self.heads.difference(a.node, b.node).or_else(|| self.fixed_length(a, b));
-        let head = head.filter(|_| !self.below || !site.path.is_root());
+        let head = self.heads.difference(a.node, b.node);
         let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
         let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
         match a.node.kind() {
-            _ if head.is_some_and(|kind| kind != DifferenceKind::Name) => {}
+            _ if head.is_some() => {}
             NodeKind::Leaf => steps.extend(self.different_leaves(a, b).map(Step::here)),
             _ => steps.extend(self.children(a, b)),
         }
@@ -402,7 +363,7 @@ fn differ(path: Path, kind: DifferenceKind, expected: String, found: String) -> 
     Difference { path, kind, expected, found }
 }
 
-fn quoted(node: NodeRef<'_>) -> String {
+pub(crate) fn quoted(node: NodeRef<'_>) -> String {
     format!("`{}`", node.brief())
 }
 
@@ -416,7 +377,7 @@ fn children(node: NodeRef<'_>) -> String {
 }
 
 /// The literal of a leaf, cut off if it is long. A long array is its type, shape and statistics.
-fn quoted_leaf(leaf: &Leaf) -> String {
+pub(crate) fn quoted_leaf(leaf: &Leaf) -> String {
     let words = leaf.as_array().and_then(Array::in_few_words);
     format!("`{}`", words.unwrap_or_else(|| brief(leaf)))
 }

@@ -359,14 +359,6 @@ impl<'a> NodeRef<'a> {
         Some((self.num_children() - children.len() - 1, child))
     }
 
-    /// How many siblings are left of the run of the child that contains a leaf, after that child.
-    #[cfg(feature = "migrate")]
-    pub(crate) fn left_in_run_with_leaf(self, index: usize) -> usize {
-        let Some(before) = index.checked_sub(self.first_leaf) else { return 0 };
-        let mut children = self.children_near(|mark| mark.leaves <= before);
-        children.with_leaf(index).map_or(0, |child| children.left_in_run_of(child))
-    }
-
     /// The sibling that comes `skip` places later in the same run.
     #[inline]
     pub(crate) fn later(mut self, skip: usize) -> NodeRef<'a> {
@@ -556,10 +548,6 @@ impl<'a> Children<'a> {
 
     pub(crate) fn next_is_leafless(&self) -> bool {
         self.left > 0 && self.next.num_leaves() == 0
-    }
-
-    pub(crate) fn next_is_leaf(&self) -> bool {
-        self.left > 0 && self.next.is_leaf()
     }
 
     /// Skips to the next child that has leaves.

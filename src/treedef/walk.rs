@@ -22,9 +22,6 @@ pub(crate) enum Visits {
     AtRuns,
     /// Every node that has leaves at or below it.
     AboveLeaves,
-    /// The same, but the first of neighbouring leaves.
-    #[cfg_attr(not(feature = "migrate"), allow(dead_code, reason = "only a migration asks for it"))]
-    AtLeafRuns,
     /// Every node that has leaves at or below it, and the first of other equal siblings.
     AtLeaflessRuns,
 }
@@ -57,14 +54,13 @@ impl<'a> Walk<'a> {
             return Some(self.enter(root, 1));
         }
         let Entered { node, children, position } = self.open.last_mut()?;
-        if let Visits::AboveLeaves | Visits::AtLeafRuns = self.visits {
+        if let Visits::AboveLeaves = self.visits {
             children.skip_leafless();
         }
         *position = node.num_children() - children.len();
         let child = match self.visits {
             Visits::AtRuns => children.next_in_same_order(),
             Visits::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
-            Visits::AtLeafRuns if children.next_is_leaf() => children.next_run(),
             _ => children.next().map(|child| (child, 1)),
         };
         match child {

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, DeserializeSeed, MapAccess};
 
 use crate::error::{Error, Result};
 use crate::model::{Labels, Name, NodeData, NodeKind, Value};
-use crate::path::Path;
+use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
 use super::children::NextChild;
@@ -257,6 +257,21 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
+    /// Adds a key that was refused to the path of its error. The path inside the key is dropped,
+    /// because it is not a path inside the map. The cursor stays, because the visitor may go on.
+    #[cold]
+    fn key_failed(&self, error: Error) -> Error {
+        let error = error.at(Path::root());
+        let key = match self.keys {
+            EntryKeys::Keys(keys) | EntryKeys::Inserted(keys, _) => keys.get(self.last_position()),
+            _ => None,
+        };
+        match key {
+            Some(key) => error.under(Key::Entry(key.clone())),
+            None => error,
+        }
+    }
+
     /// Visitors of structs may leave fields out, but an entry of a map or an element that was not
     /// read is an error.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -326,8 +341,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         }
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
-            // The path inside a key is dropped, because it is not a path inside the map.
-            Err(error) => Err(error.at(Path::root())),
+            Err(error) => Err(self.key_failed(error)),
         }
     }
 
@@ -338,7 +352,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         }
         match K::deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
-            Err(error) => Err(error.at(Path::root())),
+            Err(error) => Err(self.key_failed(error)),
         }
     }
 

@@ -480,7 +480,7 @@ fn messages_turn_nothing_round() {
     let document = BTreeMap::from([(evil, 0.5)]);
     let (leaves, treedef) = flatten(&document).unwrap();
     assert_snapshot!(unflatten::<Shape>(&treedef, &leaves).unwrap_err(), @r"unknown variant `a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}`, the type has `Circle` or `Box` at the root");
-    assert_snapshot!(unflatten::<BTreeMap<u8, f64>>(&treedef, &leaves).unwrap_err(), @r#"invalid type: string "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}", expected u8 at the root"#);
+    assert_snapshot!(unflatten::<BTreeMap<u8, f64>>(&treedef, &leaves).unwrap_err(), @r#"invalid type: string "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}", expected u8 at `["a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}"]`"#);
     assert_snapshot!(evil.parse::<TreeDef>().unwrap_err(), @r"expected the end, found `\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}` at byte 1");
 }
 

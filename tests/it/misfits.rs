@@ -78,7 +78,7 @@ fn bytes_name_fields_and_variants() {
     assert_eq!(unflatten::<Open>(&treedef, &leaves).unwrap(), Open { x: 1, rest });
     let (leaves, treedef) = flatten(&ByteKeys(&[(b"x", 1), (b"\xff", 2)])).unwrap();
     let error = unflatten::<Row>(&treedef, &leaves).unwrap_err();
-    assert_snapshot!(error, @"invalid type: byte array, expected field identifier at the root");
+    assert_snapshot!(error, @r#"invalid type: byte array, expected field identifier at `[b"\xff"]`"#);
 
     let (leaves, treedef) = flatten(&ByteKeys(&[(b"x", 1)])).unwrap();
     assert_eq!(unflatten::<Choice>(&treedef, leaves).unwrap(), Choice::X(1));

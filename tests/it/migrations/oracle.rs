@@ -229,7 +229,7 @@ fn changed(old: &Schema, changes: &[Change]) -> Version {
                     // What is checked cannot be changed. If it moves, only its value tells it from
                     // a default.
                     let checked = if *kind == Kind::Checked { 600 } else { 0 };
-                    let default = Some(Val::Number(*kind, checked + *number));
+                    let default = Some(Val::Number(*kind, f64::from(checked + *number)));
                     let (id, schema) =
                         (1000 + *number as usize + fields.len(), Schema::Leaf(*kind));
                     fields.push(Field {
@@ -358,27 +358,35 @@ fn check(old: &Schema, changes: &[Change]) -> Result<(), TestCaseError> {
     leaves(old, &value, &Path::root(), &Vec::new(), &mut before);
     leaves(&version.made, &new, &Path::root(), &Vec::new(), &mut after);
     let said = format!("{migration:#?}\n{tree}\n{made}");
-    let Migration { filled, dropped, renamed, computed, changed, .. } = &migration;
-    prop_assert!(computed.is_empty(), "{said}");
+    let Migration { filled, dropped, renamed, changed, .. } = &migration;
 
     let there: HashMap<&Mark, (&Path, Kind)> =
         after.iter().map(|(mark, path, kind)| (mark, (path, *kind))).collect();
+    let has_checked = before.iter().any(|(.., kind)| *kind == Kind::Checked);
     let mut explains = vec![false; renamed.len()];
     for (mark, path, kind) in &before {
         let Some((now, new)) = there.get(mark) else {
             prop_assert!(covers(dropped, path), "`{path}` is dropped: {said}");
             continue;
         };
+        let is_text = matches!(kind, Kind::Text | Kind::Checked);
+        if has_checked && is_text && covers(dropped, path) && covers(filled, now) {
+            continue; // without another text that the type takes, it cannot be followed
+        }
         prop_assert!(!covers(dropped, path), "`{path}` is carried over to `{now}`: {said}");
         prop_assert!(!covers(filled, now), "`{now}` comes from `{path}`: {said}");
-        let ways = renamed.iter().map(|way| follow(way, path) == Some(loose(now)));
-        let ways: Vec<bool> = ways.collect();
-        ways.iter().zip(&mut explains).for_each(|(yes, explains)| *explains |= yes);
-        let known = loose(path) == loose(now) || ways.contains(&true);
+        for ((from, to), explains) in renamed.iter().zip(&mut explains) {
+            let above = |above: &Path, leaf: &Path| loose(leaf).starts_with(&loose(above));
+            *explains |= above(from, path) && above(to, now);
+        }
+        let is_renamed = renamed.iter().any(|way| follow(way, path) == Some(loose(now)));
+        let known = loose(path) == loose(now) || is_renamed;
         prop_assert!(known, "`{path}` is now `{now}`: {said}");
         let places: Vec<Path> = changed.iter().map(|change| change.path.clone()).collect();
         let retyped = covers(&places, now) || covers(&places, path);
         prop_assert!(kind == new || retyped, "`{path}` has another kind: {said}");
+        let untouched = places.iter().all(|place| loose(place) != loose(now));
+        prop_assert!(kind != new || untouched, "`{now}` has not changed: {said}");
     }
     prop_assert!(!explains.contains(&false), "a rename that is none: {said}");
     let known: HashSet<&Mark> = before.iter().map(|(mark, ..)| mark).collect();

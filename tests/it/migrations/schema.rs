@@ -49,7 +49,7 @@ pub(super) struct Field {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Val {
-    Number(Kind, u32),
+    Number(Kind, f64),
     None,
     Some(Box<Val>),
     Seq(Vec<Val>),
@@ -62,7 +62,7 @@ impl Schema {
         match self {
             Schema::Leaf(kind) => {
                 *next += 1;
-                Val::Number(*kind, *next)
+                Val::Number(*kind, f64::from(*next))
             }
             Schema::Some(inner) => Val::Some(Box::new(inner.value(next))),
             Schema::Seq(inner) => Val::Seq(vec![inner.value(next), inner.value(next)]),
@@ -82,9 +82,9 @@ impl Serialize for Typed<'_> {
         let Typed(schema, value) = *self;
         match (schema, value) {
             (_, Val::Number(Kind::U16, number)) => (*number as u16).serialize(serializer),
-            (_, Val::Number(Kind::I64, number)) => i64::from(*number).serialize(serializer),
+            (_, Val::Number(Kind::I64, number)) => (*number as i64).serialize(serializer),
             (_, Val::Number(Kind::F32, number)) => (*number as f32).serialize(serializer),
-            (_, Val::Number(Kind::F64, number)) => f64::from(*number).serialize(serializer),
+            (_, Val::Number(Kind::F64, number)) => number.serialize(serializer),
             (_, Val::Number(Kind::Text, number)) => format!("no {number}").serialize(serializer),
             (_, Val::Number(Kind::Checked, number)) => {
                 format!("{number}={number}").serialize(serializer)
@@ -182,7 +182,7 @@ fn number<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Val,
             number.ok_or_else(|| de::Error::custom("no number"))?
         }
     };
-    Ok(Val::Number(kind, number as u32))
+    Ok(Val::Number(kind, number))
 }
 
 thread_local! {

@@ -269,7 +269,7 @@ fn names_that_changed_are_followed_by_their_aliases() {
     adam(0.1).step(old, Old { weights: vec![0.5, 0.25] }, &mut state).unwrap();
     let saved = Tree::of(&state).unwrap();
     let (state, migration) = saved.migrate::<State<New, f64>>().unwrap();
-    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`; changed `"Old { weights: [*, *] }"` to `"New { w: [*, *], b: * }"` at `.structure?`, 0 children to 2 children at `.absent`"#);
+    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`, `.absent[*]` (×2); renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`; changed `"Old { weights: [*, *] }"` to `"New { w: [*, *], b: * }"` at `.structure?`, 0 children to 2 children at `.absent`"#);
     let model = New { w: vec![1.0, 2.0], b: 0.0 };
     // What was filled begins afresh.
     let (mut state, report) = state.migrate(&adam(0.1), &model).unwrap();

@@ -1,0 +1,131 @@
+//! Gives leaves values of their own, and compares values that were converted.
+
+use std::collections::HashMap;
+
+use crate::leaf::Integer;
+use crate::leaf::each_scalar;
+use crate::leaf::float::{narrow, widen};
+use crate::model::{Leaf, Tree, Value};
+
+/// The tree with other values for the leaves that are open, and for texts only if asked: each has
+/// another one than the others that are equal to it, as far as its kind has so many.
+///
+/// They are near, because a type may not take any: no number is out of a range that it was in, and
+/// a date stays one.
+pub(super) fn varied(tree: &Tree<Leaf>, open: &[bool], texts: bool) -> Tree<Leaf> {
+    let (mut varied, mut equal) = (tree.clone(), HashMap::<&Leaf, u128>::new());
+    let leaves = varied.leaves.iter_mut().zip(&tree.leaves).zip(open);
+    for ((leaf, old), _) in leaves.filter(|(_, open)| **open) {
+        if texts || !matches!(old, Leaf::Str(_)) {
+            let number = equal.entry(old).or_default();
+            vary(leaf, *number);
+            *number += 1;
+        }
+    }
+    varied
+}
+
+/// Makes it another leaf of the same kind. Equal leaves that have other numbers become others.
+fn vary(leaf: &mut Leaf, number: u128) {
+    let integer = leaf.as_scalar().and_then(|scalar| varied_integer(scalar.as_integer()?, number));
+    macro_rules! vary {
+        ($($kind:ident: $type:ty, $calls:tt;)*) => {
+            match leaf {
+                $(Leaf::$kind(value) => {
+                    let new = integer.and_then(|integer| <$type>::try_from(integer).ok());
+                    *value = new.map_or(*value, Into::into);
+                })*
+                Leaf::Bool(value) => *value = !*value,
+                Leaf::F32(value) => *value = varied_float(*value, number),
+                Leaf::F64(value) => *value = widen(varied_float(narrow(*value), number)),
+                Leaf::Char(value) => {
+                    let other = u32::try_from(near(u128::from(u32::from(*value)), number)).ok();
+                    *value = other.and_then(char::from_u32).unwrap_or(*value);
+                }
+                Leaf::Str(text) => *text = varied_text(text, number).into(),
+                Leaf::Bytes(bytes) => {
+                    let bits = 1 + (number % 0xff) as u8; // less than 256
+                    bytes.iter_mut().take(1).for_each(|byte| *byte ^= bits);
+                }
+                Leaf::Opaque(value) => {
+                    let mut inside = value.to_tree();
+                    inside.leaves.iter_mut().take(1).for_each(|leaf| vary(leaf, number));
+                    *value = Value::from_tree(inside).into();
+                }
+                Leaf::None => {}
+            }
+        };
+    }
+    each_scalar!([integers] => vary);
+}
+
+/// Another magnitude, that is no greater if there are enough, and differs as an `f32`, too.
+fn near(magnitude: u128, number: u128) -> u128 {
+    // A small number may be read as a byte, whatever its kind.
+    let room = if magnitude < 128 { 120 } else { (magnitude - 1).min(60_000) };
+    let below = (magnitude >> 16).max(1) * (number % room + 1);
+    // A counter would be one more.
+    if below < magnitude { magnitude - below } else { magnitude + below + 1 }
+}
+
+fn varied_integer(old: Integer, number: u128) -> Option<i128> {
+    let near = |magnitude| i128::try_from(near(magnitude, number)).ok();
+    match old {
+        Integer::Signed(old) if old < 0 => near(old.unsigned_abs()).map(i128::wrapping_neg),
+        Integer::Signed(old) => near(old.unsigned_abs()),
+        Integer::Unsigned(old) => near(old),
+    }
+}
+
+fn varied_float(old: f32, number: u128) -> f32 {
+    // The bits of floats are in the order of their magnitudes.
+    let near = u32::try_from(near(old.abs().to_bits().into(), number));
+    near.map_or(old, |bits| f32::from_bits(bits).copysign(old))
+}
+
+/// Another text: with another last digit, so that a date stays one and an address too; or longer.
+fn varied_text(text: &str, number: u128) -> String {
+    match text.rsplit_once(|char: char| char.is_ascii_digit()) {
+        Some((before, after)) => {
+            let is_other = |digit: &char| !text[before.len()..].starts_with(*digit);
+            let digits: Vec<char> = ('1'..='9').filter(is_other).collect();
+            let digit = digits[number as usize % digits.len()];
+            format!("{before}{digit}{after}")
+        }
+        None => format!("{text}_{number}"),
+    }
+}
+
+/// The same leaf for all numbers of one value, whatever their kinds, and for texts that print them.
+pub(super) fn exact(leaf: &Leaf) -> Leaf {
+    let of_float = |float: f64| {
+        let is_integer = float.fract() == 0.0
+            && float.abs() < 1e30
+            && (float != 0.0 || float.is_sign_positive());
+        if is_integer { Leaf::from(float as i128) } else { Leaf::F64(float) }
+    };
+    let number = leaf.as_scalar().and_then(|scalar| match scalar.as_integer() {
+        Some(Integer::Signed(integer)) => Some(Leaf::from(integer)),
+        Some(Integer::Unsigned(integer)) => {
+            Some(i128::try_from(integer).map_or(Leaf::from(integer), Leaf::from))
+        }
+        None => scalar.nearest_f64().map(of_float),
+    });
+    let text = || match leaf {
+        Leaf::Str(text) => {
+            let integer = text.parse::<i128>().map(Leaf::from);
+            integer.ok().or_else(|| text.parse().ok().map(of_float))
+        }
+        Leaf::Char(char) => Some(Leaf::from(char.to_string())),
+        Leaf::Bool(value) => Some(Leaf::from(value.to_string())),
+        _ => None,
+    };
+    number.or_else(text).unwrap_or_else(|| leaf.clone())
+}
+
+/// As [`exact`], for all numbers of one nearest `f32`.
+pub(super) fn rounded(leaf: &Leaf) -> Leaf {
+    let exact = exact(leaf);
+    let float = exact.as_scalar().and_then(|scalar| scalar.nearest_f64());
+    float.map_or(exact, |float| Leaf::F32(narrow(float)))
+}
