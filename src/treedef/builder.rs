@@ -37,13 +37,16 @@ use crate::treedef::parts::PartsBuilder;
 ///
 /// A call that does not fit the node that is open is an error with the path of that node: a child
 /// of a struct without a field, the second child of a `Some`, a node behind the root. After an
-/// error the builder is of no more use.
+/// error the builder is of no more use: a node that could not be added, e.g. because it is beyond the
+/// limits, is missing, and [`finish`](Self::finish) says so.
 #[derive(Default)]
 pub struct TreeDefBuilder {
     parts: PartsBuilder,
     open: Vec<UnfinishedNode>,
     /// The root is complete.
     is_complete: bool,
+    /// A node was counted as a child, and could not be added.
+    has_hole: bool,
 }
 
 /// A node whose children are still coming.
@@ -143,10 +146,12 @@ impl TreeDefBuilder {
         self.child(times)?;
         let open = UnfinishedNode::new(head);
         if head.kind.is_atom() {
-            if head.kind.depends_on_options() {
-                self.parts.settle_options()?;
-            }
-            return self.parts.atom(head.kind, open.data(), times);
+            return self.complete(|parts| {
+                if head.kind.depends_on_options() {
+                    parts.settle_options()?;
+                }
+                parts.atom(head.kind, open.data(), times)
+            });
         }
         self.parts.open_new(head.kind, None, times);
         self.open.push(open);
@@ -225,7 +230,8 @@ impl TreeDefBuilder {
     /// See [above](Self).
     pub fn static_value(&mut self, value: &Value, times: usize) -> Result<()> {
         self.child(times)?;
-        self.parts.atom(NodeKind::Static, Some(NodeDataRef::of_static(value)), times)
+        let data = NodeDataRef::of_static(value);
+        self.complete(|parts| parts.atom(NodeKind::Static, Some(data), times))
     }
 
     /// Adds a whole structure, `times` times one after the other.
@@ -237,7 +243,7 @@ impl TreeDefBuilder {
     pub fn insert(&mut self, treedef: &TreeDef, times: usize) -> Result<()> {
         self.parts.allow(treedef.limits);
         self.child(times)?;
-        self.parts.insert_copies(treedef, times)
+        self.complete(|parts| parts.insert_copies(treedef, times))
     }
 
     /// Closes the open node: all its children came.
@@ -256,14 +262,16 @@ impl TreeDefBuilder {
             self.open.push(open);
             return self.refuse(format_args!("the child `{key}` is missing"));
         }
-        if open.kind.depends_on_options() {
-            self.parts.settle_options()?;
-        }
-        if open.kind == NodeKind::Map {
-            self.parts.sort_entries(&mut open.keys, None);
-        }
-        self.parts.set_data(open.kind, open.data());
-        self.parts.close()
+        self.complete(|parts| {
+            if open.kind.depends_on_options() {
+                parts.settle_options()?;
+            }
+            if open.kind == NodeKind::Map {
+                parts.sort_entries(&mut open.keys, None);
+            }
+            parts.set_data(open.kind, open.data());
+            parts.close()
+        })
     }
 
     /// The treedef.
@@ -273,6 +281,9 @@ impl TreeDefBuilder {
     /// Returns an error if there is no node, if a node is still open, or if the treedef exceeds the
     /// [limits](Self::limits).
     pub fn finish(self) -> Result<TreeDef> {
+        if self.has_hole {
+            return self.refuse("a node before could not be added, so the structure lacks it");
+        }
         if !self.open.is_empty() {
             return self.refuse("expected `TreeDefBuilder::close` before the end");
         }
@@ -280,6 +291,13 @@ impl TreeDefBuilder {
             return self.refuse("expected a node, found none");
         }
         self.parts.finish()
+    }
+
+    /// Completes a node that was counted as a child already.
+    fn complete(&mut self, add: impl FnOnce(&mut PartsBuilder) -> Result<()>) -> Result<()> {
+        let added = add(&mut self.parts);
+        self.has_hole |= added.is_err();
+        added
     }
 
     /// Counts `times` children that come next.
