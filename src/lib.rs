@@ -18,6 +18,7 @@ mod pattern;
 mod message;
 mod positions;
 mod error;
+mod bug;
 mod argument;
 mod call_stack;
 mod destination;

@@ -1,7 +1,8 @@
 //! The options and rules of a [`Flattener`] that are about arrays.
 
 use crate::argument::ToPattern;
-use crate::error::{ErrorKind, Result};
+use crate::bug::bug;
+use crate::error::Result;
 use crate::flatten::{ArrayMeaning, ArrayRule, Collector, Flattener};
 use crate::leaf::column::Columns;
 use crate::leaf::sink::Sink;
@@ -17,7 +18,7 @@ const ARRAYS: Collector = Collector {
             Sink::Other(leaves) => leaves.into_any().downcast::<Columns>().ok(),
             _ => None,
         };
-        let leaves = leaves.ok_or(ErrorKind::Internal("arrays were not recorded in columns"))?;
+        let leaves = leaves.ok_or_else(|| bug!("arrays were not recorded in columns"))?;
         let (treedef, leaves) = collect_arrays(treedef, *leaves, rules)?;
         Ok(Tree::from_parts(treedef, leaves))
     },

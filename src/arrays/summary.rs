@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 
 use crate::arrays::blocks::{have_one_kind, shape_of};
 use crate::arrays::statistics::{SHORT_ARRAY, statistics_of};
+use crate::bug::missing;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Array, NodeKind, Tree, Value};
 use crate::text::{LeafText, write_tree};
@@ -68,7 +69,7 @@ struct Shortened<'a, L> {
 
 impl<L: LeafType> LeafText for Shortened<'_, L> {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        let Some(leaf) = self.leaves.get(index) else { return Ok(()) };
+        let Some(leaf) = self.leaves.get(index) else { return missing("a leaf") };
         let array = leaf.opaque().and_then(Value::as_array);
         match array.and_then(Array::in_few_words) {
             Some(text) => out.write_str(&text),

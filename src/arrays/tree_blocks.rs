@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bug::OrBug;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{LeafKind, Tree};
 
@@ -55,7 +56,7 @@ impl<'a, L> Iterator for TreeBlocks<'a, L> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (leaves, kind) = (self.leaves, self.kind);
-        let of = |range| -> &'a [L] { leaves.get(range).unwrap_or_default() };
+        let of = |range| -> &'a [L] { leaves.get(range).or_bug() };
         let alike = |range| kind.is_none_or(|kind| have_one_kind(of(range).iter().map(kind)));
         let block = self.blocks.next_where(alike)?;
         let leaves = of(block.leaves());

@@ -6,6 +6,7 @@ use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::bug::OrBug;
 use crate::error::DifferenceKind;
 use crate::model::{Labels, Name, TreeDef};
 use crate::path::Key;
@@ -321,7 +322,7 @@ fn within<'l>(node: NodeRef<'_>, leaves: &'l [usize]) -> &'l [usize] {
     let range = node.leaf_range();
     let start = leaves.partition_point(|leaf| *leaf < range.start);
     let end = leaves.partition_point(|leaf| *leaf < range.end);
-    leaves.get(start..end).unwrap_or_default()
+    leaves.get(start..end).or_bug()
 }
 
 /// The leaves that differ in two equal structures.

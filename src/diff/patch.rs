@@ -232,9 +232,9 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(plan)
     }
 
-    /// When the entry of the old node at a position came.
+    /// When the entry of the old node at a position came. It only matters in a sorted map.
     fn rank(&self, position: usize) -> usize {
-        self.ranks.get(position).copied().unwrap_or_default()
+        self.ranks.get(position).copied().unwrap_or(0)
     }
 
     /// The order in which the entries of a map came, if its keys are sorted. Added ones come last.
@@ -248,7 +248,9 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let labelled = self.node.is_labelled();
         while self.came < position {
             let most = if labelled { 1 } else { position - self.came };
-            let Some((child, count)) = self.rest.next_up_to(most) else { return };
+            let Some((child, count)) = self.rest.next_up_to(most) else {
+                return debug_assert!(false, "a child is missing");
+            };
             let key = self.node.key(self.came).filter(|_| labelled);
             let (rank, part) = (self.rank(self.came), PatchedChild::Old(child, count));
             self.children.push(PlannedChild { key, rank, part });

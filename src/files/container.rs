@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use crc32c::{crc32c, crc32c_append};
 
+use crate::bug::bug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Options};
 
@@ -24,9 +25,6 @@ const VERSION: u16 = 1;
 /// bincode 2, little endian, integers of fixed width.
 const BINCODE: u8 = 1;
 pub(super) const HEADER: usize = 64;
-
-/// The length of the file was checked before.
-const FILE_TOO_SHORT: ErrorKind = ErrorKind::Internal("a file is shorter than it is");
 
 /// The bits of [`Header::options`]. A reader refuses unknown bits, because it would rebuild a
 /// different structure.
@@ -128,9 +126,9 @@ impl Header {
     pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
         let expected = self.total()?;
         check_length(expected, wide(file.len()))?;
-        let (_, body) = file.split_at_checked(HEADER).ok_or(FILE_TOO_SHORT)?;
+        let (_, body) = file.split_at_checked(HEADER).ok_or_else(too_short)?;
         let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
-        let (structure, rest) = body.split_at_checked(structure).ok_or(FILE_TOO_SHORT)?;
+        let (structure, rest) = body.split_at_checked(structure).ok_or_else(too_short)?;
         self.verify(structure)?;
         Ok((structure, rest))
     }
@@ -382,4 +380,10 @@ fn beginning_of_text(start: &[u8]) -> Option<String> {
     let spaced = |char: char| if char.is_control() { ' ' } else { char };
     let shown: String = whole.chars().map(spaced).collect();
     whole.chars().all(is_text).then(|| shown.trim().to_owned())
+}
+
+/// The length of the file was checked before.
+#[cold]
+fn too_short() -> Error {
+    bug!("a file is shorter than it is")
 }

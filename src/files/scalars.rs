@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
@@ -109,8 +110,8 @@ impl IndexedRows {
     /// The sum of the first lengths.
     fn sum(&self, count: usize) -> u64 {
         let before = count / STRIDE;
-        let lengths = self.rows.lengths.get(before * STRIDE..count).unwrap_or_default();
-        self.sums.get(before).copied().unwrap_or_default() + lengths.iter().sum::<u64>()
+        let lengths = self.rows.lengths.get(before * STRIDE..count).or_bug();
+        self.sums.get(before).copied().or_bug() + lengths.iter().sum::<u64>()
     }
 
     /// The place behind `count` scalars of a run, which begins at `place`.
@@ -151,8 +152,7 @@ impl IndexedRows {
             place = next;
         }
         let start = start.unwrap_or(end);
-        let lengths =
-            self.rows.lengths.get(start.lengths..end.lengths).unwrap_or_default().to_vec();
+        let lengths = self.rows.lengths.get(start.lengths..end.lengths).or_bug().to_vec();
         Selection {
             rows: ScalarRows { runs, lengths },
             bytes: start.bytes..end.bytes,

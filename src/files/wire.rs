@@ -4,6 +4,7 @@ use bincode::config;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::bug::{OrBug, bug};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
 
@@ -144,7 +145,7 @@ pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
     bincode::serde::encode_into_std_write(tables, part, config::legacy())
         .map(drop)
         // A vector fails only when memory is full.
-        .map_err(|_| ErrorKind::Internal("a table was not encoded").into())
+        .map_err(|_| bug!("a table was not encoded"))
 }
 
 /// Appends a row to a table of bytes.
@@ -152,7 +153,7 @@ pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
     let mut bytes = [0; NodeRow::BYTES];
     bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
         // It fits: a test checks the length of a row.
-        .map_err(|_| ErrorKind::Internal("a row has another length"))?;
+        .map_err(|_| bug!("a row has another length"))?;
     table.extend_from_slice(&bytes);
     Ok(())
 }
@@ -189,7 +190,7 @@ fn take_decoded<T>(
     read: Result<(T, usize), bincode::error::DecodeError>,
 ) -> Result<T> {
     let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is not UTF-8"))?;
-    *part = part.get(used..).unwrap_or_default();
+    *part = part.get(used..).or_bug();
     Ok(tables)
 }
 

@@ -3,6 +3,7 @@
 
 use std::{mem, vec};
 
+use crate::bug::{OrBug, bug};
 use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, Node, NodeData, NodeKind, TreeDef, Value};
@@ -201,9 +202,9 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
             return Ok(());
         }
         for index in node.first_leaf()..node.first_leaf() + count * node.num_leaves() {
-            let Some(leaf) = self.from.next() else { return Ok(()) }; // there are as many
+            let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
             if let Err(error) = put_leaf(&mut self.to, leaf, "a mark") {
-                return Err(error.at(node.treedef.leaf_path(index).unwrap_or_default()));
+                return Err(error.at(node.treedef.leaf_path(index).ok().or_bug()));
             }
         }
         Ok(())
@@ -211,8 +212,12 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 
     /// Copies a child that a rule may name, or puts in its place what the rule makes of it.
     fn child(&mut self, child: NodeRef<'a>) -> Result<()> {
-        let Some(Copied { node, children, patterns }) = self.open.last() else { return Ok(()) };
-        let Some(key) = node.key(node.num_children() - children.len() - 1) else { return Ok(()) }; // it was taken
+        let Some(Copied { node, children, patterns }) = self.open.last() else {
+            return Err(bug!("no node is open"));
+        };
+        let Some(key) = node.key(node.num_children() - children.len() - 1) else {
+            return Err(bug!("a child has no key"));
+        };
         let (mut places, mut begun_below) = (Vec::new(), Vec::new());
         for begun in patterns {
             let (below, is_named) = begun.behind(node.kind(), &key);
@@ -293,7 +298,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         if self.leaves_before_static(1) == 1 {
             return self.copy(node, 1);
         }
-        let Some(leaf) = self.from.next() else { return Ok(()) }; // there are as many
+        let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
         match (self.objects, object_in(&leaf)) {
             (Objects::None, _) | (_, None) if self.objects != Objects::Alone => {
                 self.put_static(&leaf.into())

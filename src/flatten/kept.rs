@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use crate::bug::{OrBug, bug};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
@@ -195,7 +196,7 @@ impl Tape {
         match value? {
             Recorded::Scalar(leaf) => match leaf.as_scalar() {
                 Some(scalar) => Ok(self.label(at, tag, scalar)),
-                None => Err(ErrorKind::Internal("a kept value has an opaque leaf").into()),
+                None => Err(bug!("a kept value has an opaque leaf")),
             },
             Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
             Recorded::Value { value, words } => {
@@ -208,16 +209,16 @@ impl Tape {
     /// What was recorded from a word and a leaf on, which may be the label of that number.
     fn take_off(&mut self, word: usize, leaf: usize, expected: Option<usize>) -> Result<Recorded> {
         let Sink::Leaves(leaves) = &mut self.leaves else {
-            return Err(ErrorKind::Internal("a kept value has other leaves").into());
+            return Err(bug!("a kept value has other leaves"));
         };
-        let words = self.words.get(word..).unwrap_or_default();
+        let words = self.words.get(word..).or_bug();
         if let [only] = words
             && only.tag() == word::LEAVES
             && let Some(leaf) = leaves.pop()
         {
             return Ok(Recorded::Scalar(leaf));
         }
-        let values = leaves.get(leaf..).unwrap_or_default();
+        let values = leaves.get(leaf..).or_bug();
         if let Some(number) = expected
             && self.labels.is_recorded(number, words, values)
         {
@@ -244,10 +245,11 @@ impl Tape {
     /// A value that is recorded as a whole.
     pub(super) fn whole(&mut self, at: usize) -> Result<Value> {
         self.count_leaves(at);
+        self.check_end();
         match self.take_off(0, 0, None)? {
             Recorded::Scalar(leaf) => Ok(leaf.into()),
             Recorded::Value { value, .. } => Ok(value),
-            Recorded::Known(_) => Err(ErrorKind::Internal("a whole value is no label").into()),
+            Recorded::Known(_) => Err(bug!("a whole value is no label")),
         }
     }
 
@@ -311,7 +313,7 @@ impl Tape {
                 (value.into(), Some(word::OPAQUE_NOTHING))
             }
             Recorded::Value { value, .. } => (value.into(), Some(word::OPAQUE)),
-            Recorded::Known(_) => return Err(ErrorKind::Internal("a leaf is no label").into()),
+            Recorded::Known(_) => return Err(bug!("a leaf is no label")),
         };
         put_leaf(&mut self.leaves, leaf, "a mark")?;
         match tag {

@@ -3,6 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
+use crate::bug::{OrBug, bug};
 use crate::error::Result;
 use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
 use crate::positions::Swap;
@@ -184,7 +185,7 @@ impl WordReader {
     }
 
     fn node(&mut self, word: Word, words: &[Word], labels: &[Label]) -> Result<()> {
-        let Some(kind) = word.kind() else { return Ok(()) }; // each other tag has an arm of its own
+        let Some(kind) = word.kind() else { return Err(bug!("a word is of no kind")) };
         let variant = if kind.is_variant() {
             self.variant
         } else if self.copy_if_seen(words)? {
@@ -192,7 +193,7 @@ impl WordReader {
         } else {
             ""
         };
-        let after = words.get(self.so_far.word..).unwrap_or_default();
+        let after = words.get(self.so_far.word..).or_bug();
         let head = NodeHead { kind, name: word.name, variant };
         self.begin_child(1 + usize::from(kind.is_variant()));
         let none_is_leaf = self.options.none_is_leaf;
@@ -310,7 +311,7 @@ impl WordReader {
 
     /// The last child of the sequence comes so many times in all.
     fn repeat(&mut self, count: usize) -> Result<()> {
-        let Some(open) = self.open.last_mut() else { return Ok(()) }; // there is a sequence
+        let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
         let more = count - 1; // at least two came
         let (before, after) = (open.child, self.so_far);
         if let Some(last) = open.last {
@@ -333,9 +334,9 @@ impl WordReader {
 
     /// Completes a node with any number of children.
     fn close(&mut self, labels: &mut [Label]) -> Result<()> {
-        let Some(open) = self.open.pop() else { return Ok(()) }; // each end has its beginning
+        let Some(open) = self.open.pop() else { return Err(bug!("an end has no beginning")) };
         self.seen.children.truncate(open.first_seen);
-        let Some(node) = open.node else { return Ok(()) }; // a node with an end
+        let Some(node) = open.node else { return Err(bug!("an end is that of no node")) };
         let head = open.head;
         let data = match head.kind {
             NodeKind::Map => {
@@ -359,7 +360,7 @@ impl WordReader {
 
     /// The node data of the map at `node`. Sorts its entries if they did not come in order.
     fn keys_of(&mut self, node: usize, open: &Open, labels: &mut [Label]) -> usize {
-        let numbers = self.numbers.get(open.first_label..).unwrap_or_default();
+        let numbers = self.numbers.get(open.first_label..).or_bug();
         let is_it = |(known, _): &&(Range<usize>, usize)| {
             self.known_keys.keys.get(known.clone()).is_some_and(|known| known == numbers)
         };

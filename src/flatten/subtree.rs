@@ -2,6 +2,7 @@
 
 use std::{mem, vec};
 
+use crate::bug::bug;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::float::Half;
 use crate::model::{Leaf, Limits, MAX_KEY_NESTING, NodeData, NodeKind, Options, Tree, Value};
@@ -97,7 +98,7 @@ impl<'a> Parts<'a> {
     }
 
     fn leave(&mut self) -> Result<()> {
-        let Some((node, first)) = self.open.pop() else { return Ok(()) }; // it was entered
+        let Some((node, first)) = self.open.pop() else { return Err(bug!("no node is open")) };
         match node.kind() {
             NodeKind::Leaf | NodeKind::Static => return Ok(()),
             NodeKind::Map if node.options().insertion => {

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use crate::bug::bug;
 use crate::call_stack;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, TreeDef, Value};
 
@@ -93,6 +94,7 @@ impl Tape {
     /// leaves into its order.
     fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<Option<TreeDef>> {
         let at = self.count_leaves(at);
+        self.check_end();
         let Tape { words, labels, follow, nodes, leaves, settings, .. } = self;
         let Settings { options, limits, .. } = *settings;
         let made = follow.structure(words, labels, nodes, options, at)?;
@@ -103,6 +105,15 @@ impl Tape {
         Ok(Some(TreeDef { limits, walked: true, ..made.treedef.clone() }))
     }
 
+    /// At the end of a walk that did not fail, nothing is open, and no label comes next.
+    #[inline]
+    pub(super) fn check_end(&self) {
+        debug_assert!(self.follow.frames.is_empty(), "a sequence is open at the end of a walk");
+        debug_assert!(self.keeping.values.is_empty(), "a value is kept at the end of a walk");
+        debug_assert!(self.keeping.before_label.is_none(), "a label is missing");
+        debug_assert_eq!(self.pending, 0, "leaves are not counted at the end of a walk");
+    }
+
     /// Ends a walk. Returns the structure and the leaves.
     pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
         let treedef = self.ended(end).and_then(|at| self.structure(at, None));
@@ -111,7 +122,7 @@ impl Tape {
         self.spare();
         match treedef? {
             Some(treedef) => Ok((treedef, leaves)),
-            None => Err(ErrorKind::Internal("a walk has no structure").into()),
+            None => Err(bug!("a walk has no structure")),
         }
     }
 

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::mem;
 use std::ops::Range;
 
+use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::{Column, Leaf, LeafKind};
@@ -195,10 +196,10 @@ macro_rules! bytes {
             pub(crate) fn to_bytes(&self, range: Range<usize>) -> Vec<u8> {
                 match self {
                     Column::Bool(column) => {
-                        column.get(range).unwrap_or_default().iter().map(|x| (*x).into()).collect()
+                        column.get(range).or_bug().iter().map(|x| (*x).into()).collect()
                     }
                     $(Column::$kind(column) => {
-                        let numbers = column.get(range).unwrap_or_default();
+                        let numbers = column.get(range).or_bug();
                         let mut bytes = vec![0; size_of_val(numbers)];
                         let (chunks, _) = bytes.as_chunks_mut();
                         for (chunk, number) in chunks.iter_mut().zip(numbers) {
@@ -280,7 +281,7 @@ impl Columns {
             let kept = first.saturating_sub(segment.leaves.start);
             let at = segment.offset + kept; // in the column
             let column = self.columns.iter_mut().find(|of| of.home() == home(segment.kind));
-            removed.push(column.map(|column| column.split_off(at)).unwrap_or_default());
+            removed.push(column.map(|column| column.split_off(at)).or_bug());
             if kept > 0 {
                 let leaves = segment.leaves.start..first;
                 self.segments.push(Segment { leaves, ..segment });

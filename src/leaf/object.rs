@@ -48,6 +48,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
+use crate::bug::OrBug;
 use crate::error::{ElementMismatch, Error, Mismatch};
 
 /// The name of the newtype around the number of an object.
@@ -118,7 +119,7 @@ fn with_scope<R>(
 /// Collects the objects of a walk into an empty vector.
 pub(crate) fn collecting<O: 'static, R>(objects: Vec<O>, walk: impl FnOnce() -> R) -> (R, Vec<O>) {
     let (result, objects) = within(objects, type_name::<O>(), walk);
-    (result, objects.unwrap_or_default())
+    (result, objects.or_bug())
 }
 
 /// The objects in the order of their numbers.

@@ -9,7 +9,8 @@ use std::fmt::{self, Write};
 
 use serde::Deserializer;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::bug::{bug, missing};
+use crate::error::Result;
 use crate::leaf::leaf_type::Flat;
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
@@ -56,7 +57,7 @@ impl<L: Flat> LeafText for Exact<'_, L> {
             }
             ExactLeaves::Inside(value) => value.scalar(index),
             ExactLeaves::Leaves(leaves) => {
-                let Some(leaf) = leaves.get(index) else { return Ok(()) };
+                let Some(leaf) = leaves.get(index) else { return missing("a leaf") };
                 if let Some(value) = leaf.opaque() {
                     out.write_str("opaque ")?;
                     return write_node(out, value.root(), &*self.inside(value));
@@ -128,7 +129,7 @@ fn write_exact<L: Flat>(
     let written = write_options(&mut text, treedef.encoding.options)
         .and_then(|()| write_node(&mut text, treedef.root(), &Exact { leaves, work }));
     // A `String` takes everything.
-    written.map_err(|_| Error::from(ErrorKind::Internal("a text was not written")))?;
+    written.map_err(|_| bug!("a text was not written"))?;
     Ok(text)
 }
 

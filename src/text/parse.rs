@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::message::limited;
 use crate::model::{
@@ -298,7 +299,7 @@ impl Parser<'_, '_> {
     fn close(&mut self, mut node: OpenBracket) -> Result<Complete> {
         let OpenBracket { first_leaf, .. } = node;
         if node.bracket == Bracket::Map {
-            let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
+            let leaves = self.leaves.get_mut(first_leaf..).or_bug();
             let first = (!leaves.is_empty()).then_some(0);
             let swaps = self.builder.sort_entries(&mut node.keys, first);
             swaps.into_iter().for_each(|swap| swap.apply(leaves));

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use crate::bug::missing;
 use crate::message::{Limited, brief};
 use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::node_ref::{Children, NodeRef};
@@ -366,7 +367,7 @@ impl Printer<'_, '_> {
     /// A static contains a value, and a value contains no statics, so this recurses only once.
     fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
-        let Some(value) = node.static_value() else { return Ok(()) };
+        let Some(value) = node.static_value() else { return missing("a static") };
         Printer::new(self.out, &*self.leaves.inside(value), pretty).print(value.root())
     }
 

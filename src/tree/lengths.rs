@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::{LeafKind, NodeKind, Tree, TreeDef};
 use crate::positions::distinct_positions;
@@ -39,8 +40,7 @@ fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
     let mut rest = sequence.leaves();
     let limits = sequence.treedef.limits;
     for (element, count) in sequence.treedef.root().runs() {
-        // The leaves of a run are within those of the sequence.
-        let (run, after) = rest.split_at_checked(element.num_leaves() * count).unwrap_or_default();
+        let (run, after) = rest.split_at_checked(element.num_leaves() * count).or_bug();
         rest = after;
         let kinds: Vec<&[LeafKind]> = match element.num_leaves() {
             0 => vec![&[]],

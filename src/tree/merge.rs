@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::bug::{OrBug, bug};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
@@ -75,7 +76,7 @@ impl<L> Tree<L> {
         let mut parts = self.split_into(2, |path, leaf| usize::from(!f(path, leaf)))?.into_iter();
         match (parts.next(), parts.next()) {
             (Some(yes), Some(no)) => Ok((yes, no)),
-            _ => Err(ErrorKind::Internal("two parts are not two").into()),
+            _ => Err(bug!("two parts are not two")),
         }
     }
 
@@ -166,7 +167,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
         total
     }));
     let kept = |range: Range<usize>| {
-        let count = |index| before.get(index).copied().unwrap_or_default();
+        let count = |index| before.get(index).copied().or_bug();
         count(range.end) - count(range.start)
     };
     let mut walk = EditWalk::singly(treedef, in_memory)?;
@@ -205,7 +206,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         .map(|leaves| leaves.into_iter().map(Some).collect::<Vec<_>>());
     let mut leaves = Vec::with_capacity(a_leaves.len().saturating_add(b_leaves.len()));
     let mut move_from = |from: &mut Vec<Option<L>>, node: NodeRef<'_>| {
-        let below = from.get_mut(node.leaf_range()).unwrap_or_default();
+        let below = from.get_mut(node.leaf_range()).or_bug();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
     let mut builder = PartsBuilder::onto(first.treedef.root(), first.treedef.limits);

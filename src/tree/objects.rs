@@ -6,6 +6,7 @@ use std::hash::Hash;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::flatten::flatten_objects;
 use crate::model::Tree;
@@ -80,7 +81,7 @@ impl<L> Tree<L> {
                 None => groups.push(vec![index]),
             }
         }
-        let path = |index: usize| self.treedef.leaf_path(index).unwrap_or_default(); // it is one
+        let path = |index: usize| self.treedef.leaf_path(index).ok().or_bug();
         let shared = groups.into_iter().filter(|group| group.len() > 1);
         shared.map(|group| group.into_iter().map(path).collect()).collect()
     }

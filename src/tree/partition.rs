@@ -3,6 +3,7 @@
 //! The idea is Equinox's `partition` and `combine`. There the holes are `None`, which JAX treats as
 //! a node, so a tree with a `None` of its own cannot be restored.
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
@@ -30,7 +31,7 @@ impl<L> Tree<L> {
     ) -> (Tree<Option<L>>, Tree<Option<L>>) {
         let treedef = self.treedef.clone();
         let mut paths = treedef.leaf_paths();
-        split_leaves(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // as many paths as leaves
+        split_leaves(self, |leaf| first(&paths.next().or_bug(), leaf))
     }
 
     /// As many trees of the same structure as `parts`; `part` returns the index of the tree for
@@ -98,7 +99,7 @@ impl<L> Tree<L> {
         let mut chosen = steps
             .zip(&mask.leaves)
             .flat_map(|((_, subtree), yes)| std::iter::repeat_n(*yes, subtree.num_leaves()));
-        Ok(split_leaves(self, |_| chosen.next().unwrap_or_default()))
+        Ok(split_leaves(self, |_| chosen.next().or_bug()))
     }
 }
 

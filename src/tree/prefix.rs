@@ -1,5 +1,6 @@
 //! Trees whose structure is a prefix of another one.
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::node_ref::NodeRef;
@@ -11,7 +12,7 @@ pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L>
 }
 
 fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -> Tree<L> {
-    let leaves = tree.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
+    let leaves = tree.leaves.get(node.leaf_range()).or_bug().to_vec();
     Tree::from_parts(treedef.with_limits(tree.treedef.limits), leaves)
 }
 

@@ -1,5 +1,6 @@
 //! Transposes a tree of trees.
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 
@@ -38,7 +39,7 @@ impl<L> Tree<L> {
         let mut column = (0..inner.num_leaves()).cycle();
         for leaf in self.leaves {
             // In bounds: the range, which repeats, is as long as `columns`.
-            columns[column.next().unwrap_or_default()].push(leaf);
+            columns[column.next().or_bug()].push(leaf);
         }
         Ok(Tree::from_parts(treedef, columns.into_iter().flatten().collect()))
     }

@@ -4,7 +4,8 @@ use std::iter::Take;
 use std::vec;
 
 use crate::argument::{ToPath, ToPattern};
-use crate::error::{ErrorKind, Result};
+use crate::bug::{OrBug, bug};
+use crate::error::Result;
 use crate::model::{NodeKind, Tree, TreeDef};
 use crate::path::Path;
 use crate::treedef::limits::in_memory;
@@ -90,7 +91,7 @@ impl<L> Tree<L> {
                 walk.enter()?;
                 continue;
             }
-            let below = leaves.split_off(starts.pop().unwrap_or_default());
+            let below = leaves.split_off(starts.pop().or_bug());
             let made = walk.leave_apart()?.with_limits(self.treedef.limits);
             let made = Tree::from_parts(made, below);
             let edit = f(walk.path(), &made).map_err(|error| error.or_at(walk.path()))?;
@@ -167,7 +168,7 @@ impl<L> Tree<L> {
             Ok(if found { Action::Remove } else { Action::Enter })
         })?;
         let removed = removed.pop().map(|(_, tree)| tree);
-        removed.ok_or_else(|| ErrorKind::Internal("a node has no path").into())
+        removed.ok_or_else(|| bug!("a node has no path"))
     }
 
     /// Removes the subtrees whose paths match a pattern, and returns them with their paths.
@@ -258,7 +259,7 @@ fn cuts<'a, L>(
             walk.leave()?;
             continue;
         };
-        let below = leaves.get(node.leaf_range()).unwrap_or_default();
+        let below = leaves.get(node.leaf_range()).or_bug();
         let new = match f(walk.path(), node, below).map_err(|error| error.or_at(walk.path()))? {
             Action::Enter => {
                 walk.enter()?;

@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use crate::bug::OrBug;
 use crate::model::{Insertion, NodeKind};
 use crate::positions::sorted_positions;
 use crate::treedef::node_ref::NodeRef;
@@ -43,7 +44,7 @@ impl MapOrders {
     /// there is an error when the map is closed.
     pub(crate) fn sort(&mut self, map: usize, order: Arc<[usize]>, moved: impl Fn(usize) -> usize) {
         let (start, first) = (self.start(map), map.saturating_add(1));
-        let inner = self.list.get_mut(start..).unwrap_or_default();
+        let inner = self.list.get_mut(start..).or_bug();
         for below in &mut *inner {
             below.map = first.saturating_add(moved(below.map.saturating_sub(first)));
         }
@@ -119,7 +120,7 @@ impl<'a> NodeRef<'a> {
         };
         let place = |map| all.partition_point(|insertion| insertion.map < map);
         let range = place(first(skipped))..place(first(skipped.saturating_add(siblings)));
-        all.get(range).unwrap_or_default()
+        all.get(range).or_bug()
     }
 
     /// The order in which the entries of this map came, if it is not that of their keys.

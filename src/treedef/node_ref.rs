@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::argument::ToPath;
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
@@ -98,7 +99,7 @@ impl TreeDef {
     /// Adds the path of an existing leaf to an error.
     #[cold]
     pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
-        error.into().at(self.leaf_path(index).unwrap_or_default())
+        error.into().at(self.leaf_path(index).ok().or_bug())
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::bug::bug;
+use crate::error::Result;
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
 use crate::positions::Swap;
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
@@ -307,7 +308,7 @@ impl PartsBuilder {
 
     /// Closes the current node, removes it from the builder and returns it.
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
-        let nothing = || Error::from(ErrorKind::Internal("no node is open"));
+        let nothing = || bug!("no node is open");
         let OpenNode { at, first_map, .. } = self.complete()?.ok_or_else(nothing)?;
         self.maps = first_map;
         Ok(self.encoding.extract(at, first_map, self.options.unwrap_or_default()))

@@ -183,6 +183,15 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    /// At the end of a walk, the structures around the cursor are counted, and all levels are given back.
+    #[inline]
+    pub(super) fn check_end(&self) {
+        let Structures { outermost, outer, .. } = &self.structures;
+        let around = outer.len() + usize::from(outermost.is_some());
+        debug_assert_eq!(self.room.around as usize, around, "structures around the cursor");
+        debug_assert_eq!(self.room.left.levels, self.most_levels, "levels at the end of a walk");
+    }
+
     /// The layout of the first of these nodes of the current structure, if it has one and is not too
     /// deep.
     pub(super) fn layout_of(&self, nodes: &'de [Node]) -> Option<FixedNode<'de>> {

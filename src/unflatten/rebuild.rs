@@ -190,7 +190,10 @@ pub(super) fn rebuild<'de, T: Deserialize<'de>>(
     }
     match T::deserialize(NodeDeserializer(&mut cursor)) {
         Err(error) => Err(naming_struct(error, treedef)),
-        value => value,
+        value => {
+            cursor.check_end();
+            value
+        }
     }
 }
 

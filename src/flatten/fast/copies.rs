@@ -1,5 +1,6 @@
 //! Copies the nodes of children that are like an earlier one, as in a list of enums.
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::{Node, NodeKind};
 
@@ -19,7 +20,7 @@ impl WordReader {
         let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };
         if let Some(last) = open.last
             && let Some(before) = words.get(open.child.word..begin - 1) // the key was read
-            && begins_with(words.get(begin..).unwrap_or_default(), before)
+            && begins_with(words.get(begin..).or_bug(), before)
             && self.builder.orders.count_from(open.child.map) == 0
             && let Some(Node { leaves, maps, .. }) = self.builder.node(last)
         {
@@ -53,11 +54,11 @@ impl WordReader {
                 self.seen.children.push(SeenChild { words, node });
             }
         }
-        let rest = words.get(begin..).unwrap_or_default();
+        let rest = words.get(begin..).or_bug();
         let is_it = |seen: &&SeenChild| {
             words.get(seen.words.clone()).is_some_and(|seen| begins_with(rest, seen))
         };
-        let seen = self.seen.children.get(open.first_seen..).unwrap_or_default();
+        let seen = self.seen.children.get(open.first_seen..).or_bug();
         let Some(SeenChild { words, node }) = seen.iter().find(is_it) else {
             self.seen.uncopied += 1; // at most the words
             return Ok(false);

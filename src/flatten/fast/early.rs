@@ -3,6 +3,7 @@
 
 use std::mem;
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::Options;
 
@@ -35,7 +36,7 @@ impl Follow {
         options: Options,
     ) -> usize {
         let Some(end) = self.settled().filter(|end| *end > words.len() / 2) else { return 0 };
-        let settled = words.get(self.base..end).unwrap_or_default();
+        let settled = words.get(self.base..end).or_bug();
         let made = nodes.early.get_or_insert_with(|| Ok(mem::take(&mut nodes.reader)));
         if let Ok(reader) = made
             && let Err(error) = reader.read_part(settled, labels, options)

@@ -9,6 +9,7 @@
 //! word `REPEAT` behind them.
 //! Writing alone, without this file, would give the same tape without these counts.
 
+use crate::bug::OrBug;
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
@@ -207,7 +208,10 @@ impl Follow {
         at: usize,
         count: usize,
     ) -> usize {
-        let Some(frame) = self.frames.last_mut() else { return at }; // there is one
+        let Some(frame) = self.frames.last_mut() else {
+            debug_assert!(false, "no sequence is open");
+            return at;
+        };
         let end = frame.last.map_or(frame.start, |(_, end)| end);
         frame.count += count; // at most the elements
         if frame.writes {
@@ -223,7 +227,7 @@ impl Follow {
 /// Whether an element that was written has the words of the last one.
 fn is_again(words: &[Word], frame: Frame, at: usize) -> bool {
     let last = frame.last.and_then(|(first, end)| words.get(first..end));
-    last.is_some_and(|last| same(last, words.get(frame.start..at).unwrap_or_default()))
+    last.is_some_and(|last| same(last, words.get(frame.start..at).or_bug()))
 }
 
 /// Counts more elements like the last one, whose words end at `end`. Only its count is behind them.

@@ -3,7 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result};
+use crate::bug::{OrBug, bug};
+use crate::error::Result;
 use crate::model::{Insertion, Options, TreeDef};
 use crate::positions::Swap;
 
@@ -122,7 +123,9 @@ impl Follow {
     pub(in crate::flatten) fn take_back(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
         self.follows_known = false;
         let Some((num_words, num_labels)) = self.lent.take() else { return };
-        let Some(first) = self.known.first_mut() else { return }; // it was lent
+        let Some(first) = self.known.first_mut() else {
+            return debug_assert!(false, "it was lent");
+        };
         words.truncate(num_words);
         first.words = mem::take(words);
         first.labels = labels.replace(mem::take(&mut first.labels));
@@ -176,13 +179,13 @@ impl Follow {
         {
             // What is read last goes on with the room of the early nodes.
             *reader = early?;
-            let own = words.get(self.base..at).unwrap_or_default();
+            let own = words.get(self.base..at).or_bug();
             self.large = Some(reader.made_of(own, &mut labels.list, options)?);
         } else if !self.follows_known {
             self.make(words, labels, reader, options, at)?;
         }
         let made = self.large.as_ref().or(self.known.first().map(|known| &known.made));
-        made.ok_or_else(|| ErrorKind::Internal("no structure was made").into())
+        made.ok_or_else(|| bug!("no structure was made"))
     }
 
     /// Makes the structure of the words that were written.
@@ -194,7 +197,7 @@ impl Follow {
         options: Options,
         at: usize,
     ) -> Result<()> {
-        let own = words.get(self.base..at).unwrap_or_default();
+        let own = words.get(self.base..at).or_bug();
         if own.len() <= MOST_KEPT_WORDS && (self.keeps_large || self.seen.come(own)) {
             let mut own = own.to_vec();
             if let Some(used) = labels.used(&mut own, MOST_LABELS) {

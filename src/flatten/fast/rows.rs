@@ -16,6 +16,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
+use crate::bug::OrBug;
 use crate::error::{ElementMismatch, Error, Result};
 use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
@@ -165,7 +166,7 @@ impl<'r> Row<'r> {
         let count = first / self.step();
         let leaves = count * end.cells(); // within the cells
         let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
-        put_numbers(self.leaves, bits.unwrap_or_default(), kinds.unwrap_or_default());
+        put_numbers(self.leaves, bits.or_bug(), kinds.or_bug());
         if let Some(outcome) = &mut self.progress.row {
             outcome.done += count; // at most the elements
         }
@@ -220,7 +221,7 @@ impl Follow {
             return None;
         }
         let last = self.last_range().filter(|_| !is_leaf);
-        let words = last.and_then(|(first, end)| words.get(first..end)).unwrap_or_default();
+        let words = last.map_or(&[][..], |(first, end)| words.get(first..end).or_bug());
         let end = if is_leaf { Some(At::end(0, 1, 1)) } else { end_of(words) };
         let takes = takes & kinds_of_row(leaves);
         let Some(end) = end.filter(|_| takes != 0 && !is_owning) else {
@@ -256,9 +257,8 @@ impl Follow {
             let agrees = if last == Some(like) {
                 !different.surely
             } else {
-                let words = |(first, end): (usize, usize)| words.get(first..end);
-                let last = last.and_then(words).unwrap_or_default();
-                agree(words(like).unwrap_or_default(), last, different.leaves)
+                let words = |(first, end): (usize, usize)| words.get(first..end).or_bug();
+                agree(words(like), last.map_or(&[][..], words), different.leaves)
             };
             if !agrees {
                 return Err(gave_less());

@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef, Value,
@@ -387,7 +388,7 @@ fn canonical_order(keys: &[Value]) -> Vec<usize> {
 fn starts(texts: &[&str]) -> Vec<u64> {
     let Some((first, others)) = texts.split_first() else { return Vec::new() };
     let in_common = others.iter().fold(first.len(), |most, text| {
-        let first = first.as_bytes().get(..most).unwrap_or_default();
+        let first = first.as_bytes().get(..most).or_bug();
         if text.as_bytes().starts_with(first) {
             return most;
         }
