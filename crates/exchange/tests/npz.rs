@@ -246,7 +246,7 @@ fn members_that_are_no_arrays_are_refused() {
             file[at] = b'a';
         }
     }
-    refused(npz::from_bytes(&file), "duplicate file names");
+    refused(npz::from_bytes(&file), "two of its files have one name");
 }
 
 #[test]

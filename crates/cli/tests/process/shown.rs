@@ -80,6 +80,11 @@ fn large_and_odd_structures_are_read_again() {
         shown.contains("2 documents\n[[u64, u64]; 2]\n") || shown.contains("\nu64[2, 2]\n"),
         "{shown}"
     );
+    // As before, no element is of any kind.
+    fs::write(at("like.treedef"), "{\"a\": u64[5000]}").unwrap();
+    fs::write(at("none.json"), "{\"a\": []}").unwrap();
+    let args = ["check", &at("none.json"), "--fold-lengths", "--like", &at("like.treedef")];
+    assert_eq!(run(&args).0, Some(0));
     // From standard input, too; and other numbers are violations.
     let piped = fed(
         &["check", &at("wide.json"), "--like", "-"],

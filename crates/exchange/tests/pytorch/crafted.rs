@@ -156,6 +156,8 @@ fn what_is_called_is_told_wherever_it_is_hidden() {
 fn a_key_twice_has_the_last_value() {
     assert_snapshot!(pickled(b"}(K\x01K\x02K\x03K\x04K\x01K\x05u."), @"{1i64: 5i64, 3i64: 4i64}");
     assert_snapshot!(pickled(b"}(]K\x02u."), @r#"{"<object 1>": 2i64}"#);
+    // Members of an enum, which differ by their values.
+    assert_snapshot!(pickled(b"}(cm\nColor\nK\x01\x85RK\x02cm\nColor\nK\x07\x85RK\x03u."), @r#"{("<m.Color>", 1i64): 2i64, ("<m.Color>", 7i64): 3i64}"#);
 }
 
 #[test]

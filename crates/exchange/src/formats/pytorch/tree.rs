@@ -452,7 +452,8 @@ impl Room<'_> {
     }
 }
 
-/// A key of a dict: a scalar, or a tuple of keys. An object of another kind is told apart by its number.
+/// A key of a dict: a scalar, or a tuple of keys. An object is the tuple of its class and the arguments; one that has
+/// more is told apart by its number.
 struct HashableKey<'g> {
     graph: &'g Graph,
     id: Id,
@@ -492,8 +493,21 @@ impl Serialize for HashableKey<'_> {
                 Some(Made::Bytes(bytes)) => serializer.serialize_bytes(&bytes),
                 Some(Made::Same(id)) => HashableKey { graph, id, room }.serialize(serializer),
                 _ => {
-                    let name = graph.global(class_of(graph, call).0).unwrap_or("object");
-                    serializer.serialize_str(&format!("<{name} {id}>"))
+                    let (class, arguments) = class_of(graph, call);
+                    let name = graph.global(class).unwrap_or("object");
+                    let has_more = call.named.or(call.state).is_some()
+                        || !(call.items.is_empty() && call.entries.is_empty());
+                    if has_more || arguments.is_empty() {
+                        return serializer.serialize_str(&format!("<{name} {id}>"));
+                    }
+                    // Such as a member of an enum, by its value.
+                    let mut tuple =
+                        serializer.serialize_tuple(arguments.len().saturating_add(1))?;
+                    tuple.serialize_element(&name_of(name))?;
+                    for id in arguments {
+                        tuple.serialize_element(&HashableKey { graph, id: *id, room })?;
+                    }
+                    tuple.end()
                 }
             },
             _ => serializer.serialize_str(&format!("<object {id}>")),
