@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use toml::value::Datetime;
-use treedef::{Edit, Key, Leaf, Path, Tree, TreeDef};
+use treedef::{Edit, Key, Leaf, NodeRef, Path, Tree, TreeDef};
 
 /// A date is a struct of this name and with this one field, to serde. Where TOML is written, such a struct
 /// is a date again.
@@ -33,6 +33,23 @@ fn place_of(path: &Path) -> Path {
 /// Whether a node has this name, by which a format tells what serde does not have.
 pub(crate) fn has_name(tree: &Tree<Leaf>, name: &str) -> bool {
     tree.treedef().nodes().any(|(_, node)| node.name() == Some(name))
+}
+
+/// Where a node of this name is not what it says, which only a file of the library can have.
+pub(crate) fn wrong_at(
+    tree: &Tree<Leaf>,
+    name: &str,
+    is_right: impl Fn(&Leaf) -> bool,
+) -> Option<Path> {
+    let first = |node: NodeRef<'_>| tree.leaves().get(node.leaf_range().start);
+    let is_wrong =
+        |node: NodeRef<'_>| node.name() == Some(name) && !first(node).is_some_and(&is_right);
+    tree.treedef().nodes().find(|(_, node)| is_wrong(*node)).map(|(path, _)| path)
+}
+
+/// Where a date is none.
+pub(crate) fn wrong_date_at(tree: &Tree<Leaf>) -> Option<Path> {
+    wrong_at(tree, NAME, |leaf| leaf.as_str().is_some_and(|text| Datetime::from_str(text).is_ok()))
 }
 
 impl Dates {

@@ -7,12 +7,14 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
 use crate::bignums::for_cbor;
+use crate::dates::wrong_date_at;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json5;
 use crate::long_numbers;
 use crate::paths::readable;
+use crate::tags::wrong_tag_at;
 use crate::tensor_files;
 use crate::tensors::{self, Halves};
 use crate::unheld;
@@ -50,6 +52,14 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         && let Some(it) = unheld::keys(tree, format, 1).first()
     {
         return Err(refused(&format!("{}, at `{}`", it.what, readable(&it.path))));
+    }
+    let wrong = match format {
+        Format::Toml => wrong_date_at(tree).map(|path| (path, "a date that is none")),
+        Format::Cbor => wrong_tag_at(tree).map(|path| (path, "a tag without a number")),
+        _ => None,
+    };
+    if let Some((path, what)) = wrong {
+        return Err(refused(&format!("{what}, at `{}`", readable(&path))));
     }
     match format {
         Format::Json => {

@@ -6,7 +6,7 @@ use treedef::{
     Change, ChangeKind, Edit, Key, Leaf, NodeHead, NodeKind, NodeRef, Path, Tree, TreeDefBuilder,
 };
 
-use crate::dates::has_name;
+use crate::dates::{has_name, wrong_at};
 
 /// What has a tag is this variant of an enum, to serde: the number of the tag beside the value. Where CBOR is
 /// written, such a variant is a tag again.
@@ -33,6 +33,11 @@ fn tagged<'n, 'l>(
     }
     let (number, rest) = leaves.split_first()?;
     number.as_u64().is_some().then(|| Some((number, node.child(1)?, rest)))?
+}
+
+/// Where a tag has no number.
+pub(crate) fn wrong_tag_at(tree: &Tree<Leaf>) -> Option<Path> {
+    wrong_at(tree, NAME, |number| number.as_u64().is_some())
 }
 
 /// The value with a tag.

@@ -149,4 +149,24 @@ fn a_text_in_a_saved_tree_is_not_written_as_it_stands() {
             assert_eq!(back.0, json!({"user": "\"x\", \"admin\": true"}), "{to}");
         }
     }
+    for (structure, to, error) in [
+        (
+            "{\"when\": `$__toml_private_Datetime` { `$__toml_private_datetime`: * }}",
+            "toml",
+            "toml cannot hold it: a date that is none, at `.when`",
+        ),
+        (
+            "[1, `@@TAG@@`::`@@TAGGED@@`(*, 1)]",
+            "cbor",
+            "cbor cannot hold it: a tag without a number, at `[1]`",
+        ),
+    ] {
+        let structure: ::treedef::TreeDef = structure.replace('1', "*").parse().unwrap();
+        let leaves = vec![::treedef::Leaf::from("soon"); structure.num_leaves()];
+        let tree = ::treedef::Tree::new(structure, leaves).unwrap();
+        let file = folder.path("b.tree");
+        fs::write(&file, tree.to_bytes().unwrap()).unwrap();
+        let told = treedef(&["convert", &file, "-t", to]).output().unwrap().stderr;
+        assert_eq!(String::from_utf8(told).unwrap(), format!("treedef: {file}: {error}\n"));
+    }
 }
