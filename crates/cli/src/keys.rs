@@ -181,7 +181,8 @@ impl Respelled {
             let spelled = old.entry_keys().get(at);
             keys.get_mut(pair).zip(spelled).into_iter().for_each(|(key, it)| *key = it.clone());
         }
-        if keys != new.entry_keys() {
+        // Unsorted ones are of a tree that keeps their order, which only a file of the library is.
+        if keys != new.entry_keys() && new.entry_keys().is_sorted() {
             self.keys.insert(path.clone(), keys);
         }
     }
@@ -196,4 +197,41 @@ fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>
     let leaves = entries.iter().flat_map(|(_, node)| part(node)).collect();
     let entries = entries.iter().map(|(key, node)| ((*key).clone(), node.to_treedef()));
     Tree::new(TreeDef::map(entries)?, leaves)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str) -> Tree<Leaf> {
+        let treedef: TreeDef = text.parse().unwrap();
+        let leaves = (0..treedef.num_leaves()).map(|leaf| (leaf as u64).into()).collect();
+        Tree::new(treedef, leaves).unwrap()
+    }
+
+    /// Each leaf stays with its key, wherever that is then.
+    #[test]
+    fn keys_are_those_of_the_other_tree() {
+        for (old, new, expected) in [
+            ("{3u8: *}", "{3u64: *, 4u64: *}", "{3u8: 0, 4u64: 1}"),
+            ("{\"10\": *, \"9\": *}", "{9u8: *, 10u8: *}", "{\"10\": 1, \"9\": 0}"),
+            ("{1.5f32: {(): *}}", "{\"1.50\": {None: *}, \"x\": *}", "{1.5f32: {(): 0}, \"x\": 1}"),
+            ("[P { a: {1: *} }]", "[{\"a\": {1u8: *}}, *]", "[{\"a\": {1: 0}}, 1]"),
+            ("{\"1\": *}", "{\"1\": *, 1: *}", "{1: 0, \"1\": 1}"),
+            (
+                "#[insertion] {2: *, 1: *}",
+                "#[insertion] {2u8: *, 1u8: *}",
+                "#[insertion] {2u8: 0, 1u8: 1}",
+            ),
+        ] {
+            let found = with_keys_of(&tree(old), tree(new), true).unwrap().to_string();
+            assert_eq!(
+                found.replace("u64,", ",").replace("u64}", "}").replace("u64]", "]"),
+                expected
+            );
+        }
+        let found = with_keys_of(&tree("{\"1\": *}"), tree("{1: *}"), false).unwrap();
+        assert_eq!(found.to_string(), "{1: 0u64}");
+    }
 }
