@@ -164,3 +164,26 @@ fn what_is_not_read_is_neither_equal_nor_different() {
     );
     assert_eq!(run(&["check", &one, "--like", &other]), (Some(0), String::new(), String::new()));
 }
+
+/// A page has no numbers of some types, and tells all the same that their bytes differ.
+#[test]
+fn a_page_of_two_files_compares_what_is_not_read() {
+    let folder = Folder::new("pages");
+    let at = |name: &str| folder.path(name);
+    let header = "{'descr': '<f16', 'fortran_order': False, 'shape': (2,), }";
+    let header = format!("{header:117}\n");
+    let start = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes()].concat();
+    for (name, byte) in [("a.npy", 1), ("b.npy", 2), ("c.npy", 1)] {
+        fs::write(at(name), [&start[..], &[byte; 32]].concat()).unwrap();
+    }
+    for (other, changes) in [("b.npy", 1), ("c.npy", 0)] {
+        let (_, told, _) =
+            run(&["view", &at("a.npy"), &at(other), "-o", &at("page.html"), "--json"]);
+        assert!(told.contains(&format!("\"changes\": {changes}")), "{told}");
+    }
+    let gguf =
+        format!("{}/tests/commands/checkpoints.in/quantised.gguf", env!("CARGO_MANIFEST_DIR"));
+    let (code, _, told) = run(&["view", &gguf, &gguf, "-o", &at("page.html")]);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("a page has no tensors of GGUF to compare"), "{told}");
+}
