@@ -9,7 +9,7 @@ use crate::model::{Leaf, LeafKind, NodeKind, Tree};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{Heads, Labelled, by_label, have_leaves};
 use crate::treedef::difference::{is_widened, quoted, quoted_leaf};
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::probe::{exact, rounded};
 
@@ -173,13 +173,16 @@ impl<'a> Comparison<'a, '_> {
             }
         }
         for (side, node) in [a, b].into_iter().enumerate() {
-            let both = lengths[1 - side].min(lengths[side]);
-            // One of the two has labels, so there are few.
-            for position in both..lengths[side] {
-                let child = node.child(position);
-                child.into_iter().for_each(|child| {
-                    self.alone(side, child, node.key(position), false);
-                });
+            let (mut rest, both) = (node.children(), lengths[1 - side].min(lengths[side]));
+            if both > 0 {
+                rest.nth(both - 1);
+            }
+            // Only a list may have more children than anyone can count, without leaves.
+            let most = |rest: &Children<'_>| if rest.next_is_leafless() { usize::MAX } else { 1 };
+            let position = |rest: &Children<'_>| lengths[side] - rest.len();
+            while let (position, Some((child, _))) = (position(&rest), rest.next_up_to(most(&rest)))
+            {
+                self.alone(side, child, node.key(position), false);
             }
         }
         self.push(pairs);
@@ -246,16 +249,8 @@ impl<'a> Comparison<'a, '_> {
                 }
                 _ => self.found.settled.push((i..i + 1, j..j + 1)),
             }
-            let leaves = self.trees[0].leaves.get(i).zip(self.trees[1].leaves.get(j));
-            let Some((old, new)) = leaves else { continue };
-            let widened = half(nodes[1]).and_then(|half| match new {
-                Leaf::U16(bits) => Some(Leaf::F32(half.widen(*bits))),
-                _ => None,
-            });
-            let new = widened.as_ref().unwrap_or(new);
-            if old != new && !(self.widened && is_widened(old, new)) {
-                differences.push((offset, retyped(old, new), [old, new].map(quoted_leaf)));
-            }
+            let difference = self.leaf_difference([i, j], half(nodes[1]));
+            differences.extend(difference.map(|(kinds, values)| (offset, kinds, values)));
         }
         let kinds = differences.first().and_then(|(_, kinds, _)| *kinds);
         let whole = within.is_some_and(|(_, parents)| {
@@ -276,7 +271,22 @@ impl<'a> Comparison<'a, '_> {
             self.note(other + offset, path, DifferenceKind::Leaf, texts);
         }
     }
+
+    /// The kinds of two leaves if only these differ, and their values. `None` if they are equal. Half
+    /// a float is equal to the `f32` that it was widened to.
+    fn leaf_difference(&self, at: [usize; 2], half: Option<Half>) -> Option<LeafDifference> {
+        let [old, new] = [0, 1].map(|side| self.trees[side].leaves.get(at[side]));
+        let widened = half.and_then(|half| match new? {
+            Leaf::U16(bits) => Some(Leaf::F32(half.widen(*bits))),
+            _ => None,
+        });
+        let (old, new) = (old?, widened.as_ref().or(new)?);
+        let is_equal = old == new || self.widened && is_widened(old, new);
+        (!is_equal).then(|| (retyped(old, new), [old, new].map(quoted_leaf)))
+    }
 }
+
+type LeafDifference = (Option<[LeafKind; 2]>, [String; 2]);
 
 /// How two nodes differ, apart from what is in them.
 fn difference(a: NodeRef<'_>, b: NodeRef<'_>) -> Option<DifferenceKind> {

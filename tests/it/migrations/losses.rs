@@ -249,6 +249,7 @@ fn kinds_of_nodes() {
         y: f64,
     }
     assert_snapshot!(report::<Point>(&Pair(0.1, 0.2)), @"changed `Pair(*, *)` to `Point { x: *, y: * }` at the root, f64 to f32 at `.x`");
+    assert_snapshot!(report::<Point>(&vec![0.1, 0.2]), @"changed `[*, *]` to `Point { x: *, y: * }` at the root, f64 to f32 at `.x`");
     assert_snapshot!(report::<(f32, f64)>(&Pair(0.1, 0.2)), @"changed f64 to f32 at `.0`");
     #[derive(Serialize)]
     enum Before {
@@ -353,4 +354,22 @@ fn a_key_that_a_type_does_not_take_is_named() {
         rest: One<BTreeMap<String, bool>>,
     }
     assert_snapshot!(refused::<Flat>(&numbers), @"invalid type: integer `7`, expected a string at the root");
+}
+
+/// A list may have more of them than anyone wants to read.
+#[test]
+fn neighbours_without_leaves_are_one_entry() {
+    #[derive(Serialize)]
+    struct Taken {
+        a: (),
+        b: u8,
+    }
+    impl<'de> Deserialize<'de> for Taken {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            serde::de::IgnoredAny::deserialize(deserializer).map(|_| Taken { a: (), b: 1 })
+        }
+    }
+    let mut old = vec![None; 100_000];
+    old[1] = Some(1u8);
+    assert_snapshot!(report::<Taken>(&old), @"dropped `[2]`; changed `[None, Some(*), None; 99998]` to `Taken { a: (), b: * }` at the root, `None` to `()` at `.a`");
 }
