@@ -10,7 +10,7 @@ use crate::text::as_text;
 
 /// Implements both traits for a struct whose fields are all required.
 macro_rules! as_record {
-    ($($record:ident $(<$param:ident>)? { $($field:ident $(= $default:expr)?),* })*) => {$(
+    ($($record:ident $(<$param:ident>)? { $($field:ident),* })*) => {$(
         const _: () = {
             use std::fmt;
 
@@ -55,7 +55,6 @@ macro_rules! as_record {
                                 }
                             }
                             $(
-                                $(let $field = $field.or_else(|| Some($default));)?
                                 let $field = $field.ok_or_else(|| de::Error::missing_field(stringify!($field)))?;
                             )*
                             Ok($record { $($field),* })

@@ -44,9 +44,9 @@ impl Migration {
     /// Whether the value has all that the tree has, under the same names, and nothing else.
     ///
     /// The two trees may differ nevertheless in what does not change a value: in the names of
-    /// types (not of variants), the order of fields and entries, the kinds of nodes that are the
-    /// same in [`changed`](Self::changed), and which values are static. An `f32` also equals the
-    /// `f64` that it was widened to, if the tree has `f64` leaves.
+    /// types (not of variants), the order of fields and entries, the widths of keys, the kinds of
+    /// nodes that are the same in [`changed`](Self::changed), and which values are static. An `f32`
+    /// also equals the `f64` that it was widened to, if the tree has `f64` leaves.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
