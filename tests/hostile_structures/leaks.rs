@@ -11,6 +11,7 @@ use cap::Cap;
 use serde::{Serialize, Serializer};
 use treedef::Value;
 use treedef_testing::cases::cases;
+use treedef_testing::leaks::{self, SLACK};
 
 use crate::cases::Cases;
 use crate::run::STARTED;
@@ -18,9 +19,6 @@ use crate::table::{self, Row};
 
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
-
-/// What the caches with a bound may grow by in many rounds.
-const SLACK: usize = 2_048;
 
 /// In a process of its own, as all threads of a process share an allocator.
 #[test]
@@ -62,14 +60,10 @@ fn in_rounds() {
         return;
     }
     let rounds = cases(100) as usize;
+    let live = || ALLOCATOR.allocated();
     let grows = |row: &Row| {
-        (0..rounds).for_each(|round| run(*row, round));
-        // A cache is filled once, and a leak grows again and again.
-        let growth = [1, 2].map(|times| {
-            growth(|| (times * rounds..(times + 1) * rounds).for_each(|round| run(*row, round)))
-        });
-        let least = growth.into_iter().min().filter(|growth| *growth > SLACK);
-        least.map(|growth| format!("{}: {growth} bytes in {rounds} rounds", row.0))
+        let growth = leaks::growth(live, rounds, |round| run(*row, round))?;
+        Some(format!("{}: {growth} bytes in {rounds} rounds", row.0))
     };
     let leaks: Vec<String> = rows().iter().filter_map(grows).collect();
     assert!(leaks.is_empty(), "not given back:\n{}", leaks.join("\n"));

@@ -8,5 +8,6 @@ pub mod data;
 pub mod tape;
 pub mod replay;
 pub mod hostile;
+pub mod leaks;
 pub mod plain;
 pub mod vectors;
