@@ -81,11 +81,13 @@ fn differentiate(round: usize) {
     adam(0.1).step(model, gradient, &mut state).unwrap();
 }
 
+type Run = (&'static str, fn(usize));
+
 /// A test of its own binary, as all threads of a process share an allocator.
 #[test]
 fn training_and_fitting_give_back_their_memory() {
     #[cfg_attr(not(feature = "candle"), allow(unused_mut))]
-    let mut runs: Vec<(&str, fn(usize))> = vec![
+    let mut runs: Vec<Run> = vec![
         ("sgd", |round| train(sgd(0.1).momentum(0.9), round)),
         ("adam", |round| train(adam(0.1), round)),
         ("adamw", |round| train(adamw(0.1).weight_decay(0.1).decay_only("**.w"), round)),
