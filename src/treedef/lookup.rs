@@ -268,7 +268,11 @@ impl Asked {
         let name = bare(actual)?;
         let distance = |(at, text): (usize, &String)| {
             let is_exact = at == 0 && is_number;
-            if is_exact { (*text == name).then_some(0) } else { distance(text, &name) }
+            let is_joined = at == 0 || name.matches('.').count() >= at;
+            match distance(text, &name).filter(|_| is_joined) {
+                Some(1..) if is_exact => None,
+                distance => distance,
+            }
         };
         self.texts.iter().enumerate().filter_map(distance).min()
     }

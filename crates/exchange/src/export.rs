@@ -12,9 +12,9 @@ use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::Renames;
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
+use crate::renames::{Names, TwoWays};
 use crate::shape::{display, num_elements};
 use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
@@ -176,9 +176,7 @@ struct Group {
 pub(crate) struct Namer<'e, 't> {
     export: &'e Export,
     printer: NamePrinter<'t>,
-    renames: Renames<'e>,
-    /// The rules that a loader has.
-    mirror: Renames<'e>,
+    names: TwoWays<'e>,
 }
 
 impl Export {
@@ -195,7 +193,8 @@ impl Export {
 
     /// Renames the tensors that match, and the texts that are values: the patterns are those of
     /// [`Loader::rename`], which renames them back. Each is applied to all names before the next is;
-    /// a loader has them in the opposite order. It is an error if a pattern matches nothing.
+    /// a loader has them in the opposite order, and [`with_names`](Self::with_names) is for both. It is an error if
+    /// a pattern matches nothing.
     /// The metadata `treedef.renames` has the patterns, so that what has no tensor is found, too.
     ///
     /// If a field has one name in all files, let serde rename it: `#[serde(rename = "weight")]`.
@@ -228,6 +227,16 @@ impl Export {
     #[must_use]
     pub fn rename(mut self, from: &str, to: &str) -> Self {
         self.renames.push((from.to_owned(), to.to_owned()));
+        self
+    }
+
+    /// Renames the tensors, and the texts that are values, from the names that the type has to those that files
+    /// have: as [`rename`](Self::rename) with each of the rules. [`Loader::with_names`] reads such a file.
+    ///
+    /// [`Loader::with_names`]: crate::Loader::with_names
+    #[must_use]
+    pub fn with_names(mut self, names: &Names) -> Self {
+        self.renames.extend_from_slice(names.rules());
         self
     }
 
@@ -410,13 +419,10 @@ impl Export {
 
     /// What names the paths of a structure.
     pub(crate) fn namer<'a>(&'a self, treedef: &'a TreeDef) -> Result<Namer<'a, 'a>> {
-        let renames = self.renames.iter().map(|(from, to)| (from, to));
-        let mirror = self.renames.iter().rev().map(|(from, to)| (to, from));
         Ok(Namer {
             export: self,
             printer: NamePrinter::new(treedef),
-            renames: Renames::new(renames, &self.separator)?,
-            mirror: Renames::new(mirror, &self.separator)?,
+            names: TwoWays::of(&self.renames, &self.separator)?,
         })
     }
 
@@ -457,14 +463,8 @@ impl Namer<'_, '_> {
             Some(function) => function(&place.key),
             None => place.parts.join(&self.export.separator),
         };
-        let name = self.renames.rename(&before, |rule, _| place.renamed_by.push(rule));
-        let back = self.mirror.rename(&name, |_, _| {});
-        if back != before {
-            let what = format!(
-                "the rules rename `{before}` to `{name}`, and their mirror renames that to `{back}`"
-            );
-            return Err(Error::from(ErrorKind::Rule(what)).at_path(path.clone()));
-        }
+        let name = self.names.in_file(&before, |rule| place.renamed_by.push(rule));
+        let name = name.map_err(|error| error.at_path(path.clone()))?;
         if name == METADATA {
             Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone()))
         } else {

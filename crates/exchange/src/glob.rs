@@ -2,13 +2,25 @@
 
 use std::ops::Range;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
-/// A name with wildcards: `*` is one part of it, `**` any number of them.
+/// A name with wildcards. As every pattern, it also names what is below.
 #[derive(Clone, Debug)]
-pub(crate) struct Glob<'a> {
-    pub(crate) separator: &'a str,
-    pub(crate) parts: Vec<&'a str>,
+pub(crate) struct Glob<'a>(Vec<Step<'a>>);
+
+/// A step of a pattern of the library, as the part of a name that its keys are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step<'a> {
+    /// `name`, `[3]`, `["name"]`
+    Name(&'a str),
+    /// `*`, `[*]`
+    Any,
+    /// `**`
+    AnySteps,
+    /// `{a,b}`
+    OneOf(Vec<&'a str>),
+    /// `[2:5]`, `[2:]`, `[:5]`
+    Indices(Range<usize>),
 }
 
 /// The parts of a name. The empty name, that of the root, has none.
@@ -24,15 +36,20 @@ pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
 
 /// The name that a rule gives to one that matches, with the wildcards of the other pattern.
 pub fn renamed(from: &str, to: &str, separator: &str, name: &str) -> Result<Option<String>> {
-    let (from, to) = (Glob::new(from, separator), Glob::new(to, separator));
-    from.expect_same_wildcards(&to)?;
-    Ok(from.rename(&to, &parts(name, separator)).map(|name| name.join(separator)))
+    let rename = Rename::new(from, to, separator)?;
+    Ok(rename.apply(&parts(name, separator)).map(|name| name.join(separator)))
 }
 
-/// Rules that rename, each a pattern and what it becomes, split into parts once for all names.
+/// A rule that renames: a pattern and what it becomes.
+pub(crate) struct Rename<'a> {
+    from: Glob<'a>,
+    to: Glob<'a>,
+}
+
+/// Rules that rename, split into parts once for all names.
 pub(crate) struct Renames<'a> {
     separator: &'a str,
-    rules: Vec<(Glob<'a>, Glob<'a>)>,
+    rules: Vec<Rename<'a>>,
 }
 
 impl<'a> Renames<'a> {
@@ -40,20 +57,16 @@ impl<'a> Renames<'a> {
         rules: impl IntoIterator<Item = (&'a String, &'a String)>,
         separator: &'a str,
     ) -> Result<Self> {
-        let rule = |(from, to): (&'a String, &'a String)| {
-            let (from, to) = (Glob::new(from, separator), Glob::new(to, separator));
-            from.expect_same_wildcards(&to)?;
-            Ok((from, to))
-        };
-        Ok(Renames { separator, rules: rules.into_iter().map(rule).collect::<Result<_>>()? })
+        let rules = rules.into_iter().map(|(from, to)| Rename::new(from, to, separator));
+        Ok(Renames { separator, rules: rules.collect::<Result<_>>()? })
     }
 
     /// The name after all rules. The function is called with the number of each that matches, and the
     /// name that it gives.
     pub(crate) fn rename(&self, name: &str, mut matched: impl FnMut(usize, &[&str])) -> String {
         let mut here = parts(name, self.separator);
-        for (number, (from, to)) in self.rules.iter().enumerate() {
-            if let Some(new) = from.rename(to, &here) {
+        for (number, rule) in self.rules.iter().enumerate() {
+            if let Some(new) = rule.apply(&here) {
                 here = new;
                 matched(number, &here);
             }
@@ -62,36 +75,93 @@ impl<'a> Renames<'a> {
     }
 }
 
+impl<'a> Rename<'a> {
+    /// The other pattern has the same wildcards in the same order.
+    pub(crate) fn new(from: &'a str, to: &'a str, separator: &'a str) -> Result<Self> {
+        let rename = Rename { from: Glob::new(from, separator)?, to: Glob::new(to, separator)? };
+        if rename.from.wildcards().eq(rename.to.wildcards()) {
+            return Ok(rename);
+        }
+        let what = format!("`{from}` and `{to}` do not have the same wildcards in the same order");
+        Err(ErrorKind::Rule(what).into())
+    }
+
+    /// The name with what the wildcards stand for in those of the other pattern, and what is below.
+    /// `None` if it does not match.
+    pub(crate) fn apply<'n>(&self, name: &[&'n str]) -> Option<Vec<&'n str>>
+    where
+        'a: 'n,
+    {
+        let (captures, end) = self.from.find(name)?;
+        let mut captures = captures.into_iter();
+        let mut renamed = Vec::new();
+        for step in &self.to.0 {
+            match step {
+                Step::Name(part) => renamed.push(*part),
+                _ => renamed.extend(name.get(captures.next()?)?),
+            }
+        }
+        renamed.extend(name.get(end..)?);
+        // One empty part is the name of the root, which has none.
+        Some(if renamed == [""] { Vec::new() } else { renamed })
+    }
+}
+
 impl<'a> Glob<'a> {
-    pub(crate) fn new(pattern: &'a str, separator: &'a str) -> Self {
-        Glob { separator, parts: parts(pattern, separator) }
+    /// The dot before the first part is optional, as in any pattern.
+    pub(crate) fn new(pattern: &'a str, separator: &'a str) -> Result<Self> {
+        let first =
+            if separator == "." && pattern.len() > 1 { pattern.strip_prefix('.') } else { None };
+        Glob::of(parts(first.unwrap_or(pattern), separator))
     }
 
+    /// The pattern of these parts.
+    pub(crate) fn of(parts: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut steps = Vec::new();
+        for part in parts {
+            add_steps(part, &mut steps).ok_or_else(|| no_wildcard(part))?;
+        }
+        Ok(Glob(steps))
+    }
+
+    fn wildcards(&self) -> impl Iterator<Item = &Step<'a>> {
+        self.0.iter().filter(|step| !matches!(step, Step::Name(_)))
+    }
+
+    /// Whether it names a name, or what is above it.
+    pub(crate) fn covers(&self, name: &[&str]) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Whether it names just this name.
     pub(crate) fn matches(&self, name: &[&str]) -> bool {
-        self.captures(name).is_some()
+        self.captures(name, false).is_some()
     }
 
-    /// The parts of a name that each wildcard stands for. Greedy matching that only goes back to
-    /// the last `**`: the time is at most the product of the lengths.
-    fn captures(&self, name: &[&str]) -> Option<Vec<Range<usize>>> {
+    /// What each wildcard stands for, and where the part below begins, which is only what is not named
+    /// itself.
+    fn find(&self, name: &[&str]) -> Option<(Vec<Range<usize>>, usize)> {
+        self.captures(name, false).or_else(|| self.captures(name, true))
+    }
+
+    /// Greedy matching that only goes back to the last `**`: the time is at most the product of the lengths.
+    fn captures(&self, name: &[&str], below: bool) -> Option<(Vec<Range<usize>>, usize)> {
         let (mut captures, mut step, mut at) = (Vec::<Range<usize>>::new(), 0, 0);
         // The step after the last `**`, and the number of captures up to it.
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            match (self.parts.get(step), name.get(at)) {
-                (None, None) => return Some(captures),
-                (Some(&"**"), _) => {
+            match (self.0.get(step), name.get(at)) {
+                (None, found) if below || found.is_none() => return Some((captures, at)),
+                (Some(Step::AnySteps), _) => {
                     captures.push(at..at);
                     step += 1;
                     retry = Some((step, captures.len()));
                     continue;
                 }
-                (Some(&"*"), Some(_)) => {
-                    captures.push(at..at + 1);
-                    (step, at) = (step + 1, at + 1);
-                    continue;
-                }
-                (Some(part), Some(found)) if part == found => {
+                (Some(expected), Some(found)) if expected.names(found) => {
+                    if !matches!(expected, Step::Name(_)) {
+                        captures.push(at..at + 1);
+                    }
                     (step, at) = (step + 1, at + 1);
                     continue;
                 }
@@ -104,39 +174,87 @@ impl<'a> Glob<'a> {
             (step, at) = (from, any.end);
         }
     }
+}
 
-    /// The name with what the wildcards of this pattern stand for in those of another. `None` if it
-    /// does not match.
-    pub(crate) fn rename<'n>(&self, to: &Glob<'n>, name: &[&'n str]) -> Option<Vec<&'n str>> {
-        let mut captures = self.captures(name)?.into_iter();
-        let mut renamed = Vec::new();
-        for part in &to.parts {
-            if is_wildcard(part) {
-                renamed.extend(name.get(captures.next()?)?)
-            } else {
-                renamed.push(*part)
-            }
+impl Step<'_> {
+    fn names(&self, part: &str) -> bool {
+        match self {
+            Step::Name(name) => *name == part,
+            Step::Any => true,
+            Step::AnySteps => false,
+            Step::OneOf(names) => names.contains(&part),
+            Step::Indices(range) => part.parse().is_ok_and(|index| range.contains(&index)),
         }
-        // One empty part is the name of the root, which has none.
-        Some(if renamed == [""] { Vec::new() } else { renamed })
-    }
-
-    /// Checks that the other has the wildcards of this in their order.
-    pub(crate) fn expect_same_wildcards(&self, to: &Glob<'_>) -> Result<()> {
-        let wildcards = |glob: &Glob<'a>| {
-            glob.parts.iter().copied().filter(|part| is_wildcard(part)).collect::<Vec<_>>()
-        };
-        let to_wildcards: Vec<&str> =
-            to.parts.iter().copied().filter(|part| is_wildcard(part)).collect();
-        if wildcards(self) == to_wildcards {
-            return Ok(());
-        }
-        let (from, to) = (self.parts.join(self.separator), to.parts.join(self.separator));
-        let what = format!("`{from}` and `{to}` do not have the same wildcards in the same order");
-        Err(ErrorKind::Rule(what).into())
     }
 }
 
-fn is_wildcard(part: &str) -> bool {
-    matches!(part, "*" | "**")
+/// Adds what a part of a pattern means. `None` if that is nothing.
+fn add_steps<'a>(part: &'a str, steps: &mut Vec<Step<'a>>) -> Option<()> {
+    let mut rest = match part.strip_prefix('`') {
+        Some(quoted) => {
+            let (name, rest) = quoted.split_once('`')?;
+            steps.push(Step::Name(name));
+            rest
+        }
+        None => {
+            let (name, rest) = part.split_at_checked(part.find('[').unwrap_or(part.len()))?;
+            if let Some(before) = name.strip_suffix("**").filter(|before| !before.is_empty()) {
+                steps.extend([named(before)?, Step::AnySteps]);
+            } else if !name.is_empty() || rest.is_empty() {
+                steps.push(named(name)?);
+            }
+            rest
+        }
+    };
+    while let Some((key, behind)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        steps.push(entry(key)?);
+        rest = behind;
+    }
+    match rest {
+        "" => {}
+        "**" => steps.push(Step::AnySteps),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn named(name: &str) -> Option<Step<'_>> {
+    let is_plain = |name: &str| !name.contains(['*', '{', '}', ',']);
+    match name {
+        "*" => Some(Step::Any),
+        "**" => Some(Step::AnySteps),
+        _ if is_plain(name) => Some(Step::Name(name)),
+        _ => {
+            let names = name.strip_prefix('{')?.strip_suffix('}')?.split(',');
+            let is_name = |name: &&str| !name.is_empty() && is_plain(name);
+            names.map(|name| Some(name).filter(is_name)).collect::<Option<_>>().map(Step::OneOf)
+        }
+    }
+}
+
+/// What is in brackets.
+fn entry(key: &str) -> Option<Step<'_>> {
+    if key == "*" {
+        return Some(Step::Any);
+    }
+    if let Some(name) = key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return Some(Step::Name(name));
+    }
+    let is_index = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((start, end)) = key.split_once(':') else {
+        return is_index(key).then_some(Step::Name(key));
+    };
+    let bound = |text: &str, default| match text {
+        "" => Some(default),
+        text => text.parse().ok().filter(|_| is_index(text)),
+    };
+    let range = bound(start, 0)?..bound(end, usize::MAX)?;
+    (key != ":" && !range.is_empty()).then_some(Step::Indices(range))
+}
+
+fn no_wildcard(part: &str) -> Error {
+    let what = format!(
+        "`{part}` is no part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{{w,bias}}`"
+    );
+    ErrorKind::Rule(what).into()
 }

@@ -28,6 +28,7 @@ mod element;
 mod literal;
 mod tensor;
 mod glob;
+mod renames;
 mod names;
 mod arrays;
 mod parts;
@@ -68,6 +69,7 @@ pub use load::Loader;
 pub use lower::{Lowered, Lowering};
 #[cfg(feature = "pytrees")]
 pub use raise::Raised;
+pub use renames::Names;
 pub use report::LoadReport;
 pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};

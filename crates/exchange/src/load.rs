@@ -34,11 +34,12 @@ use crate::export::Export;
 use crate::glob::{Glob, parts};
 use crate::load::entry::{Form, is_float};
 use crate::load::failure::Failure;
-use crate::load::names::Names;
+use crate::load::names::Below;
 use crate::load::place::{Place, overflow};
 use crate::load::report::Unused;
 use crate::load::rules::Rule;
 use crate::load::table::Table;
+use crate::renames::Names;
 use crate::report::LoadReport;
 use crate::shape::display;
 use crate::source::Source;
@@ -67,7 +68,9 @@ const KEYS: &str =
 /// have defaults takes no numbers in silence.
 ///
 /// The rules change the names of the file into those of the type. Each is applied to all tensors
-/// before the next is. In their patterns, `*` is one part of a name, and `**` any number of them.
+/// before the next is. Their patterns are written as [`Pattern`](treedef::Pattern)s are: `*` or `[*]` is one
+/// part of a name, `**` any number of them, `{w,bias}` one of these, and `[2:5]` a number from 2 to 4.
+/// A pattern also names what is below: `rename("model.norm", "norm")` takes `model.norm.weight` along.
 ///
 /// Of a file that Rust wrote with the structure in its metadata, [`Export::tree`] gives back the tree
 /// as it was, and [`Tree::into_typed`] its value. A loader reads what anybody wrote, also where the
@@ -169,6 +172,17 @@ impl Loader {
     pub fn rename_if_present(mut self, from: &str, to: &str) -> Self {
         let (from, to) = (from.to_owned(), to.to_owned());
         self.rules.push(Rule::Rename { from, to, may_match_nothing: true });
+        self
+    }
+
+    /// Renames the tensors of the file, and the texts that are values, from the names that files have to those
+    /// that the type has: as [`rename`](Self::rename) with each of the rules, the last one first.
+    /// [`Export::with_names`] writes such a file.
+    ///
+    /// A load is an error if a rule matches nothing, or if the names cannot be turned around: see [`Names`].
+    #[must_use]
+    pub fn with_names(mut self, names: &Names) -> Self {
+        self.rules.push(Rule::Names(names.clone()));
         self
     }
 
@@ -275,7 +289,8 @@ impl Loader {
 
     /// Takes what the file does not have from this value, and reports it: tensors, texts, and what
     /// has neither, such as variants without fields, of which a file that Python wrote says nothing.
-    /// [`load_partial`] takes tensors of another shape or type from it, too.
+    /// [`load_partial`] takes tensors of another shape or type from it, too. A tensor that has fewer elements than
+    /// a sequence of the value is an error of a [`load`](Self::load).
     ///
     /// # Errors
     ///
@@ -422,7 +437,9 @@ impl Loader {
         };
         is_stopped |= report.stopped.is_some();
         report.changed = table.changed.take();
-        report.changed.extend(table.replaced.iter().cloned());
+        let known: HashSet<String> = report.changed.iter().map(|(name, ..)| name.clone()).collect();
+        let replaced = table.replaced.iter().filter(|(name, ..)| !known.contains(name));
+        report.changed.extend(replaced.cloned());
         // A number of tied tensors is in the value under any of their names.
         let entries = table.entries.iter().filter(|entry| !entry.filled && entry.unread() == 0);
         let ties: HashSet<usize> = entries.filter_map(|entry| entry.tie).collect();
@@ -538,7 +555,7 @@ fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
         if number > 0 && !table.is_trying.get() {
             table.reading.lose();
         }
-        let value = T::deserialize(Place::Names(Names::root(table)));
+        let value = T::deserialize(Place::Names(Below::root(table)));
         match value {
             Err(Failure::Again) => {}
             Err(Failure::Custom(..) | Failure::Field(_)) if table.reading.keep() => {}
@@ -592,8 +609,8 @@ impl<'a> Source<'a> {
         Loader::new().load(self)
     }
 
-    /// The tensors whose names match a pattern, where `*` is one part of a name, and `**` any number of
-    /// them. Only their bytes are read.
+    /// The tensors that a pattern of [names](Loader) names, which is one of a tensor or of what is above it. Only
+    /// their bytes are read.
     ///
     /// # Errors
     ///
@@ -610,8 +627,8 @@ impl<'a> Source<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn select(&self, pattern: &str) -> Result<Self> {
-        let glob = Glob::new(pattern, ".");
-        let selected = self.filtered(|name| glob.matches(&parts(name, ".")));
+        let glob = Glob::new(pattern, ".")?;
+        let selected = self.filtered(|name| glob.covers(&parts(name, ".")));
         if selected.iter().len() == 0 {
             return Err(ErrorKind::Rule(format!("`{pattern}` matches no tensor")).into());
         }

@@ -67,9 +67,7 @@ impl Renames {
         for slot in stored.tree.leaves() {
             let mut name = slot.name.clone();
             for ((from, to), matched) in self.0.iter().zip(&mut matched) {
-                // What is below the name keeps its end: `.weight`.
-                let [from, to] = [from, to].map(|pattern| format!("{pattern}.**"));
-                if let Some(new) = treedef_exchange::__renamed(&from, &to, ".", &name)? {
+                if let Some(new) = treedef_exchange::__renamed(from, to, ".", &name)? {
                     (name, *matched) = (new, true);
                     break;
                 }

@@ -12,7 +12,7 @@ use crate::literal;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
 use crate::load::key::{KeyDeserializer, Keys, text};
-use crate::load::names::Names;
+use crate::load::names::Below;
 use crate::load::part::{Absent, Part};
 use crate::load::place::Place;
 use crate::load::table::Table;
@@ -167,19 +167,19 @@ pub(crate) struct Items<'de> {
 }
 
 enum Source<'de> {
-    Named(Names<'de>),
+    Named(Below<'de>),
     /// The sequence, its tensors with an axis for the elements, how many these are, and the others.
-    Stacked(Names<'de>, Names<'de>, usize, Names<'de>),
+    Stacked(Below<'de>, Below<'de>, usize, Below<'de>),
     Absent(Absent<'de>, Option<usize>),
 }
 
 impl<'de> Items<'de> {
-    pub(crate) fn named(names: &Names<'de>, length: usize) -> Self {
+    pub(crate) fn named(names: &Below<'de>, length: usize) -> Self {
         Items { source: Source::Named(names.clone()), next: 0, length }
     }
 
     /// The elements of a sequence of which at least some tensors are stacked.
-    pub(crate) fn stacked(names: &Names<'de>) -> Option<Self> {
+    pub(crate) fn stacked(names: &Below<'de>) -> Option<Self> {
         let (stacked, axis, others) = names.stacked()?;
         if axis == 0 {
             stacked.ask_all(); // no element does
@@ -272,7 +272,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
             Source::Named(names) => child(names, &index.to_string())?,
             Source::Stacked(names, stacked, axis, others) => {
                 let stacked = Some(stacked).filter(|_| index < *axis);
-                for _ in 0..stacked.map_or(1, Names::count_empty) {
+                for _ in 0..stacked.map_or(1, Below::count_empty) {
                     made(names.table)?;
                 }
                 match others.element(stacked, index) {
@@ -306,7 +306,7 @@ fn deserialize<'de, S: DeserializeSeed<'de>>(
 }
 
 /// What is below under one more part, be it absent.
-fn child<'de>(names: &Names<'de>, part: &str) -> Result<Place<'de>, Failure> {
+fn child<'de>(names: &Below<'de>, part: &str) -> Result<Place<'de>, Failure> {
     match names.child(part) {
         Some(child) => Ok(Place::Names(child)),
         None => {
@@ -316,7 +316,7 @@ fn child<'de>(names: &Names<'de>, part: &str) -> Result<Place<'de>, Failure> {
     }
 }
 
-fn absent_child<'de>(names: &Names<'de>, part: &str) -> Place<'de> {
+fn absent_child<'de>(names: &Below<'de>, part: &str) -> Place<'de> {
     let above = Absent::new(names.table, names.name().to_owned(), names.depth);
     Place::Absent(Box::new(above.child(part)))
 }

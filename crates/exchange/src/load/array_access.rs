@@ -27,7 +27,7 @@ const MOST_PRINTED: usize = MAX_DIMS + 1;
 pub(crate) struct ArrayAccess<'de> {
     part: Part<'de>,
     array: ArrayFields,
-    /// Names and positions, backwards.
+    /// Below and positions, backwards.
     fields: Vec<(&'static str, usize)>,
     value: usize,
     /// How many dimensions the type took as the shape. `None` if it has more than there are.

@@ -199,6 +199,9 @@ impl<'de> Deserializer<'de> for Place<'de> {
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        if let Place::Names(names) = &self {
+            names.text(); // it counts as read
+        }
         visitor.visit_unit()
     }
 
@@ -207,7 +210,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        visitor.visit_unit()
+        self.deserialize_unit(visitor)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

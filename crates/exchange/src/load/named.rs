@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::{Glob, Renames, parts};
+use crate::glob::{Glob, Rename, Renames, parts};
 use crate::literal::NO_ELEMENTS;
 use crate::load::empty::Empties;
 use crate::load::entry::{Array, Content, Entry, Origin, most_made};
 use crate::load::numbers::Numbers;
 use crate::load::rules::{Rule, Stack};
 use crate::numpy_type::NumpyType;
+use crate::renames::{TwoWays, of_files};
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
@@ -216,9 +217,10 @@ fn texts<'t>(
     let is_of_value = |name: &str, text: &str| {
         of_value.contains(parts(name, separator).first().copied().unwrap_or_default(), text)
     };
-    let renames = rules.iter().filter_map(|rule| match rule {
-        Rule::Rename { from, to, .. } => Some((from, to)),
-        _ => None,
+    let renames = rules.iter().flat_map(|rule| match rule {
+        Rule::Rename { from, to, .. } => vec![(from, to)],
+        Rule::Names(names) => of_files(names.rules()).collect(),
+        _ => Vec::new(),
     });
     let renames = Renames::new(renames, separator)?;
     let text = |(key, text): &'t (String, String)| {
@@ -269,59 +271,75 @@ fn empties<'t>(
 
 /// Applies a rule to what is of the value. It has to match some of it, unless the rule may match nothing.
 fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Result<()> {
-    let (from, to) = match rule {
-        Rule::Rename { from, to, .. } => (from, Some(Glob::new(to, separator))),
-        Rule::Tie(alias, stored) => (stored, Some(Glob::new(alias, separator))),
-        Rule::Transpose(from) | Rule::ColumnMajor(from) | Rule::Ignore(from) => (from, None),
-    };
-    let glob = Glob::new(from, separator);
-    if let Some(to) = &to {
-        glob.expect_same_wildcards(to)?;
-    }
-    let matches =
-        |it: &Named<'_>| it.origin != Origin::File && glob.matches(&parts(&it.name, separator));
-    if let Rule::Ignore(_) = rule {
-        all.retain(|it| !matches(it));
-        return Ok(());
-    }
-    if let (Rule::Tie(..), Some(to)) = (rule, &to) {
-        return tie(&glob, to, all, separator);
-    }
-    let mut matched = matches!(rule, Rule::Rename { may_match_nothing: true, .. });
-    for it in all.iter_mut().filter(|it| matches(it)) {
-        match (rule, &it.held) {
-            (Rule::Rename { .. }, _) => {
-                let to = to.as_ref();
-                let name = to.and_then(|to| glob.rename(to, &parts(&it.name, separator)));
+    let mut of_value = all.iter_mut().filter(|it| it.origin != Origin::File);
+    match rule {
+        Rule::Rename { from, to, may_match_nothing } => {
+            let (rename, mut matched) = (Rename::new(from, to, separator)?, *may_match_nothing);
+            for it in of_value {
+                let name = rename.apply(&parts(&it.name, separator));
                 if let Some(name) = name.map(|name| name.join(separator)) {
-                    it.name = Cow::Owned(name);
+                    (it.name, matched) = (Cow::Owned(name), true);
                 }
             }
-            (_, Held::Text(_)) => continue,
-            (Rule::Transpose(_), Held::Tensor(stored)) if stored.descriptor().shape().len() < 2 => {
-                let what = format!("`{}`, {}, cannot be transposed", it.name, stored.descriptor());
-                return Err(ErrorKind::Rule(what).into());
-            }
-            (Rule::ColumnMajor(_), _) => it.column_major = true,
-            _ => it.transposed = !it.transposed,
+            if matched { Ok(()) } else { Err(matches_nothing(from)) }
         }
-        matched = true;
+        Rule::Names(names) => {
+            let both = TwoWays::new(names, separator)?;
+            let mut idle: Vec<bool> = names.rules().iter().map(|_| true).collect();
+            for it in of_value {
+                let matched =
+                    |rule: usize| idle.iter_mut().skip(rule).take(1).for_each(|it| *it = false);
+                // What has no tensor may have any name.
+                it.name = Cow::Owned(match it.origin {
+                    Origin::Structure => both.renamed_in_type(&it.name, matched),
+                    _ => both.in_type(&it.name, matched)?,
+                });
+            }
+            match names.rules().iter().zip(idle).find(|(_, idle)| *idle) {
+                Some(((_, in_file), _)) => Err(matches_nothing(in_file)),
+                None => Ok(()),
+            }
+        }
+        Rule::Tie(alias, stored) => tie(stored, alias, all, separator),
+        Rule::Ignore(pattern) => {
+            let glob = Glob::new(pattern, separator)?;
+            all.retain(|it| it.origin == Origin::File || !glob.covers(&parts(&it.name, separator)));
+            Ok(())
+        }
+        Rule::Transpose(pattern) | Rule::ColumnMajor(pattern) => {
+            let glob = Glob::new(pattern, separator)?;
+            let is_turned = matches!(rule, Rule::Transpose(_));
+            let mut matched = false;
+            of_value.try_for_each(|it| {
+                let Held::Tensor(stored) = &it.held else { return Ok(()) };
+                if !glob.covers(&parts(&it.name, separator)) {
+                    return Ok(());
+                }
+                matched = true;
+                if !is_turned {
+                    it.column_major = true;
+                } else if stored.descriptor().shape().len() < 2 {
+                    let what =
+                        format!("`{}`, {}, cannot be transposed", it.name, stored.descriptor());
+                    return Err(Error::from(ErrorKind::Rule(what)));
+                } else {
+                    it.transposed = !it.transposed;
+                }
+                Ok(())
+            })?;
+            if matched { Ok(()) } else { Err(matches_nothing(pattern)) }
+        }
     }
-    if matched { Ok(()) } else { Err(matches_nothing(from)) }
 }
 
 /// Gives the tensors that match another name beside their own, unless a tensor of the file has it.
-fn tie<'t>(
-    stored: &Glob<'_>,
-    alias: &Glob<'_>,
-    all: &mut Vec<Named<'t>>,
-    separator: &str,
-) -> Result<()> {
+fn tie<'t>(stored: &str, alias: &str, all: &mut Vec<Named<'t>>, separator: &str) -> Result<()> {
+    let rename = Rename::new(stored, alias, separator)?;
     let tensors = all.iter().filter(|it| matches!(it.held, Held::Tensor(_)));
     let taken: HashSet<&str> = tensors.clone().map(|it| it.name.as_ref()).collect();
     let (mut matched, mut aliases) = (false, Vec::new());
     for it in tensors {
-        let Some(name) = stored.rename(alias, &parts(&it.name, separator)) else { continue };
+        let Some(name) = rename.apply(&parts(&it.name, separator)) else { continue };
         let name = name.join(separator);
         matched = true;
         if !taken.contains(&*name) {
@@ -329,7 +347,7 @@ fn tie<'t>(
         }
     }
     all.extend(aliases);
-    if matched { Ok(()) } else { Err(matches_nothing(&stored.parts.join(separator))) }
+    if matched { Ok(()) } else { Err(matches_nothing(stored)) }
 }
 
 fn matches_nothing(pattern: &str) -> Error {

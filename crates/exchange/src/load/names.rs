@@ -14,7 +14,7 @@ use crate::shape::display;
 
 /// What a name leads to.
 #[derive(Clone)]
-pub(crate) struct Names<'c> {
+pub(crate) struct Below<'c> {
     pub(crate) table: &'c Table<'c>,
     /// More than one where some tensors have an axis for a sequence above, and others an index.
     views: Vec<View<'c>>,
@@ -121,17 +121,17 @@ impl<'c> View<'c> {
     }
 }
 
-impl<'c> Names<'c> {
+impl<'c> Below<'c> {
     pub(crate) fn root(table: &'c Table<'c>) -> Self {
         let entries: Rc<[_]> = table.entries.iter().collect();
         let separator = table.separator;
         let range = 0..entries.len();
         let root = View { entries, range, length: None, indices: Vec::new(), separator };
-        Names { table, views: vec![root], parts: Vec::new(), depth: 0 }
+        Below { table, views: vec![root], parts: Vec::new(), depth: 0 }
     }
 
     fn with(&self, views: Vec<View<'c>>) -> Self {
-        Names { views, ..self.clone() }
+        Below { views, ..self.clone() }
     }
 
     /// The tensors, each with the number of its axes that are above.
@@ -188,7 +188,7 @@ impl<'c> Names<'c> {
     }
 
     /// What is below the name under one more part.
-    pub(crate) fn child(&self, part: &str) -> Option<Names<'c>> {
+    pub(crate) fn child(&self, part: &str) -> Option<Below<'c>> {
         let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
         (!views.is_empty()).then(|| self.joined(views, part))
     }
@@ -199,7 +199,7 @@ impl<'c> Names<'c> {
         if !self.table.stacks.is_empty() {
             parts.push(part.to_owned());
         }
-        Names { table: self.table, views, parts, depth: self.depth + 1 }
+        Below { table: self.table, views, parts, depth: self.depth + 1 }
     }
 
     /// The distinct next parts.
@@ -222,7 +222,7 @@ impl<'c> Names<'c> {
 
     /// The tensors that have an axis for this sequence, with its length, and the other names. None
     /// of either after a report that the lengths differ.
-    pub(crate) fn stacked(&self) -> Option<(Names<'c>, usize, Names<'c>)> {
+    pub(crate) fn stacked(&self) -> Option<(Below<'c>, usize, Below<'c>)> {
         let table = self.table;
         let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
         let here: Vec<_> =
@@ -284,7 +284,7 @@ impl<'c> Names<'c> {
     }
 
     /// An element of a sequence of which some tensors may be stacked, and others have its index.
-    pub(crate) fn element(&self, stacked: Option<&Names<'c>>, index: usize) -> Option<Names<'c>> {
+    pub(crate) fn element(&self, stacked: Option<&Below<'c>>, index: usize) -> Option<Below<'c>> {
         let part = index.to_string();
         let named = self.views.iter().filter_map(|view| view.child(&part));
         let stacked = stacked.into_iter().flat_map(|names| &names.views).map(|view| {

@@ -19,7 +19,10 @@ use crate::structure::{RENAMES, STRUCTURE, parse_structure, read_renames};
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The most pairs of names that are compared to find the nearest.
-const COMPARED: usize = 1 << 16;
+const COMPARED: usize = 1 << 17;
+
+/// So many of the names that may be the nearest are compared character by character.
+const NEAR: usize = 32;
 
 /// The tensors of a source by their names after the rules of a load.
 struct Named<'t> {
@@ -221,26 +224,13 @@ impl<'t> Named<'t> {
         let unused =
             self.tensors.iter().filter(|it| !it.is_tied && !used.contains(it.stored.name()));
         let unused: Vec<_> = unused.map(|it| (&*it.name, it.descriptor())).collect();
-        let compares = missing.len().saturating_mul(unused.len()) <= COMPARED;
+        let mut nearest = Nearest::new(&unused);
         for (name, expected) in missing {
-            let shape = expected.as_ref().map(Descriptor::shape);
-            let distance = |(other, found): &(&str, Descriptor)| {
-                let has_other_shape = shape.is_some_and(|shape| found.shape() != shape);
-                (has_other_shape, strsim::damerau_levenshtein(&name, other))
-            };
-            let of_all = unused.iter().filter(|_| compares);
-            let nearest = of_all.map(|it| (distance(it), it)).min_by_key(|(distance, _)| *distance);
             let what = expected.as_ref().map_or_else(|| "a tensor".to_owned(), ToString::to_string);
-            let what = match nearest {
-                // One of another shape is perhaps meant if it has nearly the name, or more in front of it.
-                Some(((has_other_shape, far), (other, found)))
-                    if !has_other_shape
-                        || far <= name.chars().count() / 3
-                        || other.ends_with(&name) =>
-                {
-                    format!("{what} (the nearest name is `{other}`, {found})")
-                }
-                _ => what,
+            let shape = expected.as_ref().map(Descriptor::shape);
+            let what = match nearest.of(&name, shape) {
+                Some((other, found)) => format!("{what} (the nearest name is `{other}`, {found})"),
+                None => what,
             };
             report.missing.push((name, what));
         }
@@ -248,6 +238,62 @@ impl<'t> Named<'t> {
         report.dropped = unused.collect();
         report
     }
+}
+
+/// Finds the nearest of many names, in a time that has a limit for all.
+struct Nearest<'u> {
+    unused: &'u [(&'u str, Descriptor)],
+    counts: Vec<Counts>,
+    /// How many pairs may still be compared.
+    left: usize,
+}
+
+/// How often characters are in a name, which have one of so many places.
+type Counts = [u16; 32];
+
+impl<'u> Nearest<'u> {
+    fn new(unused: &'u [(&'u str, Descriptor)]) -> Self {
+        Nearest {
+            unused,
+            counts: unused.iter().map(|(name, _)| counts(name)).collect(),
+            left: COMPARED,
+        }
+    }
+
+    /// The nearest name, among those of the shape if there is one. One of another shape is perhaps meant if it
+    /// has nearly the name, or more in front of it.
+    fn of(&mut self, name: &str, shape: Option<&[usize]>) -> Option<&'u (&'u str, Descriptor)> {
+        self.left = self.left.checked_sub(self.unused.len())?;
+        let here = counts(name);
+        let has_other = |found: &Descriptor| shape.is_some_and(|shape| found.shape() != shape);
+        // The edits are at least as many as the characters that differ, which are counted sooner.
+        let least = self.unused.iter().zip(&self.counts).map(|(it, there)| {
+            let apart =
+                here.iter().zip(there).map(|(a, b)| usize::from(a.abs_diff(*b))).sum::<usize>();
+            ((has_other(&it.1), if it.0.ends_with(name) { 0 } else { apart }), it)
+        });
+        let mut least: Vec<_> = least.collect();
+        if least.len() > NEAR {
+            least.select_nth_unstable_by_key(NEAR, |(key, _)| *key);
+            least.truncate(NEAR);
+        }
+        let distance = |((has_other, _), it): ((bool, usize), &'u (&'u str, Descriptor))| {
+            ((has_other, strsim::damerau_levenshtein(name, it.0)), it)
+        };
+        let ((has_other, far), it) = least.into_iter().map(distance).min_by_key(|(key, _)| *key)?;
+        let is_meant = !has_other || far <= name.chars().count() / 3 || it.0.ends_with(name);
+        is_meant.then_some(it)
+    }
+}
+
+fn counts(name: &str) -> Counts {
+    let mut counts = Counts::default();
+    for char in name.chars() {
+        if let Some(count) = counts.get_mut(char as usize % 32) {
+            *count = count.saturating_add(1);
+        }
+    }
+    counts
 }
 
 impl Renamed<'_> {

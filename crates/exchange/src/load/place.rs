@@ -6,7 +6,7 @@ use treedef::{Leaf, Value};
 
 use crate::load::entry::{Entry, is_float};
 use crate::load::failure::Failure;
-use crate::load::names::Names;
+use crate::load::names::Below;
 use crate::load::numbers::Reading;
 use crate::load::part::{Absent, Part};
 use crate::shape::display;
@@ -15,7 +15,7 @@ use crate::tensor::Dtype;
 /// A place that a type is read from.
 #[derive(Clone)]
 pub(crate) enum Place<'de> {
-    Names(Names<'de>),
+    Names(Below<'de>),
     Part(Part<'de>),
     /// The elements of so many dimensions as one sequence.
     Flat(Part<'de>, usize),

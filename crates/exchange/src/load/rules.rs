@@ -1,6 +1,8 @@
 //! Patterns over names, and what is done to the tensors that they match.
 
+use crate::error::Result;
 use crate::glob::{Glob, parts};
+use crate::renames::Names;
 
 /// What happens to tensors on the way into a type, in the order of the rules.
 #[derive(Clone, Debug)]
@@ -10,6 +12,7 @@ pub(crate) enum Rule {
         to: String,
         may_match_nothing: bool,
     },
+    Names(Names),
     /// Another name for the tensors that match, and their own.
     Tie(String, String),
     Transpose(String),
@@ -29,7 +32,7 @@ pub(crate) struct Stack<'a> {
 
 impl<'a> Stack<'a> {
     /// The places of a pattern: each `[*]`, or else its end.
-    pub(crate) fn all(pattern: &'a str, separator: &'a str) -> Vec<Self> {
+    pub(crate) fn all(pattern: &'a str, separator: &'a str) -> Result<Vec<Self>> {
         let mut steps = Vec::new();
         for part in parts(pattern, separator) {
             let name = part.trim_end_matches(ELEMENTS);
@@ -41,10 +44,8 @@ impl<'a> Stack<'a> {
             let (above, below) = steps.split_at_checked(at).unwrap_or_default();
             // What is below may be stacked, too, and has no part then; and all below that is meant.
             let below = below.iter().skip(1).chain([&ELEMENTS]);
-            Stack {
-                above: Glob { separator, parts: replaced(above.iter(), "*") },
-                below: Glob { separator, parts: replaced(below, "**") },
-            }
+            let (above, below) = (replaced(above.iter(), "*"), replaced(below, "**"));
+            Ok(Stack { above: Glob::of(above)?, below: Glob::of(below)? })
         };
         let elements = steps.iter().enumerate().filter(|(_, step)| **step == ELEMENTS);
         let mut places: Vec<usize> = elements.map(|(at, _)| at).collect();
@@ -73,6 +74,9 @@ impl<'a> Stack<'a> {
 }
 
 /// The parts of a pattern with a wildcard for elements.
-fn replaced<'a: 's, 's>(steps: impl Iterator<Item = &'s &'a str>, by: &'a str) -> Vec<&'a str> {
-    steps.map(|step| if *step == ELEMENTS { by } else { step }).collect()
+fn replaced<'a: 's, 's>(
+    steps: impl Iterator<Item = &'s &'a str>,
+    by: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    steps.map(move |step| if *step == ELEMENTS { by } else { step })
 }

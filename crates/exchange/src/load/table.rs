@@ -13,6 +13,7 @@ use crate::load::named::named;
 use crate::load::numbers::Reading;
 use crate::load::report::Asked;
 use crate::load::rules::{Rule, Stack};
+use crate::shape::display;
 use crate::source::Source;
 use crate::structure::{is_of_file, is_of_structure};
 
@@ -54,8 +55,9 @@ impl<'t> Table<'t> {
         partial: bool,
     ) -> Result<Self> {
         let patterns = stacks;
+        let stacks = stacks.iter().map(|stack| Stack::all(stack, separator));
         let stacks: Vec<Stack<'t>> =
-            stacks.iter().flat_map(|stack| Stack::all(stack, separator)).collect();
+            stacks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         let mut entries = named(tensors, rules, &stacks, separator)?;
         let mut filling = match base {
             Some(base) => named(base, &[], &stacks, separator)?,
@@ -71,8 +73,10 @@ impl<'t> Table<'t> {
                 || !filled.contains(entry.name.as_ref())
                 || matches!(&entry.content, Content::Text(text) if string(text).is_some())
         });
-        let mut replaced = Vec::new();
+        let mut replaced = fewer(&entries, &filling, separator);
         if partial {
+            let refused: HashSet<&str> = replaced.iter().map(|(name, ..)| name.as_str()).collect();
+            entries.retain(|entry| entry.array().is_none() || !refused.contains(&*entry.name));
             let arrays =
                 filling.iter().filter_map(|entry| Some((entry.name.as_ref(), entry.array()?)));
             let arrays = arrays.collect();
@@ -195,7 +199,7 @@ impl<'t> Table<'t> {
 
 /// Checks that a pattern of stacks names a tensor, or a sequence without elements.
 fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Result<()> {
-    let stacks = Stack::all(pattern, separator);
+    let stacks = Stack::all(pattern, separator)?;
     let is_named = |entry: &Entry<'_>| {
         let has = |stack: &Stack<'_>| match &entry.content {
             Content::Array(_) => {
@@ -248,6 +252,47 @@ fn differs(
     }
     (found.dims != expected.dims || !is_type)
         .then(|| (entry.name.to_string(), show(expected), show(found)))
+}
+
+/// The tensors that have fewer elements than what they would be taken for: their names, the shapes that have
+/// room for it, and their own. A sequence reads as many as there are, and would lose the rest in silence.
+fn fewer(
+    entries: &[Entry<'_>],
+    filling: &[Entry<'_>],
+    separator: &str,
+) -> Vec<(String, String, String)> {
+    let arrays = entries.iter().filter_map(|entry| Some((&*entry.name, entry.array()?)));
+    let arrays: HashMap<&str, &Array<'_>> = arrays.filter(|(_, it)| !it.column_major).collect();
+    let mut rooms: BTreeMap<&str, (&Array<'_>, Vec<usize>)> = BTreeMap::new();
+    for entry in filling {
+        let above =
+            with_names_above(&entry.name, separator).filter_map(|name| arrays.get_key_value(name));
+        for (name, array) in above {
+            let rest = entry.name.get(name.len()..).unwrap_or_default();
+            let rest =
+                if name.is_empty() { rest } else { rest.strip_prefix(separator).unwrap_or(rest) };
+            let (_, room) = rooms.entry(name).or_insert_with(|| (array, array.dims.clone()));
+            widen(room, &parts(rest, separator), entry.array().map(|array| &*array.dims));
+        }
+    }
+    let fewer = rooms.into_iter().filter(|(_, (array, room))| array.dims != *room);
+    let fewer = fewer.map(|(name, (array, room))| {
+        (name.to_owned(), display(array.dtype, &room), array.display())
+    });
+    fewer.collect()
+}
+
+/// Makes room for the element at these indices, which has a shape of its own.
+fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
+    let lengths = indices.iter().map(|index| index.parse::<usize>().ok()?.checked_add(1));
+    let lengths = lengths.chain(shape.unwrap_or_default().iter().map(|length| Some(*length)));
+    // Of another depth, it is something else.
+    if indices.len() + shape.map_or(0, <[usize]>::len) <= room.len() {
+        for (room, length) in room.iter_mut().zip(lengths) {
+            let Some(length) = length else { return };
+            *room = length.max(*room);
+        }
+    }
 }
 
 /// The name without the indices of elements.

@@ -1,14 +1,18 @@
 //! Tensors that are not those of the type, and what is reported of them.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use half::{bf16, f16};
 use insta::assert_snapshot;
 use ndarray::Array2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef::Tree;
-use treedef_exchange::{Dtype, ErrorKind, LoadReport, Loader, Tensor, Tensors};
+use treedef::{Object, Tree};
+use treedef_exchange::{
+    Descriptor, Dtype, Error, ErrorKind, Export, LoadReport, Loader, Stored, Tensor, Tensors,
+};
 
 use crate::{Layer, layer, message, read};
 
@@ -210,6 +214,75 @@ fn what_is_missing_can_be_filled() {
     missing `layers.0.w`: f32[_, 2]
     unused `other`: u8[]
     ");
+}
+
+/// A sequence reads as many elements as there are, so what the file has fewer of is told.
+#[test]
+fn fewer_elements_than_the_model_has_are_told() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model<T> {
+        a: T,
+    }
+    fn said<T: Serialize + DeserializeOwned>(start: T, file: T) -> [String; 2] {
+        let (start, file) = (Model { a: start }, Model { a: file });
+        let tree = Tree::of(&file).unwrap();
+        let tensors = Export::new().rest_in_metadata(true).tensors(&tree).unwrap();
+        let loader = Loader::new().fill_from(&start).unwrap();
+        let (_, report) = loader.load_partial::<Model<T>>(&tensors).unwrap();
+        let error = loader.load::<Model<T>>(&tensors).err();
+        let error = error.and_then(|it| it.to_string().lines().nth(1).map(str::to_owned));
+        [report.to_string(), error.unwrap_or_default()]
+    }
+    let numbers = said(vec![1.0f32, 2.0, 3.0], vec![5.0]);
+    assert_eq!(
+        numbers,
+        ["filled `a`; refused `a` (f32[1], expected f32[3])", "`a` is f32[1], expected f32[3]"]
+    );
+    // Of other lengths than its neighbours, an element has a tensor of its own.
+    let ragged = said(vec![vec![1.0f32, 2.0], vec![3.0]], vec![vec![5.0, 6.0]]);
+    assert_eq!(
+        ragged,
+        [
+            "filled `a.0`, `a.1`; refused `a` (f32[1, 2], expected f32[2, 2])",
+            "`a` is f32[1, 2], expected f32[2, 2]"
+        ]
+    );
+    let inner = said(vec![vec![1.0f32, 2.0], vec![3.0]], vec![vec![5.0], vec![6.0]]);
+    assert_eq!(inner[1], "`a` is f32[2, 1], expected f32[2, 2]");
+    assert_eq!(said(vec![(), (), ()], vec![()])[0], "filled `a.1`, `a.2`");
+    assert_eq!(said(vec!["a".to_owned(), "b".into()], vec!["c".into()])[0], "filled `a.1`");
+    // More is no loss.
+    assert_eq!(said(vec![1.0f32], vec![5.0, 6.0])[1], "");
+    assert_eq!(said(vec![vec![1.0f32], vec![]], vec![vec![5.0, 6.0], vec![7.0, 8.0]]), ["", ""]);
+}
+
+/// Tens of thousands of names, of which none is asked for, are told in a time that is theirs.
+#[test]
+fn names_that_are_all_others_are_told_soon() {
+    let name = |at| format!("model.layers.{at}.self_attn.q_proj.weight");
+    let tensor = || Tensor::new(Dtype::F32, vec![2], vec![0; 8]).unwrap();
+    let tensors = Tensors::new((0..40_000).map(|at| (name(at), tensor()))).unwrap();
+    type Bytes = Rc<[u8]>;
+    let said = |asked: &mut dyn Iterator<Item = String>| {
+        let value: BTreeMap<String, Object<Bytes>> =
+            asked.map(|name| (name, Object(Bytes::from([0; 8])))).collect();
+        let tree = Tree::<Bytes>::of_objects(&value).unwrap();
+        let described =
+            |name: &str, _: &Bytes| Ok::<_, Error>(Descriptor::new(name, Dtype::F32, [2]));
+        let read =
+            |_: &Bytes, stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
+        let start = Instant::now();
+        let error = Loader::new().objects_like(&tree, &tensors, described, read).unwrap_err();
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        error.to_string().lines().nth(1).map(str::to_owned).unwrap()
+    };
+    let nearest = said(&mut ["layers.39999.self_attn.q_proj.weight".to_owned()].into_iter());
+    assert_eq!(
+        nearest,
+        "missing `layers.39999.self_attn.q_proj.weight`: f32[2] (the nearest name is `model.layers.39999.self_attn.q_proj.weight`, f32[2])"
+    );
+    let all = said(&mut (0..40_000).map(|at| format!("blocks {at}")));
+    assert!(all.starts_with("missing `blocks 0`: f32[2]"), "{all}");
 }
 
 /// The type asks for what a file has not enough of, or too much.

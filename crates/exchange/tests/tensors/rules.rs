@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Error, Export, Loader, Source, Tensors};
+use treedef_exchange::{Error, Export, Loader, Names, Source, Tensors};
 
 use crate::{listed, read};
 
@@ -59,14 +59,14 @@ fn rules_change_names_in_their_order() {
     };
     type Layers = BTreeMap<String, Vec<BTreeMap<String, Vec<[f32; 2]>>>>;
     let loader = Loader::new()
-        .rename("h.*.**", "layers.*.**")
+        .rename("h.*", "layers.*")
         .rename("**.c_attn", "**.w")
         .transpose("layers.**")
         .ignore("mask");
     let layers: Layers = read(&loader, &file).unwrap();
     assert_eq!(layers["layers"][1]["w"], [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
     let refused = |loader: Loader| read::<Layers>(&loader, &file).unwrap_err().to_string();
-    assert_snapshot!(refused(Loader::new().rename("h.*", "layers.*")), @"`h.*` matches no tensor");
+    assert_snapshot!(refused(Loader::new().rename("h.*.w", "layers.*.w")), @"`h.*.w` matches no tensor");
     assert_snapshot!(refused(Loader::new().rename("**.c_attn", "w")), @"`**.c_attn` and `w` do not have the same wildcards in the same order");
     assert_snapshot!(refused(Loader::new().rename("h.**", "h.*")), @"`h.**` and `h.*` do not have the same wildcards in the same order");
     assert_snapshot!(refused(Loader::new().rename("h.0.c_attn", "w").rename("h.1.c_attn", "w")), @"`h.0.c_attn` and `h.1.c_attn` are both named `w`");
@@ -86,10 +86,18 @@ fn wildcards_stand_for_parts() {
     let rows = [
         ("**", "p.**", "p.a p.a.b p.a.b.c p.x.a.b.a.b p.a.x.b p.b"),
         ("a.**", "q.**", "q q.b q.b.c - q.x.b -"),
-        ("**.b", "**.c", "- a.c - x.a.b.a.c a.x.c c"),
-        ("*.b", "*", "- a - - - -"),
-        ("**.a.**.b", "**.z.**.y", "- z.y - x.z.b.a.y z.x.y -"),
+        // What is below goes along, unless the whole name matches.
+        ("a", "q", "q q.b q.b.c - q.x.b -"),
+        ("**.b", "**.c", "- a.c a.c.c x.a.b.a.c a.x.c c"),
+        ("*.b", "*", "- a a.c - - -"),
+        ("**.a.**.b", "**.z.**.y", "- z.y z.y.c x.z.b.a.y z.x.y -"),
         ("a.*.*", "*.*", "- - b.c - x.b -"),
+        ("*.a", "*", "- - - x.b.a.b - -"),
+        // As patterns of the library are written.
+        (".a[*]", "q.*", "- q.b q.b.c - q.x.b -"),
+        ("a.{b,y}.c", "a.{b,y}.d", "- - a.b.d - - -"),
+        ("{a,b}**", "p.{a,b}.**", "p.a p.a.b p.a.b.c - p.a.x.b p.b"),
+        ("`a`[\"b\"]", "`a b`", "- a b a b.c - - -"),
     ];
     for (from, to, expected) in rows {
         let renamed = names.map(|name| {
@@ -104,6 +112,93 @@ fn wildcards_stand_for_parts() {
         });
         assert_eq!(renamed.join(" "), expected, "{from} => {to}");
     }
+}
+
+#[test]
+fn numbers_are_in_ranges() {
+    let layer = |w: f32| BTreeMap::from([("w", [w])]);
+    let value = BTreeMap::from([("layers", vec![layer(0.0), layer(1.0), layer(2.0)])]);
+    let tree = Tree::of(&value).unwrap();
+    let tensors = Export::new().rename("layers[1:].w", "layers[1:].v").tensors(&tree).unwrap();
+    assert_eq!(
+        listed(&tensors),
+        ["layers.0.w: f32[1]", "layers.1.v: f32[1]", "layers.2.v: f32[1]"]
+    );
+    type Read = BTreeMap<String, BTreeMap<String, BTreeMap<String, [f32; 1]>>>;
+    let loader = Loader::new().ignore("layers[:1]").ignore("layers.2").rename("**.v", "**.w");
+    let read: Read = loader.load(&tensors).unwrap();
+    assert_eq!(read["layers"].keys().collect::<Vec<_>>(), ["1"]);
+    let source = Source::from(&tensors).select("layers[0:2]").unwrap();
+    assert_eq!(source.iter().map(|it| it.name()).collect::<Vec<_>>(), ["layers.0.w", "layers.1.v"]);
+}
+
+/// A pattern that is none is told, instead of a literal that matches nothing.
+#[test]
+fn a_pattern_that_is_none_says_how_it_is_written() {
+    let value = BTreeMap::from([("a", 1.5)]);
+    let refused =
+        |pattern: &str| read::<()>(&Loader::new().ignore(pattern), &value).unwrap_err().to_string();
+    assert_snapshot!(refused("layer*"), @"`layer*` is no part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{w,bias}`");
+    for pattern in ["a.*b", "{a", "{}", "{a,*}", "a{b,c}", "a[", "a[x]", "a[2:1]", "a[:]", "a[*]b"]
+    {
+        assert!(refused(pattern).contains("no part of a pattern of names"), "{pattern}");
+    }
+    assert!(Source::from(&Tensors::of(&Tree::of(&value).unwrap()).unwrap()).select("a*").is_err());
+}
+
+/// The same names write and read, or are refused where they cannot be turned around.
+#[test]
+fn names_go_both_ways() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Layer {
+        w: [f32; 2],
+        b: [f32; 1],
+        act: Option<()>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Model {
+        layers: Vec<Layer>,
+        norm: Vec<f32>,
+    }
+    let layer = |w| Layer { w: [w; 2], b: [w], act: None };
+    let model = Model { layers: vec![layer(1.0), layer(2.0)], norm: vec![3.0] };
+    let names = Names::new()
+        .rename("layers", "model.h")
+        .rename("**.w", "**.weight")
+        .rename("**[*].b", "**[*].bias")
+        .rename("norm", "model.norm.weight");
+    let tree = Tree::of(&model).unwrap();
+    let export = Export::new().with_names(&names);
+    let tensors = export.tensors(&tree).unwrap();
+    assert_eq!(
+        listed(&tensors),
+        [
+            "model.h.0.weight: f32[2]",
+            "model.h.0.bias: f32[1]",
+            "model.h.1.weight: f32[2]",
+            "model.h.1.bias: f32[1]",
+            "model.norm.weight: f32[1]"
+        ]
+    );
+    let loader = Loader::new().with_names(&names);
+    assert_eq!(loader.load::<Model>(&tensors).unwrap(), model);
+    let bare = export.structure_in_metadata(false).tensors(&tree).unwrap();
+    assert_eq!(loader.load::<Model>(&bare).unwrap(), model);
+    for (name, _) in tensors.iter() {
+        assert_eq!(names.in_file(&names.in_type(name).unwrap()).unwrap(), name);
+    }
+    // Two names that would become one.
+    let value = BTreeMap::from([("w", 1.0), ("weight", 2.0)]);
+    let one = Names::new().rename("w", "weight");
+    let (tree, file) = (Tree::of(&value).unwrap(), BTreeMap::from([("w", 1.0)]));
+    let refused = Export::new().with_names(&one).tensors(&tree).unwrap_err();
+    assert_snapshot!(refused, @r#"the rules rename `weight` to `weight`, and their mirror renames that to `w` at `["weight"]`"#);
+    let loader = Loader::new().with_names(&one);
+    assert_snapshot!(read::<()>(&loader, &file).unwrap_err(), @"the rules rename `w` to `w`, and their mirror renames that to `weight`");
+    let none = Loader::new().with_names(&Names::new().rename("a", "b"));
+    assert_snapshot!(read::<()>(&none, &file).unwrap_err(), @"`b` matches no tensor");
+    let wrong = Names::new().rename("a.*", "b");
+    assert_snapshot!(wrong.in_file("a").unwrap_err(), @"`a.*` and `b` do not have the same wildcards in the same order");
 }
 
 /// The name of the only number.
