@@ -69,8 +69,10 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "patch")]
         fold_numbers: bool,
         /// Print a patch for `treedef apply`
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["at", "only", "ignore"])]
         patch: bool,
+        #[command(flatten)]
+        part: Part,
         #[command(flatten)]
         renaming: Renaming,
         #[command(flatten)]
@@ -160,6 +162,21 @@ pub(crate) enum Command {
     },
 }
 
+/// The part of two documents that is compared.
+#[derive(Debug, Group)]
+pub(crate) struct Part {
+    /// Compare the part at PATH, e.g. `model` of a training. Where only one side has it, the other is compared
+    /// as a whole
+    #[arg(long, value_name = "PATH", help_heading = "Parts")]
+    pub(crate) at: Option<String>,
+    /// Compare nothing but what is at and below PATH, as `select` finds it. May be repeated
+    #[arg(long, value_name = "PATH", help_heading = "Parts")]
+    pub(crate) only: Vec<String>,
+    /// Leave out what is at and below PATH. May be repeated
+    #[arg(long, value_name = "PATH", help_heading = "Parts")]
+    pub(crate) ignore: Vec<String>,
+}
+
 /// The names of tensors in two files.
 #[derive(Debug, Group)]
 pub(crate) struct Renaming {
@@ -206,6 +223,8 @@ pub(crate) struct Check {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) folds: Folds,
+    #[command(flatten)]
+    pub(crate) part: Part,
     /// List at most N violations of a file; 0 for all
     #[arg(long, default_value_t = 1_000, value_name = "N")]
     pub(crate) max: usize,

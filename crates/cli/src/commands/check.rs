@@ -1,5 +1,6 @@
 //! `check`: a gate for documents.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -25,6 +26,7 @@ use crate::tensors::kinds;
 use crate::tensors::{Halves, numbers};
 
 use super::print::{print, print_json};
+use super::scope::Scope;
 
 /// What documents are checked against.
 enum Expected {
@@ -69,17 +71,18 @@ impl Expected {
     fn violations(
         &self,
         document: Document,
-        (args, name, format): (&Check, &str, Format),
+        (args, name, scope): (&Check, &str, &Scope),
+        format: Format,
         most: usize,
     ) -> Result<Vec<Violation>> {
         let violations = match (self, document) {
-            (Expected::Structure(expected, _, like), document) => forms(document).map(|forms| {
+            (Expected::Structure(expected, _, like), document) => {
                 let are_texts = like.has_text_keys() || format.has_text_keys();
-                violations([expected, &forms], args.folds, are_texts, most)
-            }),
+                violations_of_structure(expected, document, (args, scope), are_texts, most)
+            }
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
-                violations_of_schema(schema, tree, (args, name), most)
+                violations_of_schema(schema, tree, (args, name, scope), most)
             }
             #[cfg(feature = "schema")]
             _ => Err(Failure::new("it has no values")),
@@ -92,19 +95,21 @@ impl Expected {
 fn violations_of_schema(
     schema: &Schema,
     tree: Tree<Leaf>,
-    (args, name): (&Check, &str),
+    (args, name, scope): (&Check, &str, &Scope),
     most: usize,
 ) -> Result<Vec<Violation>> {
+    let tree = scope.of_one(tree)?;
     let tree = numbers(tree, Halves::Double)?;
     schema.tell_rounding(&tree, name, args.reading.strict)?;
     let all = schema.violations(&tree, most.saturating_add(1))?;
-    Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
+    let all = all.into_iter().filter(|(path, _)| scope.has(path));
+    Ok(all.map(|(path, message)| Violation { path, message }).collect())
 }
 
 pub(super) fn check(args: &Check) -> Result<bool> {
     let Check { files, reading, max, json: Json { json }, .. } = args;
     let (reading, json) = (*reading, *json);
-    let expected = Expected::of(args)?;
+    let (expected, scope) = (Expected::of(args)?, Scope::of(&args.part)?);
     let most = if *max == 0 { usize::MAX } else { *max };
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
@@ -113,7 +118,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         let mut found = Vec::new();
         let violations = |document: Document, told: usize| {
             let most = most.saturating_sub(told);
-            expected.violations(document, (args, &name, format), most)
+            expected.violations(document, (args, &name, &scope), format, most)
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
         // The header of a file of tensors has no values for a schema.
@@ -201,6 +206,7 @@ struct Checker<'a> {
     folds: Folds,
     /// Whether one of the formats has no keys but texts.
     are_texts: bool,
+    scope: &'a Scope,
     /// The most violations that are told. One more is looked for, to know whether there are more.
     most: usize,
     violations: Vec<Violation>,
@@ -219,23 +225,27 @@ fn is_nothing(node: NodeRef<'_>) -> bool {
 }
 
 /// The violations of a document. There is one more than `most` if there are more.
-fn violations(
-    [expected, found]: [&Tree<Form>; 2],
-    folds: Folds,
+fn violations_of_structure(
+    expected: &Tree<Form>,
+    document: Document,
+    (args, scope): (&Check, &Scope),
     are_texts: bool,
     most: usize,
-) -> Vec<Violation> {
+) -> Result<Vec<Violation>> {
+    let sides = [Cow::Borrowed(expected), Cow::Owned(forms(document)?)];
+    let [expected, found] = scope.of_both(sides, |tree, at| tree.subtree(at).map(Cow::Owned))?;
     let mut checker = Checker {
         expected: expected.leaves(),
         found: found.leaves(),
-        folds,
+        folds: args.folds,
         are_texts,
+        scope,
         most,
         violations: Vec::new(),
     };
     let (root, found) = (expected.treedef().root(), found.treedef().root());
     checker.node(root, found, &mut treedef::Path::root());
-    checker.violations
+    Ok(checker.violations)
 }
 
 impl<'a> Checker<'a> {
@@ -243,8 +253,9 @@ impl<'a> Checker<'a> {
         self.violations.len() > self.most
     }
 
-    fn violation(&mut self, path: &treedef::Path, message: String) {
-        if !self.is_stopped() {
+    /// Adds a violation of a node, unless it and what is below are not compared.
+    fn violation(&mut self, path: &treedef::Path, node: NodeRef<'_>, message: String) {
+        if !self.is_stopped() && self.scope.has_some(path, node) {
             self.violations.push(Violation { path: path.clone(), message });
         }
     }
@@ -353,7 +364,7 @@ impl<'a> Checker<'a> {
         };
         if !fits {
             let (wanted, form) = (self.said(expected, wanted), self.said(found, form));
-            self.violation(path, format!("expected {wanted}, found {form}"));
+            self.violation(path, found, format!("expected {wanted}, found {form}"));
         }
     }
 
@@ -362,6 +373,7 @@ impl<'a> Checker<'a> {
         if wanted != there {
             self.violation(
                 path,
+                found,
                 format!(
                     "expected {}, found {there}",
                     counted(u64::try_from(wanted).unwrap_or(u64::MAX), "element", "elements")
@@ -395,7 +407,7 @@ impl<'a> Checker<'a> {
         let fits = folded.lengths.is_none_or(|(least, most)| (least..=most).contains(&there));
         if !fits && !self.folds.fold_lengths {
             let length = folded.length();
-            self.violation(path, format!("expected {length}, found {there}"));
+            self.violation(path, found, format!("expected {length}, found {there}"));
         }
         let forms = folded.forms.iter().map(|form| (form.treedef().root(), form.leaves()));
         self.each(&forms.collect::<Vec<_>>(), found, path);
@@ -443,12 +455,14 @@ impl<'a> Checker<'a> {
                 None if expected.kind() == NodeKind::Some => {}
                 None => {
                     let key = named.key(at).map(|key| path.child(key));
-                    key.iter().for_each(|path| self.violation(path, "missing".to_owned()));
+                    key.iter()
+                        .for_each(|path| self.violation(path, expected, "missing".to_owned()));
                 }
             }
         }
-        for key in only_second.into_iter().filter_map(|at| found.key(at)) {
-            self.violation(&path.child(key), "not expected here".to_owned());
+        for at in only_second {
+            let (Some(key), Some(inner)) = (found.key(at), found.child(at)) else { continue };
+            self.violation(&path.child(key), inner, "not expected here".to_owned());
         }
     }
 }

@@ -29,15 +29,16 @@ use super::diff_tensors::{
 };
 use super::print::{print, print_json};
 use super::renames::{Renames, suggest};
+use super::scope::{Scope, Structured};
 
 pub(super) fn diff(
     files: [&Path; 2],
     reading: Reading,
-    structure: bool,
-    (tolerance, folds_numbers): (Tolerance, bool),
-    patch: bool,
-    json: bool,
+    (structure, folds_numbers): (bool, bool),
+    options: (Tolerance, bool, bool),
+    scope: &Scope,
 ) -> Result<bool> {
+    let (tolerance, patch, json) = options;
     let [old, new] = files.map(|file| input::open(file, reading, Format::Json));
     let (old, new) = (old?, new?);
     let of_tensors = [old.format, new.format].map(Format::is_of_tensors);
@@ -49,16 +50,22 @@ pub(super) fn diff(
     let style = Style {
         is_typed: same_format && old.format.is_typed(),
         has_null: old.format.has_null() || new.format.has_null(),
+        scope,
     };
     if of_tensors == [true; 2] && !structure {
         let (old, new, progress) = opened(old, new)?;
         old.expect_numbers().and(new.expect_numbers())?;
+        if !scope.is_whole() {
+            let [old, new] = scope.of_files([old, new])?;
+            let same = diff_tensors(&old, &new, tolerance, json, scope);
+            progress.end();
+            return same;
+        }
         let are_equal = are_equal(&old, &new)?;
         progress.end();
         if are_equal {
             return no_changes(patch, json);
         }
-        let options = (tolerance, patch, json);
         return if let (Some(a), Some(b)) = (old.structured()?, new.structured()?) {
             diff_trees([&old, &new], [a, b], true, options, style)
         } else if patch {
@@ -66,14 +73,14 @@ pub(super) fn diff(
             let trees = [old.by_name(is_mixed)?, new.by_name(is_mixed)?];
             diff_trees([&old, &new], trees, false, options, style)
         } else {
-            diff_tensors(&old, &new, tolerance, json)
+            diff_tensors(&old, &new, tolerance, json, scope)
         };
     }
     // Files of PyTorch have a tree of their own, the others one of the names.
     let has_names = [old.format, new.format].map(|format| format != Format::Pytorch);
     if of_tensors == [true; 2] && has_names[0] != has_names[1] {
         let (old, new, _) = opened(old, new)?;
-        return diff_outlines(&old, &new, json);
+        return diff_outlines(scope.of_files([old, new])?, json, scope);
     }
     // Names, types and shapes of tensors are known without their numbers, kinds without values.
     let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
@@ -83,7 +90,7 @@ pub(super) fn diff(
     let in_form = |tree| lowered(tree, formats, reading.limits);
     let are_texts = formats.into_iter().any(Format::has_text_keys);
     let respelled = |old: &Tree<Leaf>, new| with_keys_of(old, new, are_texts);
-    let (old, new) = (read(old)?, read(new)?);
+    let [old, new] = scope.of_documents([read(old)?, read(new)?])?;
     match (old, new) {
         (Document::Tree(mut old), Document::Tree(mut new)) => {
             if folds_numbers {
@@ -116,17 +123,16 @@ pub(super) fn diff(
                 };
                 let changes = changes(&kinds(old)?, &kinds(new)?);
                 let changes = with_kinds(changes, &exact.0, &exact.1);
-                return report(&changes, json, style.typed());
+                return report(changes, json, style.typed());
             }
-            let options = (tolerance, patch, json);
             diff_values(&plain(old), plain(new), options, style, Vec::new())
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
-            report(&changes(&texts(old), &texts(new)), json, style.typed())
+            report(changes(&texts(old), &texts(new)), json, style.typed())
         }
         (Document::Signature(old), Document::Signature(new)) => {
-            report(&changes(&old, &new), json, style.typed())
+            report(changes(&old, &new), json, style.typed())
         }
         (old, new) => {
             let units = |it| {
@@ -138,7 +144,7 @@ pub(super) fn diff(
             let new = with_keys_of(&old, new, are_texts)?;
             let (old, new) = (old.treedef(), new.treedef());
             let part = |path: &treedef::Path| node_at(old, path).map(|node| node.to_treedef());
-            report(&without_renames(&old.diff(new), part), json, style.typed())
+            report(without_renames(&old.diff(new), part), json, style.typed())
         }
     }
 }
@@ -159,6 +165,7 @@ pub(super) fn diff_renamed(
     reading: Reading,
     renaming: &Renaming,
     (structure, tolerance, json): (bool, Tolerance, bool),
+    scope: &Scope,
 ) -> Result<bool> {
     let [old, new] = files.map(|file| {
         let input = input::open(file, reading, Format::Json)?;
@@ -169,6 +176,7 @@ pub(super) fn diff_renamed(
         Err(Failure::at(input.name, message))
     });
     let (old, new, progress) = opened(old?, new?)?;
+    let [old, new] = scope.of_files([old, new])?;
     if !structure && !renaming.suggest {
         old.expect_numbers().and(new.expect_numbers())?;
     }
@@ -178,18 +186,18 @@ pub(super) fn diff_renamed(
         return suggest(&old, &new, json);
     }
     if structure {
-        return diff_outlines(&old, &new, json);
+        return diff_outlines([old, new], json, scope);
     }
-    let same = diff_tensors(&old, &new, tolerance, json);
+    let same = diff_tensors(&old, &new, tolerance, json, scope);
     progress.end();
     same
 }
 
 /// Compares the names, types and shapes of tensors.
-fn diff_outlines(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
-    let texts = |stored: &Stored| stored.tree.as_ref().map(|slot| slot.leaf.to_string());
-    let style = Style { is_typed: true, has_null: false };
-    report(&changes(&texts(old), &texts(new)), json, style)
+fn diff_outlines(files: [Stored; 2], json: bool, scope: &Scope) -> Result<bool> {
+    let [old, new] = files.map(|stored| stored.tree.map(|slot| slot.leaf.to_string()));
+    let style = Style { is_typed: true, has_null: false, scope };
+    report(changes(&old, &new), json, style)
 }
 
 /// Prints that two documents are equal.
@@ -209,13 +217,14 @@ fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tre
 
 /// How the lines of changes are written.
 #[derive(Clone, Copy)]
-struct Style {
+struct Style<'s> {
     /// Whether the kinds of numbers are in them.
     is_typed: bool,
     has_null: bool,
+    scope: &'s Scope,
 }
 
-impl Style {
+impl Style<'_> {
     fn typed(self) -> Self {
         Style { is_typed: true, ..self }
     }
@@ -271,7 +280,7 @@ fn diff_trees(
     [a, b]: [Tree<Leaf>; 2],
     is_structured: bool,
     options: (Tolerance, bool, bool),
-    style: Style,
+    style: Style<'_>,
 ) -> Result<bool> {
     let is_metadata = files[0].format == Format::Gguf;
     let parts = [&a, &b].into_iter().filter(|_| is_structured);
@@ -287,7 +296,7 @@ fn diff_values(
     old: &Tree<Leaf>,
     new: Tree<Leaf>,
     (tolerance, patch, json): (Tolerance, bool, bool),
-    style: Style,
+    style: Style<'_>,
     mut lines: Vec<Line>,
 ) -> Result<bool> {
     let of_one_value = |tree: Tree<Leaf>| {
@@ -312,8 +321,9 @@ fn diff_values(
     }
     let changes = without_renames(&diff, |path| part_at(old, path));
     if lines.is_empty() && !has_arrays(old) && !has_arrays(&close) {
-        return report(&changes, json, style);
+        return report(changes, json, style);
     }
+    let changes = style.scope.changes(changes);
     // Arrays are not printed number by number. As JSON, each has its line.
     let line = |change| {
         let line = line_of_values(change, tolerance);
@@ -387,13 +397,18 @@ fn json_change<T>(change: &Change<T>) -> JsonChange<'_, T> {
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
-fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Style) -> Result<bool> {
+fn report<T: Display + Serialize + Structured>(
+    changes: Vec<Change<T>>,
+    json: bool,
+    style: Style<'_>,
+) -> Result<bool> {
+    let changes = style.scope.changes(changes);
     if json {
         print_json(&changes.iter().map(json_change).collect::<Vec<_>>())?;
     } else {
         let lines: Vec<String> = changes.iter().map(|change| style.of(line(change))).collect();
         let lines =
-            folded(places(changes), &lines).into_iter().map(|line| paint_change(&line) + "\n");
+            folded(places(&changes), &lines).into_iter().map(|line| paint_change(&line) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())

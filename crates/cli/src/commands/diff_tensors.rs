@@ -16,6 +16,7 @@ use crate::stored::{Slot, Stored};
 
 use super::changes::{far, folded, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
+use super::scope::Scope;
 
 /// A tensor in a comparison. Those with equal numbers have one id.
 #[derive(Clone)]
@@ -57,12 +58,14 @@ pub(super) fn diff_tensors(
     new: &Stored,
     tolerance: Tolerance,
     json: bool,
+    scope: &Scope,
 ) -> Result<bool> {
-    let mut lines = metadata_lines([old, new], json, __is_of_structure);
+    let has_metadata = |key: &str| !scope.has_rest() || __is_of_structure(key);
+    let mut lines = metadata_lines([old, new], json, has_metadata);
     // PyTorch's files have containers and values of their own beside the tensors.
     let changes = match [old.format, new.format] {
-        [Format::Pytorch, Format::Pytorch] => by_tree([old, new], tolerance)?,
-        _ => by_name([old, new], |_| true, tolerance)?,
+        [Format::Pytorch, Format::Pytorch] => by_tree([old, new], tolerance, scope)?,
+        _ => by_name([old, new], |_| true, tolerance, scope)?,
     };
     if json {
         lines.extend(changes.into_iter().map(|change| change.into_json()));
@@ -94,7 +97,7 @@ pub(super) fn lines_beside_values(
             slot.leaf.value.is_none() && (file.is_in_no_patch(slot) || !is_typed(slot))
         })
     };
-    let changes = by_name(files, is_beside, Tolerance::new())?;
+    let changes = by_name(files, is_beside, Tolerance::new(), &Scope::default())?;
     let line = |it: TensorChange| if json { it.into_json() } else { (it.line, None) };
     Ok(changes.into_iter().map(line).collect())
 }
@@ -127,11 +130,14 @@ fn by_name(
     files: [&Stored; 2],
     is_compared: impl Fn([Option<&Slot>; 2]) -> bool,
     tolerance: Tolerance,
+    scope: &Scope,
 ) -> Result<Vec<TensorChange>> {
     let mut named = BTreeMap::<&str, [Option<(Path, &Slot)>; 2]>::new();
     for (side, stored) in files.iter().enumerate() {
         for (path, slot) in stored.tree.treedef().leaf_paths().zip(stored.tree.leaves()) {
-            if let Some(place) = named.entry(&slot.name).or_default().get_mut(side) {
+            if scope.has(&path)
+                && let Some(place) = named.entry(&slot.name).or_default().get_mut(side)
+            {
                 *place = Some((path, slot));
             }
         }
@@ -187,10 +193,15 @@ fn compared(
 }
 
 /// Compares the trees of two files of PyTorch.
-fn by_tree([old, new]: [&Stored; 2], tolerance: Tolerance) -> Result<Vec<TensorChange>> {
+fn by_tree(
+    [old, new]: [&Stored; 2],
+    tolerance: Tolerance,
+    scope: &Scope,
+) -> Result<Vec<TensorChange>> {
     let [before, after] = items(old, new)?;
     let mut changes = Vec::new();
-    for change in without_renames(&before.diff(&after), |path| part_at(&before, path)) {
+    let all = without_renames(&before.diff(&after), |path| part_at(&before, path));
+    for change in scope.changes(all) {
         let tensors = match &change.kind {
             ChangeKind::Replaced { old: was, new: is, .. } => only(was).zip(only(is)),
             _ => None,

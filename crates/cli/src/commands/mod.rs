@@ -1,6 +1,7 @@
 //! The subcommands.
 
 mod print;
+mod scope;
 mod show;
 mod changes;
 mod diff_tensors;

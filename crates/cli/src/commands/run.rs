@@ -7,6 +7,7 @@ use crate::args::{Args, Command};
 use crate::failure::Result;
 
 use super::print::write_text;
+use super::scope::Scope;
 use super::{apply, check, convert, diff, hashes, select, shapes, show, view};
 
 /// Runs a subcommand. Returns `false` for differences, violations, or no match.
@@ -27,16 +28,18 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             ulps,
             fold_numbers,
             patch,
+            part,
             renaming,
             json,
         } => {
             let tolerance = treedef::Tolerance::new().rtol(rtol).atol(atol).ulps(ulps);
+            let scope = Scope::of(&part)?;
             if !renaming.is_empty() {
                 let how = (structure, tolerance, json.json);
-                return diff::diff_renamed([&old, &new], reading, &renaming, how);
+                return diff::diff_renamed([&old, &new], reading, &renaming, how, &scope);
             }
-            let of_numbers = (tolerance, fold_numbers);
-            diff::diff([&old, &new], reading, structure, of_numbers, patch, json.json)
+            let (how, options) = ((structure, fold_numbers), (tolerance, patch, json.json));
+            diff::diff([&old, &new], reading, how, options, &scope)
         }
         Command::Apply { file, patch, mut to, reading, report } => {
             to.strict = reading.strict;

@@ -21,6 +21,7 @@ use crate::stored::{Slot, Stored};
 use crate::tensors::{Halves, has_arrays, numbers, of_array, with_halves, write_numbers};
 
 use super::nearest::no_match;
+use super::scope::parse;
 
 /// An array with more numbers is shortened.
 const LONG: usize = 100;
@@ -362,21 +363,6 @@ impl Found<'_> {
         }
         Ok(out.write_all(b"\n")?)
     }
-}
-
-fn parse(pattern: &str) -> Result<Pattern> {
-    if let Some(rest) = pattern.strip_prefix('$')
-        && (rest.is_empty() || rest.starts_with(['.', '[']))
-    {
-        let path = rest.replace("..", "**.").replace("['", "[\"").replace("']", "\"]");
-        let path = if path.is_empty() { "**" } else { &path };
-        return Err(Failure::new(format!(
-            "the path `{pattern}` is JSONPath; paths have no `$` here: `{path}`"
-        )));
-    }
-    pattern.parse().map_err(|error: treedef::Error| {
-        Failure::new(format!("the path `{pattern}`: {error}; try e.g. `'**.name'`"))
-    })
 }
 
 /// The leaves that are selected, and what has nothing in it, such as `null`. The tree is at a path.

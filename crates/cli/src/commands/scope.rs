@@ -1,0 +1,141 @@
+//! The part of two documents that is compared.
+
+use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
+
+use crate::args::Part;
+use crate::failure::{Failure, Result};
+use crate::names::joined;
+use crate::parse::Document;
+use crate::stored::{Slot, Stored};
+
+/// A part of both sides, and what of it is compared.
+#[derive(Default)]
+pub(super) struct Scope {
+    at: Option<Path>,
+    only: Vec<Pattern>,
+    ignore: Vec<Pattern>,
+}
+
+impl Scope {
+    pub(super) fn of(part: &Part) -> Result<Self> {
+        let all = |patterns: &[String]| patterns.iter().map(|it| parse(it)).collect::<Result<_>>();
+        let at = part.at.as_ref().map(|path| {
+            path.parse().map_err(|error| Failure::new(format!("the path `{path}`: {error}")))
+        });
+        Ok(Scope { at: at.transpose()?, only: all(&part.only)?, ignore: all(&part.ignore)? })
+    }
+
+    /// Whether everything is compared.
+    pub(super) fn is_whole(&self) -> bool {
+        self.at.is_none() && self.only.is_empty() && self.ignore.is_empty()
+    }
+
+    /// Whether what has no path is compared, such as metadata.
+    pub(super) fn has_rest(&self) -> bool {
+        self.at.is_none() && self.only.is_empty()
+    }
+
+    /// Whether the node at a path is compared.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let names = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.covers(path));
+        (self.only.is_empty() || names(&self.only)) && !names(&self.ignore)
+    }
+
+    /// Whether the node at a path is compared, or something below it.
+    pub(super) fn has_some(&self, path: &Path, node: NodeRef<'_>) -> bool {
+        let below = || node.to_treedef().nodes().any(|(below, _)| self.has(&path.join(&below)));
+        self.has(path) || !self.only.is_empty() && below()
+    }
+
+    /// The changes of what is compared.
+    pub(super) fn changes<T: Structured>(&self, mut changes: Vec<Change<T>>) -> Vec<Change<T>> {
+        if !self.only.is_empty() || !self.ignore.is_empty() {
+            changes.retain(|Change { path, kind, .. }| {
+                let has = |part: &T| self.has_some(path, part.structure().root());
+                match kind {
+                    ChangeKind::Removed(part) | ChangeKind::Added { new: part, .. } => has(part),
+                    ChangeKind::Replaced { old, new, .. } => has(old) || has(new),
+                    _ => self.has(path),
+                }
+            });
+        }
+        changes
+    }
+
+    /// The parts of two sides. One that has none is taken whole, as a model beside a training that it is
+    /// in, but not both.
+    pub(super) fn of_both<T>(
+        &self,
+        sides: [T; 2],
+        part: impl Fn(&T, &Path) -> treedef::Result<T>,
+    ) -> Result<[T; 2]> {
+        let Some(at) = &self.at else { return Ok(sides) };
+        let parts = sides.each_ref().map(|side| part(side, at));
+        if let [Err(_), Err(error)] = parts {
+            return Err(Failure::new(format!("`--at`: {error}")));
+        }
+        let [old, new] = sides;
+        let [old_part, new_part] = parts;
+        Ok([old_part.unwrap_or(old), new_part.unwrap_or(new)])
+    }
+
+    /// The part of a document that is alone.
+    #[cfg(feature = "schema")]
+    pub(super) fn of_one<L: Clone>(&self, tree: Tree<L>) -> Result<Tree<L>> {
+        let part = self.at.as_ref().map(|at| tree.subtree(at));
+        part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))
+    }
+
+    pub(super) fn of_documents(&self, sides: [Document; 2]) -> Result<[Document; 2]> {
+        self.of_both(sides, |document, at| {
+            Ok(match document {
+                Document::Tree(tree) => Document::Tree(tree.subtree(at)?),
+                Document::Signature(tree) => Document::Signature(tree.subtree(at)?),
+                Document::Structure(treedef) => Document::Structure(treedef.node(at)?.to_treedef()),
+                Document::Tensors(tree) => Document::Tensors(tree.subtree(at)?),
+            })
+        })
+    }
+
+    /// The tensors of two files, with the names that they have in the part.
+    pub(super) fn of_files(&self, [old, new]: [Stored; 2]) -> Result<[Stored; 2]> {
+        let named =
+            |tree: Tree<Slot>| tree.map_with_path(|path, slot| Slot { name: joined(path), ..slot });
+        let trees = [old.tree.clone(), new.tree.clone()];
+        let [a, b] = self.of_both(trees, |tree, at| tree.subtree(at).map(named))?;
+        Ok([old.with_tree(a), new.with_tree(b)])
+    }
+}
+
+/// The pattern that someone wrote.
+pub(super) fn parse(pattern: &str) -> Result<Pattern> {
+    if let Some(rest) = pattern.strip_prefix('$')
+        && (rest.is_empty() || rest.starts_with(['.', '[']))
+    {
+        let path = rest.replace("..", "**.").replace("['", "[\"").replace("']", "\"]");
+        let path = if path.is_empty() { "**" } else { &path };
+        return Err(Failure::new(format!(
+            "the path `{pattern}` is JSONPath; paths have no `$` here: `{path}`"
+        )));
+    }
+    pattern.parse().map_err(|error: treedef::Error| {
+        Failure::new(format!("the path `{pattern}`: {error}; try e.g. `'**.name'`"))
+    })
+}
+
+/// What has a structure.
+pub(super) trait Structured {
+    fn structure(&self) -> &TreeDef;
+}
+
+impl<L> Structured for Tree<L> {
+    fn structure(&self) -> &TreeDef {
+        self.treedef()
+    }
+}
+
+impl Structured for TreeDef {
+    fn structure(&self) -> &TreeDef {
+        self
+    }
+}
