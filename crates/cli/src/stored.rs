@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
-use treedef::{Dtype, Flattener, Leaf, Tree};
-use treedef_exchange::{__STRUCTURE, __element, Tensor};
+use treedef::{Dtype, Flattener, Leaf, Tree, TreeDef};
+use treedef_exchange::{__STRUCTURE, __element, __leaf_names, Tensor};
 
 use crate::args::Limits;
 use crate::checkpoint::{Checkpoint, expect_room};
@@ -132,6 +132,24 @@ impl Stored {
         let source = self.checkpoint.source(self.limits);
         let tree = source.and_then(|source| PatchTree::structured(&source));
         Ok(tree.map_err(|failure| failure.in_file(&self.name))?.map(|it| it.tree))
+    }
+
+    /// The same tensors in the structure that the metadata has, if it is of these names: beside them it has
+    /// plain values, which are statics.
+    pub(crate) fn in_structure(self) -> Result<Self> {
+        let text = self.metadata.get(__STRUCTURE).filter(|_| self.has_structure());
+        let treedef = text.map(|text| TreeDef::parse_with(text, self.limits.of_trees()));
+        let Some(Ok(treedef)) = treedef else { return Ok(self) };
+        let named: HashMap<&str, &Slot> =
+            self.tree.leaves().iter().map(|slot| (slot.name.as_str(), slot)).collect();
+        let slots = __leaf_names(&treedef).map(|name| named.get(name.as_str()).copied().cloned());
+        match slots.collect::<Option<Vec<Slot>>>() {
+            Some(slots) if slots.len() == named.len() => {
+                let tree = Tree::new(treedef, slots)?;
+                Ok(self.with_tree(tree))
+            }
+            _ => Ok(self),
+        }
     }
 
     /// All values as one tree, whose leaves tell the types of all tensors.

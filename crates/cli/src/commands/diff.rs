@@ -56,8 +56,8 @@ pub(super) fn diff(
         let (old, new, progress) = opened(old, new)?;
         old.expect_numbers().and(new.expect_numbers())?;
         if !scope.is_whole() {
-            let [old, new] = scope.of_files([old, new])?;
-            let same = diff_tensors(&old, &new, tolerance, json, scope);
+            let files = scope.of_files([old.in_structure()?, new.in_structure()?])?;
+            let same = diff_tensors(files.each_ref(), tolerance, json, scope);
             progress.end();
             return same;
         }
@@ -73,7 +73,8 @@ pub(super) fn diff(
             let trees = [old.by_name(is_mixed)?, new.by_name(is_mixed)?];
             diff_trees([&old, &new], trees, false, options, style)
         } else {
-            diff_tensors(&old, &new, tolerance, json, scope)
+            let files = [old.in_structure()?, new.in_structure()?];
+            diff_tensors(files.each_ref(), tolerance, json, scope)
         };
     }
     // Files of PyTorch have a tree of their own, the others one of the names.
@@ -188,7 +189,7 @@ pub(super) fn diff_renamed(
     if structure {
         return diff_outlines([old, new], json, scope);
     }
-    let same = diff_tensors(&old, &new, tolerance, json, scope);
+    let same = diff_tensors([&old, &new], tolerance, json, scope);
     progress.end();
     same
 }

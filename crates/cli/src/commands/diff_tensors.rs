@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::RandomState;
 
-use treedef::{ChangeKind, Leaf, Path, Tolerance, Tree};
+use treedef::{ChangeKind, Leaf, NodeKind, Path, Tolerance, Tree};
 use treedef_exchange::{__is_of_structure, __narrowed};
 
 use crate::failure::Result;
 use crate::format::Format;
 use crate::names::Names;
-use crate::paint::paint_change;
+use crate::paint::{bare_numbers, paint_change};
 use crate::paths::{part_at, readable, shown};
 use crate::stored::{Slot, Stored};
 
@@ -54,14 +54,14 @@ pub(super) fn are_equal(old: &Stored, new: &Stored) -> Result<bool> {
 }
 
 pub(super) fn diff_tensors(
-    old: &Stored,
-    new: &Stored,
+    [old, new]: [&Stored; 2],
     tolerance: Tolerance,
     json: bool,
     scope: &Scope,
 ) -> Result<bool> {
     let has_metadata = |key: &str| !scope.has_rest() || __is_of_structure(key);
     let mut lines = metadata_lines([old, new], json, has_metadata);
+    lines.extend(value_lines([old, new], json, scope));
     // PyTorch's files have containers and values of their own beside the tensors.
     let changes = match [old.format, new.format] {
         [Format::Pytorch, Format::Pytorch] => by_tree([old, new], tolerance, scope)?,
@@ -75,6 +75,35 @@ pub(super) fn diff_tensors(
         lines.extend(folded(places, &texts).into_iter().map(|line| (line, None)));
     }
     report_lines(&lines, json)
+}
+
+/// The changes of plain values that the structure has beside the tensors.
+fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
+    let mut values = BTreeMap::<Path, [Option<String>; 2]>::new();
+    for (side, stored) in files.iter().enumerate() {
+        let statics = stored.tree.treedef().nodes();
+        for (path, node) in statics.filter(|(_, node)| node.kind() == NodeKind::Static) {
+            let text = node.to_treedef().to_string();
+            let text = bare_numbers(text.strip_prefix("static ").unwrap_or(&text));
+            if scope.has(&path)
+                && let Some(place) = values.entry(path).or_default().get_mut(side)
+            {
+                *place = Some(text);
+            }
+        }
+    }
+    let changed = values.into_iter().filter(|(_, [old, new])| old != new);
+    let line = |(path, values): (Path, [Option<String>; 2])| {
+        let at = readable(&path);
+        let line = match values {
+            [Some(old), Some(new)] => format!("~ {at}: {old} → {new}"),
+            [Some(old), None] => format!("- {at}: {old}"),
+            [None, new] => format!("+ {at}: {}", new.unwrap_or_default()),
+        };
+        let object = json.then(|| serde_json::json!({"path": shown(&path), "line": line}));
+        (line, object)
+    };
+    changed.map(line).collect()
 }
 
 /// The changes of tensors that no tree tells: their types, where it has the structure that was written,

@@ -1,10 +1,10 @@
 //! The part of two documents that is compared.
 
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
+use treedef_exchange::__leaf_names;
 
 use crate::args::Part;
 use crate::failure::{Failure, Result};
-use crate::names::joined;
 use crate::parse::Document;
 use crate::stored::{Slot, Stored};
 
@@ -99,10 +99,14 @@ impl Scope {
 
     /// The tensors of two files, with the names that they have in the part.
     pub(super) fn of_files(&self, [old, new]: [Stored; 2]) -> Result<[Stored; 2]> {
-        let named =
-            |tree: Tree<Slot>| tree.map_with_path(|path, slot| Slot { name: joined(path), ..slot });
+        let named = |tree: Tree<Slot>| {
+            let names: Vec<String> = __leaf_names(tree.treedef()).collect();
+            let (treedef, slots) = tree.into_parts();
+            let slots = slots.into_iter().zip(names).map(|(slot, name)| Slot { name, ..slot });
+            Tree::new(treedef, slots.collect())
+        };
         let trees = [old.tree.clone(), new.tree.clone()];
-        let [a, b] = self.of_both(trees, |tree, at| tree.subtree(at).map(named))?;
+        let [a, b] = self.of_both(trees, |tree, at| tree.subtree(at).and_then(named))?;
         Ok([old.with_tree(a), new.with_tree(b)])
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn select(
         stored.expect_numbers()?;
         match stored.structured()? {
             Some(tree) => selecting.documents(Documents::of(name.clone(), tree))?,
-            None => selecting.tensors(&stored.with_aliases()?)?,
+            None => selecting.tensors(&stored.with_aliases()?.in_structure()?)?,
         }
     } else if input.format == Format::Tree && input.size.is_some() && !part {
         let is_found = selecting.parts(&file.file, &input).map_err(|it| it.in_file(&name))?;
@@ -136,7 +136,8 @@ impl<W: Write> Selecting<'_, W> {
     /// As [`documents`](Self::documents), of tensors. Only those that are asked for are read.
     fn tensors(&mut self, stored: &Stored) -> Result<Option<String>> {
         let slots = || stored.tree.treedef().leaf_paths().zip(stored.tree.leaves());
-        let wanted = wanted_by(self.pattern, || slots().map(|(path, _)| path));
+        let ends = || stored.tree.treedef().nodes().filter(|(_, node)| node.num_children() == 0);
+        let wanted = wanted_by(self.pattern, || ends().map(|(path, _)| path));
         if self.is_strict {
             for (_, slot) in slots().filter(|(path, _)| wanted(path)) {
                 self.is_unread(stored, slot);
@@ -156,7 +157,14 @@ impl<W: Write> Selecting<'_, W> {
             let tree = Tree::new(stored.tree.treedef().clone(), trees)?.compose()?;
             self.document(Place::Whole, &Path::root(), tree)?;
         } else {
-            for (path, slot) in slots().filter(|(path, _)| wanted(path)) {
+            for (path, node) in ends().filter(|(path, _)| wanted(path)) {
+                let slot = stored.tree.leaves().get(node.leaf_range().start);
+                let Some(slot) = slot.filter(|_| node.is_leaf()) else {
+                    // A plain value beside the tensors.
+                    let value = Tree::new(node.to_treedef(), Vec::new())?;
+                    self.document(Place::Whole, &path, value)?;
+                    continue;
+                };
                 if self.is_unread(stored, slot) {
                     continue;
                 }

@@ -8,6 +8,7 @@ mod lines;
 mod losses;
 mod metadata;
 mod numbers;
+mod parts;
 mod random_checkpoints;
 mod random_numbers;
 mod random_select;
