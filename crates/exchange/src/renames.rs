@@ -30,10 +30,7 @@ use crate::glob::Renames;
 /// assert_eq!(names.in_file("layers.7.w")?, "model.h.7.weight");
 /// assert_eq!(names.in_type("model.h.7.weight")?, "layers.7.w");
 /// let error = names.in_file("layers.7.weight").unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "the rules rename `layers.7.weight` to `model.h.7.weight`, and their mirror renames that to `layers.7.w`"
-/// );
+/// assert!(error.to_string().ends_with("and their mirror renames that to `layers.7.w`"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
