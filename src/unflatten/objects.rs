@@ -37,6 +37,10 @@ pub fn unflatten_objects<T: DeserializeOwned, O: Clone + 'static>(
 }
 
 /// Rebuilds a value in place, as [`unflatten_into`](crate::unflatten_into) does, of objects.
+///
+/// # Errors
+///
+/// As [`unflatten_objects`]. The value may have been rebuilt in part on error.
 #[cfg(feature = "in_place")]
 pub fn unflatten_objects_into<T: DeserializeOwned, O: Clone + 'static>(
     value: &mut T,
