@@ -308,6 +308,22 @@ impl<L: Clone + PartialEq> Node<L> {
         }
     }
 
+    /// With the static of another tree in place of each static that both have in one place.
+    pub fn with_statics_of<M>(&self, other: &Node<M>) -> Node<L> {
+        match (self, other) {
+            (Node::Inner(Head::Static(_), _), Node::Inner(Head::Static(value), _)) => {
+                Node::Inner(Head::Static(value.clone()), Vec::new())
+            }
+            (Node::Inner(head, children), Node::Inner(_, others))
+                if children.len() == others.len() =>
+            {
+                let pairs = children.iter().zip(others);
+                Node::Inner(head.clone(), pairs.map(|(a, b)| a.with_statics_of(b)).collect())
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// The subtrees of another tree that the leaves of this one stand for, each beside its leaf.
     pub fn beside<M: Clone + PartialEq>(&self, full: &Node<M>) -> Option<Node<(L, Node<M>)>> {
         if !self.is_prefix_of(full) {
