@@ -258,6 +258,32 @@ fn the_weight_of_an_embedding_beside_its_adapter() {
     );
 }
 
+/// A name that is read as another layer's, and a layer of two kinds.
+#[test]
+fn names_that_do_not_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut adapters = Lora::load_peft(of_peft(""), &Device::Cpu).unwrap();
+    let line = adapters.adapters["line"].clone();
+    for name in ["", "words.linear.a.q", "base_model.model.q", "q.lora_A.weight"] {
+        let one = [(name.to_owned(), line.clone())].into();
+        let one = Lora { adapters: one, ..adapters.clone() };
+        one.save_peft(folder.path(), "base").unwrap();
+        assert_eq!(names(&Lora::load_peft(folder.path(), &Device::Cpu).unwrap()), [name]);
+    }
+    adapters.save_peft(folder.path(), "base").unwrap();
+    let path = folder.path().join("adapter_model.safetensors");
+    let mut tensors = safetensors::load(&path, &Device::Cpu).unwrap();
+    for (half, tensor) in [("lora_A", &line.a), ("lora_B", &line.b)] {
+        tensors.insert(format!("base_model.model.words.{half}.weight"), tensor.clone());
+    }
+    safetensors::save(&tensors, &path).unwrap();
+    let twice = first_line(Lora::load_peft(folder.path(), &Device::Cpu).unwrap_err());
+    assert!(twice.ends_with("has two adapters for `words`"), "{twice}");
+    adapters.adapters.insert("words.lora_embedding_A.q".to_owned(), line);
+    let refused = first_line(adapters.save_peft(folder.path(), "base").unwrap_err());
+    insta::assert_snapshot!(refused, @"PEFT has no name for the adapter of `words.lora_embedding_A.q`: the rules rename `linear.a.words.lora_embedding_A.q` to `base_model.model.words.lora_embedding_A.q.lora_A.weight`, and their mirror renames that to `embedding.a.words.q.lora_A.weight`");
+}
+
 #[test]
 fn layers_that_peft_has_no_adapters_for() {
     let init = &mut Initialiser::new(0);

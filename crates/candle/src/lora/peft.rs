@@ -6,19 +6,36 @@ use std::path::Path;
 
 use candle_core::{Device, Error, Result, safetensors};
 use serde_json::{Value, json};
+use treedef_exchange::Names;
 
 use super::{Adapter, Lora};
 use crate::files::save_named;
 
 const TENSORS: &str = "adapter_model.safetensors";
 const CONFIG: &str = "adapter_config.json";
-/// The ends of the names of both halves, and whether they are those of an embedding.
-const HALVES: [(&str, &str, bool); 2] =
-    [(".lora_A.weight", ".lora_B.weight", false), (".lora_embedding_A", ".lora_embedding_B", true)];
-/// PEFT saves the weight of an embedding beside its adapter.
-const BASE: &str = ".base_layer.weight";
-/// What PEFT has around a model.
-const PREFIX: &str = "base_model.model.";
+
+/// Names of tensors here, with the layer at the end, and those in PEFT's files.
+fn names() -> Names {
+    Names::new()
+        .rename("linear.a.**", "base_model.model.**.lora_A.weight")
+        .rename("linear.b.**", "base_model.model.**.lora_B.weight")
+        .rename("embedding.a.**", "base_model.model.**.lora_embedding_A")
+        .rename("embedding.b.**", "base_model.model.**.lora_embedding_B")
+        // PEFT saves the weight of an embedding beside its adapter.
+        .rename("embedding.weight.**", "base_model.model.**.base_layer.weight")
+}
+
+/// What is before the layer in a name here.
+fn head(embedding: bool, tensor: &str) -> String {
+    format!("{}.{tensor}.", if embedding { "embedding" } else { "linear" })
+}
+
+/// The name that PEFT has for a tensor of a layer.
+fn name_of(layer: &str, embedding: bool, tensor: &str) -> Result<String> {
+    names().in_file(&(head(embedding, tensor) + layer)).map_err(|error| {
+        Error::msg(format!("PEFT has no name for the adapter of `{layer}`: {error}"))
+    })
+}
 
 impl Lora {
     /// Writes the adapters into a folder as PEFT does: `adapter_model.safetensors` and
@@ -49,7 +66,8 @@ impl Lora {
     ///
     /// # Errors
     ///
-    /// Returns an error when the adapters have several ranks, and of the files.
+    /// Returns an error when the adapters have several ranks, when a layer has a name that would not come back
+    /// from the file, and of the files.
     pub fn save_peft(&self, folder: impl AsRef<Path>, base: &str) -> Result<()> {
         let folder = folder.as_ref();
         let ranks = self.adapters.values().map(|adapter| adapter.a.dim(0));
@@ -68,13 +86,14 @@ impl Lora {
             "fan_in_fan_out": false,
             "inference_mode": true,
         });
-        let halves = self.adapters.iter().flat_map(|(layer, Adapter { a, b, embedding })| {
-            let [linear, words] = HALVES;
-            let (first, second, _) = if *embedding { words } else { linear };
-            [(format!("{PREFIX}{layer}{first}"), a), (format!("{PREFIX}{layer}{second}"), b)]
-        });
+        let mut halves = Vec::new();
+        for (layer, Adapter { a, b, embedding }) in &self.adapters {
+            for (half, tensor) in [("a", a), ("b", b)] {
+                halves.push((name_of(layer, *embedding, half)?, tensor));
+            }
+        }
         fs::create_dir_all(folder)?;
-        save_named(halves, &folder.join(TENSORS)).map_err(Error::wrap)?;
+        save_named(halves.into_iter(), &folder.join(TENSORS)).map_err(Error::wrap)?;
         fs::write(folder.join(CONFIG), format!("{config:#}\n"))?;
         Ok(())
     }
@@ -84,7 +103,7 @@ impl Lora {
     /// # Errors
     ///
     /// Returns an error when the adapters are of another kind than those here, when a tensor is no half of an
-    /// adapter, and of the files.
+    /// adapter, when a layer has two adapters, and of the files.
     pub fn load_peft(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let folder = folder.as_ref();
         let path = folder.join(CONFIG);
@@ -102,21 +121,26 @@ impl Lora {
         };
         let path = folder.join(TENSORS);
         let mut tensors = safetensors::load(&path, device)?;
+        let names = names();
+        // A name that cannot be turned around is no half.
+        let here: Vec<String> =
+            tensors.keys().filter_map(|name| names.in_type(name).ok()).collect();
         let mut adapters = BTreeMap::new();
-        for (first, second, embedding) in HALVES {
-            let layers: Vec<String> =
-                tensors.keys().filter_map(|name| layer_of(name, first)).collect();
-            for layer in layers {
-                let mut half = |half: &str| {
-                    let name = format!("{PREFIX}{layer}{half}");
+        for embedding in [false, true] {
+            let first = head(embedding, "a");
+            for layer in here.iter().filter_map(|name| name.strip_prefix(&first)) {
+                let mut take = |tensor: &str| {
+                    let name = name_of(layer, embedding, tensor)?;
                     let tensor = tensors.remove(&name);
                     tensor.ok_or_else(|| Error::msg(format!("{path:?} has no `{name}`")))
                 };
-                let adapter = Adapter { a: half(first)?, b: half(second)?, embedding };
+                let adapter = Adapter { a: take("a")?, b: take("b")?, embedding };
                 if embedding {
-                    tensors.remove(&format!("{PREFIX}{layer}{BASE}"));
+                    take("weight").ok(); // it may not be there
                 }
-                adapters.insert(layer, adapter);
+                if adapters.insert(layer.to_owned(), adapter).is_some() {
+                    candle_core::bail!("{path:?} has two adapters for `{layer}`");
+                }
             }
         }
         if let Some(name) = tensors.keys().min() {
@@ -125,11 +149,6 @@ impl Lora {
         let target_modules = targets.into_iter().map(str::to_owned).collect();
         Ok(Lora { adapters, alpha, target_modules })
     }
-}
-
-/// The layer of a tensor's name, if it is the first half of its adapter.
-fn layer_of(name: &str, half: &str) -> Option<String> {
-    Some(name.strip_prefix(PREFIX)?.strip_suffix(half)?.to_owned())
 }
 
 /// Whether all adapters are `weight + alpha / rank · b · a`, and nothing else is trained.
