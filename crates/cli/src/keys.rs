@@ -5,10 +5,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use treedef::__private::key_form;
-use treedef::{Edit, Key, Leaf, Name, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::__private::{changes_mut, key_form};
+use treedef::{
+    Change, ChangeKind, Diff, Edit, Key, Leaf, Name, NodeKind, NodeRef, Path, Tree, TreeDef, Value,
+};
 
 use crate::failure::Result;
+use crate::paths::part_at;
 
 /// The most characters of a text that may be the number of a key.
 const LONGEST: usize = 64;
@@ -62,6 +65,11 @@ fn labels(node: NodeRef<'_>) -> (NodeKind, &[Name], &[Value]) {
     (node.kind(), node.fields(), node.entry_keys())
 }
 
+/// The values of the keys of a node.
+fn values(node: NodeRef<'_>) -> Vec<Option<Value>> {
+    (0..node.num_children()).map(|at| value_of(&node.key(at)?)).collect()
+}
+
 /// The children of two nodes that have the same keys.
 pub(crate) struct Pairs {
     /// For each child of the first node, the position of that in the second.
@@ -78,17 +86,17 @@ impl Pairs {
             let of_first = (0..first.num_children()).map(Some).collect();
             return Pairs { of_first, only_second: Vec::new() };
         }
-        let values = |node: NodeRef<'_>| -> Vec<Option<Value>> {
-            (0..node.num_children()).map(|at| value_of(&node.key(at)?)).collect()
-        };
-        let (first, second) = (values(first), values(second));
+        Self::of_values(&values(first), &values(second), are_texts)
+    }
+
+    fn of_values(first: &[Option<Value>], second: &[Option<Value>], are_texts: bool) -> Self {
         let mut pairs =
             Pairs { of_first: vec![None; first.len()], only_second: (0..second.len()).collect() };
-        pairs.join(&first, &second, false, |value| Some(value.clone()));
+        pairs.join(first, second, false, |value| Some(value.clone()));
         if are_texts {
             // As JSON writes it, and then in any other way.
-            pairs.join(&first, &second, true, |value| Some(Leaf::from(json_text(value)?).into()));
-            pairs.join(&first, &second, true, |value| match value.as_str() {
+            pairs.join(first, second, true, |value| Some(Leaf::from(json_text(value)?).into()));
+            pairs.join(first, second, true, |value| match value.as_str() {
                 Some(text) => written_as(text),
                 None => Some(value.clone()),
             });
@@ -197,6 +205,109 @@ fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>
     let leaves = entries.iter().flat_map(|(_, node)| part(node)).collect();
     let entries = entries.iter().map(|(key, node)| ((*key).clone(), node.to_treedef()));
     Tree::new(TreeDef::map(entries)?, leaves)
+}
+
+/// The patch with the keys of the tree that it is for where they are the same, in the order of that tree.
+/// A number is the same as its text if the tree or the patch is of a format with `text_keys` alone.
+pub(crate) fn with_keys_for(
+    tree: &Tree<Leaf>,
+    mut diff: Diff<Tree<Leaf>>,
+    text_keys: bool,
+) -> Result<Diff<Tree<Leaf>>> {
+    let changes = changes_mut(&mut diff);
+    let named = |change| Named { change, path: Path::root(), positions: Vec::new() };
+    let mut all: Vec<Named> = changes.drain(..).map(named).collect();
+    let are_texts = text_keys || !all.iter_mut().any(|named| named.has_others());
+    let named = all.iter_mut().collect();
+    follow((tree, tree.treedef().root()), named, are_texts, &mut Path::root())?;
+    all.sort_by(|a, b| a.positions.cmp(&b.positions));
+    changes.extend(all.into_iter().map(Named::into_change));
+    Ok(diff)
+}
+
+/// A change, and what it names in the tree that it is for.
+struct Named {
+    change: Change<Tree<Leaf>>,
+    /// The path there, as far as there is one, and the positions on it.
+    path: Path,
+    positions: Vec<usize>,
+}
+
+impl Named {
+    /// The keys that the tree has before the patch.
+    fn keys(&self) -> &[Key] {
+        match (&self.change.kind, self.change.path.keys()) {
+            (ChangeKind::Added { .. }, [above @ .., _]) => above,
+            (_, keys) => keys,
+        }
+    }
+
+    /// The part that the tree has before the patch.
+    fn old(&mut self) -> Option<&mut Tree<Leaf>> {
+        match &mut self.change.kind {
+            ChangeKind::Removed(old) | ChangeKind::Replaced { old, .. } => Some(old),
+            _ => None,
+        }
+    }
+
+    /// Whether the tree has a key before the patch that is no text.
+    fn has_others(&mut self) -> bool {
+        let is_other = |key: &Key| value_of(key).is_some_and(|key| key.as_str().is_none());
+        self.keys().iter().any(is_other)
+            || self.old().is_some_and(|old| any_has_others(old.treedef().root()))
+    }
+
+    fn into_change(mut self) -> Change<Tree<Leaf>> {
+        let rest = self.change.path.keys().iter().skip(self.path.keys().len()).cloned();
+        self.path.extend(rest);
+        self.change.path = self.path;
+        self.change
+    }
+}
+
+/// Follows the paths of changes at and below a node. The recursion is as deep as the limits of the tree
+/// allow.
+fn follow(
+    (tree, node): (&Tree<Leaf>, NodeRef<'_>),
+    changes: Vec<&mut Named>,
+    are_texts: bool,
+    path: &mut Path,
+) -> Result<()> {
+    let (mut here, mut groups) = (Vec::new(), Vec::<(Key, Vec<&mut Named>)>::new());
+    let mut places = HashMap::new();
+    for named in changes {
+        let Some(key) = named.keys().get(path.keys().len()).cloned() else {
+            here.push(named);
+            continue;
+        };
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(named),
+            None => groups.push((key, vec![named])),
+        }
+    }
+    // Such a change goes with no other.
+    if let [named] = &mut *here
+        && let Some(old) = named.old()
+        && let Some(part) = part_at(tree, path)
+    {
+        *old = with_keys_of(&part, old.clone(), are_texts)?;
+    }
+    let keys: Vec<_> = groups.iter().map(|(key, _)| value_of(key)).collect();
+    let pairs = Pairs::of_values(&keys, &values(node), are_texts);
+    for ((key, mut group), pair) in groups.into_iter().zip(pairs.of_first) {
+        let position = pair.or_else(|| node.position(&key));
+        let found = position.and_then(|at| Some((at, node.key(at)?, node.child(at)?)));
+        let Some((position, key, child)) = found else { continue };
+        for named in &mut group {
+            named.path.push(key.clone());
+            named.positions.push(position);
+        }
+        path.push(key);
+        follow((tree, child), group, are_texts, path)?;
+        path.pop();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input, name_of, read_beside};
 use crate::json::json_failure;
+use crate::keys::with_keys_for;
 use crate::patching::patched;
 use crate::plain::{restored, with_paths};
 use crate::tensor_files;
@@ -50,22 +51,28 @@ pub(super) fn apply(
             };
             to_tensors(source, first, &diff, formats, limits)
         })?,
-        _ => return to_document(input, &diff, to, reading, told),
+        _ => return to_document(input, diff, to, reading, told),
     };
     written.put(&name, to, told)
 }
 
 fn to_document(
     input: Input,
-    diff: &Patch,
+    mut diff: Patch,
     to: &Output,
     reading: Reading,
     told: Report,
 ) -> Result<bool> {
     let (name, format) = (input.name.clone(), input.format);
     let (tree, mut rest) = input.tree_and_rest()?;
+    let mut new = after(&tree, &diff);
+    if new.is_err() {
+        // The keys may be of another format.
+        diff = with_keys_for(&tree, diff, format.has_text_keys())?;
+        new = after(&tree, &diff);
+    }
+    let new = new.map_err(|failure| failure.in_file(&name))?;
     rest.tags.drop_changed(diff.changes());
-    let new = after(&tree, diff).map_err(|failure| failure.in_file(&name))?;
     write_as((&new, &rest), (&name, format), to, reading.limits, told)
 }
 

@@ -140,6 +140,78 @@ fn a_patch_changes_the_document_in_any_format() {
     }
 }
 
+/// What a patch says of a key, it says of that key in each format. The other keys stay as they are, in their
+/// order.
+#[test]
+fn a_patch_of_one_format_applies_to_each_other() {
+    let old = "z: q\n200: a\n7: {2: [x, {-5: y}], 10: gone, 9: o}\n1000: {3: {4: u}}\n-1: was\nlist: [{30: c}, {30: d}, {30: e}]\nnone: [{8: {}}, {8: {}}]\ntrue: t\n0: s\n";
+    let new = "z: q\n200: b\n7: {2: [x, {-5: new}], 9: o}\n-2: was\nlist: [{30: c}, {30: other}]\nnone: [{8: []}, {8: []}]\ntrue: f\n0: s\n300: {5: n}\n";
+    let (old, new) = (Made::of(old), Made::of(new));
+    assert_eq!(old.formats.len(), 6);
+    for from in FORMATS {
+        let (_, patch) = old.run(&["diff", "--patch", &old.path(from), &new.path(from)]);
+        // Another program has integers of another width.
+        for patch in [patch.replace("u64", "u16"), patch] {
+            fs::write(old.folder.path().join("patch.json"), patch).unwrap();
+            for to in FORMATS {
+                let (file, out) = (format!("a.{to}"), format!("out.{to}"));
+                let applied = old.run(&["apply", &file, "patch.json", "-o", &out]);
+                assert_eq!(applied, (Some(0), String::new()), "{from} {to}");
+                let found = old.run(&["diff", &out, &new.path(from)]);
+                assert_eq!(found, (Some(0), String::new()), "{from} {to}");
+                if ["json", "toml"].contains(&to) {
+                    let texts = [out, new.path(to)].map(|it| fs::read(old.folder.path().join(it)));
+                    let [found, expected] = texts.map(|it| String::from_utf8(it.unwrap()).unwrap());
+                    assert_eq!(found, expected, "{from} {to}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_patch_changes_the_keys_that_it_names_alone() {
+    let apply = |(from, old, new): (&str, &str, &str), (to, text): (&str, &str)| {
+        let made = Made::of("{}\n");
+        for (name, text) in [("old", old), ("new", new)] {
+            fs::write(made.folder.path().join(format!("{name}.{from}")), text).unwrap();
+        }
+        let files = ["old", "new"].map(|name| format!("{name}.{from}"));
+        let (_, patch) = made.run(&["diff", "--patch", &files[0], &files[1]]);
+        fs::write(made.folder.path().join("patch.json"), patch).unwrap();
+        let file = format!("a.{to}");
+        fs::write(made.folder.path().join(&file), text).unwrap();
+        let args = ["apply", &file, "patch.json"];
+        let output = treedef(&args).current_dir(made.folder.path()).output().unwrap();
+        let is_done = output.status.success();
+        String::from_utf8(if is_done { output.stdout } else { output.stderr }).unwrap()
+    };
+    let yaml = ("yaml", "200: a\n", "200: b\n");
+    let json = ("json", r#"{"200": "a"}"#, r#"{"200": "b"}"#);
+    // What the patch does not name stays, be it a number or its text.
+    let found = apply(json, ("yaml", "x: 1\n300: c\n\"400\": d\n200: a\n7: e\n"));
+    assert_eq!(found, "x: 1\n300: c\n\"400\": d\n200: b\n7: e\n");
+    let found = apply(json, ("yaml", "\"200\": a\n200: a\n"));
+    assert_eq!(found, "\"200\": b\n200: a\n");
+    let found = apply(yaml, ("toml", "x = 1\n300 = 'c'\n200 = 'a'\n7 = 'e'\n"));
+    assert_eq!(found, "x = 1\n300 = \"c\"\n200 = \"b\"\n7 = \"e\"\n");
+    // A number is not its text where both formats have both.
+    let found = apply(yaml, ("yaml", "\"200\": a\n"));
+    assert_eq!(found, "treedef: a.yaml: no child `[200]` in `{\"200\": *}` at the root\n");
+    // The value is another one.
+    let found = apply(yaml, ("json", r#"{"200": "c"}"#));
+    assert_eq!(found, "treedef: a.json: expected `\"a\"`, found `\"c\"` at `[\"200\"]`\n");
+    // Two keys would become one.
+    let added = ("yaml", "a: {200: a}\n", "a: {200: b, 1: c}\n");
+    let found = apply(added, ("json", r#"{"a": {"1": "x", "200": "a"}}"#));
+    let said =
+        "json cannot hold it: the key becomes the text \"1\", which another key is, at `.a[1]`";
+    assert_eq!(found, format!("treedef: a.json: {said}\n"));
+    let both = ("yaml", "1: {x: a}\n\"1\": {y: b}\n", "1: {x: c}\n\"1\": {y: d}\n");
+    let found = apply(both, ("json", r#"{"1": {"x": "a", "y": "b"}}"#));
+    assert!(found.starts_with("treedef: a.json: no child `[1]` in"), "{found}");
+}
+
 #[test]
 fn keys_that_are_the_same_are_one_structure() {
     let made = Made::of("1: a\n-300: b\n? null\n: c\n? [1]\n: d\n");
