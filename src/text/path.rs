@@ -94,10 +94,13 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
         None
     };
     if !lexer.eat_here(".") {
-        return lexer.fail(match variant {
+        let is_in_name = lexer.peek().is_some_and(|char| !"*[]{}.?:,".contains(char));
+        let failed = lexer.fail(match variant {
             Some(_) => "a field of the variant: `.name` or `.0`",
             None => "a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`",
         });
+        let hint = "a name with such a character has backquotes around it";
+        return failed.map_err(|error| if is_in_name { error.with_hint(hint) } else { error });
     }
     lexer.expect_no_space()?;
     Ok(match (variant, lexer.peek_here().is_some_and(|char| char.is_ascii_digit())) {

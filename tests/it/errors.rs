@@ -218,7 +218,7 @@ fn texts_that_are_none() {
     assert_snapshot!("[300u8]".parse::<Value>().unwrap_err(),
         @"expected a number that its kind can hold, found `300u8]` at byte 1");
     assert_snapshot!(".a b".parse::<Path>().unwrap_err(),
-        @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 3"#);
+        @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 3 (a name with such a character has backquotes around it)"#);
     assert_snapshot!("[0".parse::<Key>().unwrap_err(), @"expected `]`, found the end at byte 2");
 }
 

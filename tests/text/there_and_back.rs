@@ -400,7 +400,8 @@ fn errors_of_a_value_say_what_was_expected() {
 #[test]
 #[rustfmt::skip]
 fn errors_of_a_path_say_what_was_expected() {
-    assert_snapshot!(error::<Path>("a b"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2"#);
+    assert_snapshot!(error::<Path>("a b"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2 (a name with such a character has backquotes around it)"#);
+    assert_snapshot!(error::<Path>("my-layer.w"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `-layer.w` at byte 2 (a name with such a character has backquotes around it)"#);
     assert_snapshot!(error::<Path>("..a"), @"expected a name, found `.a` at byte 1");
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
     assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
