@@ -31,7 +31,7 @@ impl<'a> PlacedNode<'a> {
     }
 }
 
-/// What was found at and below two nodes.
+/// The result of comparing two nodes, with everything below them.
 #[derive(Default)]
 pub(super) struct Pairing<'a> {
     /// Leaves of the first and what they are in the second. If these are not as many, `changed` says

@@ -10,8 +10,8 @@ use treedef::Tree;
 use crate::parts::{AnyError, said};
 
 /// The mean of several models: of their checkpoints, or of trainings from one beginning. Each number is summed in
-/// `f64`, on a device in `f32`, and rounded once. Integers, such as counts, and all that is no tensor are those of
-/// the first.
+/// `f64`, on a device in `f32`, and rounded once. Integers, such as counts, and all values
+/// that are no tensors come from the first model.
 ///
 /// A running average of one training is
 /// [`incremental_update`](crate::optim::tree::typed::incremental_update).
@@ -42,7 +42,7 @@ where
     if trees.is_empty() {
         candle_core::bail!("there is no model to take the mean of");
     }
-    // What is one tensor in two places of each model stays one.
+    // A tensor that each model has in two places stays one tensor.
     let mut done = HashMap::<Vec<TensorId>, Tensor>::new();
     let mean = Tree::stack(trees).map_err(said)?.try_map(|tensors| {
         let key: Vec<TensorId> = tensors.iter().map(Tensor::id).collect();

@@ -240,7 +240,7 @@ impl Summary {
         Ok(self)
     }
 
-    /// The same, printed with one line for all that has so many first names in common: by layer.
+    /// The same table, folded by layer: one line for all paths that share their first `depth` names.
     ///
     /// ```
     /// use candle_nn::Activation;
@@ -281,7 +281,7 @@ impl Summary {
         let Some(depth) = self.depth else { return self.rows().iter().map(Row::cells).collect() };
         let mut layers: Vec<(String, Vec<&Row>)> = Vec::new();
         for (path, row) in self.rows.iter() {
-            // What is no name, as that of an `Option`, is no level.
+            // A key without a name, such as the `?` of an `Option`, is no level.
             let ends = 1..=path.keys().len();
             let mut names = ends.map(|end| path.keys().iter().take(end).cloned().collect::<Path>());
             let is_deep = |name: &String| name.split('.').count() >= depth.max(1);

@@ -27,7 +27,7 @@ pub(crate) struct References {
     found: Arc<Mutex<Found>>,
 }
 
-/// What was read for a schema.
+/// The documents that were read for a schema.
 #[derive(Default)]
 pub(crate) struct Found {
     /// The files with their numbers as they stand.

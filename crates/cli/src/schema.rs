@@ -210,7 +210,7 @@ fn path_of(pointer: &str, root: NodeRef<'_>) -> TreePath {
     path
 }
 
-/// What is in a `Some` or a newtype, which JSON does not have.
+/// The inside of a `Some` or a newtype, which JSON does not have.
 fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
     while let (NodeKind::Some | NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0))
     {

@@ -231,7 +231,7 @@ fn failure(error: &Error, part: &Part<'_>, limits: Limits) -> Failure {
     Failure::at(format!("{line}:{}", at.column()), message)
 }
 
-/// What is wrong with a scalar that is not what its tag says.
+/// The fault of a scalar that does not fit its tag.
 fn not_as_tagged(error: &Error, text: &str) -> Option<String> {
     let (tag, expected, location) = match error.without_snippet() {
         Error::InvalidScalar { ty: "u64" | "i64", location } => {

@@ -232,7 +232,7 @@ fn named(name: &str) -> Option<Step<'_>> {
     }
 }
 
-/// What is in brackets.
+/// The inside of brackets.
 fn entry(key: &str) -> Option<Step<'_>> {
     if key == "*" {
         return Some(Step::Any);

@@ -45,17 +45,16 @@ pub struct Adapter {
 }
 
 /// Adapters for the weights that a pattern names, or a layer around them: `"**.{q_proj,v_proj}"` is for both.
-/// The weight of a struct named `Embedding` is that of an embedding, and of `Conv1d` or `Conv2d` that of a
-/// convolution; every other matrix is that of a linear layer.
+/// The name of the struct around a weight tells the layer: `Embedding`, `Conv1d`, `Conv2d`. Every other matrix
+/// belongs to a linear layer.
 ///
 /// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that they change nothing; for an
 /// embedding, `a` is 0 and `b` normal. They have the dtype and the device of their weight.
 ///
 /// # Errors
 ///
-/// Returns an error when a pattern names nothing or no weight, or a weight that PEFT has no adapters for, such as
-/// that of a transposed convolution or of one in groups; when the rank is 0, when `alpha` is not finite, and of
-/// the device.
+/// Returns an error when a pattern names nothing or no weight; when PEFT has no adapters for the layer, such as a
+/// transposed convolution or one in groups; when the rank is 0 or `alpha` is not finite; when the device fails.
 pub fn lora<T: Serialize>(
     model: &T,
     pattern: &str,

@@ -25,7 +25,7 @@ fn names() -> Names {
         .rename("embedding.weight.**", "base_model.model.**.base_layer.weight")
 }
 
-/// What is before the layer in a name here.
+/// The beginning of our name of a tensor, before its layer.
 fn head(embedding: bool, tensor: &str) -> String {
     format!("{}.{tensor}.", if embedding { "embedding" } else { "linear" })
 }

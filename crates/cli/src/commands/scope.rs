@@ -127,7 +127,7 @@ pub(super) fn parse(pattern: &str) -> Result<Pattern> {
     })
 }
 
-/// What has a structure.
+/// A document or a checkpoint, both of which have a structure.
 pub(super) trait Structured {
     fn structure(&self) -> &TreeDef;
 }
