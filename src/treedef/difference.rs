@@ -18,7 +18,8 @@ use crate::treedef::node_ref::{NodeRef, Overlap};
 struct ComparedNode<'a> {
     node: NodeRef<'a>,
     leaves: Option<ComparedLeaves<'a>>,
-    /// Whether a `Some` may be around it on one side only: inside a static or an opaque leaf of a tree with `none_is_leaf`, where `None` is a node.
+    /// Whether a `Some` may be around it on one side only: inside a static or an opaque leaf of a tree
+    /// with `none_is_leaf`, where `None` is a node.
     any_some: bool,
 }
 
@@ -277,7 +278,7 @@ impl<'a> View<'a> for Differences {
         let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
         let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
         match a.node.kind() {
-            _ if head.is_some() => {}
+            _ if head.is_some_and(|kind| kind != DifferenceKind::Name) => {}
             NodeKind::Leaf => steps.extend(self.different_leaves(a, b).map(Step::here)),
             _ => steps.extend(self.children(a, b)),
         }
