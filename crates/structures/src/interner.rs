@@ -158,7 +158,8 @@ impl Interner {
         }
     }
 
-    /// The label of a key. Keys of one value are one, as the first of them was.
+    /// The label of a key. Keys of one value are one, in the spelling that is first in canonical order,
+    /// so that it does not matter which of them came first.
     pub(crate) fn intern_key(&mut self, key: &Value) -> Result<u32> {
         match key.as_leaf() {
             Some(Leaf::Str(text)) => return self.intern_text(text),
@@ -166,19 +167,29 @@ impl Interner {
             _ => {}
         }
         let form = key_form(key);
-        if let Some(known) = self.keys.get(&form) {
-            return Ok(*known);
+        if let Some(known) = self.keys.get(&form).copied() {
+            if *key < self.labels[known as usize] {
+                self.charge(work_of(key))?;
+                self.labels[known as usize] = key.clone();
+            }
+            return Ok(known);
         }
-        let label = self.intern_label(key)?;
+        // A static of the same value has a label of its own, which is spelled as it is.
+        let label = self.push_label(key.clone())?;
         self.keys.insert(form, label);
         Ok(label)
     }
 
-    #[cold]
-    fn add_label(&mut self, hash: u64, label: Value) -> Result<u32> {
+    fn push_label(&mut self, label: Value) -> Result<u32> {
         self.charge(1 + work_of(&label))?;
         let number = number(self.labels.len())?;
         self.labels.push(label);
+        Ok(number)
+    }
+
+    #[cold]
+    fn add_label(&mut self, hash: u64, label: Value) -> Result<u32> {
+        let number = self.push_label(label)?;
         let (labels, hasher) = (&self.labels, &self.hasher);
         self.label_table.insert_unique(hash, number, |label| {
             let label = &labels[*label as usize];

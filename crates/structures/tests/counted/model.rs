@@ -10,14 +10,15 @@
 //!
 //! The rows have to be those of `Structures`, which has never more than one document in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
-use treedef::{Leaf, NodeKind, NodeRef, Tree};
+use treedef::__private::key_form;
+use treedef::{Key, Leaf, NodeKind, NodeRef, Tree, Value};
 use treedef_structures::{Structure, StructureLeaf, Structures};
 use treedef_testing::cases::config;
 
@@ -258,6 +259,17 @@ fn model(documents: &[Json], folds: Folds) -> Table {
     rows
 }
 
+/// Whether a map has two keys that are the same value.
+fn has_twins(node: NodeRef<'_>) -> bool {
+    let keys = (0..node.num_children()).filter_map(|position| match node.key(position)? {
+        Key::Entry(key) => Some(key_form(&key)),
+        _ => None,
+    });
+    let keys: Vec<Value> = keys.collect();
+    let distinct: HashSet<&Value> = keys.iter().collect();
+    distinct.len() < keys.len() || node.runs().any(|(child, _)| has_twins(child))
+}
+
 proptest! {
     #![proptest_config(config(256))]
 
@@ -337,7 +349,8 @@ proptest! {
         prop_assert_eq!(structures, counted(folds, &documents, 0));
     }
 
-    /// All kinds of serde, as a format that knows them all would give them.
+    /// All kinds of serde, as a format that knows them all would give them. Of two keys of a map that are the
+    /// same value, such as `()` and `None`, a reader cannot tell which a tree would have first.
     #[test]
     fn any_data_counts_as_its_tree(data in treedef_testing::data::data(), folds in any_folds()) {
         let read = |data: &treedef_testing::data::Data| serde_value::to_value(data).ok();
@@ -347,6 +360,7 @@ proptest! {
             let seeded = structures.seed().deserialize(value);
             match tree {
                 Ok(tree) => {
+                    prop_assume!(!has_twins(tree.treedef().root()));
                     prop_assert!(seeded? && trees.add(&tree)?);
                     let texts = [&structures, &trees].map(|it| it.by_count().map(|all| all[0].structure.to_string()));
                     prop_assert_eq!(texts[0].as_ref().ok(), texts[1].as_ref().ok());
