@@ -351,15 +351,18 @@ fn a_path_that_is_printed_is_found() {
     let config =
         ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(keys in prop::collection::vec(key(), 1..5))| {
-        let entries = keys.iter().enumerate().map(|(at, key)| format!("- {{? {key} : [t{at}]}}\n"));
-        let yaml: String = entries.collect();
+        let document = |value: &str| -> String {
+            let entries = keys.iter().enumerate();
+            entries.map(|(at, key)| format!("- {{? {key} : [{value}{at}]}}\n")).collect()
+        };
+        let yaml = document("t");
         let all = fed(&["select", "**", "--format", "yaml", "-"], yaml.as_bytes());
         let all = String::from_utf8(all.stdout).unwrap();
         prop_assert_eq!(all.lines().count(), keys.len(), "{}", yaml);
         let folder = tempfile::tempdir().unwrap();
         let [old, new] = ["a", "b"].map(|name| folder.path().join(name).display().to_string());
         fs::write(&old, &yaml).unwrap();
-        fs::write(&new, yaml.replace(": [t", ": [new ")).unwrap();
+        fs::write(&new, document("new ")).unwrap();
         let changed = treedef(&["diff", "--format", "yaml", &old, &new]).output().unwrap();
         let changed = String::from_utf8(changed.stdout).unwrap();
         let path = |line: &str| line.rsplit_once(": \"t").unwrap().0.to_owned();
