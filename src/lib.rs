@@ -19,6 +19,7 @@ mod message;
 mod positions;
 mod error;
 mod bug;
+mod type_names;
 mod argument;
 mod call_stack;
 mod destination;

@@ -1,6 +1,5 @@
 //! Reads a document straight onto a tape, without a value in between.
 
-use std::any::type_name;
 use std::fmt;
 
 use serde::de::{
@@ -15,6 +14,7 @@ use crate::leaf::sink::Sink;
 use crate::leaf::{Scalar, visit_scalars};
 use crate::model::{Leaf, Limits, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
+use crate::type_names;
 
 use super::tape::Tape;
 use super::walk::Request;
@@ -94,14 +94,13 @@ pub(crate) const JSON_NUMBER: [&str; 2] = ["$serde_json::private::Number"; 2];
 /// The name and the field of the struct that a map is to a serializer. A key of a document may look like the
 /// field, so nothing but the type that tells the map shows it.
 fn private_struct<A>() -> Option<[&'static str; 2]> {
-    let told_by = |start| type_name::<A>().starts_with(start);
-    if told_by("toml_datetime::de::DatetimeDeserializer")
-        || told_by("toml_edit::de::datetime::DatetimeDeserializer")
-        || told_by("toml::de::DatetimeDeserializer")
+    if type_names::is::<A>("toml_datetime::de::DatetimeDeserializer")
+        || type_names::is::<A>("toml_edit::de::datetime::DatetimeDeserializer")
+        || type_names::is::<A>("toml::de::DatetimeDeserializer")
     {
         return Some(TOML_DATE);
     }
-    told_by("serde_json::number::NumberDeserializer").then_some(JSON_NUMBER)
+    type_names::is::<A>("serde_json::number::NumberDeserializer").then_some(JSON_NUMBER)
 }
 
 /// A place in a document that is read.
@@ -292,7 +291,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
         let Reader { tape, at, place } = self;
         let (name, variant) = data.variant::<String>()?;
-        if type_name::<A>().starts_with("ciborium::tag::TagAccess") {
+        if type_names::is::<A>("ciborium::tag::TagAccess") {
             // Read as a newtype, it would lose its number.
             return variant.tuple_variant(2, TagReader(Reader { tape, at, place }));
         }

@@ -4,13 +4,12 @@
 //! crate's serializers, which are recognised by their error types. So the output of every other
 //! format is unchanged.
 
-use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use crate::error::{ElementMismatch, Error};
+use crate::type_names::{ErrorOwner, drops_newtypes};
 
 pub(crate) const STATIC_MARK: &str = "__treedef_private_Static";
 pub(crate) const LEAF_MARK: &str = "__treedef_private_Leaf";
@@ -94,15 +93,10 @@ fn mark<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let own = [type_name::<Error>(), type_name::<ElementMismatch>()];
-    if !own.contains(&type_name::<S::Error>()) {
+    if ErrorOwner::of::<S::Error>() == ErrorOwner::Format {
         return value.serialize(serializer);
     }
-    // These two serializers of serde drop the name of a newtype struct.
-    if ["FlatMapSerializer", "TaggedSerializer"]
-        .iter()
-        .any(|hides| type_name::<S>().contains(hides))
-    {
+    if drops_newtypes::<S>() {
         return Err(ser::Error::custom(
             "a mark on a flattened field, or on the newtype payload of an internally tagged variant, is hidden by serde: \
              mark the inner fields",

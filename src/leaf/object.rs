@@ -49,7 +49,7 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use crate::bug::OrBug;
-use crate::error::{ElementMismatch, Error, Mismatch};
+use crate::type_names::ErrorOwner;
 
 /// The name of the newtype around the number of an object.
 pub(crate) const OBJECT_MARK: &str = "__treedef_private_Object";
@@ -260,13 +260,10 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let error = type_name::<S::Error>();
-    if error == type_name::<ElementMismatch>() {
-        // A guess that elements look alike. The element is walked again.
-        return Err(ser::Error::custom("an object"));
-    }
-    if error != type_name::<Error>() {
-        return Err(ser::Error::custom(no_form::<T>()));
+    match ErrorOwner::of::<S::Error>() {
+        ErrorOwner::Walk => {}
+        ErrorOwner::Guess => return Err(ser::Error::custom("an object")),
+        ErrorOwner::Format => return Err(ser::Error::custom(no_form::<T>())),
     }
     match collect(value) {
         // Its bits, because a walk takes floats at once.
@@ -286,15 +283,13 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
 pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let error = type_name::<D::Error>();
-    if error == type_name::<Mismatch>() {
-        // A guess that the type is plain data. It is read again.
-        return Err(de::Error::custom("an object"));
+    match ErrorOwner::of::<D::Error>() {
+        ErrorOwner::Walk => {
+            deserializer.deserialize_newtype_struct(OBJECT_MARK, ObjectVisitor(PhantomData))
+        }
+        ErrorOwner::Guess => Err(de::Error::custom("an object")),
+        ErrorOwner::Format => Err(de::Error::custom(no_form::<T>())),
     }
-    if error != type_name::<Error>() {
-        return Err(de::Error::custom(no_form::<T>()));
-    }
-    deserializer.deserialize_newtype_struct(OBJECT_MARK, ObjectVisitor(PhantomData))
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);
@@ -306,17 +301,14 @@ impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
         write!(f, "an object `{}`", type_name::<T>())
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        // A number is that of an object only where the walk itself gives it.
-        if type_name::<D>().contains("NodeDeserializer") {
-            deserializer.deserialize_u64(self)
-        } else {
-            deserializer.deserialize_bytes(BufferedVisitor(PhantomData))
-        }
-    }
-
+    /// Only the walk answers the request for a newtype by a number, and only where an object is.
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
         take(number, false).map_err(E::custom)
+    }
+
+    /// A buffer of serde answers by what it holds.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, buffer: D) -> Result<T, D::Error> {
+        buffer.deserialize_bytes(BufferedVisitor(PhantomData))
     }
 }
 

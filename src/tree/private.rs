@@ -4,14 +4,13 @@
 //! written. For all others the name has no meaning. The key of a map is never such a name: whoever writes
 //! a document may choose it.
 
-use std::any::type_name;
-
 use serde::ser::{Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
 use crate::flatten::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
 use crate::leaf::decimal::Decimal;
 use crate::model::NodeKind;
 use crate::treedef::node_ref::NodeRef;
+use crate::type_names::crate_of;
 
 use super::raw::{is_json, is_one_ron};
 
@@ -106,7 +105,7 @@ impl Private {
 
     /// Whether a serializer is one of a format that knows the name.
     pub(crate) fn is_known_to<S>(&self) -> bool {
-        self.owners.contains(&owner::<S>())
+        self.owners.contains(&crate_of::<S>())
     }
 
     /// Writes a text for a format that knows it.
@@ -143,17 +142,7 @@ impl Private {
 
 /// Whether a serializer is ours, which sees all that serde tells.
 pub(crate) fn is_ours<S>() -> bool {
-    owner::<S>() == env!("CARGO_CRATE_NAME")
-}
-
-/// The crate that a serializer is of. Nothing but the name of its type shows that: a wrapper around it is
-/// another's.
-fn owner<S>() -> &'static str {
-    let mut path = type_name::<S>();
-    while let Some(referred) = path.strip_prefix("&mut ").or(path.strip_prefix('&')) {
-        path = referred;
-    }
-    path.split("::").next().unwrap_or_default()
+    crate_of::<S>() == env!("CARGO_CRATE_NAME")
 }
 
 /// Writes the text of a number as a number if that is the same number, and else as a text.

@@ -50,8 +50,6 @@ pub(super) struct Cursor<'de> {
     pub(super) text: &'de str,
     /// Room for the text of a character.
     pub(super) character: [u8; 4],
-    /// What was found where an object was asked for.
-    pub(super) before_object: Found,
 }
 
 /// A place in a structure. It is that of a node, or behind the last one.
@@ -106,10 +104,6 @@ pub(super) enum Found {
     F16,
     /// The same for `half::bf16`.
     Bf16,
-    /// A leaf that is an object, where an object was asked for. It answers with its number.
-    Object,
-    /// Something else, where an object was asked for. It answers nothing.
-    NoObject,
 }
 
 /// A leaf of those given for rebuilding.
@@ -145,6 +139,10 @@ pub(super) enum Interior {
     Entries,
     /// In a child that is too deep.
     TooDeep,
+    /// An object was asked for, and the leaf is one.
+    Object,
+    /// An object was asked for, and there is something else.
+    NoObject,
 }
 
 impl<'de> Cursor<'de> {
@@ -179,7 +177,6 @@ impl<'de> Cursor<'de> {
             places: Vec::new(),
             text: "",
             character: [0; 4],
-            before_object: LEAF,
         }
     }
 
@@ -505,10 +502,8 @@ impl<'de> Cursor<'de> {
         if self.settle().is_err() {
             return Interior::TooDeep;
         }
-        self.before_object = self.found;
         let is_object = self.found == LEAF && self.supply.are_objects();
-        self.found = if is_object { Found::Object } else { Found::NoObject };
-        Interior::Same
+        if is_object { Interior::Object } else { Interior::NoObject }
     }
 
     /// Goes to the payload of a variant, which is then read as a value of its own. Returns whether

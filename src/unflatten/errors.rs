@@ -22,9 +22,6 @@ impl<'de> Cursor<'de> {
         if mem::take(&mut self.is_too_deep) {
             return self.too_deep();
         }
-        if matches!(self.found, Found::Object | Found::NoObject) {
-            self.found = self.before_object;
-        }
         if let Some(error) = self.beyond_half() {
             return error;
         }

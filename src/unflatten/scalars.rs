@@ -33,7 +33,6 @@ impl<'de> Cursor<'de> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
             Found::Kept | Found::F16 | Found::Bf16 => self.structures.kept?.scalar(self.place.leaf),
-            Found::Object => Some(Scalar::U64(self.place.leaf as u64)), // not wider
             Found::Node(NodeKind::UnitVariant) => {
                 self.data().map(|data| Scalar::Str(&data.variant))
             }

@@ -496,3 +496,24 @@ fn a_struct_that_is_refused_has_its_name() {
     let (leaves, treedef) = flatten(&BTreeMap::from([("a", 1)])).unwrap();
     assert_snapshot!(unflatten::<Vec<u8>>(&treedef, &leaves).unwrap_err(), @"invalid type: map, expected a sequence at the root");
 }
+
+/// serde drops the newtype that is the mark. Without an error, the field would be leaves.
+#[test]
+fn a_mark_that_serde_hides_is_an_error() {
+    #[derive(Serialize)]
+    struct Flat {
+        #[serde(flatten, serialize_with = "treedef::as_static")]
+        shared: Layer,
+    }
+
+    #[derive(Serialize)]
+    #[serde(tag = "type")]
+    enum Tagged {
+        Newtype(treedef::Opaque<Layer>),
+    }
+
+    let layer = || Layer { name: "a".to_owned(), bits: 8 };
+    assert_snapshot!(flatten(&Flat { shared: layer() }).unwrap_err(), @"a mark on a flattened field, or on the newtype payload of an internally tagged variant, is hidden by serde: mark the inner fields at the root");
+    let tagged = Tagged::Newtype(treedef::Opaque(layer()));
+    assert_snapshot!(flatten(&vec![tagged]).unwrap_err(), @"a mark on a flattened field, or on the newtype payload of an internally tagged variant, is hidden by serde: mark the inner fields at `[0]`");
+}

@@ -1,0 +1,62 @@
+//! What the name of a type tells.
+//!
+//! Some types of serde and of formats differ in nothing but their name: `FlatMapSerializer` drops the name
+//! of a newtype, the number of `serde_json` is a map like any other. A comparison of `TypeId`s would need
+//! `'static`, which serde asks of no serializer, deserializer or error. So names are compared here, whole
+//! or up to their parameters, and a test for each of them fails when a dependency renames it.
+
+use std::any::type_name;
+
+use crate::error::{ElementMismatch, Error, Mismatch};
+
+/// Whose errors a serializer or a deserializer has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorOwner {
+    /// The walks of this crate, also where a type of serde stands between.
+    Walk,
+    /// Guesses of this crate about elements or plain data. What they refuse is walked again.
+    Guess,
+    /// Another format.
+    Format,
+}
+
+impl ErrorOwner {
+    /// Whose errors are of type `E`.
+    pub(crate) fn of<E>() -> Self {
+        let name = type_name::<E>();
+        if name == type_name::<Error>() {
+            ErrorOwner::Walk
+        } else if name == type_name::<ElementMismatch>() || name == type_name::<Mismatch>() {
+            ErrorOwner::Guess
+        } else {
+            ErrorOwner::Format
+        }
+    }
+}
+
+/// Whether a serializer of serde drops the name of a newtype struct: the one for flattened fields, and the
+/// one for the payloads of internally tagged newtype variants.
+pub(crate) fn drops_newtypes<S>() -> bool {
+    let path = base(type_name::<S>());
+    let name = path.rsplit_once("::").map_or(path, |(_, name)| name);
+    crate_of::<S>() == "serde" && matches!(name, "FlatMapSerializer" | "TaggedSerializer")
+}
+
+/// Whether a type is this one, with any parameters.
+pub(crate) fn is<T>(path: &str) -> bool {
+    base(type_name::<T>()) == path
+}
+
+/// The crate of a type, or of what it refers to.
+pub(crate) fn crate_of<T>() -> &'static str {
+    let path = base(type_name::<T>());
+    path.split_once("::").map_or(path, |(name, _)| name)
+}
+
+/// The path of a type without references and parameters.
+fn base(mut path: &'static str) -> &'static str {
+    while let Some(referred) = path.strip_prefix("&mut ").or(path.strip_prefix('&')) {
+        path = referred;
+    }
+    path.split_once('<').map_or(path, |(path, _)| path)
+}
