@@ -6,10 +6,11 @@ use std::fmt;
 use crate::call_stack;
 #[cfg(feature = "diff")]
 use crate::diff::{Change, Diff};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::message;
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
+use crate::pattern::Pattern;
 use crate::text;
 use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
@@ -61,12 +62,49 @@ pub fn under(error: Error, key: Key) -> Error {
 
 /// The error with another hint.
 pub fn hinting(error: Error, hint: String) -> Error {
-    error.hinting(hint)
+    error.with_other_hint(hint)
 }
 
 /// An error about an argument.
 pub fn argument(message: impl fmt::Display) -> Error {
     Error::argument(message)
+}
+
+/// The error of a function that is not of this library.
+pub fn failed(message: String) -> Error {
+    Error::of_function(message)
+}
+
+/// The error of what is nested deeper than can be read.
+pub fn beyond_depth(limit: usize) -> Error {
+    Cause::Depth { limit }.into()
+}
+
+/// A count is larger than can be.
+pub fn too_large() -> Error {
+    Cause::TooLarge.into()
+}
+
+/// A text that is none of those expected.
+pub fn unknown_text(expected: &'static str, text: &str) -> Error {
+    Error::unknown_text(expected, text)
+}
+
+/// What an error of a limit is about, such as `levels` or `nodes to visit`.
+pub fn limited(error: &Error) -> Option<&'static str> {
+    match error.cause() {
+        Cause::Depth { .. } => Some("levels"),
+        Cause::Limit { what, .. } => Some(what),
+        _ => None,
+    }
+}
+
+/// The pattern that was perhaps meant, if one matched nothing.
+pub fn nearest(error: &Error) -> Option<&Pattern> {
+    match error.cause() {
+        Cause::NoMatch { nearest, .. } => nearest.as_ref(),
+        _ => None,
+    }
 }
 
 /// A part of a file breaks a rule of the format.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::TreeDef;
@@ -214,7 +214,7 @@ where
     where
         B: DeserializeOwned,
     {
-        let unknown = ErrorKind::Nothing("the outputs are not known before the first call");
+        let unknown = Cause::Nothing("the outputs are not known before the first call");
         unflatten(self.outputs.as_ref().ok_or(unknown)?, leaves)
     }
 

@@ -9,7 +9,7 @@ macro_rules! bug {
     ($what:literal) => {{
         debug_assert!(false, $what);
         let place = concat!($what, " (", file!(), ":", line!(), ")");
-        $crate::error::Error::from($crate::error::ErrorKind::Internal(place))
+        $crate::error::Error::from($crate::error::Cause::Internal(place))
     }};
 }
 

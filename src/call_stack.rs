@@ -1,6 +1,6 @@
 //! Stack space for deeply nested values.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::Limits;
 
 /// The deepest recursion, whatever the limits are. Without `stacker`, it is what a thread's stack
@@ -37,7 +37,7 @@ pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
 /// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
 #[cold]
 pub(crate) fn too_deep(limit: usize) -> Error {
-    let error = Error::from(ErrorKind::Depth { limit });
+    let error = Error::from(Cause::Depth { limit });
     if limit == DEEPEST {
         error.with_hint("deeper only with the feature `stacker`, which grows the stack")
     } else {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde::de::{Expected, Unexpected};
 
-use crate::message::{Shown, alternatives, counted, limited, quoted_names};
+use crate::message::{Shown, alternatives, brief, counted, limited, quoted_names};
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
@@ -32,7 +32,7 @@ const LONGEST_MESSAGE: usize = 1_000;
 pub struct Error(Box<Inner>);
 
 struct Inner {
-    kind: ErrorKind,
+    cause: Cause,
     /// The path, below the keys of `above`.
     path: Path,
     /// The keys that lead to `path`, the innermost first: an error may come up a million levels.
@@ -61,10 +61,47 @@ impl Inner {
     }
 }
 
-/// What went wrong.
-#[derive(Debug, thiserror::Error)]
+/// The category of an error. The message says the rest.
+///
+/// ```
+/// use treedef::ErrorKind;
+///
+/// let (leaves, treedef) = treedef::flatten(&(1, "a"))?;
+/// let error = treedef::unflatten::<(i32, i32)>(&treedef, leaves).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Value);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
+    /// A type and what is in the tree do not fit, or a `Serialize` or `Deserialize` implementation
+    /// failed.
+    Value,
+    /// Two structures differ, which [`Error::differences`] may list, or the number of leaves is not
+    /// that of the structure.
+    Structure,
+    /// A structure, a file or an operation exceeds one of its [`Limits`](crate::Limits), or what this
+    /// platform can count. [`Error::hint`] names the limit.
+    Limit,
+    /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
+    Text,
+    /// The bytes are not a file of this library, are damaged, or were written by a later release; or
+    /// an error of the operating system: see [`Error::is_not_found`].
+    File,
+    /// What was passed to an operation does not suit it, e.g. a path that is not there, a number that
+    /// its leaf cannot hold, or no trees to stack.
+    Argument,
+    /// A function that was passed to this crate failed; [`source`](std::error::Error::source) gives
+    /// its error back.
+    Function,
+    /// A bug of this library. Please report it.
+    Internal,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[cfg_attr(not(all(feature = "diff", feature = "persist")), allow(dead_code))]
+pub(crate) enum Cause {
     /// The message of a `Serialize` or `Deserialize` implementation, or how one broke serde's
     /// protocol.
     #[error("{0}")]
@@ -290,12 +327,16 @@ impl Error {
     /// ```
     #[cold]
     pub fn custom(message: impl fmt::Display) -> Self {
-        ErrorKind::Message(message.to_string()).into()
+        Cause::Message(message.to_string()).into()
     }
 
-    /// What went wrong.
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0.kind
+    /// The category of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.cause.kind()
+    }
+
+    pub(crate) fn cause(&self) -> &Cause {
+        &self.0.cause
     }
 
     /// Whether a file or a folder is not there.
@@ -306,7 +347,7 @@ impl Error {
     /// assert_eq!(error.file(), Some("no such file".as_ref()));
     /// ```
     pub fn is_not_found(&self) -> bool {
-        matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
+        matches!(self.cause(), Cause::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
     /// The path of the error: the deepest node that was being walked or rebuilt.
@@ -331,8 +372,8 @@ impl Error {
 
     /// All differences, if the error is that two structures differ; otherwise empty.
     pub fn differences(&self) -> &[Difference] {
-        match self.kind() {
-            ErrorKind::Structure(differences) => differences,
+        match self.cause() {
+            Cause::Structure(differences) => differences,
             _ => &[],
         }
     }
@@ -345,14 +386,14 @@ impl Error {
     ) -> Self {
         match error.into().downcast::<Error>() {
             Ok(ours) if ours.is_at_root() => *ours,
-            Ok(ours) => ErrorKind::Function(ours).into(),
-            Err(other) => ErrorKind::Function(other).into(),
+            Ok(ours) => Cause::Function(ours).into(),
+            Err(other) => Cause::Function(other).into(),
         }
     }
 
     #[cold]
     pub(crate) fn argument(message: impl fmt::Display) -> Self {
-        ErrorKind::Argument(message.to_string()).into()
+        Cause::Argument(message.to_string()).into()
     }
 
     /// Two structures differ in these places. The path is that of the first.
@@ -360,13 +401,19 @@ impl Error {
     pub(crate) fn structure(differences: Vec<Difference>) -> Self {
         let first = differences.first();
         let path = first.map(|first| first.path.clone()).unwrap_or_default();
-        Error::from(ErrorKind::Structure(differences)).at(path)
+        Error::from(Cause::Structure(differences)).at(path)
+    }
+
+    /// A text that is none of those expected.
+    #[cold]
+    pub(crate) fn unknown_text(expected: &'static str, text: &str) -> Self {
+        Cause::Syntax { offset: 0, expected, found: format!("`{}`", brief(&text)) }.into()
     }
 
     /// A part of a file breaks a rule of the format.
     #[cold]
     pub(crate) fn invalid_file(part: &'static str, reason: &'static str) -> Self {
-        ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
+        Cause::Damaged(format!("invalid file, {part}: {reason}")).into()
     }
 
     #[cold]
@@ -376,7 +423,7 @@ impl Error {
 
     #[cold]
     pub(crate) fn protocol(message: &'static str) -> Self {
-        ErrorKind::Message(message.to_owned()).into()
+        Cause::Message(message.to_owned()).into()
     }
 
     /// Prepends `key` to the path. Each level calls it while the error returns to the root.
@@ -419,8 +466,8 @@ impl Error {
         self
     }
 
-    pub(crate) fn kind_mut(&mut self) -> &mut ErrorKind {
-        &mut self.0.kind
+    pub(crate) fn cause_mut(&mut self) -> &mut Cause {
+        &mut self.0.cause
     }
 
     #[cold]
@@ -437,12 +484,6 @@ impl Error {
 
     /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
-    /// The error with another hint.
-    pub(crate) fn hinting(mut self, hint: String) -> Self {
-        self.0.hint = Some(hint.into());
-        self
-    }
-
     pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint.get_or_insert(hint.into());
         self
@@ -450,7 +491,7 @@ impl Error {
 
     /// Sets the hint, also if there is one already.
     #[cold]
-    pub(crate) fn with_other_hint(mut self, hint: &'static str) -> Self {
+    pub(crate) fn with_other_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
@@ -460,7 +501,7 @@ impl Error {
     #[cold]
     pub(crate) fn with_fields(mut self, fields: impl FnOnce() -> Vec<Name>) -> Self {
         let is_here = self.is_at_root();
-        if let ErrorKind::MissingField { present, .. } = &mut self.0.kind
+        if let Cause::MissingField { present, .. } = &mut self.0.cause
             && is_here
             && present.is_empty()
         {
@@ -502,11 +543,11 @@ impl serde::de::Error for Mismatch {
     }
 }
 
-impl From<ErrorKind> for Error {
+impl From<Cause> for Error {
     #[cold]
-    fn from(kind: ErrorKind) -> Self {
+    fn from(cause: Cause) -> Self {
         Error(Box::new(Inner {
-            kind,
+            cause,
             path: Path::root(),
             above: Vec::new(),
             whole: OnceLock::new(),
@@ -539,7 +580,7 @@ impl serde::de::Error for Error {
             ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
         let expected = expected.to_string();
         let is_cut = matches!(found, Unexpected::Float(_)) && INTEGERS.contains(&&*expected);
-        let error = Error::from(ErrorKind::InvalidType { found: found.to_string(), expected });
+        let error = Error::from(Cause::InvalidType { found: found.to_string(), expected });
         if is_cut {
             error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
         } else {
@@ -549,12 +590,12 @@ impl serde::de::Error for Error {
 
     #[cold]
     fn missing_field(field: &'static str) -> Self {
-        ErrorKind::MissingField { field, present: Vec::new() }.into()
+        Cause::MissingField { field, present: Vec::new() }.into()
     }
 
     #[cold]
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        ErrorKind::UnknownVariant { variant: variant.to_owned(), expected }.into()
+        Cause::UnknownVariant { variant: variant.to_owned(), expected }.into()
     }
 }
 
@@ -562,9 +603,9 @@ impl std::error::Error for Error {
     /// The error of the operating system or of a function that was passed to this crate, if that is
     /// the cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.kind() {
-            ErrorKind::Io(error) => Some(error),
-            ErrorKind::Function(error) => Some(&**error),
+        match self.cause() {
+            Cause::Io(error) => Some(error),
+            Cause::Function(error) => Some(&**error),
             _ => None,
         }
     }
@@ -584,30 +625,30 @@ impl fmt::Display for Inner {
         if let Some(tree) = self.tree {
             write!(f, "tree {tree}: ")?;
         }
-        match &self.kind {
-            ErrorKind::Structure(differences) if self.of_prefix => {
+        match &self.cause {
+            Cause::Structure(differences) if self.of_prefix => {
                 f.write_str(&limited(&of_prefix(differences), LONGEST_MESSAGE))?;
             }
-            kind => f.write_str(&limited(kind, LONGEST_MESSAGE))?,
+            cause => f.write_str(&limited(cause, LONGEST_MESSAGE))?,
         }
-        match &self.kind {
-            kind if kind.is_about_the_whole() => {}
+        match &self.cause {
+            cause if cause.is_about_the_whole() => {}
             _ => match (self.byte, self.part) {
                 (Some(byte), _) => write!(f, " at byte {byte}")?,
                 // Of a nesting that is too deep the beginning says enough.
-                _ if matches!(self.kind, ErrorKind::Depth { .. }) && !self.path().is_root() => {
+                _ if matches!(self.cause, Cause::Depth { .. }) && !self.path().is_root() => {
                     write!(f, " at `{}`", self.path().beginning())?;
                 }
                 _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
                 (None, Some(part)) => write!(f, " in {part}")?,
-                _ if matches!(self.kind, ErrorKind::Function(_) | ErrorKind::Limit { .. }) => {}
+                _ if matches!(self.cause, Cause::Function(_) | Cause::Limit { .. }) => {}
                 (None, None) => f.write_str(" at the root")?,
             },
         }
-        if let ErrorKind::NoSuchChild { nearest: Some(nearest), .. } = &self.kind {
+        if let Cause::NoSuchChild { nearest: Some(nearest), .. } = &self.cause {
             write!(f, " (did you mean `{}`?)", nearest.brief())?;
         }
-        if let ErrorKind::Structure(differences) = &self.kind
+        if let Cause::Structure(differences) = &self.cause
             && differences.len() > 1
         {
             let more = counted(differences.len() - 1, "more difference", "more differences");
@@ -620,10 +661,34 @@ impl fmt::Display for Inner {
     }
 }
 
-impl ErrorKind {
+impl Cause {
+    fn kind(&self) -> ErrorKind {
+        use Cause::*;
+        match self {
+            Message(_)
+            | InvalidType { .. }
+            | MissingField { .. }
+            | UnknownVariant { .. }
+            | LeafKind { .. }
+            | Unread { .. } => ErrorKind::Value,
+            LeafCount { .. } | Structure(_) | DoesNotApply(_) => ErrorKind::Structure,
+            Depth { .. } | TooLarge | Limit { .. } => ErrorKind::Limit,
+            Syntax { .. } => ErrorKind::Text,
+            FileKind { .. } | Unsupported { .. } | Damaged(_) | Io(_) => ErrorKind::File,
+            Argument(_)
+            | NoSuchChild { .. }
+            | NoMatch { .. }
+            | Ambiguous { .. }
+            | NoSuchLeaf { .. }
+            | Nothing(_) => ErrorKind::Argument,
+            Function(_) => ErrorKind::Function,
+            Internal(_) => ErrorKind::Internal,
+        }
+    }
+
     /// Whether the error is not about a node, so that its path is not printed.
     fn is_about_the_whole(&self) -> bool {
-        use ErrorKind::*;
+        use Cause::*;
         matches!(
             self,
             LeafCount { .. }

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind};
-use crate::message::brief;
+use crate::error::{Difference, DifferenceKind, Error};
 use crate::model::Limits;
 use crate::text::as_text;
 
@@ -105,10 +104,7 @@ impl FromStr for DifferenceKind {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let known = KIND_NAMES.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind);
-        known.ok_or_else(|| {
-            let (expected, found) = ("the kind of a difference", format!("`{}`", brief(&text)));
-            ErrorKind::Syntax { offset: 0, expected, found }.into()
-        })
+        known.ok_or_else(|| Error::unknown_text("the kind of a difference", text))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files whose header and checksums are made to fit, so that what is behind them is reached.
 
-use treedef::ErrorKind;
+use treedef::__private::limited;
 
 use super::load::load;
 
@@ -20,10 +20,10 @@ pub fn outcome(bytes: &[u8]) -> String {
     let [treedef, tree] = load(&file.write());
     match if file.is_tree { tree } else { treedef } {
         Ok(()) => "loads".to_owned(),
-        Err(error) => match error.kind() {
-            ErrorKind::Limit { what, .. } => format!("{what} beyond the limit"),
-            ErrorKind::Damaged(why) if why.starts_with("damage in") => "damaged leaves".to_owned(),
-            _ => error.to_string(),
+        Err(error) => match limited(&error) {
+            Some(what) => format!("{what} beyond the limit"),
+            None if error.to_string().starts_with("damage in") => "damaged leaves".to_owned(),
+            None => error.to_string(),
         },
     }
 }

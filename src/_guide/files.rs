@@ -8,7 +8,7 @@
 //! # What is promised
 //!
 //! - **A file loads for ever.** Every release reads the files of all earlier releases. A file of a
-//!   later format is refused with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+//!   later format is refused with an error that names it.
 //! - **A file does not depend on the machine that wrote it.** Its integers have a fixed width and
 //!   are little endian. A machine of 32 bits refuses a structure with 2³² or more leaves or
 //!   children. The files that tests compare were written on x86-64; machines of 32 bits and

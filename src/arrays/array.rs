@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::column::home;
 use crate::leaf::float::Half;
@@ -70,11 +70,11 @@ impl Array {
     pub fn with_numbers<L: LeafType>(&self, mut numbers: Vec<L>) -> Result<Array> {
         if numbers.len() != self.range.len() {
             let (expected, found) = (self.range.len(), numbers.len());
-            return Err(ErrorKind::LeafCount { expected, found }.into());
+            return Err(Cause::LeafCount { expected, found }.into());
         }
         let (expected, found) = (self.numbers.home(), home(L::KIND));
         if expected != found {
-            return Err(ErrorKind::LeafKind { expected, found: L::KIND }.into());
+            return Err(Cause::LeafKind { expected, found: L::KIND }.into());
         }
         let range = 0..numbers.len();
         let column = Column::of(&mut numbers).unwrap_or_else(|| {
@@ -159,7 +159,7 @@ impl Array {
     fn expect_slice<L: LeafType>(&self) -> Result<&[L]> {
         self.as_slice().ok_or_else(|| {
             let (expected, found) = (L::KIND, self.numbers.home());
-            let error = Error::from(ErrorKind::LeafKind { expected, found });
+            let error = Error::from(Cause::LeafKind { expected, found });
             if expected == found {
                 error.with_hint(format!("sizes are stored as `{found}`"))
             } else {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{Cause, Difference, DifferenceKind, Error, Result};
 use crate::model::{Labels, Name, NodeData, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::difference::{MOST_DIFFERENCES, expect_none, subtree_mismatch};
@@ -125,7 +125,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         Ok(T::join(treedef, leaves))
     } else {
-        Err(ErrorKind::DoesNotApply("a change repeats what has leaves".to_owned()).into())
+        Err(Cause::DoesNotApply("a change repeats what has leaves".to_owned()).into())
     }
 }
 
@@ -269,7 +269,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         // Built only for an error. All of them would take memory quadratic in the depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing =
-            || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief(), nearest: None };
+            || Cause::NoSuchChild { key: key.clone(), node: self.node.brief(), nearest: None };
         let same = || match key {
             Key::Entry(_) => lookup::position(self.node, key),
             _ => Ok(None),
@@ -416,7 +416,7 @@ fn advanced(mut error: Error, depth: usize, after: usize) -> Error {
             key.advance(after);
         }
     };
-    if let ErrorKind::Structure(differences) = error.kind_mut() {
+    if let Cause::Structure(differences) = error.cause_mut() {
         differences.iter_mut().for_each(|difference| advance(&mut difference.path));
     }
     let mut path = error.path().clone();
@@ -426,7 +426,7 @@ fn advanced(mut error: Error, depth: usize, after: usize) -> Error {
 
 #[cold]
 fn refused(said: impl Into<String>, path: &Path) -> Error {
-    Error::from(ErrorKind::DoesNotApply(said.into())).at(path.clone())
+    Error::from(Cause::DoesNotApply(said.into())).at(path.clone())
 }
 
 impl<T: Diffable> PlannedChild<'_, '_, T> {

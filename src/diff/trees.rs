@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::arrays::collect::in_one_buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::leaf::each_scalar;
 use crate::leaf::leaf_type::LeafType;
 use crate::message::brief;
@@ -114,9 +114,8 @@ fn with_leaves_of<L: LeafType>(tree: Tree<Leaf>) -> Result<Tree<L>> {
             scalar => scalar,
         };
         let (expected, found) = (L::KIND, leaf.kind());
-        L::from_leaf(leaf).ok_or_else(|| {
-            tree.treedef.error_at_leaf(index, ErrorKind::LeafKind { expected, found })
-        })
+        L::from_leaf(leaf)
+            .ok_or_else(|| tree.treedef.error_at_leaf(index, Cause::LeafKind { expected, found }))
     });
     let leaves = leaves.collect::<Result<_>>()?;
     Ok(Tree::from_parts(tree.treedef, leaves))

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crc32c::{crc32c, crc32c_append};
 
 use crate::bug::bug;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
 use super::wire::{self, invalid, wide};
@@ -81,7 +81,7 @@ impl Header {
             if is_known {
                 Ok(())
             } else {
-                Err(Error::from(ErrorKind::Unsupported { what, found, known }))
+                Err(Error::from(Cause::Unsupported { what, found, known }))
             }
         };
         known("format version", version, "up to 1", version <= VERSION)?;
@@ -91,15 +91,11 @@ impl Header {
         let unknown = flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
         known("flag", unknown, "1, 2 and 4", unknown == 0)?;
         let kind = Kind::of(kind).ok_or_else(|| {
-            Error::from(ErrorKind::Unsupported {
-                what: "kind",
-                found: kind.into(),
-                known: "1 and 2",
-            })
+            Error::from(Cause::Unsupported { what: "kind", found: kind.into(), known: "1 and 2" })
         })?;
         if kind != expected {
             let (expected, found) = (expected.name(), kind.name().to_owned());
-            let error = Error::from(ErrorKind::FileKind { expected, found });
+            let error = Error::from(Cause::FileKind { expected, found });
             return Err(match kind {
                 Kind::Tree => error.with_hint("`Tree::load` and `Tree::from_bytes` read it"),
                 Kind::TreeDef => {
@@ -127,7 +123,7 @@ impl Header {
         let expected = self.total()?;
         check_length(expected, wide(file.len()))?;
         let (_, body) = file.split_at_checked(HEADER).ok_or_else(too_short)?;
-        let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
+        let structure = usize::try_from(self.structure).map_err(|_| Cause::TooLarge)?;
         let (structure, rest) = body.split_at_checked(structure).ok_or_else(too_short)?;
         self.verify(structure)?;
         Ok((structure, rest))
@@ -310,7 +306,7 @@ pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
             let bytes = if extra == 1 { "byte" } else { "bytes" };
             let message =
                 format!("expected the end after {expected} bytes, found {extra} {bytes} more");
-            Err(ErrorKind::Damaged(message).into())
+            Err(Cause::Damaged(message).into())
         }
     }
 }
@@ -321,13 +317,13 @@ fn check(holds: bool, reason: &'static str) -> Result<()> {
 
 #[cold]
 pub(super) fn damaged(part: &str) -> Error {
-    ErrorKind::Damaged(format!("damage in {part}: the checksum does not fit")).into()
+    Cause::Damaged(format!("damage in {part}: the checksum does not fit")).into()
 }
 
 #[cold]
 pub(super) fn cut_off(expected: u64, found: u64) -> Error {
     let message = format!("cut off: expected at least {expected} bytes, found {found}");
-    ErrorKind::Damaged(message).into()
+    Cause::Damaged(message).into()
 }
 
 /// The error for bytes that are not a file of this library. It says what they probably are.
@@ -354,7 +350,7 @@ fn not_ours(start: &[u8], expected: Kind) -> Error {
             }
         },
     };
-    let error = Error::from(ErrorKind::FileKind { expected: expected.noun(), found });
+    let error = Error::from(Cause::FileKind { expected: expected.noun(), found });
     // These three letters usually survive a transfer as text or a wrong encoding.
     if start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
         error.with_hint(

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{
     Content, Insertion, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options,
     Tree, TreeDef, Value,
@@ -75,7 +75,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
     let mut text = tables.text;
     let mut names = Vec::new();
     for &length in &tables.names {
-        let length = usize::try_from(length).map_err(|_| ErrorKind::TooLarge)?;
+        let length = usize::try_from(length).map_err(|_| Cause::TooLarge)?;
         let split = text.split_at_checked(length).filter(|_| length > 0);
         let (name, rest) =
             split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
@@ -307,7 +307,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.check(kind != NodeKind::Static || !extent.is_value, "a value holds a static")?;
         let data = if row.data == NO_INDEX { NodeData::NONE } else { index(row.data)? };
         self.check(data == NodeData::NONE || data < extent.node_data, "node data is missing")?;
-        let repeat = usize::try_from(row.repeat).map_err(|_| ErrorKind::TooLarge)?;
+        let repeat = usize::try_from(row.repeat).map_err(|_| Cause::TooLarge)?;
         self.check(repeat > 0, "a node is repeated no times")?;
         Ok((kind, data, repeat))
     }
@@ -367,5 +367,5 @@ fn has_its_data(kind: NodeKind, data: Option<&NodeData>, children: usize) -> boo
 }
 
 fn index(number: u32) -> Result<usize> {
-    usize::try_from(number).map_err(|_| ErrorKind::TooLarge.into())
+    usize::try_from(number).map_err(|_| Cause::TooLarge.into())
 }

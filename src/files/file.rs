@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Limits, Tree, TreeDef};
 
@@ -99,32 +99,32 @@ fn load<T>(
 
 pub(super) fn open(path: &Path) -> Result<File> {
     // Checked before opening, because opening a pipe may block.
-    regular(&fs::metadata(path).map_err(ErrorKind::Io)?).map_err(ErrorKind::Io)?;
-    Ok(File::open(path).map_err(ErrorKind::Io)?)
+    regular(&fs::metadata(path).map_err(Cause::Io)?).map_err(Cause::Io)?;
+    Ok(File::open(path).map_err(Cause::Io)?)
 }
 
 /// Reads the whole file, if its length is the one in its header.
 fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();
-    Read::take(&mut file, wide(HEADER)).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
+    Read::take(&mut file, wide(HEADER)).read_to_end(&mut bytes).map_err(Cause::Io)?;
     let expected = Header::read(&bytes, kind, limits)?.total()?;
-    let length = file.metadata().map_err(ErrorKind::Io)?.len();
+    let length = file.metadata().map_err(Cause::Io)?.len();
     check_length(expected, length)?;
 
     let rest = expected.saturating_sub(wide(HEADER));
     reserve(&mut bytes, rest)?;
-    file.take(rest).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
+    file.take(rest).read_to_end(&mut bytes).map_err(Cause::Io)?;
     Ok(bytes)
 }
 
 /// Makes room for so many bytes more, or returns an error.
 pub(super) fn reserve(bytes: &mut Vec<u8>, room: u64) -> Result<()> {
-    let room = usize::try_from(room).map_err(|_| ErrorKind::TooLarge)?;
+    let room = usize::try_from(room).map_err(|_| Cause::TooLarge)?;
     let reserved = bytes.try_reserve_exact(room);
-    Ok(reserved.map_err(|_| ErrorKind::Io(io::ErrorKind::OutOfMemory.into()))?)
+    Ok(reserved.map_err(|_| Cause::Io(io::ErrorKind::OutOfMemory.into()))?)
 }
 
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes).map_err(|error| Error::from(ErrorKind::Io(error)).in_file(path.to_owned()))
+    replace(path, bytes).map_err(|error| Error::from(Cause::Io(error)).in_file(path.to_owned()))
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use blake2b_simd::Params;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::TreeDef;
 use crate::text::as_text;
 
@@ -85,7 +85,7 @@ impl FromStr for Fingerprint {
             let shown: String = text.chars().take(40).collect();
             let expected = "32 hexadecimal digits in lower case";
             let found = format!("`{}`", shown.escape_debug());
-            ErrorKind::Syntax { offset: 0, expected, found }.into()
+            Cause::Syntax { offset: 0, expected, found }.into()
         })
     }
 }

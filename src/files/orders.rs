@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::model::Insertion;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Visits, Walk};
@@ -67,7 +67,7 @@ impl OrderReader {
         let mut insertions: Vec<Insertion> = Vec::new();
         let mut walk = Walk::new(root, Visits::Everywhere);
         while let Some(row) = self.maps.next_if(|row| row.structure == structure) {
-            let map = usize::try_from(row.map).map_err(|_| ErrorKind::TooLarge)?;
+            let map = usize::try_from(row.map).map_err(|_| Cause::TooLarge)?;
             let later = insertions.last().is_none_or(|last| last.map < map);
             let node = Some(map).filter(|_| later).and_then(|map| walk.map(map));
             let node =

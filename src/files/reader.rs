@@ -9,7 +9,7 @@ use std::path::{Path as FilePath, PathBuf};
 use crc32c::crc32c;
 
 use crate::argument::{ToPath, ToPattern};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree, TreeDef};
 use crate::path::Path;
@@ -114,7 +114,7 @@ impl<R: Read + Seek> TreeReader<R> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn new(mut reader: R, limits: Limits) -> Result<Self> {
-        let length = reader.seek(SeekFrom::End(0)).map_err(ErrorKind::Io)?;
+        let length = reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
         let mut source = Bytes { reader, length };
         let header = source.at(0, length.min(wide(HEADER)))?;
         let header = Header::read(&header, Kind::Tree, limits)?;
@@ -320,13 +320,13 @@ impl<R: Read + Seek> Bytes<R> {
     fn at(&mut self, start: u64, length: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         reserve(&mut bytes, length)?;
-        self.reader.seek(SeekFrom::Start(start)).map_err(ErrorKind::Io)?;
+        self.reader.seek(SeekFrom::Start(start)).map_err(Cause::Io)?;
         let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
-        if wide(read.map_err(ErrorKind::Io)?) == length {
+        if wide(read.map_err(Cause::Io)?) == length {
             return Ok(bytes);
         }
         // It was longer when it was opened.
-        let found = self.reader.seek(SeekFrom::End(0)).map_err(ErrorKind::Io)?;
+        let found = self.reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
         Err(cut_off(self.length, found))
     }
 }

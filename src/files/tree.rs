@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::arrays::collect::in_one_buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
@@ -133,7 +133,7 @@ pub(super) fn read_leaves<L: Emit>(
             }
         };
         leaves.push(leaf.ok_or_else(|| {
-            treedef.error_at_leaf(index, ErrorKind::LeafKind { expected: L::KIND, found })
+            treedef.error_at_leaf(index, Cause::LeafKind { expected: L::KIND, found })
         })?);
     }
     scalars.finish()?;

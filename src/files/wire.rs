@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bug::{OrBug, bug};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{LeafKind, NodeKind};
 
 /// The tables that describe nodes.
@@ -201,10 +201,7 @@ pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
 
 /// A number of rows, which has 32 bits in a file.
 pub(super) fn count(rows: usize) -> Result<u32> {
-    u32::try_from(rows)
-        .ok()
-        .filter(|rows| *rows != NO_INDEX)
-        .ok_or_else(|| ErrorKind::TooLarge.into())
+    u32::try_from(rows).ok().filter(|rows| *rows != NO_INDEX).ok_or_else(|| Cause::TooLarge.into())
 }
 
 /// A size as it is stored in a file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{Cause, DifferenceKind, Error, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{
@@ -744,7 +744,7 @@ fn put_all(treedef: &TreeDef, leaves: Vec<Leaf>, sink: &mut Sink) -> Result<()> 
     for (index, leaf) in leaves.into_iter().enumerate() {
         let found = leaf.kind();
         if !sink.push_leaf(leaf) {
-            let error = ErrorKind::LeafKind { expected: sink.kind(), found };
+            let error = Cause::LeafKind { expected: sink.kind(), found };
             return Err(treedef.error_at_leaf(index, error).with_hint("see `Flattener::arrays`"));
         }
     }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::bug::{OrBug, bug};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
@@ -26,7 +26,7 @@ impl Tape {
     /// Begins to keep a value. Returns the position of its first word.
     fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
         if self.keeping.values.len() >= MAX_KEY_NESTING {
-            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+            return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
         }
         let outermost = self.keeping.values.is_empty();
         let sink = outermost.then(|| {

@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::Emit;
 use crate::leaf::object::{collecting, in_order};
@@ -120,8 +120,8 @@ impl Flattener {
         objects.clear();
         let (walked, objects) =
             collecting(objects, || walk.walk_like(treedef, value, &mut numbers));
-        walked.map_err(|error| match error.kind() {
-            ErrorKind::LeafKind { found: LeafKind::None, .. } => {
+        walked.map_err(|error| match error.cause() {
+            Cause::LeafKind { found: LeafKind::None, .. } => {
                 Error::argument("an absent value is no object")
                     .with_hint("make the treedef without `none_is_leaf`")
                     .at(error.path().clone())

@@ -1,6 +1,6 @@
 //! Errors for leaves whose type cannot hold what comes.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::sink::Sink;
 use crate::message::brief;
 use crate::model::{Leaf, LeafKind};
@@ -54,5 +54,5 @@ pub(super) fn wrong_scalar(expected: LeafKind, found: LeafKind) -> Error {
 /// The leaves have a type that cannot hold a leaf. The hint says what can be done.
 #[cold]
 fn wrong_kind(expected: LeafKind, found: LeafKind, hint: impl FnOnce() -> String) -> Error {
-    Error::from(ErrorKind::LeafKind { expected, found }).with_hint(hint())
+    Error::from(Cause::LeafKind { expected, found }).with_hint(hint())
 }

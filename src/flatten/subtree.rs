@@ -3,7 +3,7 @@
 use std::{mem, vec};
 
 use crate::bug::bug;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::leaf::float::Half;
 use crate::model::{Leaf, Limits, MAX_KEY_NESTING, NodeData, NodeKind, Options, Tree, Value};
 use crate::treedef::encoding::{LabelsRef, NAMELESS, NodeDataRef};
@@ -33,7 +33,7 @@ pub(super) fn value_of(root: NodeRef<'_>, mut leaves: Vec<Leaf>) -> Result<Value
     let (builder, leaves) = (mem::take(&mut parts.builder), mem::take(&mut parts.leaves));
     let value = Value::from_tree(Tree::from_parts(builder.finish_part(), leaves));
     if value.root().levels() >= MAX_KEY_NESTING && nesting(value.root()) >= MAX_KEY_NESTING {
-        return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+        return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
     }
     Ok(value)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Cause, Error};
 use crate::leaf::each_scalar;
 use crate::leaf::leaf_type::Emit;
 use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
@@ -17,7 +17,7 @@ macro_rules! leaf_into {
 
             fn try_from(leaf: Leaf) -> Result<Self, Error> {
                 let (expected, found) = (LeafKind::$kind, leaf.kind());
-                Self::from_leaf(leaf).ok_or_else(|| ErrorKind::LeafKind { expected, found }.into())
+                Self::from_leaf(leaf).ok_or_else(|| Cause::LeafKind { expected, found }.into())
             }
         }
     )*};
@@ -36,7 +36,7 @@ macro_rules! leaf_moved_into {
                     Leaf::$kind(value) => Ok(value.into()),
                     other => {
                         let (expected, found) = (LeafKind::$kind, other.kind());
-                        Err(ErrorKind::LeafKind { expected, found }.into())
+                        Err(Cause::LeafKind { expected, found }.into())
                     }
                 }
             }

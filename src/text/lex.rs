@@ -1,6 +1,6 @@
 //! Splits text into names, numbers and quoted texts.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, LeafKind, Name};
 use crate::treedef::limits::too_much_work;
 
@@ -125,7 +125,7 @@ impl<'t> Lexer<'t> {
                 format!("`{}`", rest.chars().take(12).map(escaped).collect::<String>())
             }
         };
-        ErrorKind::Syntax { offset: self.at, expected, found }.into()
+        Cause::Syntax { offset: self.at, expected, found }.into()
     }
 
     pub(super) fn offset(&self) -> usize {
@@ -265,7 +265,7 @@ impl<'t> Lexer<'t> {
         let digits = self.take_while(|char| char.is_ascii_digit());
         match digits.parse() {
             Ok(count) => Ok(count),
-            Err(_) if !digits.is_empty() => Err(ErrorKind::TooLarge.into()),
+            Err(_) if !digits.is_empty() => Err(Cause::TooLarge.into()),
             Err(_) => {
                 self.at = at;
                 self.fail("a number")

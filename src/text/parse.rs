@@ -4,8 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::bug::OrBug;
-use crate::error::{Error, ErrorKind, Result};
-use crate::message::limited;
+use crate::error::{Cause, Error, Result};
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Tree, TreeDef, Value,
 };
@@ -211,7 +210,7 @@ impl Parser<'_, '_> {
 
     fn value(&mut self, depth: usize) -> Result<Value> {
         if self.nesting >= MAX_KEY_NESTING {
-            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+            return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
         }
         let nesting = (self.nesting + 1, self.depth_above + depth);
         parse_value(self.lexer, self.limits, nesting, self.syntax.keeps_order)
@@ -279,7 +278,7 @@ impl Parser<'_, '_> {
             }
             parent.listed = true;
         }
-        parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
+        parent.children = parent.children.checked_add(count).ok_or(Cause::TooLarge)?;
         Ok(())
     }
 
@@ -521,10 +520,7 @@ impl FromStr for LeafKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        LeafKind::named(text).ok_or_else(|| {
-            let (expected, found) = ("the kind of a leaf", format!("`{}`", limited(&text, 40)));
-            ErrorKind::Syntax { offset: 0, expected, found }.into()
-        })
+        LeafKind::named(text).ok_or_else(|| Error::unknown_text("the kind of a leaf", text))
     }
 }
 

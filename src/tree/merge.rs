@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bug::{OrBug, bug};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{self, Heads, Labelled, have_leaves};
@@ -151,7 +151,7 @@ impl<L> Tree<L> {
     /// ```
     pub fn merge(parts: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<L>> {
         let mut parts = parts.into_iter();
-        let first = parts.next().ok_or(ErrorKind::Nothing("there are no parts to merge"))?;
+        let first = parts.next().ok_or(Cause::Nothing("there are no parts to merge"))?;
         parts.try_fold(first, merged)
     }
 }

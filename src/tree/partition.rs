@@ -4,7 +4,7 @@
 //! a node, so a tree with a `None` of its own cannot be restored.
 
 use crate::bug::OrBug;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::Tree;
 use crate::path::Path;
 use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps, unified};
@@ -132,8 +132,7 @@ impl<L> Tree<Option<L>> {
     /// ```
     pub fn combine(parts: impl IntoIterator<Item = Tree<Option<L>>>) -> Result<Tree<L>> {
         let mut parts = parts.into_iter();
-        let mut combined =
-            parts.next().ok_or(ErrorKind::Nothing("there are no parts to combine"))?;
+        let mut combined = parts.next().ok_or(Cause::Nothing("there are no parts to combine"))?;
         for part in parts {
             combined.treedef = unified(combined.treedef, &part.treedef)?;
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();

@@ -1,7 +1,7 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs as a struct of
 //! arrays.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::message::counted;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::limits::in_memory;
@@ -41,7 +41,7 @@ impl<L> Tree<L> {
             });
             rows.push(tree.leaves.into_iter());
         }
-        let treedef = treedef.ok_or(ErrorKind::Nothing("there are no trees to stack"))?;
+        let treedef = treedef.ok_or(Cause::Nothing("there are no trees to stack"))?;
         let columns = (0..treedef.num_leaves()).map(|_| {
             let mut column = Vec::with_capacity(rows.len());
             column.extend(rows.iter_mut().filter_map(Iterator::next));
@@ -71,8 +71,7 @@ impl<L> Tree<Vec<L>> {
     /// ```
     pub fn unstack(self) -> Result<Vec<Tree<L>>> {
         let first = self.leaves.first().map(Vec::len);
-        let count =
-            first.ok_or(ErrorKind::Nothing("without leaves there is nothing to unstack"))?;
+        let count = first.ok_or(Cause::Nothing("without leaves there is nothing to unstack"))?;
         let other = self.leaves.iter().position(|column| column.len() != count);
         if let Some(index) = other {
             let found = self.leaves.get(index).map_or(0, Vec::len);

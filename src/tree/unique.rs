@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::model::Tree;
 
 /// The distinct leaves of a tree, and their places.
@@ -70,7 +70,7 @@ impl<L> Unique<L> {
     pub fn rebuild<M: Clone>(&self, results: &[M]) -> Result<Tree<M>> {
         if results.len() != self.leaves.len() {
             let (expected, found) = (self.leaves.len(), results.len());
-            return Err(ErrorKind::LeafCount { expected, found }.into());
+            return Err(Cause::LeafCount { expected, found }.into());
         }
         let (treedef, index) = self.inverse.clone().into_parts();
         let leaves = index.into_iter().filter_map(|number| results.get(number).cloned());

@@ -1,6 +1,6 @@
 //! Checks that two structures are equal or equivalent.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::model::TreeDef;
 use crate::treedef::difference::{expect_none, loose_differences};
 use crate::treedef::options::options_mismatch;
@@ -10,11 +10,7 @@ impl TreeDef {
     /// Checks that there are as many leaves as the structure has.
     pub(crate) fn expect_leaves(&self, found: usize) -> Result<()> {
         let expected = self.num_leaves();
-        if expected == found {
-            Ok(())
-        } else {
-            Err(ErrorKind::LeafCount { expected, found }.into())
-        }
+        if expected == found { Ok(()) } else { Err(Cause::LeafCount { expected, found }.into()) }
     }
 
     /// Checks that this structure equals `expected`.

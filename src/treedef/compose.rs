@@ -1,6 +1,6 @@
 //! Putting one structure in the place of every leaf of another.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Cause, Result};
 use crate::model::{Node, NodeKind, TreeDef};
 use crate::treedef::difference::subtree_mismatch;
 
@@ -76,7 +76,7 @@ impl TreeDef {
         }
         match inner {
             Some(node) => Ok(node.to_treedef().with_limits(self.limits)),
-            None => Err(ErrorKind::Nothing("a structure without leaves has no inner one").into()),
+            None => Err(Cause::Nothing("a structure without leaves has no inner one").into()),
         }
     }
 }

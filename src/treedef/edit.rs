@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{Labels, NodeData, NodeKind, TreeDef};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
@@ -247,7 +247,7 @@ impl<'a> EditWalk<'a> {
 
     pub(crate) fn finish(self) -> Result<TreeDef> {
         if self.root_was_removed {
-            Err(ErrorKind::Nothing("nothing is left of the tree").into())
+            Err(Cause::Nothing("nothing is left of the tree").into())
         } else {
             self.builder.finish()
         }

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::TreeDef;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
@@ -37,7 +37,7 @@ impl TreeDef {
         let meant = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
         let accepts = accepts.map(|function| format!("see `{function}`"));
         let hints: Vec<String> = meant.into_iter().chain(accepts).collect();
-        let error = Error::from(ErrorKind::NoMatch { pattern: pattern.to_string(), nearest });
+        let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
         Err(if hints.is_empty() { error } else { error.with_hint(hints.join(" or ")) })
     }
 

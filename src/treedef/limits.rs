@@ -9,7 +9,7 @@
 //! - A [`Tree`] has at most as many leaves as fit into memory or as the limits allow: [`Tree::new`]
 //!   counts leaves without a size.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::model::{Content, Encoding, Labels, Leaf, Limits, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
@@ -36,7 +36,7 @@ impl Limits {
         if depth <= self.max_depth {
             return Ok(());
         }
-        let error = Error::from(ErrorKind::Depth { limit: self.max_depth });
+        let error = Error::from(Cause::Depth { limit: self.max_depth });
         Err(error.with_hint("see `Limits::max_depth`"))
     }
 
@@ -81,7 +81,7 @@ pub(crate) fn too_much_work(needed: usize, limit: usize) -> Error {
 #[cold]
 pub(crate) fn beyond(what: &'static str, needed: usize, limit: usize) -> Error {
     // `usize` is at most 64 bits wide.
-    ErrorKind::Limit { what, needed: needed as u64, limit }.into()
+    Cause::Limit { what, needed: needed as u64, limit }.into()
 }
 
 /// Returns an error with a hint if `needed` exceeds `limit`.

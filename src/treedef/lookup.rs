@@ -1,7 +1,7 @@
 //! Finding a node by a path, as somebody writes it.
 
 use crate::argument::ToPath;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
@@ -103,7 +103,7 @@ impl TreeDef {
                 let rest = asked.keys().get(depth + 1..).unwrap_or_default();
                 let nearest = nearest(node, &path, key, rest);
                 let (key, here) = (key.clone(), node.brief());
-                let missing = ErrorKind::NoSuchChild { key, node: here, nearest };
+                let missing = Cause::NoSuchChild { key, node: here, nearest };
                 return Err(Error::from(missing).at(path));
             }
         }
@@ -167,7 +167,7 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
             Some((_, first)) if *first == actual => {}
             Some((_, first)) => {
                 let (key, first) = (key.clone(), first.clone());
-                return Err(ErrorKind::Ambiguous { key, first, second: actual }.into());
+                return Err(Cause::Ambiguous { key, first, second: actual }.into());
             }
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::argument::ToPath;
 use crate::bug::OrBug;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{
     Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
     TreeDef, Value,
@@ -76,7 +76,7 @@ impl TreeDef {
     /// ```
     pub fn leaf_path(&self, index: usize) -> Result<Path> {
         if index >= self.num_leaves() {
-            return Err(ErrorKind::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
+            return Err(Cause::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
         }
         Ok(self.root().path_to_leaf(index))
     }

@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::de::{self, Expected, Unexpected};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Cause, Error};
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::Number;
 use crate::model::NodeKind;
@@ -100,7 +100,7 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     pub(super) fn unread(&mut self, parent: &Parent, left: usize) -> Error {
         let children = self.node_of(parent).num_children();
-        self.outside_of(parent, ErrorKind::Unread { children, read: children - left }.into())
+        self.outside_of(parent, Cause::Unread { children, read: children - left }.into())
     }
 
     /// Completes an error of the inside of an option or a newtype.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Cause, Error};
 use crate::message::limited;
 use crate::model::{Name, Value};
 use crate::treedef::lookup::distance;
@@ -11,8 +11,8 @@ use crate::treedef::node_ref::NodeRef;
 /// serde says nothing of what an untagged enum tried.
 #[cold]
 pub(super) fn of_untagged(node: NodeRef<'_>, error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::Message(message)
+    match error.cause() {
+        Cause::Message(message)
             if error.is_at_root() && message.contains("did not match any variant") =>
         {
             error.with_hint(format!("here is `{}`", node.brief()))
@@ -24,8 +24,8 @@ pub(super) fn of_untagged(node: NodeRef<'_>, error: Error) -> Error {
 /// For an error of the visitor of an enum, or of its payload.
 #[cold]
 pub(super) fn of_variant(is_variant: bool, error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::UnknownVariant { variant, .. } if is_variant && error.is_at_root() => {
+    match error.cause() {
+        Cause::UnknownVariant { variant, .. } if is_variant && error.is_at_root() => {
             let variant = limited(&format_args!("{variant:?}"), 60);
             error.with_hint(format!("renamed? `#[serde(alias = {variant})]`"))
         }
@@ -46,8 +46,8 @@ pub(super) fn of_struct(
         Some(taken) => taken.iter().copied().map(Name::Borrowed).collect(),
         None => field_names(node),
     });
-    match (error.kind(), taken) {
-        (ErrorKind::MissingField { field, .. }, _) if error.is_at_root() => {
+    match (error.cause(), taken) {
+        (Cause::MissingField { field, .. }, _) if error.is_at_root() => {
             let known: HashSet<&str> = fields.iter().copied().collect();
             let is_unknown = |name: &&Name| !known.contains(name.as_ref());
             let unknown: Vec<&Name> = node.fields().iter().filter(is_unknown).collect();
@@ -65,7 +65,7 @@ pub(super) fn of_struct(
             };
             error.with_hint(hint)
         }
-        (ErrorKind::Message(message), Some(taken))
+        (Cause::Message(message), Some(taken))
             if error.is_at_root() && message.starts_with("duplicate field") =>
         {
             let taken = limited(&format_args!("`{}`", taken.join("`, `")), 60);
@@ -89,8 +89,8 @@ pub(super) fn of_no_struct(name: &str, error: Error) -> Error {
 /// If a visitor rejected text or bytes that it could not borrow.
 #[cold]
 pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
-    match error.kind() {
-        ErrorKind::InvalidType { expected, .. } if expected.contains("borrowed") => {
+    match error.cause() {
+        Cause::InvalidType { expected, .. } if expected.contains("borrowed") => {
             error.with_hint(hint)
         }
         _ => error,
@@ -100,9 +100,9 @@ pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
 /// If a 128-bit integer was rejected because of a gap in serde.
 #[cold]
 pub(super) fn of_wide_integer(error: Error) -> Error {
-    match error.kind() {
+    match error.cause() {
         // The error of a visitor that has no method for them.
-        ErrorKind::InvalidType { found, .. }
+        Cause::InvalidType { found, .. }
             if found.ends_with(" as i128") || found.ends_with(" as u128") =>
         {
             error.with_hint(

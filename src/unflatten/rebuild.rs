@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
 use crate::call_stack::deepest;
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{Cause, Difference, DifferenceKind, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Content, Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef, Value};
@@ -202,7 +202,7 @@ pub(super) fn rebuild<'de, T: Deserialize<'de>>(
 fn naming_struct(mut error: Error, treedef: &TreeDef) -> Error {
     let node = treedef.node(error.path()).ok();
     if let Some(node) = node.filter(|node| node.kind() == NodeKind::Struct)
-        && let ErrorKind::InvalidType { found, .. } = error.kind_mut()
+        && let Cause::InvalidType { found, .. } = error.cause_mut()
         && found == "map"
     {
         *found = format!("struct `{}`", node.name().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Editing trees: by functions, paths and patterns; dropping and merging leaves.
 
 use proptest::prelude::*;
-use treedef::{Edit, ErrorKind, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
+use treedef::{Edit, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 
 use crate::data::data;
 use crate::structures::{few, numbered, small};
@@ -369,7 +369,7 @@ fn what_is_split_into_many_is_named_for_each_leaf() {
 fn parts_are_counted_with_the_nodes_that_have_no_leaves() {
     let tree = Tree::new("([(); 100000], *)".parse().unwrap(), vec![1u8]).unwrap();
     let error = tree.split_into(4096, |_, _| 0).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
+    assert!(error.to_string().contains("nodes to visit"), "{error}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn numbered(text: &str) -> Tree<usize> {
 /// Nobody else is blamed for what was passed to an operation.
 #[test]
 fn the_kind_says_who_is_wrong() {
-    let is_argument = |error: Error| matches!(error.kind(), ErrorKind::Argument(_));
+    let is_argument = |error: Error| error.kind() == ErrorKind::Argument;
     let mut tree = numbered("(*, [*])");
     assert!(is_argument(tree.insert("2", Tree::leaf(0)).unwrap_err()));
     assert!(is_argument(tree.insert("1[2]", Tree::leaf(0)).unwrap_err()));
@@ -32,13 +32,13 @@ fn the_kind_says_who_is_wrong() {
     let mut parts = tree.clone().partition_into(2, |_, leaf| *leaf).unwrap();
     let first = parts.remove(0);
     for parts in [vec![first.clone(), first.clone()], vec![first]] {
-        assert!(matches!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Argument(_)));
+        assert_eq!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Argument);
     }
     let diff = treedef("[None; 9]").diff(&treedef("[(); 9]"));
     let error = treedef("[None; 8]").patch(&diff).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::DoesNotApply(_)), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Structure, "{error}");
     let function = tree.try_map(|_| Err::<Leaf, _>("no")).unwrap_err();
-    assert!(matches!(function.kind(), ErrorKind::Function(_)), "{function}");
+    assert_eq!(function.kind(), ErrorKind::Function, "{function}");
 }
 
 /// Only the leaves of a prefix are used, so its statics need not be those of the whole.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as DeriveSerialize};
-use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, Tree, TreeDef, Value};
+use treedef::{Flattener, Leaf, Limits, Path, Tree, TreeDef, Value};
 use treedef_testing::cases::cases;
 
 const MIB: usize = 1 << 20;
@@ -32,7 +32,7 @@ fn on_a_stack_of<R: Send>(size: usize, f: impl FnOnce() -> R + Send) -> R {
 #[track_caller]
 fn assert_depth<T: Debug>(result: treedef::Result<T>) {
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+    assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
 }
 
 /// A value of 128 levels comes back, one of more does not go in, and what went in elsewhere does
@@ -393,7 +393,7 @@ fn a_text_beyond_the_limit_errs() {
 #[track_caller]
 fn assert_too_deep<T: Debug>(result: treedef::Result<T>) {
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { .. }), "{error}");
+    assert!(error.to_string().contains("nested deeper"), "{error}");
 }
 
 /// The limit in the message is that which was set, not what is left of it inside a key.
@@ -446,13 +446,8 @@ fn a_million_levels_are_no_deeper_than_one() {
 #[track_caller]
 fn assert_depth_or_work<T: Debug>(result: treedef::Result<T>) {
     let error = result.unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Depth { .. } | ErrorKind::Limit { what: "nodes to visit", .. }
-        ),
-        "{error}"
-    );
+    let message = error.to_string();
+    assert!(message.contains("nested deeper") || message.contains("nodes to visit"), "{message}");
 }
 
 /// The pretty form indents every level, so its size alone grows with the square of the depth.

@@ -1,7 +1,7 @@
 //! Files that are small and stand for something huge: refused, or harmless whatever is done with
 //! them.
 
-use treedef::{ErrorKind, Limits, Tree, TreeDef};
+use treedef::{Limits, Tree, TreeDef};
 
 use crate::crafted::{Tables, Values};
 use crate::layout::{NONE, TRAILER, kind, lengths, load, long, put, repair};
@@ -156,10 +156,9 @@ fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u
         tables.node_data.push((NONE, NONE, 3, 1));
         tables.labels.push(0);
     }
-    match read(&tables.file(values, 0)).unwrap_err().kind() {
-        ErrorKind::Limit { what: "nodes to visit", needed, .. } => *needed,
-        other => panic!("{other:?}"),
-    }
+    let error = read(&tables.file(values, 0)).unwrap_err().to_string();
+    let (needed, _) = error.split_once(" nodes to visit, the limit is ").expect(&error);
+    needed.parse().unwrap()
 }
 
 /// A run counts once where the text has `x; n`.
@@ -206,7 +205,7 @@ fn deep_nesting() {
     assert_eq!(treedef.to_bytes().unwrap(), bytes);
     assert_eq!((treedef.num_nodes(), treedef.to_string().len()), (100_000, 200_000));
     let error = TreeDef::from_bytes(&bytes).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+    assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
 }
 
 #[test]
@@ -300,7 +299,7 @@ fn keys_that_are_long_to_compare() {
     read(&long_keys(1)).unwrap();
     let limits = Limits::default().max_work(1 << 20);
     let error = TreeDef::from_bytes_with(&long_keys(30), limits).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
+    assert!(error.to_string().contains("nodes to visit"), "{error}");
     read_with(&long_keys(30), Limits::default()).unwrap();
 }
 
@@ -331,7 +330,7 @@ fn maps_that_share_many_keys() {
     for (keys, maps) in [(100, 1_000), (1_000, 100)] {
         let limits = Limits::default().max_work(1 << 13);
         let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
+        assert!(error.to_string().contains("nodes to visit"), "{error}");
     }
 }
 

@@ -7,9 +7,7 @@ use std::hash::{Hash, Hasher};
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{
-    Edit, ErrorKind, FlatFn, Flattener, Leaf, Limits, NodeKind, Static, Tree, TreeDef, Value,
-};
+use treedef::{Edit, FlatFn, Flattener, Leaf, Limits, NodeKind, Static, Tree, TreeDef, Value};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 
@@ -77,7 +75,7 @@ fn nest(levels: usize) -> Nest {
 #[test]
 fn what_is_too_deep_is_an_error() {
     let error = treedef::flatten(&nest(3_000)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+    assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
     assert!(error.path().to_string().starts_with(".0?.0?.0?"));
     let text = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
     assert_snapshot!(said(text.parse::<TreeDef>()), @"nested deeper than 128 levels at byte 129 (see `Limits::max_depth`)");
@@ -86,7 +84,7 @@ fn what_is_too_deep_is_an_error() {
     assert_eq!(deep, TreeDef::parse_with(&text, Limits::default().max_depth(50_000)).unwrap());
     let shallow = deep.with_limits(Limits::default());
     let error = treedef::unflatten::<serde_json::Value>(&shallow, Vec::<f64>::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+    assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
 }
 
 /// Neither JAX nor optree reads its own text; `C[m]` may be the metadata 'm' or a type that prints

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{ErrorKind, Flattener, Key, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
+use treedef::{Flattener, Key, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 use treedef_testing::cases::{all, config};
 use treedef_testing::hostile::{Plain, with_tapes};
 
@@ -78,8 +78,7 @@ fn finds_all(treedef: &TreeDef) {
                     // The form is the key of another child.
                     Ok(resolved) => assert_eq!(resolved, asked, "{path}"),
                     Err(error) => {
-                        let kind = error.kind();
-                        assert!(matches!(kind, ErrorKind::Ambiguous { .. }), "{asked}: {error}");
+                        assert!(error.to_string().contains(" can mean "), "{asked}: {error}");
                     }
                 }
             }
@@ -526,10 +525,8 @@ fn integer_keys_are_of_the_kind_of_their_map() {
     assert_eq!(tree, Tree::of(&expected).unwrap());
 
     let mut mixed = Tree::new(def("{1u8: *, 1u16: *}"), vec![1, 2]).unwrap();
-    assert!(matches!(
-        mixed.insert("[1u32]", Tree::leaf(3)).unwrap_err().kind(),
-        ErrorKind::Ambiguous { .. }
-    ));
+    let error = mixed.insert("[1u32]", Tree::leaf(3)).unwrap_err();
+    assert!(error.to_string().contains(" can mean "), "{error}");
     assert_eq!(mixed.get("[1u16]").unwrap(), &2);
     assert_eq!(mixed.select("[1u8]").unwrap().count(), 2);
     assert_eq!(mixed.select("[1]").unwrap().count(), 2);

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use treedef::{ErrorKind, Leaf};
+use treedef::__private::limited;
+use treedef::Leaf;
 use treedef_exchange::{ErrorKind as Kind, Fault};
 
 use crate::paths::with_shown_paths;
@@ -54,11 +55,11 @@ pub enum Failure {
 }
 
 /// The option that allows more of what an error is about, instead of what the library says of its own.
-fn option_of(kind: &ErrorKind) -> Option<&'static str> {
-    match kind {
-        ErrorKind::Depth { .. } => Some(MORE_LEVELS),
-        ErrorKind::Limit { what: "nodes" | "nodes to visit", .. } => Some(MORE_NODES),
-        ErrorKind::Limit { what: "distinct structures", .. } => Some(
+fn option_of(error: &treedef::Error) -> Option<&'static str> {
+    match limited(error) {
+        Some("levels") => Some(MORE_LEVELS),
+        Some("nodes" | "nodes to visit") => Some(MORE_NODES),
+        Some("distinct structures") => Some(
             "pass `--fold-lengths`, or `--fold-keys 100` if keys are data; `--max-structures` allows \
              more",
         ),
@@ -193,7 +194,7 @@ impl From<io::Error> for Failure {
 impl From<treedef_exchange::Error> for Failure {
     fn from(error: treedef_exchange::Error) -> Self {
         let option = match error.kind() {
-            Kind::TreeDef(inner) => option_of(inner.kind()),
+            Kind::TreeDef(inner) => option_of(inner),
             Kind::Limit { what: "bytes to unpack", .. } => Some("`--max-bytes` allows more"),
             _ => None,
         };
@@ -209,7 +210,7 @@ impl From<&Fault> for Failure {
 
 impl From<treedef::Error> for Failure {
     fn from(error: treedef::Error) -> Self {
-        of_library(&error, error.hint(), option_of(error.kind()))
+        of_library(&error, error.hint(), option_of(&error))
     }
 }
 

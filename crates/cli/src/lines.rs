@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use serde::de::{DeserializeSeed, Deserializer, Visitor};
-use treedef::{ErrorKind, TreeSeed};
+use treedef::__private::limited;
+use treedef::TreeSeed;
 use treedef_structures::Structures;
 
 use crate::args::{DuplicateKeys, Reading};
@@ -230,7 +231,8 @@ impl Worker {
             Err(Uncounted::Unread(error)) => self.bad.add(Bad::of(index, &error)),
             Err(Uncounted::Refused(error)) => {
                 // All structures together are too many or too large, and each further line is.
-                let is_fatal = matches!(error.kind(), ErrorKind::Limit { what, .. } if *what != "nodes to visit");
+                let is_fatal = limited(&error)
+                    .is_some_and(|what| !matches!(what, "levels" | "nodes to visit"));
                 let failure = Failure::from(error);
                 self.bad.add(Bad::said(index, failure.message()));
                 if is_fatal {

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use treedef::__private::{at_most, either, work, work_of};
-use treedef::{Diff, Error, ErrorKind, Leaf, Limits, Result, Tree, Value};
+use treedef::__private::{at_most, either, failed, too_large, work, work_of};
+use treedef::{Diff, Leaf, Limits, Result, Tree, Value};
 
 use crate::pool::{Pool, cost, join};
 use crate::recorder::{Folds, StructureRecorder};
@@ -431,7 +431,7 @@ impl Structures {
             let said = format!(
                 "expected structures with {expected}, found some with {found}: fold both the same"
             );
-            return Err(ErrorKind::Function(said.into()).into());
+            return Err(failed(said));
         }
         let mut all = self.clone();
         all.recorder.limit(either(self.recorder.interner.limits, other.recorder.interner.limits));
@@ -541,7 +541,6 @@ impl Structures {
 
     /// Counts the document whose root was recorded last.
     pub(crate) fn count(&mut self, root: u32, seen: Seen) -> Result<bool> {
-        let too_large = || Error::from(ErrorKind::TooLarge);
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
         let StructureRecorder { interner, pools, .. } = &mut self.recorder;

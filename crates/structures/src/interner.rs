@@ -7,8 +7,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use treedef::__private::{expect_nodes, key_form, work_of};
-use treedef::{ErrorKind, Leaf, Limits, NodeKind, Result, Value};
+use treedef::__private::{expect_nodes, key_form, too_large, work_of};
+use treedef::{Leaf, Limits, NodeKind, Result, Value};
 
 use crate::structure::Kinds;
 
@@ -202,5 +202,5 @@ impl Interner {
 /// The number of the next item, after `count` items.
 pub(crate) fn number(count: usize) -> Result<u32> {
     let number = u32::try_from(count).ok().filter(|number| *number != NO_ID);
-    number.ok_or_else(|| ErrorKind::TooLarge.into())
+    number.ok_or_else(too_large)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use treedef::__private::{brief, invalid};
-use treedef::{Error, ErrorKind, LeafKind, Limits, Result, Tree, TreeDef};
+use treedef::__private::{beyond_depth, invalid, unknown_text};
+use treedef::{Error, LeafKind, Limits, Result, Tree, TreeDef};
 
 use crate::count::{Entry, MOST_STRUCTURES, Seen, Structures};
 use crate::recorder::{DEEPEST_STRUCTURE, Folds};
@@ -85,10 +85,8 @@ impl FromStr for PartLeaf {
             "number" => Some(Kinds::Numbers),
             _ => text.parse::<LeafKind>().ok().map(Kinds::One),
         };
-        kinds.map(PartLeaf::Scalar).or_else(|| folded(text)).ok_or_else(|| {
-            let (expected, found) = ("the leaf of a structure", format!("`{}`", brief(&text)));
-            ErrorKind::Syntax { offset: 0, expected, found }.into()
-        })
+        let leaf = kinds.map(PartLeaf::Scalar).or_else(|| folded(text));
+        leaf.ok_or_else(|| unknown_text("the leaf of a structure", text))
     }
 }
 
@@ -139,7 +137,7 @@ fn read_parts(
 ) -> Result<Structure> {
     let missing = || invalid_record("a part of a structure is missing");
     let (treedef, leaves) = parts.next().ok_or_else(missing)?;
-    let inside = deepest.checked_sub(1).ok_or(ErrorKind::Depth { limit: DEEPEST_STRUCTURE })?;
+    let inside = deepest.checked_sub(1).ok_or_else(|| beyond_depth(DEEPEST_STRUCTURE))?;
     let leaf = |leaf| match leaf {
         PartLeaf::Scalar(kinds) => Ok(StructureLeaf::Scalar(kinds)),
         PartLeaf::Folded { is_map, shortest, longest, elements } => {

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::bug::OrBug;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, Result};
 use crate::model::{
     Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef, Value,
 };
@@ -145,7 +145,7 @@ impl EncodingBuilder {
     /// Adds `more` children to the run at `at`.
     pub(crate) fn lengthen(&mut self, at: usize, more: usize) -> Result<()> {
         let run = &mut self.nodes[at].repeat;
-        let Some(repeat) = run.checked_add(more) else { return Err(ErrorKind::TooLarge.into()) };
+        let Some(repeat) = run.checked_add(more) else { return Err(Cause::TooLarge.into()) };
         *run = repeat;
         Ok(())
     }
@@ -331,7 +331,7 @@ impl Node {
         let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
         let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
         let ((children, leaves), maps) =
-            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
+            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(Cause::TooLarge))?;
         (self.children, self.leaves, self.maps) = (children, leaves, maps);
         self.work = self.work.saturating_add(child.work.saturating_mul(child.repeat));
         self.depth = self.depth.max(child.depth);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{ErrorKind, FlatFn, Flattener, Leaf, LeafKind, Object, Tolerance, Tree, TreeDef};
+use treedef::{FlatFn, Flattener, Leaf, LeafKind, Object, Tolerance, Tree, TreeDef};
 
 use super::{Row, print};
 
@@ -68,7 +68,7 @@ struct Columns {
 fn leaves(treedef: &TreeDef) -> treedef::Result<Vec<f64>> {
     match treedef.num_leaves() {
         few @ ..=crate::structures::MANY => Ok(vec![1.5; few]),
-        _ => Err(ErrorKind::TooLarge.into()),
+        _ => Err(treedef::Error::custom("too many leaves")),
     }
 }
 

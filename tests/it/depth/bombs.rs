@@ -43,9 +43,9 @@ fn a_bomb_is_no_room_for_leaves() {
     for bomb in [format!("[[*], [*; {MANY}]]"), format!("[[*], [*; {}]]", 1u64 << 36)] {
         let bomb: TreeDef = bomb.parse().unwrap();
         let error = bomb.flatten_like(&rows, &mut Vec::<f64>::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Structure { .. }), "{error}");
+        assert!(error.kind() == ErrorKind::Structure, "{error}");
         let error = bomb.flatten_like(&rows, &mut Vec::<Leaf>::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Structure { .. }), "{error}");
+        assert!(error.kind() == ErrorKind::Structure, "{error}");
     }
     for few in 1..keys.len() {
         let beginning = keys[..few].iter().map(|key| key.replace(&format!("; {MANY}"), ""));
@@ -82,16 +82,14 @@ fn operate_on_bomb(text: &str) -> Duration {
     }
     assert_eq!(treedef.leaf_paths().take(3).count(), leaves.min(3));
     let path = treedef.leaf_range(format!("[{}]", root.num_children()));
-    assert!(matches!(path.unwrap_err().kind(), ErrorKind::NoSuchChild { .. }));
+    assert_eq!(path.unwrap_err().kind(), ErrorKind::Argument);
 
     fn errs<T: DeserializeOwned>(treedef: &TreeDef, leafless: bool) {
         let Err(error) = treedef::unflatten::<T>(treedef, Vec::<Leaf>::new()) else {
             panic!("rebuilt")
         };
-        match error.kind() {
-            ErrorKind::Limit { what: "nodes to visit", .. } => assert!(leafless),
-            kind => assert!(!leafless && matches!(kind, ErrorKind::LeafCount { .. }), "{error}"),
-        }
+        let expected = if leafless { ErrorKind::Limit } else { ErrorKind::Structure };
+        assert_eq!(error.kind(), expected, "{error}");
     }
     errs::<Vec<()>>(&treedef, leaves == 0);
     errs::<[(); 0]>(&treedef, leaves == 0);
@@ -117,7 +115,7 @@ fn counts_that_overflow_err() {
         format!("[[{{}}; {max}]; 2]"),
     ] {
         let error = text.parse::<TreeDef>().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::TooLarge), "{text}: {error}");
+        assert!(error.to_string().contains("too large"), "{text}: {error}");
     }
     for text in [
         doublings(63, "(*,)"),
@@ -151,7 +149,7 @@ fn assert_quick(what: &str, f: impl Fn()) {
 #[track_caller]
 fn assert_too_much<T: std::fmt::Debug>(result: Result<T, treedef::Error>) {
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
+    assert!(error.to_string().contains("nodes to visit"), "{error}");
 }
 
 #[test]
@@ -170,10 +168,7 @@ fn values_without_leaves_print_and_compare_at_once() {
 fn keys_and_statics_without_leaves_are_bounded() {
     for text in ["{[(); 33554432]: *}", "static [(); 33554432]", "[static [(); 1000]; 100000]"] {
         match text.parse::<TreeDef>() {
-            Err(error) => assert!(
-                matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }),
-                "{error}"
-            ),
+            Err(error) => assert!(error.to_string().contains("nodes to visit"), "{error}"),
             // Each static is small: rebuilding all of them is not.
             Ok(treedef) => assert_quick("refusing", || {
                 assert_too_much(treedef::unflatten::<IgnoredAny>(&treedef, Vec::<u8>::new()));
@@ -198,12 +193,10 @@ fn a_short_text_never_stands_for_much() {
     let path = (0..20).map(|i| format!("[[{i}; 1000000]]")).collect::<String>();
     for text in [format!("({statics})"), format!("{{{keys}}}")] {
         let error = text.parse::<TreeDef>().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
+        assert!(error.to_string().contains("nodes to visit"), "{error}");
     }
-    assert!(matches!(
-        path.parse::<treedef::Path>().unwrap_err().kind(),
-        ErrorKind::Limit { what: "nodes to visit", .. }
-    ));
+    let error = path.parse::<treedef::Path>().unwrap_err();
+    assert!(error.to_string().contains("nodes to visit"), "{error}");
     let text = format!(r#"{{"b": [*; {}], "a": *}}"#, usize::MAX);
-    assert!(matches!(text.parse::<TreeDef>().unwrap_err().kind(), ErrorKind::TooLarge));
+    assert!(text.parse::<TreeDef>().unwrap_err().to_string().contains("too large"));
 }

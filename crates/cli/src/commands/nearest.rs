@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use treedef::{ErrorKind, Key, NodeKind, NodeRef, Path, Pattern, Tree};
+use treedef::__private::nearest;
+use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
 use crate::paint::listed;
 use crate::paths::{readable, text_of, with_shown_paths};
@@ -61,8 +62,7 @@ fn said<L>(documents: &[Tree<L>], pattern: &Pattern, what: impl Fn(&L) -> String
 /// What the library takes for meant: `did you mean …?`.
 fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
     let error = tree.select(pattern).err()?;
-    let ErrorKind::NoMatch { nearest: Some(meant), .. } = error.kind() else { return None };
-    Some(format!("did you mean `{meant}`?"))
+    nearest(&error).map(|meant| format!("did you mean `{meant}`?"))
 }
 
 fn what_is<L>(tree: &Tree<L>, node: NodeRef<'_>, what: impl Fn(&L) -> String) -> String {
