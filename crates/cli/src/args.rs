@@ -234,7 +234,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Group)]
 pub(crate) struct Shapes {
-    /// The documents: each line of JSON lines, and each file of other formats
+    /// The documents: each line of JSON lines, each file of other formats, and those of saved counts
     #[arg(default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -263,6 +263,10 @@ pub(crate) struct Shapes {
     /// Print a JSON Schema (draft 2020-12) of the documents
     #[arg(long, conflicts_with = "json")]
     pub(crate) schema: bool,
+    /// Save the counts instead of showing them; `-` is standard output. `treedef shapes *.counts` adds
+    /// them up, in any order
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["schema", "json", "list", "rare"])]
+    pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
     /// Maximum number of structures that are told apart
@@ -284,6 +288,13 @@ pub(crate) struct Folds {
     /// All numbers are `number`
     #[arg(long)]
     pub(crate) fold_numbers: bool,
+}
+
+impl Folds {
+    /// Whether anything is folded.
+    pub(crate) fn any(self) -> bool {
+        self.fold_lengths || self.fold_widths || self.fold_numbers
+    }
 }
 
 #[derive(Debug, Group)]

@@ -28,6 +28,9 @@ use crate::tensors::{self, TensorLeaf, more_than};
 use crate::values::{BesideTree, tree_and_beside};
 use crate::yaml;
 
+/// The name of `-` in messages.
+pub(crate) const STDIN: &str = "standard input";
+
 /// A file that was opened, or standard input.
 pub(crate) struct Input {
     pub(crate) name: String,
@@ -158,7 +161,7 @@ fn open_or(
 
 /// The name of a file for who reads an error.
 pub(crate) fn name_of(path: &path::Path) -> String {
-    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+    if path.as_os_str() == "-" { STDIN.to_owned() } else { path.display().to_string() }
 }
 
 /// Standard input, which one of the files may be.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::DeserializeSeed;
+use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Tree, TreeSeed};
 
 use crate::failure::Failure;
@@ -45,7 +46,7 @@ pub(crate) fn visible(json: &str) -> Cow<'_, str> {
 const LISTED: usize = 10;
 
 /// Lines with something to tell of.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Bad {
     pub(crate) count: u64,
     /// The indices of the first ones, with column and message.
@@ -69,6 +70,14 @@ impl Bad {
         self.first.extend(other.first);
         self.first.sort();
         self.first.truncate(LISTED);
+    }
+
+    /// The same with greater indices.
+    pub(crate) fn shifted(mut self, by: u64) -> Self {
+        for (index, ..) in &mut self.first {
+            *index += by;
+        }
+        self
     }
 
     /// The first lines, each with its column and its message, where `place` is that of an index.

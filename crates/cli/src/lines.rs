@@ -35,17 +35,21 @@ pub(crate) struct How {
     pub(crate) decimals: bool,
 }
 
-/// Where lines are counted.
-pub(crate) struct LineCounter<'a> {
+/// What was counted.
+pub(crate) struct Tally {
     pub(crate) structures: Structures,
-    /// No structures, to be counted in the same way.
-    pub(crate) nothing: Structures,
     pub(crate) bad: Bad,
     /// The lines that have a key twice, where the structures do not show it.
     pub(crate) twice: Bad,
-    pub(crate) how: How,
-    /// How many lines were read.
+    /// How many lines or documents were read.
     pub(crate) lines: u64,
+}
+
+/// Counts lines.
+pub(crate) struct LineCounter<'a> {
+    /// No structures, to be counted in the same way.
+    pub(crate) nothing: Structures,
+    pub(crate) how: How,
     pub(crate) reading: Reading,
     pub(crate) threads: usize,
     pub(crate) strict: bool,
@@ -56,7 +60,7 @@ pub(crate) struct LineCounter<'a> {
 impl LineCounter<'_> {
     /// Counts the documents of all lines. A document has the index of its line, and those of
     /// earlier files come before it.
-    pub(crate) fn count(&mut self, reader: &mut dyn Read) -> Result<()> {
+    pub(crate) fn count(&self, reader: &mut dyn Read, tally: &mut Tally) -> Result<()> {
         let (to_workers, blocks) = mpsc::sync_channel::<Block>(self.threads);
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
@@ -85,7 +89,7 @@ impl LineCounter<'_> {
                 scope.spawn(move || work(to_reader, structures))
             };
             let workers: Vec<_> = (0..self.threads.max(1)).map(start).collect();
-            read = self.read(reader, &to_workers, &empty, &stop);
+            read = self.read(reader, &mut tally.lines, &to_workers, &empty, &stop);
             drop(to_workers);
             workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
         });
@@ -94,16 +98,17 @@ impl LineCounter<'_> {
             if let Some(failure) = worker.fatal {
                 return Err(failure);
             }
-            self.bad.add(worker.bad);
-            self.twice.add(worker.twice);
-            self.structures.merge(&worker.structures)?;
+            tally.bad.add(worker.bad);
+            tally.twice.add(worker.twice);
+            tally.structures.merge(&worker.structures)?;
         }
         read
     }
 
     fn read(
-        &mut self,
+        &self,
         reader: &mut dyn Read,
+        lines: &mut u64,
         workers: &mpsc::SyncSender<Block>,
         empty: &mpsc::Receiver<Vec<u8>>,
         stop: &AtomicBool,
@@ -120,8 +125,8 @@ impl LineCounter<'_> {
             };
             rest.extend_from_slice(bytes.get(whole..).unwrap_or_default());
             bytes.truncate(whole);
-            let first = self.lines;
-            self.lines += lines_in(&bytes);
+            let first = *lines;
+            *lines += lines_in(&bytes);
             if !bytes.is_empty() && workers.send(Block { first, bytes }).is_err() {
                 return Err(Failure::new("a thread failed"));
             }

@@ -11,6 +11,7 @@ mod shards;
 mod convert;
 mod diff;
 mod apply;
+mod counts;
 mod shapes;
 mod check;
 mod nearest;

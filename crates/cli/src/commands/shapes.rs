@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
 use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
 use treedef_structures::{Structure, StructureCount, Structures};
 
@@ -14,16 +15,17 @@ use crate::duplicates;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input};
+use crate::input::{self, Input, STDIN};
 use crate::json::{BAD, Bad, TWICE};
 use crate::json_lines::LineReader;
-use crate::lines::{How, LineCounter, count_line};
+use crate::lines::{How, LineCounter, Tally, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::paths::{part_at, readable};
 use crate::tensors::{Halves, numbers};
 use crate::unheld::in_json;
 
 use super::changes;
+use super::counts;
 use super::print::{print, print_json};
 
 /// Differences beyond which a structure is shown as a whole.
@@ -34,9 +36,16 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
         return wanted.list(args);
     }
     let counted = Counted::of(args)?;
-    let all = counted.structures.by_count()?;
+    let all = counted.tally.structures.by_count()?;
+    if let Some(path) = &args.save {
+        counts::save(&counted, args, path)?;
+        return counted.told(&all, args);
+    }
+    if let Some(message) = counted.not_in_json.as_ref().filter(|_| args.schema) {
+        return Err(Failure::new(message));
+    }
     if args.schema {
-        print_json(&counted.structures.to_json_schema()?)?;
+        print_json(&counted.tally.structures.to_json_schema()?)?;
     } else if args.json.json {
         print_json(&counted.json(&all))?;
     } else {
@@ -45,25 +54,30 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     counted.told(&all, args)
 }
 
-struct Counted {
-    structures: Structures,
-    bad: Bad,
-    /// The lines that have a key twice, where keys are folded.
-    twice: Bad,
-    files: Vec<Counting>,
+pub(super) struct Counted {
+    pub(super) tally: Tally,
+    pub(super) files: Vec<Counting>,
     /// Whether the formats have a null.
-    has_null: bool,
+    pub(super) has_null: bool,
+    /// Whether keys are folded, so that structures do not show which are there twice.
+    pub(super) folds_keys: bool,
+    /// Why no schema allows a document, if one cannot be JSON.
+    pub(super) not_in_json: Option<String>,
 }
 
 /// A file whose documents were counted.
-struct Counting {
-    name: String,
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Counting {
+    /// None for standard input.
+    pub(super) name: Option<String>,
     /// The index of its first document; of JSON lines, of its first line.
-    first: u64,
+    pub(super) first: u64,
     /// What an index says of a place.
     indices: Indices,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Indices {
     /// Nothing: there is one document.
     One,
@@ -95,18 +109,18 @@ impl Wanted {
             let is_stdin = file.as_os_str() == "-";
             let data = std::fs::metadata(file);
             if is_stdin || data.is_ok_and(|data| !data.is_file() && !data.is_dir()) {
-                let name = if is_stdin { "standard input".into() } else { file.to_string_lossy() };
+                let name = if is_stdin { STDIN.into() } else { file.to_string_lossy() };
                 let message = "it is read twice to list its documents: write it to a file first";
                 return Err(Failure::at(name, message));
             }
         }
         let mut counted = Counted::of(args)?;
-        let all = counted.structures.by_count()?;
+        let all = counted.tally.structures.by_count()?;
         if let Some(rank) = args.list.filter(|rank| !(1..=all.len()).contains(rank)) {
             let many = counted_structures(all.len());
             return Err(Failure::new(format!("there is no structure {rank}, only {many}")));
         }
-        counted.structures.settle()?;
+        counted.tally.structures.settle()?;
         let ranks = (1..).zip(&all).filter(|(rank, it)| is_wanted(*rank, it));
         let ranks = ranks.map(|(rank, it)| (it.first, rank)).collect();
         Ok(Some(Wanted { counted, ranks }))
@@ -114,7 +128,7 @@ impl Wanted {
 
     fn list(self, args: &Shapes) -> Result<bool> {
         let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
-        let mut structures = self.counted.structures.clone();
+        let mut structures = self.counted.tally.structures.clone();
         for (file, at) in args.files.iter().zip(0..) {
             let input = input::open(file, args.reading, Format::Jsonl)?;
             let name = input.name.clone();
@@ -134,7 +148,7 @@ impl Wanted {
             }
             let mut documents = documents(input, args)?;
             while let Some((_, tree)) = documents.next()? {
-                for document in elements(tree, args)? {
+                for document in elements(numbers(tree, Halves::Exact)?, args)? {
                     structures.set_next_index(index);
                     structures.add(&document)?;
                     self.write(&mut out, args, index, structures.first_alike())?;
@@ -144,7 +158,7 @@ impl Wanted {
         }
         out.flush()?;
         drop(out);
-        let all = self.counted.structures.by_count()?;
+        let all = self.counted.tally.structures.by_count()?;
         self.counted.told(&all, args)
     }
 
@@ -193,53 +207,84 @@ impl Counted {
     fn of(args: &Shapes) -> Result<Self> {
         let bar = progress(&args.files);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut counter = LineCounter {
-            structures: folded(args),
+        let counter = LineCounter {
             nothing: folded(args),
-            bad: Bad::default(),
-            twice: Bad::default(),
             how: How { folds_keys: args.fold_keys.is_some(), decimals: args.decimals },
-            lines: 0,
             reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
             strict: args.reading.strict,
             progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
         };
-        let (mut files, mut has_null) = (Vec::new(), true);
-        for file in &args.files {
-            let mut input = input::open(file, args.reading, Format::Jsonl)?;
-            let name = input.name.clone();
-            let (first, of_file) = (counter.lines, |failure: Failure| failure.in_file(&name));
-            let mut indices = Indices::One;
-            has_null &= input.format.has_null() || input.format.is_of_tensors();
-            if input.format == Format::Jsonl && args.elements.is_none() {
-                indices = Indices::Lines;
-                counter.count(&mut input.reader).map_err(of_file)?;
-            } else {
-                let mut documents = documents(input, args)?;
-                while let Some((place, tree)) = documents.next()? {
-                    match &args.elements {
-                        Some(path) => indices = Indices::Elements(path.clone()),
-                        None if place != Place::Whole => indices = Indices::Documents,
-                        None => {}
-                    }
-                    for document in elements(tree, args).map_err(of_file)? {
-                        counter.structures.set_next_index(counter.lines);
-                        counter.structures.add(&document).map_err(|it| of_file(it.into()))?;
-                        counter.lines += 1;
-                    }
-                }
-            }
-            files.push(Counting { name, first, indices });
-            if args.reading.strict && counter.bad.count > 0 {
+        let (bad, twice) = (Bad::default(), Bad::default());
+        let tally = Tally { structures: folded(args), bad, twice, lines: 0 };
+        let mut counted = Counted {
+            tally,
+            files: Vec::new(),
+            has_null: true,
+            folds_keys: args.fold_keys.is_some(),
+            not_in_json: None,
+        };
+        for file in counts::in_order(&args.files) {
+            counted.add(file, args, &counter)?;
+            if args.reading.strict && counted.tally.bad.count > 0 {
                 break;
             }
         }
         bar.finish_and_clear();
-        let LineCounter { structures, bad, twice, .. } = counter;
-        let counted = Counted { structures, bad, twice, files, has_null };
-        let first_bad = counted.bad.listed(|index| counted.place(index)).next();
+        let first_bad = counted.tally.bad.listed(|index| counted.place(index)).next();
         first_bad.filter(|_| args.reading.strict).map_or(Ok(counted), Err)
+    }
+
+    /// Counts a file, or adds the counts that are in it.
+    fn add(&mut self, file: &Path, args: &Shapes, counter: &LineCounter<'_>) -> Result<()> {
+        let mut input = counts::open(file, args.reading)?;
+        let name = input.name.clone();
+        let of_file = |failure: Failure| failure.in_file(&name);
+        if counts::is_one(&mut input)? {
+            return counts::add(self, input, args).map_err(of_file);
+        }
+        let (first, mut indices) = (self.tally.lines, Indices::One);
+        self.has_null &= input.format.has_null() || input.format.is_of_tensors();
+        if input.format == Format::Jsonl && args.elements.is_none() {
+            indices = Indices::Lines;
+            counter.count(&mut input.reader, &mut self.tally).map_err(of_file)?;
+        } else {
+            let mut documents = documents(input, args)?;
+            while let Some((place, tree)) = documents.next()? {
+                match &args.elements {
+                    Some(path) => indices = Indices::Elements(path.clone()),
+                    None if place != Place::Whole => indices = Indices::Documents,
+                    None => {}
+                }
+                for document in self.elements(tree, args, &name).map_err(of_file)? {
+                    let structures = &mut self.tally.structures;
+                    structures.set_next_index(self.tally.lines);
+                    structures.add(&document).map_err(|it| of_file(it.into()))?;
+                    self.tally.lines += 1;
+                }
+            }
+        }
+        let name = (file.as_os_str() != "-").then_some(name);
+        self.files.push(Counting { name, first, indices });
+        Ok(())
+    }
+
+    /// The document with its numbers, or the elements of the sequence at a path in it.
+    fn elements(&mut self, tree: Tree<Leaf>, args: &Shapes, name: &str) -> Result<Vec<Tree<Leaf>>> {
+        let tree = numbers(tree, Halves::Exact)?;
+        if self.not_in_json.is_none()
+            && (args.schema || args.save.is_some())
+            && let Some(it) = in_json(&tree, 1).first()
+        {
+            let place = readable(&it.path);
+            let message =
+                format!("no schema allows it, as JSON cannot hold it: {}, at `{place}`", it.what);
+            if args.schema {
+                return Err(Failure::new(message));
+            }
+            self.not_in_json = Some(format!("{name}: {message}"));
+        }
+        elements(tree, args)
     }
 
     fn with_null(&self, text: &str) -> String {
@@ -253,18 +298,19 @@ impl Counted {
         // Of other formats, each document was told when it was read.
         let are_lines =
             |index| matches!(self.file(index), Some(Counting { indices: Indices::Lines, .. }));
-        let all = all.iter().filter(|it| args.fold_keys.is_none() && are_lines(it.first));
+        let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));
         for it in all {
             if let Some((path, key)) = duplicates::first(&it.structure) {
                 let one = Bad::said(it.first, &duplicates::message(&path, &key));
                 found.add(Bad { count: it.count, ..one });
             }
         }
-        let twice = if args.fold_keys.is_some() { &self.twice } else { &found };
+        let twice = if self.folds_keys { &self.tally.twice } else { &found };
         twice.tell(|index| self.place(index), TWICE);
-        self.bad.tell(|index| self.place(index), BAD);
+        self.tally.bad.tell(|index| self.place(index), BAD);
         let may_be_twice = args.reading.duplicate_keys != DuplicateKeys::Error;
-        Ok((self.bad.count == 0 || args.reading.skip_bad) && (twice.count == 0 || may_be_twice))
+        Ok((self.tally.bad.count == 0 || args.reading.skip_bad)
+            && (twice.count == 0 || may_be_twice))
     }
 
     /// The file of a document.
@@ -275,7 +321,7 @@ impl Counted {
     /// A file and the place in it, by the index of the document.
     fn place(&self, index: u64) -> String {
         self.file(index).map_or_else(String::new, |Counting { name, first, indices }| {
-            let number = index - first + 1;
+            let (number, name) = (index - first + 1, name.as_deref().unwrap_or(STDIN));
             match indices {
                 Indices::One => Place::Whole.in_file(name),
                 Indices::Lines => Place::Line(number).in_file(name),
@@ -293,7 +339,7 @@ impl Counted {
         let bold = anstyle::Style::new().bold();
         let dim = anstyle::Style::new().dimmed();
         let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let documents = self.structures.documents();
+        let documents = self.tally.structures.documents();
         let mut text = format!(
             "{bold}{}, {}{bold:#}\n",
             counted(documents, "document", "documents"),
@@ -358,9 +404,9 @@ impl Counted {
             })
         };
         serde_json::json!({
-            "documents": self.structures.documents(),
-            "bad": self.bad.count,
-            "bad_lines": self.bad.listed(|index| self.place(index)).map(|failure| failure.to_json()).collect::<Vec<_>>(),
+            "documents": self.tally.structures.documents(),
+            "bad": self.tally.bad.count,
+            "bad_lines": self.tally.bad.listed(|index| self.place(index)).map(|failure| failure.to_json()).collect::<Vec<_>>(),
             "structures": all.iter().map(one).collect::<Vec<_>>(),
         })
     }
@@ -400,15 +446,8 @@ fn documents(input: Input, args: &Shapes) -> Result<Documents> {
     Ok(Documents::of(name, input.tree()?))
 }
 
-/// The document with its numbers, or the elements of the sequence at a path in it.
+/// The document, or the elements of the sequence at a path in it.
 fn elements(tree: Tree<Leaf>, args: &Shapes) -> Result<Vec<Tree<Leaf>>> {
-    let tree = numbers(tree, Halves::Exact)?;
-    if let Some(it) = in_json(&tree, 1).first().filter(|_| args.schema) {
-        let place = readable(&it.path);
-        let message =
-            format!("no schema allows it, as JSON cannot hold it: {}, at `{place}`", it.what);
-        return Err(Failure::new(message));
-    }
     let tree = exact::rounded_for_shapes(tree, args.decimals)?;
     let Some(path) = args.elements.as_deref() else { return Ok(vec![tree]) };
     let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };

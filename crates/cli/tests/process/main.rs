@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod copies;
+mod counts;
 mod damage;
 mod keys;
 mod lines;

@@ -105,3 +105,17 @@ fn colours_are_for_terminals_and_those_who_ask() {
     assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("TERM", "xterm")]), coloured);
     assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), plain);
 }
+
+#[test]
+fn what_is_installed_with_the_wheel_is_what_is_printed() {
+    let share = concat!(env!("CARGO_MANIFEST_DIR"), "/wheel/installed/data/share/");
+    for (path, args) in [
+        ("man/man1/treedef.1", &["man"][..]),
+        ("bash-completion/completions/treedef", &["completions", "bash"]),
+        ("zsh/site-functions/_treedef", &["completions", "zsh"]),
+        ("fish/vendor_completions.d/treedef.fish", &["completions", "fish"]),
+    ] {
+        let file = std::fs::read_to_string(format!("{share}{path}")).unwrap();
+        assert!(file == printed(args), "{path} is old: run crates/cli/wheel/write");
+    }
+}

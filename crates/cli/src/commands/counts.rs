@@ -1,0 +1,189 @@
+//! Counts of structures in a file, so that the parts of a log are counted apart and meet later.
+//!
+//! A file has a line of JSON for each part. So the outputs of many processes can be concatenated, and any tool that
+//! passes lines on can carry them.
+
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use treedef_structures::Structures;
+
+use crate::args::{Reading, Shapes};
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::input::{self, Input};
+use crate::json::Bad;
+use crate::json_lines::LineReader;
+
+use super::print::write_with;
+use super::shapes::{Counted, Counting};
+
+/// How each line begins.
+const BEGIN: &[u8] = br#"{"treedef_shapes":"#;
+const VERSION: u32 = 1;
+
+/// What was counted of one part.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    /// The version of this form. It is the first field, so a line can be told by how it begins.
+    treedef_shapes: u32,
+    /// How many lines or documents there were, also those that could not be read.
+    lines: u64,
+    files: Vec<Counting>,
+    bad: Bad,
+    twice: Bad,
+    has_null: bool,
+    decimals: bool,
+    folds_keys: bool,
+    not_in_json: Option<String>,
+    structures: Box<RawValue>,
+}
+
+/// Files in the order in which they are counted: those of counts after the others, sorted by name, so that the
+/// order in which they are passed makes no difference.
+pub(super) fn in_order(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    let (mut counts, others): (Vec<&Path>, Vec<&Path>) =
+        files.iter().map(PathBuf::as_path).partition(|file| is_named_so(file));
+    counts.sort();
+    others.into_iter().chain(counts)
+}
+
+fn is_named_so(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    inner.unwrap_or(&name).ends_with(".counts")
+}
+
+/// Opens documents or counts.
+pub(super) fn open(file: &Path, reading: Reading) -> Result<Input> {
+    let format = if is_named_so(file) { Some(Format::Jsonl) } else { reading.format };
+    input::open(file, Reading { format, ..reading }, Format::Jsonl)
+}
+
+/// Writes what was counted, for `--save`.
+pub(super) fn save(counted: &Counted, args: &Shapes, path: &Path) -> Result<()> {
+    let counts = Counts {
+        treedef_shapes: VERSION,
+        lines: counted.tally.lines,
+        files: counted.files.clone(),
+        bad: counted.tally.bad.clone(),
+        twice: counted.tally.twice.clone(),
+        has_null: counted.has_null,
+        decimals: args.decimals,
+        folds_keys: counted.folds_keys,
+        not_in_json: counted.not_in_json.clone(),
+        structures: serde_json::value::to_raw_value(&counted.tally.structures)?,
+    };
+    let path = (path.as_os_str() != "-").then_some(path);
+    write_with(path, |out| {
+        serde_json::to_writer(&mut *out, &counts)?;
+        Ok(out.write_all(b"\n")?)
+    })?;
+    Ok(())
+}
+
+/// Whether an input is a file of counts. Its first bytes are put back.
+pub(super) fn is_one(input: &mut Input) -> Result<bool> {
+    if !matches!(input.format, Format::Json | Format::Jsonl) {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    input.reader.by_ref().take(BEGIN.len() as u64).read_to_end(&mut start)?; // not wider
+    let is_one = start == BEGIN;
+    let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
+    input.reader = Box::new(Cursor::new(start).chain(rest));
+    Ok(is_one)
+}
+
+/// Adds the parts of a file of counts to what was counted.
+pub(super) fn add(counted: &mut Counted, input: Input, args: &Shapes) -> Result<()> {
+    if args.list.is_some() || args.rare.is_some() {
+        return Err(Failure::new(
+            "counts, which do not list documents: pass the files that were counted",
+        ));
+    }
+    let mut lines = LineReader::of(input.reader);
+    while lines.advance(args.reading.limits)? {
+        let counts = serde_json::from_slice(&lines.line);
+        let counts: Counts = counts.map_err(|error| Failure::at(lines.number, error))?;
+        let part = match lines.number {
+            1 => input.name.clone(),
+            number => format!("{}, part {number}", input.name),
+        };
+        add_part(counted, counts, &part, args).map_err(|failure| match failure {
+            Failure::BrokenPipe => failure,
+            failure => Failure::at(lines.number, failure),
+        })?;
+    }
+    Ok(())
+}
+
+fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) -> Result<()> {
+    if counts.treedef_shapes != VERSION {
+        let version = counts.treedef_shapes;
+        return Err(Failure::new(format!(
+            "counts of version {version}, and this command reads version {VERSION}: count the part anew"
+        )));
+    }
+    if counts.decimals != args.decimals {
+        let message = if counts.decimals {
+            "counted with `--decimals`: pass it here, too"
+        } else {
+            "counted without `--decimals`: leave it out, or count the part with it"
+        };
+        return Err(Failure::new(message));
+    }
+    check(&counts)?;
+    let mut json = serde_json::Deserializer::from_str(counts.structures.get());
+    let limits = args.reading.limits.of_trees();
+    let mut structures = Structures::deserialize_with(&mut json, limits)?;
+    if structures.next_index() > counts.lines || structures.documents() > counts.lines {
+        return Err(Failure::new(NOT_SAVED));
+    }
+    let first = counted.tally.lines;
+    let lines =
+        first.checked_add(counts.lines).ok_or_else(|| Failure::new("too many documents"))?;
+    structures.shift(first);
+    structures = structures.max_structures(args.max_structures);
+    // The first part says how it is folded, if nothing else does.
+    let is_first = counted.files.is_empty() && !args.folds.any() && args.fold_keys.is_none();
+    if is_first {
+        counted.tally.structures = structures;
+        counted.folds_keys = counts.folds_keys;
+    } else {
+        counted.tally.structures.merge(&structures)?;
+    }
+    for mut file in counts.files {
+        file.name = file.name.take().or_else(|| Some(part.to_owned()));
+        if let Some(twice) = counted.files.iter().find(|other| other.name == file.name) {
+            let name = twice.name.as_deref().unwrap_or_default();
+            return Err(Failure::new(format!(
+                "{name} is in these counts and in others, so it would be counted twice: pass each once"
+            )));
+        }
+        file.first += first;
+        counted.files.push(file);
+    }
+    counted.tally.bad.add(counts.bad.shifted(first));
+    counted.tally.twice.add(counts.twice.shifted(first));
+    counted.has_null &= counts.has_null;
+    counted.not_in_json = counted.not_in_json.take().or(counts.not_in_json);
+    counted.tally.lines = lines;
+    Ok(())
+}
+
+const NOT_SAVED: &str = "these counts were not saved by `shapes --save`";
+
+/// What the places rely on: files follow one another from the first index on, and all indices are of lines.
+fn check(counts: &Counts) -> Result<()> {
+    let firsts = || counts.files.iter().map(|file| file.first);
+    let mut bad = counts.bad.first.iter().chain(&counts.twice.first).map(|(index, ..)| *index);
+    let are_right = firsts().next().is_none_or(|first| first == 0)
+        && firsts().is_sorted()
+        && firsts().all(|first| first <= counts.lines)
+        && bad.all(|index| index < counts.lines);
+    if are_right { Ok(()) } else { Err(Failure::new(NOT_SAVED)) }
+}
