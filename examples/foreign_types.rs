@@ -45,10 +45,10 @@ fn main() -> Result<()> {
 
     // By the names of types and fields: wherever an array or an image stands.
     let by_name = Flattener::new()
-        .static_field("Array", "v")
-        .static_field("Array", "dim")
-        .opaque_type("Image")
-        .static_at("**.label")?;
+        .mark_static("Array.v")?
+        .mark_static("Array.dim")?
+        .mark_opaque("Image")?
+        .mark_static("**.label")?;
     show("bookkeeping static, an image one leaf", &by_name)?;
     assert!(by_name.unmatched_rules(&samples)?.is_empty());
 
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     assert_eq!(halved[1].image, samples[1].image);
 
     // A rule that applies to nothing is a typo, and can be found.
-    let typo = Flattener::new().static_field("Aray", "dim");
+    let typo = Flattener::new().mark_static("Aray.dim")?;
     println!("rules that matched nothing: {:?}", typo.unmatched_rules(&samples)?);
     Ok(())
 }

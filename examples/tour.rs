@@ -120,7 +120,7 @@ pub(crate) fn long(model: &Model) -> Result<(), Box<dyn Error>> {
     println!("{}", tree.treedef().node(".layers")?);
 
     println!("\nA RULE for a type of which you may change nothing: a layer is one leaf");
-    let layers = Flattener::new().opaque_type("Layer").structure(model)?;
+    let layers = Flattener::new().mark_opaque("Layer")?.structure(model)?;
     println!("{layers}");
 
     println!("\nONE LEAF FOR A PART: rates of learning");

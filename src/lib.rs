@@ -19,6 +19,7 @@ mod message;
 mod positions;
 mod error;
 mod bug;
+mod selector;
 mod type_names;
 mod argument;
 mod call_stack;
@@ -58,7 +59,8 @@ pub use crate::{
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{
-        Flattener, TreeSeed, flatten, flatten_as, flatten_objects, leaves, signature, structure,
+        ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, leaves, signature,
+        structure,
     },
     leaf::{
         column::Segment,
@@ -73,6 +75,7 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
+    selector::Selector,
     tree::{Ravel, Tolerance, Unique, WithShapes},
     treedef::{Children, Edit, LeafPaths, NodeRef, Nodes, TreeDefBuilder},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},

@@ -696,7 +696,7 @@ pub enum MapOrder {
 pub(crate) const MAX_KEY_NESTING: usize = 128;
 
 /// A node that is about to be walked: an argument of the function in
-/// [`is_leaf`](crate::Flattener::is_leaf), beside the path.
+/// [`opaque_where`](crate::Flattener::opaque_where), beside the path.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeHead<'a> {
     pub(crate) kind: NodeKind,

@@ -10,7 +10,7 @@ use half::f16;
 use nalgebra::{DMatrix, DVector, SMatrix};
 use ndarray::{Array0, Array1, Array2, Array3, ArrayD};
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, Tree};
+use treedef::{ArrayRule, Flattener, Leaf, Tree};
 use treedef_exchange::{Export, Loader, Tensors, safetensors};
 
 #[derive(Serialize, Deserialize)]
@@ -67,10 +67,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model: Model = loader.load(&safetensors::from_bytes(&file)?)?;
     let rules = Flattener::new()
         .arrays(true)
-        .with_matrix_rules_at("**.fixed", 2, 3)?
-        .with_matrix_rules_at("**.square", 3, 3)?
-        .with_nalgebra_rules_at("**.dynamic")?
-        .with_nalgebra_rules_at("**.vector")?;
+        .array_rule(ArrayRule::Matrix("**.fixed".parse()?, 2, 3))
+        .array_rule(ArrayRule::Matrix("**.square".parse()?, 3, 3))
+        .array_rule(ArrayRule::Nalgebra("**.dynamic".parse()?))
+        .array_rule(ArrayRule::Nalgebra("**.vector".parse()?));
     let at = |row: usize, column: usize| (row * 10 + column) as f32;
     let Columns { fixed, square, dynamic, .. } = &model.columns;
     assert_eq!(*fixed, SMatrix::<f64, 2, 3>::from_fn(|row, column| f64::from(at(row, column))));

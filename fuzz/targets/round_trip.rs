@@ -21,7 +21,8 @@ pub fn run(bytes: &[u8]) {
         .human_readable(choice & 4 == 0);
     let has_rules = choice & 8 != 0;
     let flattener = if has_rules {
-        flattener.static_type("A").opaque_type("Point").static_field("x", "a b")
+        let flattener = flattener.mark_static("A").unwrap().mark_opaque("Point").unwrap();
+        flattener.mark_static("x.`a b`").unwrap()
     } else {
         flattener
     };

@@ -47,10 +47,10 @@
 //! | rows of different lengths | each number | an array for each row |
 //! | `ndarray::Array2<f32>`, `ArrayD` (0.15 to 0.17) | version, sizes and each number | `f32[2, 3]` |
 //! | `nalgebra::Vector3<f64>` | 3 leaves | `f64[3]` |
-//! | `nalgebra::SMatrix<f64, 2, 3>` (0.32 to 0.35), `glam::Mat3` | each number | `f64[6]`, `f32[9]`: serde is not told the shape; with [`with_matrix_rules_at`](crate::Flattener::with_matrix_rules_at) `f64[2, 3]`, `f32[3, 3]`, column-major |
-//! | `nalgebra::DMatrix<f64>` (0.32 to 0.35) | each number, and two sizes | `f64[6]` and two sizes; with [`with_nalgebra_rules_at`](crate::Flattener::with_nalgebra_rules_at) `f64[2, 3]`, column-major |
+//! | `nalgebra::SMatrix<f64, 2, 3>` (0.32 to 0.35), `glam::Mat3` | each number | `f64[6]`, `f32[9]`: serde is not told the shape; with [`ArrayRule::Matrix`](crate::ArrayRule::Matrix) `f64[2, 3]`, `f32[3, 3]`, column-major |
+//! | `nalgebra::DMatrix<f64>` (0.32 to 0.35) | each number, and two sizes | `f64[6]` and two sizes; with [`ArrayRule::Nalgebra`](crate::ArrayRule::Nalgebra) `f64[2, 3]`, column-major |
 //! | `Vec<half::f16>`, `half::bf16` | their bits, as `u16` | `f16[3]`, `bf16[3]` |
-//! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde; with [`with_complex_rules_at`](crate::Flattener::with_complex_rules_at) `c64[3]` |
+//! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde; with [`ArrayRule::Complex`](crate::ArrayRule::Complex) `c64[3]` |
 //! | a struct with the fields `re` and `im` | two leaves each | `c64`, `c128` |
 //! | a struct with the fields `shape` and `data`, or `dim` and `data` | sizes and each number | an array of that shape |
 //! | burn's `TensorData` (0.17 to 0.22) | one byte string, and sizes | an array of its shape and type; a quantized one stays as it is |

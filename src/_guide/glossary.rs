@@ -25,7 +25,7 @@
 //! | word | means | more |
 //! |---|---|---|
 //! | static | a value that belongs to the structure: it is compared, hashed and saved with the treedef. Elsewhere: aux data, metadata, context | [statics](crate#what-belongs-to-the-structure), [`as_static`](fn@as_static) |
-//! | opaque leaf | a whole subtree as one leaf | [`as_opaque`](fn@as_opaque), [`Flattener::opaque_at`] |
+//! | opaque leaf | a whole subtree as one leaf | [`as_opaque`](fn@as_opaque), [`Flattener::mark_opaque`] |
 //! | object leaf | a leaf that is any Rust object, such as a tensor; serde does not look into it | [objects](super::objects) |
 //! | array | numbers of one type in one leaf, with a shape | [arrays](super::arrays), [`Array`] |
 //! | block | a rectangular part of a structure: an array that is still single leaves | [`TreeDef::blocks`] |

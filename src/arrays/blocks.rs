@@ -57,7 +57,7 @@ impl TreeDef {
     /// A node is rectangular if all leaves below it are reached through sequences, tuples and tuple
     /// structs whose children are all alike. A newtype changes nothing. A struct is rectangular if
     /// one field is a flat array and a static field `dim` or `shape` holds its shape, as `ndarray`
-    /// arrays do under [`with_ndarray_rules`](crate::Flattener::with_ndarray_rules).
+    /// arrays do under [`ArrayRule::Ndarray`](crate::ArrayRule::Ndarray).
     ///
     /// The iterator is lazy, and visits equal neighbours inside a block once.
     ///

@@ -8,7 +8,7 @@ use crate::arrays::array::late;
 use crate::arrays::array_struct::ArrayStruct;
 use crate::arrays::blocks::{Rectangle, is_list, num_elements, rectangle};
 use crate::error::Result;
-use crate::flatten::{ArrayMeaning, ArrayRule};
+use crate::flatten::{ArrayHint, ArrayMeaning};
 use crate::leaf::Scalar;
 use crate::leaf::column::{Columns, Segment, home};
 use crate::model::{Array, Column, Content, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef, Value};
@@ -37,7 +37,7 @@ pub fn matrix_shape(
 pub(crate) fn collect_arrays(
     treedef: &TreeDef,
     leaves: Columns,
-    rules: &[ArrayRule],
+    rules: &[ArrayHint],
 ) -> Result<(TreeDef, Vec<Leaf>)> {
     let mut arrays = Arrays::new(treedef, leaves, false);
     let mut path = Path::root();
@@ -144,9 +144,9 @@ impl<'a> Arrays<'a> {
     }
 
     /// Follows the rules for a node.
-    fn follow(&mut self, rules: &[ArrayRule], path: &Path, node: NodeRef<'_>) {
+    fn follow(&mut self, rules: &[ArrayHint], path: &Path, node: NodeRef<'_>) {
         (self.complex, self.columns_of, self.is_divided) = (false, None, false);
-        for ArrayRule { pattern, means } in rules {
+        for ArrayHint { pattern, means } in rules {
             match (pattern.covers(path), *means) {
                 (true, ArrayMeaning::Complex) => self.complex = true,
                 (true, ArrayMeaning::Columns(rows, columns)) => {

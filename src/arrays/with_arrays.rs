@@ -35,7 +35,7 @@ impl Tree<Leaf> {
     /// The inverse of [`with_arrays`](Self::with_arrays): each number of an array is a leaf again.
     ///
     /// What was static in an array, e.g. sizes under
-    /// [`with_ndarray_rules`](crate::Flattener::with_ndarray_rules), is a leaf then: a leaf holds a
+    /// [`ArrayRule::Ndarray`](crate::ArrayRule::Ndarray), is a leaf then: a leaf holds a
     /// value, which has no statics.
     ///
     /// A file does not say what made a leaf of several numbers. So one that

@@ -9,6 +9,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
+use crate::selector::Selector;
 use crate::treedef::encoding::NodeDataRef;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::parts::PartsBuilder;
@@ -124,7 +125,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
     fn walk(&mut self, root: NodeRef<'a>) -> Result<()> {
         let mut patterns = Vec::new();
         for (rule, (it, _)) in self.rules.rules.iter().enumerate() {
-            if let Rule::Path(pattern) = it {
+            if let Rule::At(Selector::Path(pattern)) = it {
                 patterns.push(Begun { rule, pattern, steps: pattern.first_steps() });
             }
         }

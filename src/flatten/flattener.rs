@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::argument::ToPattern;
 use crate::error::{Cause, DifferenceKind, Error, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
@@ -13,12 +12,13 @@ use crate::model::{
     Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, NodeKind, Options, Tree, TreeDef, Value,
 };
 use crate::path::Path;
+use crate::selector::Selector;
 use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
 use super::apply::{Ruled, apply};
 use super::marks::Objects;
-use super::rules::{ArrayRule, Becomes, Collector, Rule, Rules};
+use super::rules::{ArrayHint, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
 use super::tape::Tape;
 use super::walk::Request;
@@ -144,7 +144,7 @@ pub struct Flattener {
     pub(super) objects: Objects,
     pub(super) only_objects: bool,
     pub(crate) arrays: Option<Collector>,
-    pub(crate) array_rules: Vec<ArrayRule>,
+    pub(crate) array_hints: Vec<ArrayHint>,
 }
 
 impl Flattener {
@@ -239,7 +239,7 @@ impl Flattener {
     /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static.
     ///
     /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
-    /// serde, but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
+    /// serde, but an integer with its bits: see [`ArrayRule::Half`](crate::ArrayRule::Half).
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -256,11 +256,15 @@ impl Flattener {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
     }
 
-    /// Makes a field of a type static: its value is stored in the treedef. Both names are those
-    /// that serde sees.
+    /// Makes the values that a selector finds static: they are stored in the treedef. For types that cannot be
+    /// [annotated](fn@crate::as_static).
     ///
-    /// The name of a field of a tuple struct is its index. If several types have the same name, use
-    /// [`static_at`](Self::static_at).
+    /// The first mark of a node wins. A selector that finds nothing is no error:
+    /// [`unmatched_rules`](Self::unmatched_rules) tells.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the text is not a [`Selector`].
     ///
     /// ```
     /// use serde::Serialize;
@@ -269,50 +273,24 @@ impl Flattener {
     /// #[derive(Serialize)]
     /// struct Linear { name: &'static str, w: [f64; 2] }
     ///
-    /// let flattener = Flattener::new().static_field("Linear", "name");
-    /// let (_, treedef) = flattener.flatten(&Linear { name: "first", w: [1.0, 2.0] })?;
-    /// assert_eq!(treedef.to_string(), r#"Linear { name: static "first", w: (*, *) }"#);
+    /// let layers = [("in", Linear { name: "first", w: [1.0, 2.0] })];
+    /// let flattener = Flattener::new().mark_static("Linear.name")?.mark_static("[*].0")?;
+    /// assert_eq!(
+    ///     flattener.structure(&layers.as_slice())?.to_string(),
+    ///     r#"[(static "in", Linear { name: static "first", w: (*, *) })]"#
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn static_field(self, type_name: &str, field: &str) -> Self {
-        self.with_rule(field_rule(type_name, field), Becomes::Static)
+    pub fn mark_static(self, selector: impl TryInto<Selector, Error: Into<Error>>) -> Result<Self> {
+        self.with_rule(selector, Becomes::Static)
     }
 
-    /// Makes all values of a type static: they are stored in the treedef.
-    pub fn static_type(self, type_name: &str) -> Self {
-        self.with_rule(Rule::Type(type_name.to_owned()), Becomes::Static)
-    }
-
-    /// Makes the values at these paths static: they are stored in the treedef.
-    ///
-    /// Use this for fields of a struct that contains a `#[serde(flatten)]` field: serde serializes
-    /// such a struct as a map, and maps have no type name. A pattern that matches nothing is no error:
-    /// [`unmatched_rules`](Self::unmatched_rules) tells. The root stays as it is, even if the pattern
-    /// matches it.
+    /// Makes each value that a selector finds one leaf, with its whole subtree. For types that cannot be
+    /// [annotated](fn@crate::as_opaque).
     ///
     /// # Errors
     ///
-    /// Returns an error when the text is not a valid pattern.
-    ///
-    /// ```
-    /// use treedef::Flattener;
-    ///
-    /// let flattener = Flattener::new().static_at("[*].0")?;
-    /// let (leaves, treedef) = flattener.flatten(&vec![("a", 1.0), ("a", 2.0)])?;
-    /// assert_eq!(treedef.to_string(), r#"[(static "a", *); 2]"#);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn static_at(self, pattern: impl ToPattern) -> Result<Self> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.with_rule(Rule::Path(pattern), Becomes::Static))
-    }
-
-    /// Makes a field of a type one leaf, with its whole subtree.
-    pub fn opaque_field(self, type_name: &str, field: &str) -> Self {
-        self.with_rule(field_rule(type_name, field), Becomes::Leaf)
-    }
-
-    /// Makes each value of a type one leaf, with its whole subtree.
+    /// Returns an error when the text is not a [`Selector`].
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
@@ -322,40 +300,29 @@ impl Flattener {
     /// struct Tensor { shape: [usize; 2], data: Vec<f32> }
     ///
     /// let tensors = vec![Tensor { shape: [1, 2], data: vec![1.0, 2.0] }];
-    /// let (leaves, treedef) = Flattener::new().opaque_type("Tensor").flatten(&tensors)?;
+    /// let (leaves, treedef) = Flattener::new().mark_opaque("Tensor")?.flatten(&tensors)?;
     /// assert_eq!(treedef.to_string(), "[*]");
     /// assert_eq!(leaves[0].clone().into_typed::<Tensor>()?, tensors[0]);
     /// assert_eq!(treedef::unflatten::<Vec<Tensor>>(&treedef, leaves)?, tensors);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn opaque_type(self, type_name: &str) -> Self {
-        self.with_rule(Rule::Type(type_name.to_owned()), Becomes::Leaf)
+    pub fn mark_opaque(self, selector: impl TryInto<Selector, Error: Into<Error>>) -> Result<Self> {
+        self.with_rule(selector, Becomes::Leaf)
     }
 
-    /// Makes each value at these paths one leaf, with its whole subtree. The root stays as it is, even
-    /// if the pattern matches it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the text is not a valid pattern.
-    pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.with_rule(Rule::Path(pattern), Becomes::Leaf))
-    }
-
-    /// Makes each node for which `is_leaf` returns true one leaf, with its whole subtree. It is
-    /// called for every node that is not a scalar, from the root down, but not inside a leaf or a
+    /// Makes each node that a function chooses one leaf, with its whole subtree. It is called for every node that is not a scalar, from the root down, but not inside a leaf or a
     /// static.
     ///
     /// ```
     /// use treedef::{Flattener, NodeKind};
     ///
-    /// let flattener = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+    /// let flattener = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Tuple);
     /// let (_, treedef) = flattener.flatten(&vec![(1, 2), (3, 4)])?;
     /// assert_eq!(treedef.to_string(), "[*, *]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn is_leaf(
+    #[doc(alias = "is_leaf")]
+    pub fn opaque_where(
         self,
         is_leaf: impl Fn(&Path, NodeHead<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -378,7 +345,7 @@ impl Flattener {
     ///
     /// let json = r#"{"name": "adam", "steps": [1, 2], "rate": 0.5}"#;
     /// let tree: Tree<Leaf> = serde_json::from_str(json).unwrap();
-    /// let flattener = Flattener::new().leaves_where(LeafKind::is_float).opaque_at("steps")?;
+    /// let flattener = Flattener::new().leaves_where(LeafKind::is_float).mark_opaque(".steps")?;
     /// let tree = flattener.apply_rules(tree)?;
     /// assert_eq!(tree.treedef().to_string(), r#"{"name": static "adam", "rate": *, "steps": *}"#);
     /// assert_eq!(tree.get("rate")?.as_f64(), Some(0.5));
@@ -393,7 +360,7 @@ impl Flattener {
         let Ruled { treedef, leaves, .. } = apply(rules, Objects::None, &treedef, leaves, to)?;
         let treedef = treedef.within_limits()?;
         match self.arrays {
-            Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_rules),
+            Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_hints),
             None => Ok(Tree::from_parts(treedef, Leaf::from_sink(leaves))),
         }
     }
@@ -408,7 +375,7 @@ impl Flattener {
     /// ```
     /// use treedef::Flattener;
     ///
-    /// let flattener = Flattener::new().static_field("Linaer", "name").static_at(".0")?;
+    /// let flattener = Flattener::new().mark_static("Linaer.name")?.mark_static(".0")?;
     /// assert_eq!(flattener.unmatched_rules(&("a", 1))?, ["Linaer.name"]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
@@ -466,8 +433,12 @@ impl Flattener {
         self
     }
 
-    fn with_rule(self, rule: Rule, becomes: Becomes) -> Self {
-        self.with_rules(|rules| rules.rules.push((rule, becomes)))
+    fn with_rule<S>(self, selector: S, becomes: Becomes) -> Result<Self>
+    where
+        S: TryInto<Selector, Error: Into<Error>>,
+    {
+        let rule = Rule::At(selector.try_into().map_err(Into::into)?);
+        Ok(self.with_rules(|rules| rules.rules.push((rule, becomes))))
     }
 
     /// As [`flatten`](crate::flatten()), with these options.
@@ -535,7 +506,7 @@ impl Flattener {
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
         let (treedef, leaves) = self.walk(self.sink(Sink::Counted(0)), value)?;
         match self.arrays {
-            Some(arrays) => Ok((arrays.collect)(&treedef, leaves, &self.array_rules)?.treedef),
+            Some(arrays) => Ok((arrays.collect)(&treedef, leaves, &self.array_hints)?.treedef),
             None => Ok(treedef),
         }
     }
@@ -610,7 +581,7 @@ impl Flattener {
         let like = Flattener { options, limits: treedef.limits, ..self.clone() };
         let Ruled { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
         if let Some(arrays) = self.arrays {
-            let found = (arrays.collect)(&found, leaves, &self.array_rules)?;
+            let found = (arrays.collect)(&found, leaves, &self.array_hints)?;
             self.expect_same(treedef, &found.treedef)?;
             return put_all(treedef, found.leaves, sink);
         }
@@ -669,7 +640,7 @@ impl Flattener {
         let Some(arrays) = self.arrays else {
             return Ok(Tree::from_parts(treedef, L::from_sink(leaves)));
         };
-        let tree = (arrays.collect)(&treedef, leaves, &self.array_rules)?;
+        let tree = (arrays.collect)(&treedef, leaves, &self.array_hints)?;
         let mut leaves = L::sink(Vec::new());
         put_all(&tree.treedef, tree.leaves, &mut leaves)?;
         Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)))
@@ -766,10 +737,6 @@ fn perhaps_of_rules(treedef: &TreeDef, error: Error) -> Error {
     error.with_other_hint(
         "did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them",
     )
-}
-
-fn field_rule(type_name: &str, field: &str) -> Rule {
-    Rule::Field { type_name: type_name.to_owned(), field: field.to_owned() }
 }
 
 impl TreeDef {

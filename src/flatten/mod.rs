@@ -33,8 +33,9 @@ mod model;
 
 pub use flattener::{Flattener, flatten, flatten_as, leaves, signature, structure};
 pub use objects::flatten_objects;
+pub use presets::ArrayRule;
 pub use reader::TreeSeed;
 
 pub(crate) use calls::mismatches;
 pub(crate) use reader::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
-pub(crate) use rules::{ArrayMeaning, ArrayRule, Collector};
+pub(crate) use rules::{ArrayHint, ArrayMeaning, Collector};

@@ -57,7 +57,7 @@ impl Flattener {
     /// use treedef::{Flattener, Object};
     ///
     /// let value = (Object('a'), [1, 2]);
-    /// let (objects, treedef) = Flattener::new().static_at(".1")?.flatten_objects::<char>(&value)?;
+    /// let (objects, treedef) = Flattener::new().mark_static(".1")?.flatten_objects::<char>(&value)?;
     /// assert_eq!((objects, treedef.to_string()), (vec!['a'], "(*, static (1, 2))".to_owned()));
     /// # Ok::<(), treedef::Error>(())
     /// ```

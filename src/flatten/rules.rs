@@ -9,6 +9,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeHead, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
+use crate::selector::Selector;
 
 use super::word::{ALL_KINDS, KindSet, bit};
 
@@ -37,12 +38,7 @@ pub(super) struct Rules {
 
 #[derive(Clone)]
 pub(super) enum Rule {
-    Field {
-        type_name: String,
-        field: String,
-    },
-    Type(String),
-    Path(Pattern),
+    At(Selector),
     /// A newtype with the name of a [`Half`].
     Half,
 }
@@ -66,28 +62,28 @@ impl Rule {
     /// Whether it is about types of this name, or about a field of them.
     pub(super) fn is_about_type(&self, name: &str) -> bool {
         match self {
-            Rule::Type(type_name) | Rule::Field { type_name, .. } => type_name == name,
+            Rule::At(Selector::Type(of) | Selector::Field(of, _)) => of == name,
             Rule::Half => Half::named(name).is_some(),
-            Rule::Path(_) => false,
+            Rule::At(Selector::Path(_)) => false,
         }
     }
 
     /// Whether it is about the type of such a node.
     pub(super) fn names_node(&self, head: NodeHead<'_>) -> bool {
         match self {
-            Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
+            Rule::At(Selector::Type(of)) => head.name().is_some_and(|name| name == of),
             Rule::Half => {
                 head.kind() == NodeKind::NewtypeStruct
                     && head.name().and_then(Half::named).is_some()
             }
-            Rule::Field { .. } | Rule::Path(_) => false,
+            Rule::At(Selector::Field(..) | Selector::Path(_)) => false,
         }
     }
 
     /// Whether it is about this field of a type.
     pub(super) fn names_field(&self, name: Option<&str>, key: &Key) -> bool {
-        let Rule::Field { type_name, field } = self else { return false };
-        name.is_some_and(|name| name == type_name)
+        let Rule::At(Selector::Field(of, field)) = self else { return false };
+        name.is_some_and(|name| name == of)
             && match key {
                 Key::Field(name) | Key::VariantField(_, name) => name == field,
                 Key::Position(position) | Key::VariantPosition(_, position) => {
@@ -101,10 +97,8 @@ impl Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rule::Field { type_name, field } => write!(f, "{type_name}.{field}"),
-            Rule::Type(type_name) => f.write_str(type_name),
+            Rule::At(selector) => selector.fmt(f),
             Rule::Half => f.write_str("f16, bf16"),
-            Rule::Path(pattern) => write!(f, "{pattern}"),
         }
     }
 }
@@ -119,7 +113,7 @@ impl fmt::Debug for Rules {
 
 /// What serde does not say about the arrays at some paths, and below.
 #[derive(Clone, Debug)]
-pub(crate) struct ArrayRule {
+pub(crate) struct ArrayHint {
     pub(crate) pattern: Pattern,
     pub(crate) means: ArrayMeaning,
 }
@@ -140,7 +134,7 @@ pub(crate) struct Collector {
     /// Where the walk puts the leaves.
     pub(crate) sink: fn() -> Sink,
     /// Makes the tree of what is there.
-    pub(crate) collect: fn(&TreeDef, Sink, &[ArrayRule]) -> Result<Tree<Leaf>>,
+    pub(crate) collect: fn(&TreeDef, Sink, &[ArrayHint]) -> Result<Tree<Leaf>>,
 }
 
 impl fmt::Debug for Collector {

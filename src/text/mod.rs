@@ -52,6 +52,7 @@ mod parse;
 mod exact;
 mod path;
 mod pattern;
+mod selector;
 mod serde;
 mod lengths;
 

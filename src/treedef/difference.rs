@@ -172,7 +172,7 @@ impl Differences {
     }
 
     /// The comparison of a float with the half that was made of it: see
-    /// [`with_half_rules`](crate::Flattener::with_half_rules).
+    /// [`ArrayRule::Half`](crate::ArrayRule::Half).
     fn half(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Option<Found>> {
         Some(self.difference(&*a.leaf()?, &b.half()?))
     }

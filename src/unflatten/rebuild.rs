@@ -89,7 +89,7 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
 /// fails into `None`, and convert numbers. All of these are differences here. Not compared are the
 /// names of types, the order of map entries, whether a value is static or an opaque leaf, an `f32`
 /// that was flattened into `f64` leaves, and a half that was flattened into a float by
-/// [`with_half_rules`](Flattener::with_half_rules).
+/// [`ArrayRule::Half`](crate::ArrayRule::Half).
 ///
 /// # Errors
 ///

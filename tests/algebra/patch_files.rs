@@ -73,9 +73,15 @@ fn tree_of(data: &Data, way: u8) -> Tree<Leaf> {
         0 => Flattener::new(),
         1 => Flattener::new().none_is_leaf(true),
         2 => Flattener::new().map_order(MapOrder::Insertion),
-        3 => Flattener::new().is_leaf(|path, _| path.keys().len() == 2),
+        3 => Flattener::new().opaque_where(|path, _| path.keys().len() == 2),
         4 => Flattener::new().arrays(true),
-        _ => Flattener::new().static_at("**.x").unwrap().static_type("Point").opaque_type("A"),
+        _ => Flattener::new()
+            .mark_static("**.x")
+            .unwrap()
+            .mark_static("Point")
+            .unwrap()
+            .mark_opaque("A")
+            .unwrap(),
     };
     flattener.tree(data).unwrap()
 }
@@ -203,7 +209,7 @@ fn what_was_added_keeps_the_order_of_its_entries() {
 
     let map =
         || IndexMap::from([("b", IndexMap::from([("d", 1), ("c", 2)])), ("a", IndexMap::new())]);
-    let new = Flattener::new().opaque_at("[1]").unwrap().tree(&vec![map(), map()]).unwrap();
+    let new = Flattener::new().mark_opaque("[1]").unwrap().tree(&vec![map(), map()]).unwrap();
     let old = Tree::of(&vec![map()]).unwrap();
     let json = serde_json::to_string(&new).unwrap();
     for (format, diff) in through_formats(&old.diff(&new)) {

@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use treedef::{
-    Dtype, Flattener, Leaf, LeafKind, LeafType, MapOrder, Static, Tolerance, Tree, TreeDef, Value,
-    flatten_as, unflatten,
+    ArrayRule, Dtype, Flattener, Leaf, LeafKind, LeafType, MapOrder, Static, Tolerance, Tree,
+    TreeDef, Value, flatten_as, unflatten,
 };
 use treedef_testing::cases::config;
 
@@ -119,7 +119,7 @@ fn the_types_of_array_crates_have_their_own_shapes() {
 #[test]
 fn statics_of_an_array_are_leaves_inside_it() {
     let array = Array { v: 1, dim: (2usize, 3usize), data: vec![0.5f32; 6] };
-    let rules = flattener().with_ndarray_rules();
+    let rules = flattener().array_rule(ArrayRule::Ndarray);
     let (leaves, treedef) = rules.flatten(&array).unwrap();
     assert_eq!(treedef.to_string(), "*");
     assert_eq!(leaves[0].as_array().unwrap().to_string(), "f32[2, 3]");
@@ -128,7 +128,7 @@ fn statics_of_an_array_are_leaves_inside_it() {
     // A dynamic matrix of `nalgebra`.
     let model = (0.5, (vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2u64, 3u64));
     let (leaves, treedef) =
-        flattener().with_nalgebra_rules_at(".1").unwrap().flatten(&model).unwrap();
+        flattener().array_rule(ArrayRule::Nalgebra(".1".parse().unwrap())).flatten(&model).unwrap();
     let matrix = leaves[1].as_array().unwrap();
     assert_eq!((matrix.shape(), matrix.is_column_major()), (&[2, 3][..], true));
     assert_eq!(unflatten::<(f64, (Vec<f64>, u64, u64))>(&treedef, &leaves).unwrap(), model);
@@ -205,7 +205,7 @@ fn arrays_of_different_types_do_not_go_together() {
     assert_snapshot!(doubles.zip(&complex, |a: f64, _| a).unwrap_err(), @"expected an array `f64[2]`, found `c128[2]` at the root");
     let square = array(&|flattener| flattener.tree(&[[1.0, 2.0], [3.0, 4.0]]).unwrap());
     let columns = array(&|flattener| {
-        let flattener = flattener.with_nalgebra_rules_at("").unwrap();
+        let flattener = flattener.array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
         flattener.tree(&([1.0, 2.0, 3.0, 4.0], 2u64, 2u64)).unwrap()
     });
     assert_snapshot!(square.zip(&columns, |a: f64, _| a).unwrap_err(), @"expected an array `f64[2, 2]`, found `f64[2, 2]` in column-major order at the root");
@@ -349,7 +349,7 @@ fn rules_say_what_pairs_and_lists_mean() {
         flattener.flatten_like(&treedef, value, &mut leaves).unwrap();
         assert_eq!(&unflatten::<T>(&treedef, leaves).unwrap(), value);
     }
-    let of = |pattern: &str| flattener().with_complex_rules_at(pattern).unwrap();
+    let of = |pattern: &str| flattener().array_rule(ArrayRule::Complex(pattern.parse().unwrap()));
     let pairs = vec![(0.5f32, 1.5f32); 3];
     check(&of("**"), &pairs, &["c64[3]"]);
     check(&of(""), &vec![vec![(0.5, -0.0); 2]; 3], &["c128[3, 2]"]);
@@ -363,7 +363,8 @@ fn rules_say_what_pairs_and_lists_mean() {
     check(&of(""), &vec![[1u8; 2]; 3], &["u8[3, 2]"]);
     check(&of(""), &vec![[1.0; 3]; 3], &["f64[3, 3]"]);
 
-    let of = |pattern: &str| flattener().with_matrix_rules_at(pattern, 2, 3).unwrap();
+    let of =
+        |pattern: &str| flattener().array_rule(ArrayRule::Matrix(pattern.parse().unwrap(), 2, 3));
     check(&of(""), &[1.0; 6], &["f64[2, 3] by columns"]);
     check(&of("**.1"), &([1u8; 6], [1u8; 6]), &["u8[6]", "u8[2, 3] by columns"]);
     check(&of(""), &vec![[1.0; 6]; 2], &["f64[2, 3] by columns"; 2]);
@@ -372,10 +373,14 @@ fn rules_say_what_pairs_and_lists_mean() {
     check(&of("[*]"), &vec![[1.0; 6]; 2], &["f64[2, 3] by columns"; 2]);
     check(&of("[1]"), &vec![[1.0; 6]; 2], &["f64[6]", "f64[2, 3] by columns"]);
     check(&of(".9"), &vec![[1.0; 6]; 2], &["f64[2, 6]"]);
-    let both = of("").with_complex_rules_at("").unwrap();
+    let both = of("").array_rule(ArrayRule::Complex("".parse().unwrap()));
     check(&both, &vec![(0.5f32, 1.5f32); 6], &["c64[2, 3] by columns"]);
-    assert!(flattener().with_matrix_rules_at("", usize::MAX, 2).unwrap().flatten(&[1.0]).is_ok());
-    assert!(flattener().with_complex_rules_at("[").is_err());
+    assert!(
+        flattener()
+            .array_rule(ArrayRule::Matrix("".parse().unwrap(), usize::MAX, 2))
+            .flatten(&[1.0])
+            .is_ok()
+    );
 }
 
 /// What the `TensorData` of burn looks like to serde, in 0.17 and 0.22.
@@ -485,7 +490,7 @@ fn an_array_comes_back_from_a_file() {
         read.leaves().iter().filter_map(Leaf::as_array).map(ToString::to_string).collect();
     assert_eq!(shapes, ["f32[2, 2]", "bool[3]"]);
 
-    let matrix = flattener().with_nalgebra_rules_at(".1").unwrap();
+    let matrix = flattener().array_rule(ArrayRule::Nalgebra(".1".parse().unwrap()));
     let matrix = matrix.tree(&(1, (vec![1.0, 2.0], 2u64, 1u64))).unwrap();
     let read = Tree::<Leaf>::from_bytes(&matrix.to_bytes().unwrap()).unwrap();
     let array = read.leaves()[1].as_array().unwrap();

@@ -200,7 +200,7 @@ struct f16(u16);
 
 #[test]
 fn strict_rebuilding_knows_halves() {
-    let floats = treedef::Flattener::new().with_half_rules();
+    let floats = treedef::Flattener::new().array_rule(treedef::ArrayRule::Half);
     let halves = vec![f16(0x3e00), f16(0x7e01)];
     let (leaves, treedef) = floats.flatten(&halves).unwrap();
     assert_eq!(treedef::unflatten_strict::<Vec<f16>>(&treedef, leaves.clone()).unwrap(), halves);

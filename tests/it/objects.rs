@@ -130,7 +130,7 @@ fn all_forms_go_there_and_back_and_each_object_is_cloned_once() {
 #[test]
 fn the_treedef_is_that_of_any_other_value() {
     let (objects, treedef) = flatten_objects::<Tensor>(&linear(1.0, Some(2.0))).unwrap();
-    let floats = Flattener::new().leaves_where(LeafKind::is_float).static_at(".dropout").unwrap();
+    let floats = Flattener::new().leaves_where(LeafKind::is_float).mark_static(".dropout").unwrap();
     #[derive(Serialize)]
     #[serde(rename = "Linear")]
     struct Plain {
@@ -252,7 +252,7 @@ fn what_does_not_fit_is_an_error_with_its_path() {
         a: Vec<Object<i32>>,
     }
     insta::assert_snapshot!(refused(flatten_objects::<i32>(&Whole { a: vec![Object(1)] })), @"an object cannot be in a key, in a static or in an opaque leaf at `.a[0]`");
-    let by_rule = Flattener::new().static_at("[0]").unwrap();
+    let by_rule = Flattener::new().mark_static("[0]").unwrap();
     insta::assert_snapshot!(refused(by_rule.flatten_objects::<i32>(&[Object(1)])), @"an object cannot be in a key, in a static or in an opaque leaf at `.0`");
     let absent = Flattener::new().none_is_leaf(true);
     insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is no object: leave out `none_is_leaf` at the root");
@@ -339,7 +339,7 @@ fn rules_and_alternating_objects() {
         value
     );
 
-    let ruled = Flattener::new().static_at("[*].1").unwrap().static_at("[*].2").unwrap();
+    let ruled = Flattener::new().mark_static("[*].1").unwrap().mark_static("[*].2").unwrap();
     let (by_rules, same) = ruled.flatten_objects::<char>(&value).unwrap();
     assert_eq!((by_rules, same), (objects, treedef));
 }
@@ -349,9 +349,9 @@ fn scalars_may_be_refused() {
     let only_objects = Flattener::new().only_objects(true);
     let flatten = |flattener: &Flattener| flattener.flatten_objects::<Tensor>(&linear(1.0, None));
     insta::assert_snapshot!(refused(flatten(&only_objects)), @"expected an object, found f64 at `.dropout` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
-    let one = only_objects.clone().static_at("dropout").unwrap();
+    let one = only_objects.clone().mark_static(".dropout").unwrap();
     insta::assert_snapshot!(refused(flatten(&one)), @"expected an object, found u64 at `.heads` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
-    let all = one.static_at("heads").unwrap();
+    let all = one.mark_static(".heads").unwrap();
     assert_eq!(flatten(&all).unwrap(), flatten(&Flattener::new()).unwrap());
 }
 
@@ -373,7 +373,7 @@ fn opaque_values_among_objects_are_static() {
     flattener.flatten_objects_like(&treedef, &value, &mut again).unwrap();
     assert_eq!(again, ['b', 'c']);
 
-    let ruled = Flattener::new().opaque_at("[*].0").unwrap().opaque_type("Half");
+    let ruled = Flattener::new().mark_opaque("[*].0").unwrap().mark_opaque("Half").unwrap();
     #[derive(Serialize)]
     struct Half(f64);
     let value = vec![(1.5, Object('a'), Half(0.0)), (2.5, Object('b'), Half(0.0))];

@@ -156,10 +156,10 @@ fn treedefs_and_trees_are_taken_for_what_they_are() {
     assert_structure_snapshot!(&Box::new(&treedef), @r#"Layer { name: static "a", w: (*, *) }"#);
     assert_structure_snapshot!(without_lengths: structure(&vec![1; 9]).unwrap(), @"[*; _]");
 
-    let rules = Flattener::new().static_field("Layer", "w");
+    let rules = Flattener::new().mark_static("Layer.w").unwrap();
     let tree = rules.tree(&LAYER).unwrap();
     assert_structure_snapshot!(tree, @r#"Layer { name: static "a", w: static (1.0, 2.0) }"#);
-    let tree = Flattener::new().opaque_field("Layer", "w").tree(&(1u8, LAYER)).unwrap();
+    let tree = Flattener::new().mark_opaque("Layer.w").unwrap().tree(&(1u8, LAYER)).unwrap();
     assert_signature_snapshot!(tree, @r#"(u8, Layer { name: static "a", w: opaque })"#);
 
     treedef::assert_same_structure(&treedef, &LAYER);

@@ -106,7 +106,7 @@ struct Array {
 
 fn shapes(tree: &serde_json::Value) -> Tree<Vec<usize>> {
     let shape = |leaf: Leaf| leaf.into_typed::<Array>().map(|array| array.shape);
-    let flattener = treedef::Flattener::new().is_leaf(|path, _| path.keys().len() == 2);
+    let flattener = treedef::Flattener::new().opaque_where(|path, _| path.keys().len() == 2);
     let (leaves, treedef) = flattener.flatten(tree).unwrap();
     Tree::new(treedef, leaves).unwrap().try_map(shape).unwrap()
 }

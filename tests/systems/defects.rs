@@ -150,7 +150,7 @@ fn the_right_node_is_blamed_when_none_is_a_leaf() {
 #[test]
 fn the_difference_is_told_when_a_rule_sees_paths() {
     let rule = Flattener::new()
-        .is_leaf(|path, node| path.to_string() == ".0" && node.kind() == NodeKind::Seq);
+        .opaque_where(|path, node| path.to_string() == ".0" && node.kind() == NodeKind::Seq);
     let treedef = rule.structure(&(vec![1, 2], vec![3, 4])).unwrap();
     assert_eq!(treedef, def("(*, [*, *])"));
     let mut leaves = Vec::<Leaf>::new();

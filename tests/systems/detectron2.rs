@@ -62,7 +62,7 @@ fn leaf(tensor: &Tensor) -> Leaf {
 }
 
 fn tensors() -> Flattener {
-    Flattener::new().opaque_type("Tensor")
+    Flattener::new().mark_opaque("Tensor").unwrap()
 }
 
 #[derive(Serialize, Deserialize)]

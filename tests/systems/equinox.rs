@@ -42,7 +42,8 @@ fn model() -> Model {
 }
 
 fn m() -> Tree<Leaf> {
-    let (leaves, treedef) = Flattener::new().opaque_type("Array").flatten(&model()).unwrap();
+    let (leaves, treedef) =
+        Flattener::new().mark_opaque("Array").unwrap().flatten(&model()).unwrap();
     Tree::new(treedef, leaves).unwrap()
 }
 
@@ -106,7 +107,8 @@ fn two_places_are_changed_at_once() {
 #[test]
 #[cfg(feature = "persist")]
 fn numbers_are_restored_and_the_rest_kept() {
-    let flattener = || Flattener::new().opaque_type("Array").leaves_where(LeafKind::is_number);
+    let flattener =
+        || Flattener::new().mark_opaque("Array").unwrap().leaves_where(LeafKind::is_number);
     let (leaves, treedef) = flattener().flatten(&model()).unwrap();
     let saved = Tree::new(treedef, leaves).unwrap().to_bytes().unwrap();
 
@@ -125,7 +127,7 @@ fn numbers_are_restored_and_the_rest_kept() {
 #[test]
 #[cfg(feature = "persist")]
 fn shapes_and_kinds_are_checked_on_the_way_back() {
-    let static_shape = || Flattener::new().static_field("Array", "shape");
+    let static_shape = || Flattener::new().mark_static("Array.shape").unwrap();
     let array = |n: usize| vec![Array { shape: vec![n], data: vec![0.5; n] }];
     let (leaves, treedef) = static_shape().flatten(&array(3)).unwrap();
     let saved = Tree::new(treedef, leaves).unwrap().to_bytes().unwrap();

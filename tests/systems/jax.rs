@@ -229,11 +229,11 @@ fn nodes_are_folded_from_the_leaves_up() {
 /// `is_leaf` in JAX sees values; ours sees what serde shows: path, kind, names.
 #[test]
 fn subtrees_are_leaves_when_told_so() {
-    let tuples = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+    let tuples = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Tuple);
     let (leaves, treedef) = tuples.flatten(&vec![(1, 2), (3, 4)]).unwrap();
     assert_eq!(treedef, def("[*, *]"));
     assert_eq!(leaves[1].clone().into_typed::<(i32, i32)>().unwrap(), (3, 4));
-    let second = Flattener::new().is_leaf(|path, _| path.to_string() == "[1]");
+    let second = Flattener::new().opaque_where(|path, _| path.to_string() == "[1]");
     assert_eq!(second.structure(&vec![(1, 2), (3, 4)]).unwrap(), def("[(*, *), *]"));
 }
 

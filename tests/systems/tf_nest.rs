@@ -195,7 +195,7 @@ fn kinds_of_containers_may_be_ignored() {
 /// The other modality, that of `tf.data`: lists are atoms.
 #[test]
 fn lists_are_leaves_when_told_so() {
-    let atoms = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Seq);
+    let atoms = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Seq);
     let leaves = atoms.flatten(&(vec![1, 2], json!({"b": 3, "a": 4}))).unwrap().0;
     let printed: Vec<String> = leaves.iter().map(Leaf::to_string).collect();
     assert_eq!(printed, ["[1, 2]", "4u64", "3u64"]);

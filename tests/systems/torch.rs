@@ -169,7 +169,7 @@ fn constants_belong_to_the_structure() {
         norm: String,
     }
     let constant = |norm: &str| C { norm: norm.to_owned() };
-    let by_type = Flattener::new().static_type("C");
+    let by_type = Flattener::new().mark_static("C").unwrap();
     let (leaves, treedef) = by_type.flatten(&(1, constant("l2"))).unwrap();
     assert_eq!(leaves, [Leaf::I32(1)]);
     let back: (i32, C) = treedef::unflatten(&treedef, [9]).unwrap();

@@ -187,7 +187,7 @@ fn trees_print_with_their_leaves() {
 #[test]
 fn opaque_leaves_print_as_values() {
     let point = std::collections::BTreeMap::from([("Point", Some((1u8, "a")))]);
-    let flattener = Flattener::new().opaque_at("[*]").unwrap();
+    let flattener = Flattener::new().mark_opaque("[*]").unwrap();
     let (leaves, treedef) = flattener.flatten(&point).unwrap();
     assert_snapshot!(leaves[0], @r#"Some((1u8, "a"))"#);
     assert_snapshot!(Tree::new(treedef, leaves).unwrap(), @r#"{"Point": Some((1u8, "a"))}"#);

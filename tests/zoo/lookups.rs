@@ -346,7 +346,7 @@ fn any_index_is_one_of_a_tuple_an_array_and_a_map_too() {
     assert_eq!(found("one.0"), found("one"));
     assert_eq!(found("*[*]").len(), 16);
     // A rule of a flattener, too.
-    let rules = Flattener::new().static_at("**[*].w[*]").unwrap();
+    let rules = Flattener::new().mark_static("**[*].w[*]").unwrap();
     let value = vec![BTreeMap::from([("w", [1.5, 2.5]), ("b", [0.5, 0.25])])];
     assert_snapshot!(rules.structure(&value).unwrap(), @r#"[{"b": (*, *), "w": (static 1.5, static 2.5)}]"#);
 }
@@ -638,7 +638,7 @@ fn ranges_and_braces_select_of_runs() {
 fn rules_are_about_ranges() {
     let numbers: Vec<f64> = (0..9).map(f64::from).collect();
     let leaves = |pattern: &str| {
-        let flattener = Flattener::new().static_at(pattern).unwrap();
+        let flattener = Flattener::new().mark_static(pattern).unwrap();
         flattener.flatten_as::<f64>(&(&numbers, &numbers)).unwrap().0
     };
     assert_eq!(leaves(".0[2:7]"), [&[0.0, 1.0, 7.0, 8.0], &numbers[..]].concat());

@@ -3,7 +3,10 @@
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Tree, TreeDef, flatten_as};
+use treedef::{
+    ArrayRule, Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Selector, Tree, TreeDef,
+    flatten_as,
+};
 use treedef_testing::cases::stride;
 
 use crate::specimens::{Specimen, Way, zoo};
@@ -39,22 +42,28 @@ fn for_all(law: impl Fn(&Specimen)) {
 
 fn rule_sets() -> Vec<Flattener> {
     let new = Flattener::new;
-    let static_at = |pattern| new().static_at(pattern).unwrap();
-    let opaque_at = |pattern| new().opaque_at(pattern).unwrap();
+    let mark_static = |pattern| new().mark_static(pattern).unwrap();
+    let mark_opaque = |pattern| new().mark_opaque(pattern).unwrap();
     vec![
-        static_at("**[0]").opaque_at("**.1").unwrap(),
-        opaque_at("**.a").static_at("**[*]?").unwrap().static_at("**.0").unwrap(),
-        new().is_leaf(|_, node| node.kind() == NodeKind::Tuple),
-        new().is_leaf(|_, node| {
+        mark_static("**[0]").mark_opaque("**.1").unwrap(),
+        mark_opaque("**.a").mark_static("**[*]?").unwrap().mark_static("**.0").unwrap(),
+        new().opaque_where(|_, node| node.kind() == NodeKind::Tuple),
+        new().opaque_where(|_, node| {
             matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
         }),
-        new().is_leaf(|path, _| path.keys().len() == 1),
-        new().opaque_type("Point").static_type("Shape").static_field("Point", "x"),
-        static_at("**.*").leaves_where(LeafKind::is_integer),
-        static_at("**.*").none_is_leaf(true),
-        opaque_at("**[0]").none_is_leaf(true),
-        static_at("**"),
-        opaque_at("**"),
+        new().opaque_where(|path, _| path.keys().len() == 1),
+        new()
+            .mark_opaque("Point")
+            .unwrap()
+            .mark_static("Shape")
+            .unwrap()
+            .mark_static("Point.x")
+            .unwrap(),
+        mark_static("**.*").leaves_where(LeafKind::is_integer),
+        mark_static("**.*").none_is_leaf(true),
+        mark_opaque("**[0]").none_is_leaf(true),
+        mark_static("**"),
+        mark_opaque("**"),
     ]
 }
 
@@ -104,7 +113,7 @@ fn rules_make_the_same_of_a_tree_as_of_its_value() {
                     if expected.treedef().root().static_value().is_some() {
                         continue;
                     }
-                    let whole = Flattener::new().is_leaf(|path, _| path.is_root());
+                    let whole = Flattener::new().opaque_where(|path, _| path.is_root());
                     let (again, once) =
                         (whole.apply_rules(expected), whole.apply_rules(tree.clone()));
                     assert_eq!(again.unwrap().leaves(), once.unwrap().leaves(), "{rules:?}");
@@ -204,39 +213,70 @@ fn layers() -> Layer {
 fn rules_find_what_they_name_at_any_depth() {
     let text = |flattener: Flattener| flattener.structure(&layers()).unwrap().to_string();
     let all = r#"Layer { name: static "a", w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#;
-    assert_eq!(text(Flattener::new().static_field("Layer", "name")), all);
-    assert_eq!(text(Flattener::new().static_at("**.name").unwrap()), all);
+    assert_eq!(text(Flattener::new().mark_static("Layer.name").unwrap()), all);
+    assert_eq!(text(Flattener::new().mark_static("**.name").unwrap()), all);
     assert_eq!(
-        text(Flattener::new().static_at("next?.name").unwrap()),
+        text(Flattener::new().mark_static(".next?.name").unwrap()),
         r#"Layer { name: *, w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#
     );
     assert_eq!(
-        text(Flattener::new().opaque_field("Layer", "next")),
+        text(Flattener::new().mark_opaque("Layer.next").unwrap()),
         "Layer { name: *, w: [*, *], next: * }"
     );
-    assert_eq!(text(Flattener::new().opaque_type("Layer")), "*");
+    assert_eq!(text(Flattener::new().mark_opaque("Layer").unwrap()), "*");
     // The first rule about a node wins; inside of what it takes there is nothing left to say.
-    let both = Flattener::new().opaque_at("next?").unwrap().static_type("Layer");
+    let both = Flattener::new().mark_opaque(".next?").unwrap().mark_static("Layer").unwrap();
     assert_eq!(both.unmatched_rules(&layers().next).unwrap(), [".next?"]);
+}
+
+#[test]
+fn a_selector_is_a_type_a_field_or_a_path_and_its_text_parses_back() {
+    let field =
+        |of: &str, name: &str| Selector::Field(of.to_owned().into(), name.to_owned().into());
+    for (text, expected) in [
+        ("Layer", Selector::Type("Layer".into())),
+        ("Layer.w", field("Layer", "w")),
+        ("Meters.0", field("Meters", "0")),
+        ("`a type`.`a.b`", field("a type", "a.b")),
+        ("`static`", Selector::Type("static".into())),
+        ("", Selector::Path("".parse().unwrap())),
+        (".w", Selector::Path(".w".parse().unwrap())),
+        ("**.w", Selector::Path("**.w".parse().unwrap())),
+        ("[*]?.w", Selector::Path("[*]?.w".parse().unwrap())),
+        (".{a,b}", Selector::Path(".{a,b}".parse().unwrap())),
+    ] {
+        let selector: Selector = text.parse().unwrap();
+        assert_eq!((&selector, &*selector.to_string()), (&expected, text));
+    }
+    let error = |text: &str| Flattener::new().mark_static(text).unwrap_err();
+    insta::assert_snapshot!(error("layers[*].w"), @"expected a type, or a type and its field, as in `Linear.w`, found `[*].w` at byte 6 (a path begins with a dot: `.layers[*].w`)");
+    insta::assert_snapshot!(error("next?"), @"expected a type, or a type and its field, as in `Linear.w`, found `?` at byte 4 (a path begins with a dot: `.next?`)");
+    insta::assert_snapshot!(error("a.b.c"), @"expected a type, or a type and its field, as in `Linear.w`, found `.c` at byte 3 (a path begins with a dot: `.a.b.c`)");
+    insta::assert_snapshot!(error("Layer."), @"expected a type, or a type and its field, as in `Linear.w`, found the end at byte 6");
+    insta::assert_snapshot!(error("a b"), @"expected a type, or a type and its field, as in `Linear.w`, found `b` at byte 2");
+    insta::assert_snapshot!(error(".w["), @"expected a value, found the end at byte 3");
 }
 
 #[test]
 fn unmatched_rules_are_the_typos() {
     let flattener = Flattener::new()
-        .static_field("Layer", "name")
-        .static_field("Layer", "nmae")
-        .opaque_type("Lair")
-        .static_at("next.w")
+        .mark_static("Layer.name")
         .unwrap()
-        .static_at("nxt.w")
+        .mark_static("Layer.nmae")
+        .unwrap()
+        .mark_opaque("Lair")
+        .unwrap()
+        .mark_static(".next.w")
+        .unwrap()
+        .mark_static(".nxt.w")
         .unwrap();
     // Rules about one node have all matched it, whichever applies.
-    let place = || Flattener::new().static_at("**.name").unwrap();
-    let field = || Flattener::new().opaque_field("Layer", "name");
+    let place = || Flattener::new().mark_static("**.name").unwrap();
+    let field = || Flattener::new().mark_opaque("Layer.name").unwrap();
     for both in [
-        place().opaque_field("Layer", "name"),
-        field().static_at("**.name").unwrap(),
-        Flattener::new().static_field("Layer", "next").opaque_at("next").unwrap(),
+        place().mark_opaque("Layer.name").unwrap(),
+        field().mark_static("**.name").unwrap(),
+        Flattener::new().mark_static("Layer.next").unwrap().mark_opaque(".next").unwrap(),
     ] {
         assert_eq!(both.unmatched_rules(&layers()).unwrap(), [] as [&str; 0], "{both:?}");
     }
@@ -246,7 +286,7 @@ fn unmatched_rules_are_the_typos() {
 
 #[test]
 fn structures_with_other_statics_differ_and_say_where() {
-    let flattener = Flattener::new().static_field("Layer", "name");
+    let flattener = Flattener::new().mark_static("Layer.name").unwrap();
     let mut other = layers();
     if let Some(next) = &mut other.next {
         next.name = "c".to_owned();
@@ -388,10 +428,10 @@ fn what_is_kept_is_sorted_beside_maps_in_order_of_insertion() {
     assert_eq!(treedef.to_string(), expected);
     let opaque = Leaf::from(treedef::Value::of(&map()).unwrap());
     for rules in [
-        ordered().with_ndarray_rules(),
-        ordered().with_half_rules(),
-        ordered().is_leaf(|_, _| false),
-        ordered().opaque_at("c").unwrap().static_at("b").unwrap(),
+        ordered().array_rule(ArrayRule::Ndarray),
+        ordered().array_rule(ArrayRule::Half),
+        ordered().opaque_where(|_, _| false),
+        ordered().mark_opaque(".c").unwrap().mark_static(".b").unwrap(),
     ] {
         let (ruled_leaves, ruled) = rules.flatten(&both).unwrap();
         assert_eq!((&ruled_leaves, &ruled), (&leaves, &treedef), "{rules:?}");
@@ -411,8 +451,8 @@ fn a_treedef_that_rules_made_asks_for_the_flattener_that_has_them() {
         rules.flatten_like(&treedef, &layers(), &mut Vec::<Leaf>::new()).unwrap();
         treedef.flatten_like(&layers(), &mut Vec::<Leaf>::new()).unwrap_err().to_string()
     };
-    assert_snapshot!(refused(Flattener::new().static_field("Layer", "name")), @r#"expected `static "a"`, found `*` at `.name`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)"#);
-    assert_snapshot!(refused(Flattener::new().opaque_field("Layer", "w")), @"expected `*`, found `[*, *]` at `.w`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)");
+    assert_snapshot!(refused(Flattener::new().mark_static("Layer.name").unwrap()), @r#"expected `static "a"`, found `*` at `.name`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)"#);
+    assert_snapshot!(refused(Flattener::new().mark_opaque("Layer.w").unwrap()), @"expected `*`, found `[*, *]` at `.w`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)");
     assert_snapshot!(refused(Flattener::new().leaves_where(LeafKind::is_float)), @r#"expected `static "a"`, found `*` at `.name`, and 1 more difference (did a `Flattener` with rules make the treedef? `Flattener::flatten_like` applies them)"#);
     let floats = Flattener::new().leaves_where(LeafKind::is_float);
     let (mut leaves, treedef) = floats.flatten_as::<f64>(&layers()).unwrap();

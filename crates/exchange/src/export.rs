@@ -47,19 +47,21 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 ///
 /// Matrices of `nalgebra` and `glam` have no name for serde: a static one is a tuple of its numbers,
 /// and a dynamic one is a tuple of numbers, rows and columns. They stay tuples, unless the flattener
-/// has [a rule](treedef::Flattener::with_matrix_rules_at) for them. Then they are the tensor that they
+/// has [a rule](treedef::ArrayRule) for them. Then they are the tensor that they
 /// are: `[i, j]` is the same number here and in Python.
 /// [`Loader::column_major`](crate::Loader::column_major) reads them.
 ///
 /// ```
-/// use treedef::Flattener;
+/// use treedef::{ArrayRule, Flattener};
 /// use treedef_exchange::{Loader, Tensors};
 ///
 /// // What serde sees of an `SMatrix<f64, 2, 3>` and of a `DMatrix<f64>`: columns.
 /// let columns = vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
 /// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (columns, 2u64, 3u64));
-/// let rules = Flattener::new().arrays(true);
-/// let rules = rules.with_matrix_rules_at(".0", 2, 3)?.with_nalgebra_rules_at(".1")?;
+/// let rules = Flattener::new()
+///     .arrays(true)
+///     .array_rule(ArrayRule::Matrix(".0".parse()?, 2, 3))
+///     .array_rule(ArrayRule::Nalgebra(".1".parse()?));
 /// let tree = rules.tree(&model)?;
 /// let tensors = Tensors::of(&tree)?;
 /// for name in ["0", "1"] {

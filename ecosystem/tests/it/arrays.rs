@@ -153,7 +153,7 @@ fn arrays_as_leaves() {
     use nalgebra::{DMatrix, DVector, SMatrix, Vector3};
     use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
     use num_complex::Complex;
-    use treedef::{Flattener, Leaf};
+    use treedef::{ArrayRule, Flattener, Leaf};
 
     fn shapes<T: crate::laws::Subject>(flattener: &Flattener, value: T) -> String {
         let (leaves, treedef) = flattener.flatten(&value).unwrap();
@@ -202,18 +202,18 @@ fn arrays_as_leaves() {
     burn TensorData, i64: i64[1, 2, 3]
     ");
 
-    let matrices = arrays.clone().with_nalgebra_rules_at("").unwrap();
+    let matrices = arrays.clone().array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
     assert_eq!(shapes(&matrices, DMatrix::<f64>::zeros(2, 3)), "f64[2, 3]");
     assert_eq!(shapes(&matrices, DVector::<f64>::zeros(3)), "f64[3]");
 
-    let complex = arrays.clone().with_complex_rules_at("**").unwrap();
+    let complex = arrays.clone().array_rule(ArrayRule::Complex("**".parse().unwrap()));
     let number = Complex::new(-0.0, f32::from_bits(1));
     assert_eq!(shapes(&complex, vec![vec![number; 2]; 3]), "c64[3, 2]");
     assert_eq!(shapes(&complex, arr2(&[[Complex::new(0.5, -1.0)]])), "c128[1, 1]");
-    let complex_matrices = complex.with_nalgebra_rules_at("").unwrap();
+    let complex_matrices = complex.array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
     assert_eq!(shapes(&complex_matrices, DMatrix::from_element(2, 3, number)), "c64[2, 3]");
 
-    let fixed = arrays.with_matrix_rules_at("", 2, 3).unwrap();
+    let fixed = arrays.array_rule(ArrayRule::Matrix("".parse().unwrap(), 2, 3));
     let columns = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
     assert_eq!(shapes(&fixed, SMatrix::<f64, 2, 3>::from_column_slice(&columns)), "f64[2, 3]");
     let earlier = nalgebra_0_33::SMatrix::<f64, 2, 3>::from_column_slice(&columns);
@@ -221,6 +221,7 @@ fn arrays_as_leaves() {
     assert_eq!(shapes(&fixed, vec![earlier; 2]), "f64[2, 3], f64[2, 3]");
     let leaf = fixed.flatten(&earlier).unwrap().0.remove(0);
     assert_eq!(leaf.as_array().unwrap().as_slice::<f64>(), Some(&columns[..]));
-    let square = Flattener::new().arrays(true).with_matrix_rules_at("", 3, 3).unwrap();
+    let square =
+        Flattener::new().arrays(true).array_rule(ArrayRule::Matrix("".parse().unwrap(), 3, 3));
     assert_eq!(shapes(&square, glam::Mat3::IDENTITY), "f32[3, 3]");
 }

@@ -11,7 +11,7 @@ fn erased_serde_hides_marks() {
     insta::assert_snapshot!(treedef::structure(erased).unwrap(), @"(*, *)");
 
     // Rules see what our serializer sees.
-    let flattener = Flattener::new().static_at(".0").unwrap();
+    let flattener = Flattener::new().mark_static(".0").unwrap();
     let (_, ruled) = flattener.flatten(erased).unwrap();
     assert_eq!(ruled, treedef::structure(&value).unwrap());
 }

@@ -18,7 +18,7 @@ fn half() {
 fn half_as_floats() {
     use half::{bf16, f16};
     use serde::{Deserialize, Serialize};
-    use treedef::{Flattener, LeafKind};
+    use treedef::{ArrayRule, Flattener, LeafKind};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Mixed {
@@ -27,7 +27,7 @@ fn half_as_floats() {
         lr: f64,
         steps: u16,
     }
-    let floats = Flattener::new().leaves_where(LeafKind::is_float).with_half_rules();
+    let floats = Flattener::new().leaves_where(LeafKind::is_float).array_rule(ArrayRule::Half);
     let w = vec![f16::from_f32(1.5), f16::from_bits(0x7c01), f16::NEG_ZERO];
     let model = Mixed { w, b: Some(bf16::from_f32(-2.0)), lr: 0.1, steps: 3 };
     let (leaves, treedef) = floats.flatten(&model).unwrap();
@@ -75,9 +75,9 @@ fn half_as_floats() {
 #[test]
 fn half_has_the_same_numbers() {
     use half::{bf16, f16};
-    use treedef::{Flattener, unflatten};
+    use treedef::{ArrayRule, Flattener, unflatten};
 
-    let floats = Flattener::new().with_half_rules();
+    let floats = Flattener::new().array_rule(ArrayRule::Half);
     let all: Vec<(f16, bf16)> =
         (0..=u16::MAX).map(|bits| (f16::from_bits(bits), bf16::from_bits(bits))).collect();
     let (leaves, treedef) = floats.flatten_as::<f32>(&all).unwrap();

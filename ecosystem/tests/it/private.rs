@@ -69,7 +69,7 @@ fn dates_of_toml() {
     let date: toml::value::Datetime = "2024-02-29".parse().unwrap();
     let in_leaf = Leaf::from(Value::of(&date).unwrap());
     assert_eq!(json(&in_leaf), r#""2024-02-29""#);
-    let statics = treedef::Flattener::new().static_at("**").unwrap();
+    let statics = treedef::Flattener::new().mark_static("**").unwrap();
     let tree = statics.tree(&BTreeMap::from([("when", date)])).unwrap();
     assert_eq!(toml(&tree), "when = 2024-02-29\n");
     assert_eq!(json(&tree), r#"{"when":"2024-02-29"}"#);

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, LeafKind, flatten, unflatten};
+use treedef::{ArrayRule, Flattener, Leaf, LeafKind, flatten, unflatten};
 
 use crate::graphs::{graph, graph_map, with_holes};
 use crate::laws::{Subject, doubled, texts_parse_back};
 
 fn paths(flattener: Flattener, patterns: &[&str]) -> Flattener {
-    patterns.iter().fold(flattener, |flattener, text| flattener.static_at(text).unwrap())
+    patterns.iter().fold(flattener, |flattener, text| flattener.mark_static(*text).unwrap())
 }
 
 /// A dynamic matrix is `(numbers, rows, columns)` without a name, so each field that holds one is named.
 fn nalgebra_rules(flattener: Flattener, fields: &[&str]) -> Flattener {
     fields.iter().fold(flattener, |flattener, field| {
-        flattener.with_nalgebra_rules_at(format!("**.{field}")).unwrap()
+        flattener.array_rule(ArrayRule::Nalgebra(format!("**.{field}").parse().unwrap()))
     })
 }
 
@@ -79,7 +79,7 @@ fn leaves_are<T: Subject>(flattener: &Flattener, value: &T, numbers: Vec<Leaf>) 
 fn ndarray() {
     use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
 
-    let rules = Flattener::new().with_ndarray_rules();
+    let rules = Flattener::new().array_rule(ArrayRule::Ndarray);
     only(&rules, arr0(1.5), &[1.5]);
     only(&rules, arr2(&[[1.0, 2.0], [3.0, 4.0]]), &[1.0, 2.0, 3.0, 4.0]);
     only(&rules, arr1(&[1u64, 2]), &[1u64, 2]);
@@ -93,7 +93,7 @@ fn ndarray() {
 /// What the documentation of the rules promises of versions: they look alike to serde.
 #[test]
 fn earlier_versions_of_ndarray_and_nalgebra() {
-    let rules = Flattener::new().with_ndarray_rules();
+    let rules = Flattener::new().array_rule(ArrayRule::Ndarray);
     let earlier = ndarray_0_16::arr2(&[[1.0, 2.0], [3.0, 4.0]]);
     only(&rules, earlier.clone(), &[1.0, 2.0, 3.0, 4.0]);
     assert_eq!(
@@ -103,7 +103,7 @@ fn earlier_versions_of_ndarray_and_nalgebra() {
     let dynamic = ndarray_0_16::ArrayD::from_elem(ndarray_0_16::IxDyn(&[1, 2, 1]), 0.5f32);
     only(&rules, dynamic, &[0.5f32; 2]);
 
-    let rules = Flattener::new().with_nalgebra_rules_at("[*]").unwrap();
+    let rules = Flattener::new().array_rule(ArrayRule::Nalgebra("[*]".parse().unwrap()));
     let numbers = [1.0, 2.0, 3.0, 4.0];
     let earlier = vec![nalgebra_0_33::DMatrix::from_row_slice(2, 2, &numbers)];
     leaves_are(&rules, &earlier, [1.0, 3.0, 2.0, 4.0].map(Leaf::from).into());
@@ -128,7 +128,8 @@ fn ndarray_below_flatten() {
 
     // There the array is part of a map, which has no name.
     let tensor = Tensor { array: Array1::from(vec![1.0, 2.0]), scale: 0.5 };
-    let by_name = Flattener::new().static_field("Array", "v").static_field("Array", "dim");
+    let by_name =
+        Flattener::new().mark_static("Array.v").unwrap().mark_static("Array.dim").unwrap();
     assert_eq!(by_name.unmatched_rules(&tensor).unwrap(), ["Array.v", "Array.dim"]);
     let by_path = paths(Flattener::new(), &["**.v", "**.dim"]);
     only(&by_path, tensor, &[1.0, 2.0, 0.5]);
@@ -139,7 +140,8 @@ fn ndarray_as_one_leaf() {
     use ndarray::{Array1, arr1};
 
     let arrays = vec![arr1(&[1.0, 2.0]), arr1(&[3.0])];
-    let (mut leaves, treedef) = Flattener::new().opaque_type("Array").flatten(&arrays).unwrap();
+    let (mut leaves, treedef) =
+        Flattener::new().mark_opaque("Array").unwrap().flatten(&arrays).unwrap();
     assert_eq!(treedef.to_string(), "[*, *]");
     assert_eq!(leaves[0].clone().into_typed::<Array1<f64>>().unwrap(), arrays[0]);
     leaves[1] = Leaf::from(treedef::Value::of(&arr1(&[4.0, 5.0, 6.0])).unwrap());
@@ -150,17 +152,19 @@ fn ndarray_as_one_leaf() {
 /// Makes the shape and the indices of sparse matrices static.
 fn sparse_matrices(rules: Flattener) -> Flattener {
     let fields = ["nrows", "ncols", "indptr", "indices"];
-    fields.iter().fold(rules, |rules, field| rules.static_field("CsMatBase", field))
+    fields
+        .iter()
+        .fold(rules, |rules, field| rules.mark_static(format!("CsMatBase.{field}")).unwrap())
 }
 
 fn sparse_vectors(rules: Flattener) -> Flattener {
-    rules.static_field("CsVecBase", "dim").static_field("CsVecBase", "indices")
+    rules.mark_static("CsVecBase.dim").unwrap().mark_static("CsVecBase.indices").unwrap()
 }
 
 /// Makes the holes and the ends of the edges static. The ends are in a triple without a name.
 fn graphs(rules: Flattener) -> Flattener {
-    let rules = rules.static_field("Graph", "node_holes");
-    rules.static_at("**.edges[*]?.0").unwrap().static_at("**.edges[*]?.1").unwrap()
+    let rules = rules.mark_static("Graph.node_holes").unwrap();
+    rules.mark_static("**.edges[*]?.0").unwrap().mark_static("**.edges[*]?.1").unwrap()
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn petgraph() {
     insta::assert_snapshot!(treedef, @"Graph { nodes: [*, *, *], node_holes: static [0u32], edge_property: EdgeProperty::directed, edges: [None, None, Some((static 2u32, static 3u32, *))] }");
 
     // In a `GraphMap` the nodes are keys.
-    let rules = rules.static_field("Graph", "nodes");
+    let rules = rules.mark_static("Graph.nodes").unwrap();
     only(&rules, graph_map(), &[0.5, 1.5]);
 }
 
@@ -240,7 +244,7 @@ fn nalgebra_decompositions() {
     use crate::laws::ByDebug;
 
     let matrix = DMatrix::from_row_slice(2, 2, &[2.0, 0.0, 0.0, 1.0]);
-    let lu = nalgebra_rules(Flattener::new(), &["lu"]).static_field("LU", "p");
+    let lu = nalgebra_rules(Flattener::new(), &["lu"]).mark_static("LU.p").unwrap();
     only(&lu, ByDebug(matrix.clone().lu()), &[2.0, 0.0, 0.0, 1.0]);
     let svd = nalgebra_rules(Flattener::new(), &["u?", "v_t?", "singular_values"]);
     let (leaves, treedef) = svd.flatten(&matrix.svd(true, true)).unwrap();
@@ -258,7 +262,7 @@ fn slotmap() {
     let key = slots.insert(1.0);
     slots.insert(2.0);
     slots.remove(key);
-    let rules = Flattener::new().static_field("SerdeSlot", "version");
+    let rules = Flattener::new().mark_static("SerdeSlot.version").unwrap();
     only(&rules, ByDebug(slots), &[2.0]);
 }
 
@@ -288,7 +292,7 @@ fn together() {
         rotation: nalgebra::Matrix2::new(5.0, 7.0, 6.0, 8.0),
         graph: crate::graphs::Graph(graph),
     };
-    let rules = sparse_matrices(sparse_vectors(Flattener::new().with_ndarray_rules()));
+    let rules = sparse_matrices(sparse_vectors(Flattener::new().array_rule(ArrayRule::Ndarray)));
     let rules = graphs(rules);
     let rules = nalgebra_rules(rules, &["weights"]);
     let numbers = [1.0, 2.0, 1.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 11.0, 12.0];

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, Tree};
+use treedef::{ArrayRule, Flattener, Leaf, Tree};
 use treedef_exchange::{Export, Loader, Tensors};
 
 use crate::laws::Subject;
@@ -179,8 +179,10 @@ fn matrices_have_their_rows_and_columns() {
         SMatrix::<f64, 2, 3>::from_fn(number),
         ndarray::Array2::from_shape_fn((2, 3), |(row, column)| number(row, column)),
     );
-    let rules = Flattener::new().arrays(true).with_nalgebra_rules_at(".0").unwrap();
-    let tree = rules.with_matrix_rules_at(".1", 2, 3).unwrap().tree(&value).unwrap();
+    let rules =
+        Flattener::new().arrays(true).array_rule(ArrayRule::Nalgebra(".0".parse().unwrap()));
+    let tree =
+        rules.array_rule(ArrayRule::Matrix(".1".parse().unwrap(), 2, 3)).tree(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     for name in ["0", "1", "2"] {
         let tensor = tensors.get(name).unwrap();
@@ -205,10 +207,12 @@ fn arrays_are_the_tensors_that_python_has() {
     let columns = ndarray::Array2::from_shape_fn((2, 3).f(), |(i, j)| (i * 3 + j) as f64);
     let dynamic = |rules: Flattener, path: &str| {
         let inside = path.replace(".wrapped", ".wrapped.0"); // the tuple is in the newtype
-        rules.with_nalgebra_rules_at(&inside).unwrap()
+        rules.array_rule(ArrayRule::Nalgebra(inside.parse().unwrap()))
     };
     let fixed = |rows, columns| {
-        move |rules: Flattener, path: &str| rules.with_matrix_rules_at(path, rows, columns).unwrap()
+        move |rules: Flattener, path: &str| {
+            rules.array_rule(ArrayRule::Matrix(path.parse().unwrap(), rows, columns))
+        }
     };
     let by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let flex = TensorData { dtype: DType::Flex32, ..TensorData::from([1.5f32, 2.5]) };
@@ -260,7 +264,7 @@ fn arrays_are_the_tensors_that_python_has() {
         }),
         ("nalgebra::Matrix2<Complex<f32>>", {
             let complex = |rules: Flattener, path: &str| {
-                fixed(2, 2)(rules.with_complex_rules_at("**").unwrap(), path)
+                fixed(2, 2)(rules.array_rule(ArrayRule::Complex("**".parse().unwrap())), path)
             };
             matrix(Matrix2::from_element(Complex::new(1.0f32, 2.0)), complex)
         }),

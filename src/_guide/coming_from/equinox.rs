@@ -41,7 +41,7 @@
 //! | `flatten_dict(xs)`, `nnx.traversals.flatten_mapping` | [`tree.iter()`](Tree::iter) | for any value, not only dicts |
 //! | `flatten_dict(xs, sep='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | empty nodes are part of the structure |
-//! | … `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | |
+//! | … `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | |
 //! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | needs a treedef, not only paths |
 //! | `path_aware_map(f, xs)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |

@@ -28,7 +28,7 @@
 //! | `vmap(f, in_axes=(None, 0))` | [`axes.broadcast_to(&treedef)?`](Tree::broadcast_to) | `axes` is flattened with [`none_is_leaf`](Flattener::none_is_leaf), so that a `None` is a leaf |
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | the leaves alone are its [`Tree::leaves`] |
 //! | `broadcast_flattened_prefix_…` | [`Tree::new(prefix, leaves)?`](Tree::new) | then [`Tree::broadcast_to`] |
-//! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `is_leaf=p`, `is_leaf_takes_path=True` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |
 //! | a leaf that is any object | [`flatten_objects(&value)?`](crate::flatten_objects()) | of one Rust type; all else is static: see [`object`](crate::object) |
 //! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
@@ -72,9 +72,9 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `register_pytree_node`, `register_pytree_with_keys`, `…_class` | `#[derive(Serialize, Deserialize)]` | nothing is global; field names are the keys; by hand: `impl Serialize` |
-//! | `register_dataclass`: `meta_fields`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field; for types of others: [`static_field`](Flattener::static_field) |
+//! | `register_dataclass`: `meta_fields`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field; for types of others: [`mark_static`](Flattener::mark_static) |
 //! | `register_dataclass`: `drop_fields` | `#[serde(skip)]` | comes back as its serde default |
-//! | `register_static` | [`Static(value)`](Static) | around any value; for all values of a type: [`static_type`](Flattener::static_type) |
+//! | `register_static` | [`Static(value)`](Static) | around any value; for all values of a type: [`mark_static`](Flattener::mark_static) |
 //! | `PyTreeRegistry`: `enable_none=False`, `none_leaf_registry` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | kept in the treedef |
 //! | `default_registry` | [`Flattener::new()`](Flattener) | a value, not a global |
 //!
@@ -159,7 +159,7 @@
 //!
 //! let nones = Flattener::new().none_is_leaf(true);
 //! assert_eq!(nones.flatten(&model)?.0[2], Leaf::None);
-//! let pairs = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+//! let pairs = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Tuple);
 //! assert_eq!(pairs.structure(&vec![(1, 2)])?.to_string(), "[*]");
 //! let error = structure(&[(1, 2)])?.check_equal(&structure(&[(1, [2])])?).unwrap_err();
 //! assert_eq!(error.differences()[0].path, ".0.1".parse()?);
@@ -188,7 +188,7 @@
 //! - **Fields of structs** are in the order of their declaration. Field names and type names are
 //!   part of the structure.
 //! - **An array is a container.** A `Vec<f64>` is a sequence of leaves. To keep an array as one
-//!   leaf, see [`as_opaque`](fn@as_opaque), [`Opaque`] and [`Flattener::opaque_type`].
+//!   leaf, see [`as_opaque`](fn@as_opaque), [`Opaque`] and [`Flattener::mark_opaque`].
 //! - **Prefixes broadcast only on request**: [`Tree::zip_with`] requires equal structures.
 //! - **Hashes** cover names, keys and statics, so different structures seldom collide.
 //!   [`TreeDef::fingerprint`] is the same in every process.

@@ -80,7 +80,7 @@
 //! | children, child | [`treedef.children()`](TreeDef::children), [`NodeRef::children`], [`NodeRef::child`] |
 //! | is leaf, for values, and strict for treedefs | [`treedef.root().is_leaf()`](NodeRef::is_leaf) |
 //! | is leaf, not strict | `treedef.num_nodes() == 1`: [`TreeDef::num_nodes`] |
-//! | predicates for leaves, of value, of path and value | [`Flattener::is_leaf`] sees path, kind and name, not the value. Also [`Flattener::opaque_type`], [`Flattener::opaque_at`], [`Flattener::leaves_where`] |
+//! | predicates for leaves, of value, of path and value | [`Flattener::opaque_where`] sees path, kind and name, not the value. Also [`Flattener::mark_opaque`], [`Flattener::leaves_where`] |
 //! | policies for None | [`Flattener::none_is_leaf`]; as an error, [`Tree::try_map`] |
 //! | all leaves | [`NodeRef::children`] and [`NodeRef::is_leaf`] |
 //! | is node, of a type | none: types are not registered; for a value, [`NodeRef::kind`] |
@@ -99,7 +99,7 @@
 //! | reduce, associatively, sum, max, min, all, any | none: [`Tree::leaves`] is a slice, use its iterators |
 //! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |
 //! | Partial | none: a function is not a serde value; see [`FlatFn`] |
-//! | static nodes | [`Static`], [`Flattener::static_type`] |
+//! | static nodes | [`Static`], [`Flattener::mark_static`] |
 //! | dataclass nodes: data, meta, dropped fields | `derive`; [`as_static`](fn@as_static); `#[serde(skip)]` |
 //! | custom nodes with keys | `derive`, or `impl Serialize` |
 //! | namespaces | not needed: use several [`Flattener`]s |

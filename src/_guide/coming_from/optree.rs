@@ -92,10 +92,10 @@
 //! | `register_pytree_node(…)`, `…_class`, `optree.dataclasses`, `integrations.attrs` | `#[derive(Serialize, Deserialize)]` | |
 //! | `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
 //! | `unregister_pytree_node`, `register_pytree_node.get` | none | nothing is registered |
-//! | `namespace='ns'`, `pytree.reexport(…)` | [`Flattener::new().static_field("Linear", "name")`](Flattener::static_field) | for several views of one type, use several [`Flattener`]s |
+//! | `namespace='ns'`, `pytree.reexport(…)` | [`mark_static("Linear.name")?`](Flattener::mark_static) | for several views of one type, use several [`Flattener`]s |
 //! | `none_is_leaf=True` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | |
 //! | `dict_insertion_ordered(True)` | [`map_order(MapOrder::Insertion)`](Flattener::map_order) | the order is part of the structure |
-//! | `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |
 //!
 //! # An example of most functions
 //!

@@ -38,7 +38,7 @@
 //! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not split |
 //! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`treedef.root().kind()`](NodeRef::kind) | [`NodeKind::Map`], [`NodeKind::Struct`] |
-//! | `data.util.nest` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
+//! | `data.util.nest` | [`opaque_where(p)`](Flattener::opaque_where) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
 //!
 //! # An example of most functions
 //!
@@ -98,7 +98,7 @@
 //! let untyped = treedef::structure(&dict["b"])?;
 //! assert!(untyped.check_equivalent(&treedef::structure(&s.b)?).is_ok());
 //! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_typed::<Point>()?)?, Tree::of(&s.b)?);
-//! let lists = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Seq);
+//! let lists = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Seq);
 //! assert_eq!(lists.structure(&s.b)?.to_string(), "Point { x: *, y: * }");
 //!
 //! // A leaf that becomes several.

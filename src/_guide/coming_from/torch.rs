@@ -27,7 +27,7 @@
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
 //! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | returns an error instead of `None`; the list is its [`Tree::leaves`] |
 //! | `arg_tree_leaves(a, b)` | [`leaves(&(a, b))?`](leaves()) | |
-//! | `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |
 //!
 //! # Registration
 //!
@@ -36,7 +36,7 @@
 //! | `register_pytree_node`, `register_dataclass`, `_register_namedtuple` | `#[derive(Serialize, Deserialize)]` | |
 //! | `serialized_type_name="a.B"` | `#[serde(rename = "a.B")]` | otherwise the name of the type |
 //! | `drop_field_names` | `#[serde(skip)]` | comes back as its serde default |
-//! | `register_constant(T)` | [`static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
+//! | `register_constant(T)` | [`mark_static("Norm")?`](Flattener::mark_static) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
 //! | `to_dumpable_context`, `from_dumpable_context` | none | keys and statics are serde values |
 //! | a class that holds tensors on a device, or another handle | [`flatten_objects(&value)?`](crate::flatten_objects()) | any object is a leaf: see [`object`](crate::object) |
 //! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | for a node, not for a type |

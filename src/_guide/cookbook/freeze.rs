@@ -8,7 +8,7 @@
 //! struct Model { name: String, encoder: Vec<f64>, head: Vec<f64> }
 //!
 //! let model = Model { name: "fox".into(), encoder: vec![1.0, 2.0], head: vec![3.0] };
-//! let trainable = Flattener::new().leaves_where(LeafKind::is_float).static_at(".encoder")?;
+//! let trainable = Flattener::new().leaves_where(LeafKind::is_float).mark_static(".encoder")?;
 //! assert_eq!(trainable.unmatched_rules(&model)?, [""; 0]); // a typo would freeze nothing
 //! let (mut leaves, treedef) = trainable.flatten_as::<f64>(&model)?;
 //! assert_eq!(leaves, [3.0]);

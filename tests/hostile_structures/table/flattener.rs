@@ -1,7 +1,8 @@
 //! The options of a walk, and the marks.
 
 use treedef::{
-    Flattener, Leaf, LeafKind, Limits, MapOrder, Opaque, Pattern, Result, Static, Tree, TreeDef,
+    ArrayRule, Flattener, Leaf, LeafKind, Limits, MapOrder, Opaque, Pattern, Result, Selector,
+    Static, Tree, TreeDef,
 };
 
 use super::typed::Wrong;
@@ -48,46 +49,44 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::leaves_where", |cases| {
         walk(cases, || Flattener::new().leaves_where(LeafKind::is_float));
     }),
-    ("Flattener::static_field", |cases| {
-        walk(cases, || Flattener::new().static_field("S", "a"));
+    ("Flattener::mark_static", |cases| {
+        walk(cases, || Flattener::new().mark_static("S.a").unwrap());
+        let long = || Selector::Type(long().into());
+        walk(cases, || Flattener::new().mark_static("S").unwrap().mark_static(long()).unwrap());
+        walk(cases, || Flattener::new().mark_static(everything()).unwrap());
+        cases.texts(|text| Flattener::new().mark_static(text).map(drop));
     }),
-    ("Flattener::static_type", |cases| {
-        walk(cases, || Flattener::new().static_type("S").static_type(&long()));
+    ("Flattener::mark_opaque", |cases| {
+        walk(cases, || Flattener::new().mark_opaque("S.a").unwrap());
+        let long = || Selector::Type(long().into());
+        walk(cases, || Flattener::new().mark_opaque("S").unwrap().mark_opaque(long()).unwrap());
+        walk(cases, || Flattener::new().mark_opaque(everything()).unwrap());
     }),
-    ("Flattener::static_at", |cases| {
-        walk(cases, || Flattener::new().static_at(everything()).unwrap())
-    }),
-    ("Flattener::opaque_field", |cases| walk(cases, || Flattener::new().opaque_field("S", "a"))),
-    ("Flattener::opaque_type", |cases| {
-        walk(cases, || Flattener::new().opaque_type("S").opaque_type(&long()));
-    }),
-    ("Flattener::opaque_at", |cases| {
-        walk(cases, || Flattener::new().opaque_at(everything()).unwrap())
-    }),
-    ("Flattener::is_leaf", |cases| {
-        walk(cases, || Flattener::new().is_leaf(|path, _| !path.is_root()));
+    ("Flattener::opaque_where", |cases| {
+        walk(cases, || Flattener::new().opaque_where(|path, _| !path.is_root()));
     }),
     ("NodeHead::kind", |cases| {
-        walk(cases, || Flattener::new().is_leaf(|_, node| node.kind().is_variant()));
+        walk(cases, || Flattener::new().opaque_where(|_, node| node.kind().is_variant()));
     }),
     ("NodeHead::name", |cases| {
-        walk(cases, || Flattener::new().is_leaf(|_, node| node.name() == Some("S")));
+        walk(cases, || Flattener::new().opaque_where(|_, node| node.name() == Some("S")));
     }),
     ("NodeHead::variant", |cases| {
-        walk(cases, || Flattener::new().is_leaf(|_, node| node.variant().is_some()));
+        walk(cases, || Flattener::new().opaque_where(|_, node| node.variant().is_some()));
     }),
     ("Flattener::apply_rules", |cases| {
         cases.trees(&Leaf::from(1), |tree| {
             let all = || Flattener::new().arrays(true);
             all().apply_rules(tree.clone())?;
-            all().is_leaf(|path, _| path.keys().len() == 2).apply_rules(tree.clone())?;
-            all().leaves_where(|_| false).static_type("S").apply_rules(tree.clone())?;
-            all().static_at(everything())?.apply_rules(tree)
+            all().opaque_where(|path, _| path.keys().len() == 2).apply_rules(tree.clone())?;
+            all().leaves_where(|_| false).mark_static("S").unwrap().apply_rules(tree.clone())?;
+            all().mark_static(everything())?.apply_rules(tree)
         });
     }),
     ("Flattener::unmatched_rules", |cases| {
-        let flattener =
-            || Flattener::new().static_field("S", "nothing").opaque_at(everything()).unwrap();
+        let flattener = || {
+            Flattener::new().mark_static("S.nothing").unwrap().mark_opaque(everything()).unwrap()
+        };
         for value in Wrong::ALL {
             cases.once("a value that lies", || flattener().unmatched_rules(&value));
         }
@@ -115,23 +114,17 @@ pub(super) const ROWS: &[Row] = &[
             flattener.flatten_like(a.treedef(), &b, &mut Vec::<f64>::new())
         });
     }),
-    ("Flattener::with_ndarray_rules", |cases| {
-        walk(cases, || Flattener::new().with_ndarray_rules());
-    }),
-    ("Flattener::with_half_rules", |cases| walk(cases, || Flattener::new().with_half_rules())),
-    ("Flattener::with_nalgebra_rules_at", |cases| {
-        cases.texts(|text| Flattener::new().with_nalgebra_rules_at(text).map(drop));
-        cases.trees(&(), |tree| Flattener::new().with_nalgebra_rules_at("**")?.flatten(&tree));
-    }),
-    ("Flattener::with_complex_rules_at", |cases| {
-        let flattener = || Flattener::new().arrays(true);
-        cases.texts(|text| flattener().with_complex_rules_at(text).map(drop));
-        cases.trees(&0.5, |tree| flattener().with_complex_rules_at("**")?.flatten(&tree));
-    }),
-    ("Flattener::with_matrix_rules_at", |cases| {
-        let flattener = || Flattener::new().arrays(true);
-        cases.texts(|text| flattener().with_matrix_rules_at(text, 2, 2).map(drop));
-        cases.trees(&0.5, |tree| flattener().with_matrix_rules_at("**", 2, 2)?.flatten(&tree));
+    ("Flattener::array_rule", |cases| {
+        walk(cases, || Flattener::new().array_rule(ArrayRule::Ndarray));
+        walk(cases, || Flattener::new().array_rule(ArrayRule::Half));
+        let all = everything;
+        cases.trees(&(), |tree| {
+            Flattener::new().array_rule(ArrayRule::Nalgebra(all())).flatten(&tree)
+        });
+        let arrays = || Flattener::new().arrays(true);
+        cases.trees(&0.5, |tree| arrays().array_rule(ArrayRule::Complex(all())).flatten(&tree));
+        let matrix = || ArrayRule::Matrix(all(), 2, 2);
+        cases.trees(&0.5, |tree| arrays().array_rule(matrix()).flatten(&tree));
     }),
     ("as_static", |cases| {
         cases.trees(&(), |tree| Tree::of(&Marked(tree, true)));

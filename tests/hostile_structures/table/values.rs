@@ -1,7 +1,7 @@
 //! Values, leaves, paths and patterns.
 
 use serde::de::IgnoredAny;
-use treedef::{Key, Leaf, Path, Pattern, Tree, Value};
+use treedef::{Key, Leaf, Path, Pattern, Selector, Tree, Value};
 
 use super::{Row, debug, hash, print, to_json};
 use crate::structures::long;
@@ -89,5 +89,13 @@ pub(super) const ROWS: &[Row] = &[
         cases.texts(str::parse::<Pattern>);
         cases.texts(|text| format!("**[{text}]").parse::<Pattern>());
         cases.once("** many times", || "**".repeat(100_000).parse::<Pattern>());
+    }),
+    ("Display for Selector", |cases| {
+        cases.patterns(|pattern, _| print(&Selector::Path(pattern.clone())));
+        cases.once("a long name", || print(&Selector::Type("`".repeat(1_000_000).into())));
+    }),
+    ("FromStr for Selector", |cases| {
+        cases.texts(str::parse::<Selector>);
+        cases.texts(|text| format!("A.{text}").parse::<Selector>());
     }),
 ];

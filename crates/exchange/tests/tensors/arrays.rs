@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use ndarray::{Array0, Array1, Array2, Array3, ArrayD, IxDyn, arr0, arr1, arr2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, Tree};
+use treedef::{ArrayRule, Flattener, Leaf, Tree};
 use treedef_exchange::{Dtype, Export, Loader, Tensor, Tensors, safetensors};
 
 use crate::{listed, refused};
@@ -58,7 +58,7 @@ fn arrays_are_one_tensor() {
     assert_snapshot!(tensors(&Matrix { shape: Vec::<usize>::new(), data: vec![1i8] }), @": i8[]");
     assert_snapshot!(tensors(&(Matrix { shape: 3usize, data: vec![1i8; 3] }, 1u8)), @"0: i8[3]; 1: u8[]");
     // Its numbers are borrowed, as those of blocks are.
-    let tree = Flattener::new().with_ndarray_rules().tree_as::<f32>(&model.w).unwrap();
+    let tree = Flattener::new().array_rule(ArrayRule::Ndarray).tree_as::<f32>(&model.w).unwrap();
     let written = Tensors::of(&tree).unwrap();
     assert_eq!(written.get("").unwrap().bytes().as_ptr(), tree.leaves().as_ptr().cast());
     let arrays = Flattener::new().arrays(true).tree(&model.w).unwrap();
@@ -83,7 +83,7 @@ fn elements_have_a_shape_of_their_own() {
     let tensor = Tensor::new(Dtype::C64, vec![2], bytes).unwrap();
     let file = Tensors::new([(String::new(), tensor)]).unwrap();
     assert_eq!(file.load::<Array1<(f32, f32)>>().unwrap(), complex);
-    let rules = Flattener::new().arrays(true).with_complex_rules_at("**").unwrap();
+    let rules = Flattener::new().arrays(true).array_rule(ArrayRule::Complex("**".parse().unwrap()));
     for tree in [rules.tree(&complex).unwrap(), rules.tree(&complex.to_vec()).unwrap()] {
         let written = Tensors::of(&tree).unwrap();
         assert_eq!(written.get(""), file.get(""));

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, Tree};
+use treedef::{ArrayRule, Flattener, Leaf, Tree};
 use treedef_exchange::{Dtype, Export, Loader, Tensor, Tensors, npz, safetensors};
 
 use crate::{listed, refused};
@@ -45,9 +45,11 @@ fn model() -> Model {
 const DYNAMIC: [&str; 6] = ["dynamic", "vector", "row", "tall", "wide", "best?"];
 
 fn rules() -> Flattener {
-    let rules = Flattener::new().with_matrix_rules_at(".fixed", 2, 3).unwrap();
-    let rules = rules.with_matrix_rules_at(".layers[*]", 2, 3).unwrap();
-    let rule = |rules: Flattener, field| rules.with_nalgebra_rules_at(format!(".{field}")).unwrap();
+    let rules = Flattener::new().array_rule(ArrayRule::Matrix(".fixed".parse().unwrap(), 2, 3));
+    let rules = rules.array_rule(ArrayRule::Matrix(".layers[*]".parse().unwrap(), 2, 3));
+    let rule = |rules: Flattener, field| {
+        rules.array_rule(ArrayRule::Nalgebra(format!(".{field}").parse().unwrap()))
+    };
     DYNAMIC.into_iter().fold(rules, rule)
 }
 
@@ -81,7 +83,8 @@ fn matrices_are_the_tensors_that_they_are() {
 fn matrices_with_static_sizes_are_tensors() {
     let value = (model().dynamic, model().vector, model().wide, vec![[0.5f32; 2]; 2]);
     let rules = [".0", ".1", ".2"];
-    let rule = |rules: Flattener, path| rules.with_nalgebra_rules_at(path).unwrap();
+    let rule =
+        |rules: Flattener, path: &str| rules.array_rule(ArrayRule::Nalgebra(path.parse().unwrap()));
     let rules = rules.into_iter().fold(Flattener::new(), rule);
     let tree = rules.tree(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
@@ -94,7 +97,7 @@ fn matrices_with_static_sizes_are_tensors() {
     assert_eq!(Export::new().tree::<u8>(&tensors).unwrap(), typed);
     // Pairs are the elements of a matrix, too.
     let pairs = (vec![[1u8, 2], [3, 4], [5, 6], [7, 8]], 2u64, 2u64);
-    let rules = Flattener::new().with_nalgebra_rules_at("").unwrap();
+    let rules = Flattener::new().array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
     let tree = rules.tree(&pairs).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     assert_eq!(listed(&tensors), [": u8[2, 2, 2]"]);
@@ -104,9 +107,10 @@ fn matrices_with_static_sizes_are_tensors() {
 
 #[test]
 fn complex_and_other_sizes_come_back() {
-    let complex = Flattener::new().arrays(true).with_complex_rules_at("**").unwrap();
+    let complex =
+        Flattener::new().arrays(true).array_rule(ArrayRule::Complex("**".parse().unwrap()));
     let value = (vec![(1.0f32, 2.0f32), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0)], 1u64, 4u64);
-    let tree = complex.with_nalgebra_rules_at("").unwrap().tree(&value).unwrap();
+    let tree = complex.array_rule(ArrayRule::Nalgebra("".parse().unwrap())).tree(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     assert_eq!(listed(&tensors), [": c64[1, 4]"]);
     assert_eq!(
@@ -117,7 +121,7 @@ fn complex_and_other_sizes_come_back() {
     assert_eq!(Loader::new().column_major("").load::<Complex>(&tensors).unwrap(), value);
     // Sizes of another type come back from the metadata.
     let value = (vec![1.5f32; 6], 2u8, 3u16);
-    let rules = Flattener::new().arrays(true).with_nalgebra_rules_at("").unwrap();
+    let rules = Flattener::new().arrays(true).array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
     let tree = rules.tree(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     assert_eq!(tensors.metadata("treedef.arrays"), Some(r#"{"":["2u8","3u16"]}"#));
@@ -132,7 +136,8 @@ fn complex_and_other_sizes_come_back() {
 fn matrices_beside_other_arrays_come_back() {
     let colours = ndarray::arr2(&[[[1u8, 2, 3], [4, 5, 6]]]);
     let value = (colours, model().dynamic);
-    let rules = Flattener::new().arrays(true).with_nalgebra_rules_at(".1").unwrap();
+    let rules =
+        Flattener::new().arrays(true).array_rule(ArrayRule::Nalgebra(".1".parse().unwrap()));
     let tree = rules.tree(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     assert_eq!(listed(&tensors), ["0: u8[1, 2, 3]", "1: u8[2, 3]"]);
@@ -146,7 +151,8 @@ fn matrices_beside_other_arrays_come_back() {
 #[test]
 fn stacked_matrices_come_back() {
     let value = vec![COLUMNS; 4];
-    let rules = Flattener::new().arrays(true).with_matrix_rules_at("[*]", 2, 3).unwrap();
+    let rules =
+        Flattener::new().arrays(true).array_rule(ArrayRule::Matrix("[*]".parse().unwrap(), 2, 3));
     let tree = rules.tree(&value).unwrap();
     let export = Export::new().stack("[*]").unwrap();
     let tensors = export.tensors(&tree).unwrap();

@@ -87,7 +87,7 @@ fn register_static() {
     assert_eq!(unflatten_strict::<Model<Static<Config>>>(&treedef, &leaves).unwrap(), model);
 
     // By the type's name, without a change to any type.
-    let by_name = Flattener::new().static_type("Config");
+    let by_name = Flattener::new().mark_static("Config").unwrap();
     let (_, same) = by_name.flatten(&Model { config: config.clone(), w: vec![3.0, 4.0] }).unwrap();
     assert_eq!(same, treedef);
 
