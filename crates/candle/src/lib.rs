@@ -24,4 +24,4 @@ pub use crate::scaler::GradScaler;
 pub use treedef;
 pub use treedef_exchange as exchange;
 pub use treedef_optim as optim;
-pub use treedef_optim::candle::{Gradient, Unreached, grad, value_and_grad, value_and_grad_with};
+pub use treedef_optim::candle::{Gradient, Unreached, value_and_grad, value_and_grad_with};

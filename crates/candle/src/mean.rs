@@ -14,7 +14,7 @@ use crate::parts::{AnyError, said};
 /// that are no tensors come from the first model.
 ///
 /// A running average of one training is
-/// [`incremental_update`](crate::optim::tree::typed::incremental_update).
+/// [`incremental_update`](crate::optim::tree::incremental_update).
 ///
 /// # Errors
 ///

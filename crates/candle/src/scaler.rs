@@ -3,9 +3,8 @@
 use candle_core::{DType, Result, Tensor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef::Tree;
-use treedef_optim::Error;
-use treedef_optim::tree::typed;
+use treedef::{Object, Tree};
+use treedef_optim::{Error, tree};
 
 /// Multiplies the loss of a model in `f16`, so that small gradients are not rounded to zero, and divides the gradient:
 /// torch's `GradScaler`, with its numbers. Where the gradient overflows, the step is left out and the scale halved;
@@ -97,7 +96,7 @@ impl GradScaler {
                        them in the loss by `to_dtype`";
             return Err(Error::Operation { path, source: why.into() });
         }
-        if let Some(path) = first_not_finite(&tree)? {
+        if let Some(path) = first_not_finite(&gradient, &tree)? {
             if self.scale <= 1.0 {
                 return Err(Error::NotFinite { what: "the gradient", path });
             }
@@ -105,7 +104,7 @@ impl GradScaler {
             self.growth_tracker = 0;
             return Ok(None);
         }
-        let gradient = typed::scale::<Tensor, T>(1.0 / self.scale, gradient)?;
+        let gradient = tree::scale::<Tensor, T>(1.0 / self.scale, gradient)?;
         self.growth_tracker = self.growth_tracker.saturating_add(1);
         if self.growth_tracker >= self.growth_interval {
             let grown = self.scale * self.growth_factor;
@@ -135,13 +134,15 @@ impl GradScaler {
     }
 }
 
-fn first_not_finite(tree: &Tree<Tensor>) -> treedef_optim::Result<Option<treedef::Path>> {
-    use treedef_optim::tree::is_finite;
-    if is_finite(tree)? {
+fn first_not_finite(
+    gradient: &impl Serialize,
+    tree: &Tree<Tensor>,
+) -> treedef_optim::Result<Option<treedef::Path>> {
+    if tree::is_finite::<Tensor, _>(gradient)? {
         return Ok(None);
     }
     for (path, tensor) in tree.iter() {
-        if !is_finite(&Tree::leaf(tensor.clone()))? {
+        if !tree::is_finite::<Tensor, _>(&Object(tensor.clone()))? {
             return Ok(Some(path));
         }
     }

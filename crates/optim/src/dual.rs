@@ -35,23 +35,29 @@ use serde::de::DeserializeOwned;
 use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::state::expect_kept;
 
-/// A number with some of its derivatives. All functions here take one as the number of the model.
+/// A number with some of its derivatives: the number of the model in all functions here. What is in it is no part of the
+/// interface.
 pub trait Dual: Clone + 'static {
+    #[doc(hidden)]
     /// How many derivatives are calculated at once.
     const LANES: usize;
 
+    #[doc(hidden)]
     /// The number, with the derivative 1 with respect to one lane, and 0 to the others.
     fn with_lane(re: f64, lane: Option<usize>) -> Self;
 
+    #[doc(hidden)]
     /// The number alone.
     fn re(&self) -> f64;
 
+    #[doc(hidden)]
     /// The derivative of a lane.
     fn lane(&self, lane: usize) -> f64;
 
+    #[doc(hidden)]
     /// The structure that the number has in serde, and its parts in this order. `None` if it has none.
     fn parts(&self) -> Option<Result<Tree<f64>>> {
         None
@@ -205,20 +211,6 @@ where
         Ok(())
     })?;
     Ok((value, at.typed(gradient)?))
-}
-
-/// The gradient of a function, as a model.
-///
-/// # Errors
-///
-/// As [`value_and_grad`].
-pub fn gradient<A, T, D>(function: impl Fn(&A) -> D, model: &T) -> Result<T>
-where
-    A: DeserializeOwned,
-    T: Serialize + DeserializeOwned,
-    D: Dual,
-{
-    Ok(value_and_grad(function, model)?.1)
 }
 
 /// The values of a function with several results, and the gradient of each as a model.

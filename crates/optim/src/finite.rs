@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use treedef::{Path, Tree};
 
 use crate::error::{Error, LeafError, Result, place};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::state::{GRADIENT, expect_alike, expect_kept};
 use crate::transform::contains;
 
@@ -69,7 +69,7 @@ impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
 ///
 /// Returns an error when the model cannot be flattened or rebuilt, when its type changes the numbers that
 /// it is made of, as one of angles does that keeps them below 2π, and that of the loss.
-pub fn gradient<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
+pub fn gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: impl Fn(&T) -> V,
     model: &T,
 ) -> Result<T> {
@@ -129,7 +129,7 @@ impl fmt::Display for Worst {
 ///
 /// Returns an error when the gradient has another structure than the model; otherwise as
 /// [`gradient`].
-pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
+pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: impl Fn(&T) -> V,
     model: &T,
     gradient: &T,
@@ -158,7 +158,7 @@ pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
 }
 
 /// The derivatives with respect to the numbers of one leaf. The model rounds those of `coarse`.
-fn differences<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
+fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: &impl Fn(&T) -> V,
     tree: &Tree<L>,
     leaf: usize,

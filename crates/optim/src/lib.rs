@@ -30,7 +30,7 @@ pub mod _from_equinox_and_optax {}
 
 pub use crate::{
     error::{Error, LeafError, Result},
-    leaf::{Array, Leaf},
+    leaf::{Trainable, TrainableArray},
     migration::StateMigration,
     optimise::Optimiser,
     optimisers::{

@@ -7,7 +7,7 @@ use serde::Serialize;
 use treedef::{NodeRef, Path, TreeDef};
 
 use crate::error::{Result, place};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::saved::settle;
 use crate::state::{State, origins};
 use crate::transform::{ACCUMULATE, Slots, Transform};
@@ -70,7 +70,7 @@ fn quoted(paths: &[Path]) -> String {
 /// The most paths in a message.
 const SHOWN: usize = 10;
 
-impl<T: Serialize, L: Leaf> State<T, L> {
+impl<T: Serialize, L: Trainable> State<T, L> {
     /// The state for a model that has changed since, or for another optimiser.
     ///
     /// What a transform remembers of a leaf is found by the path of the leaf and the name of the transform,
@@ -220,7 +220,7 @@ struct Moving<'s, L> {
     report: StateMigration,
 }
 
-impl<L: Leaf> Moving<'_, L> {
+impl<L: Trainable> Moving<'_, L> {
     /// The old transform of this name that has remembered a leaf.
     fn source(&self, transform: &str, leaf: usize) -> Option<usize> {
         let origin = (*self.origins.get(leaf)?)?;

@@ -94,7 +94,7 @@ pub(crate) fn momentum<X: Number>(update: X, trace: X, decay: f64, nesterov: boo
 /// What happens to each number of several leaves at once: one number is changed, `S` others beside it
 /// are, and `R` are read.
 ///
-/// Optimisers are written as a [`Rule`]. This trait is what a [`Leaf`](crate::Leaf) has to run.
+/// Optimisers are written as a [`Rule`]. This trait is what a [`Trainable`](crate::Trainable) has to run.
 pub trait Kernel<const S: usize, const R: usize>: Copy {
     /// The new numbers.
     fn run<X: Number>(&self, main: X, slots: [X; S], read: [X; R]) -> (X, [X; S]);

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use treedef::Tree;
 
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::optimisers::{AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd};
 use crate::state::State;
 use crate::transform::{
@@ -74,7 +74,7 @@ pub trait Optimiser {
     ///
     /// Returns an error when the value cannot be flattened or has no such leaves, or when a pattern of
     /// the optimiser names nothing that is trained in its place.
-    fn init<L: Leaf, T: Serialize>(&self, model: &T) -> Result<State<T, L>>
+    fn init<L: Trainable, T: Serialize>(&self, model: &T) -> Result<State<T, L>>
     where
         Self: Transform<L>,
     {
@@ -87,7 +87,7 @@ pub trait Optimiser {
     /// # Errors
     ///
     /// As [`init`](Self::init).
-    fn init_tree<L: Leaf>(&self, model: &Tree<L>) -> Result<State<Tree<L>, L>>
+    fn init_tree<L: Trainable>(&self, model: &Tree<L>) -> Result<State<Tree<L>, L>>
     where
         Self: Transform<L>,
     {
@@ -102,7 +102,7 @@ pub trait Optimiser {
     /// Returns an error when the gradients or the state do not fit the model; it has the path and both
     /// sides. Then the state is as before. So it is not after an error of the type, which may refuse its
     /// new numbers.
-    fn step<L: Leaf, T: Serialize + DeserializeOwned>(
+    fn step<L: Trainable, T: Serialize + DeserializeOwned>(
         &self,
         model: T,
         gradients: T,
@@ -144,7 +144,7 @@ pub trait Optimiser {
     /// # Errors
     ///
     /// As [`step`](Self::step).
-    fn step_in_place<L: Leaf, T: Serialize + DeserializeOwned>(
+    fn step_in_place<L: Trainable, T: Serialize + DeserializeOwned>(
         &self,
         model: &mut T,
         gradients: &T,
@@ -176,7 +176,7 @@ pub trait Optimiser {
     /// assert!((model.leaves()[999] - 0.5).abs() < 1e-6);
     /// # Ok::<(), treedef_optim::Error>(())
     /// ```
-    fn step_tree<L: Leaf, T>(
+    fn step_tree<L: Trainable, T>(
         &self,
         model: &mut Tree<L>,
         gradients: &mut Tree<L>,

@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use treedef::{Limits, TreeDef, object};
 
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::state::{State, expect_kept, origins};
 use crate::transform::{SELECTING, Slots, contains, ranges};
 
 /// Slots whose leaves are values.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "State", bound(serialize = "T: Serialize", deserialize = "T: DeserializeOwned"))]
-struct SavedState<T, L: Leaf> {
+struct SavedState<T, L: Trainable> {
     transform: String,
     count: Count<L>,
     leaves: BTreeMap<String, T>,
@@ -35,7 +35,7 @@ struct SavedState<T, L: Leaf> {
 /// A count, which is an object among objects: so it gets into files that hold nothing else.
 struct Count<L>(u64, PhantomData<L>);
 
-impl<L: Leaf> Serialize for Count<L> {
+impl<L: Trainable> Serialize for Count<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match L::of_count(self.0) {
             Some(leaf) => object::serialize(&leaf, serializer),
@@ -44,7 +44,7 @@ impl<L: Leaf> Serialize for Count<L> {
     }
 }
 
-impl<'de, L: Leaf> Deserialize<'de> for Count<L> {
+impl<'de, L: Trainable> Deserialize<'de> for Count<L> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let count = if L::of_count(0).is_some() {
             let leaf: L = object::deserialize(deserializer)?;
@@ -85,7 +85,7 @@ pub(crate) fn settle<L>(slots: &mut Slots<L>, origins: &[Option<usize>]) {
 }
 
 /// The value of leaves, if it holds them as they are.
-fn value_of<T: Serialize + DeserializeOwned, L: Leaf>(
+fn value_of<T: Serialize + DeserializeOwned, L: Trainable>(
     treedef: &TreeDef,
     leaves: &[L],
 ) -> Result<T> {
@@ -94,7 +94,7 @@ fn value_of<T: Serialize + DeserializeOwned, L: Leaf>(
     Ok(value)
 }
 
-impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
+impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
     fn of(state: &State<T, L>) -> Result<Self> {
         let mut saved = SavedState::of_slots(&state.slots, state.treedef.as_ref())?;
         saved.structure = state.treedef.as_ref().map(ToString::to_string);
@@ -172,7 +172,7 @@ impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
 
 /// Whether all moments of a leaf are equal, as they are if serde filled them. Otherwise they were saved under
 /// another name, which is an alias now.
-fn is_default<L: Leaf>(slots: &Slots<L>, leaf: usize) -> bool {
+fn is_default<L: Trainable>(slots: &Slots<L>, leaf: usize) -> bool {
     fn moments<'s, L>(slots: &'s Slots<L>, leaf: usize, found: &mut Vec<&'s L>) {
         found.extend(slots.leaves.iter().filter_map(|(_, leaves)| leaves.get(leaf)));
         slots.parts.iter().for_each(|part| moments(part, leaf, found));
@@ -192,14 +192,14 @@ fn expect_alike(first: &TreeDef, found: &TreeDef) -> Result<()> {
     crate::state::expect_same(what, first, found)
 }
 
-impl<T: Serialize + DeserializeOwned, L: Leaf> Serialize for State<T, L> {
+impl<T: Serialize + DeserializeOwned, L: Trainable> Serialize for State<T, L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let saved = SavedState::of(self);
         saved.map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
-impl<'de, T: Serialize + DeserializeOwned, L: Leaf> Deserialize<'de> for State<T, L> {
+impl<'de, T: Serialize + DeserializeOwned, L: Trainable> Deserialize<'de> for State<T, L> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         SavedState::<T, L>::deserialize(deserializer)?.into_state().map_err(D::Error::custom)
     }

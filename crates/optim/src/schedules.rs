@@ -48,9 +48,10 @@ impl fmt::Debug for Schedule {
     }
 }
 
+/// The same rate for all steps: optax's `constant_schedule`.
 impl From<f64> for Schedule {
     fn from(rate: f64) -> Self {
-        constant(rate)
+        Schedule::from(move |_: u64| rate)
     }
 }
 
@@ -58,12 +59,6 @@ impl<F: Fn(u64) -> f64 + Send + Sync + 'static> From<F> for Schedule {
     fn from(rate: F) -> Self {
         Schedule(Arc::new(rate))
     }
-}
-
-/// The same rate for all steps: optax's `constant_schedule`.
-#[doc(alias = "constant_schedule")]
-pub fn constant(rate: f64) -> Schedule {
-    Schedule::from(move |_: u64| rate)
 }
 
 /// From `init` to `end` in `steps` steps, and then `end`: optax's `linear_schedule`.
@@ -126,7 +121,7 @@ pub fn join(
     boundaries: impl IntoIterator<Item = u64>,
 ) -> Schedule {
     let mut schedules = schedules.into_iter();
-    let first = schedules.next().unwrap_or_else(|| constant(0.0));
+    let first = schedules.next().unwrap_or_else(|| Schedule::from(0.0));
     let later: Vec<(u64, Schedule)> = boundaries.into_iter().zip(schedules).collect();
     Schedule::from(move |count: u64| {
         let begun = later.iter().rev().find(|(boundary, _)| count >= *boundary);

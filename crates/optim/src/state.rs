@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::transform::{
     ACCUMULATE, Place, Slots, Step, Transform, contains, ranges, running_statistics,
 };
@@ -87,7 +87,7 @@ impl<T, L: fmt::Debug> fmt::Debug for State<T, L> {
     }
 }
 
-impl<T, L: Leaf> State<T, L> {
+impl<T, L: Trainable> State<T, L> {
     pub(crate) fn of(optimiser: &(impl Transform<L> + ?Sized), model: &Tree<L>) -> Result<Self> {
         let (treedef, leaves) = (model.treedef(), model.leaves());
         let Some(first) = leaves.first() else {
@@ -251,7 +251,7 @@ impl<T, L: Leaf> State<T, L> {
     }
 }
 
-fn descend<L: Leaf>(
+fn descend<L: Trainable>(
     optimiser: &(impl Transform<L> + ?Sized),
     (treedef, statistics): (&TreeDef, &[Range<usize>]),
     parameters: &mut [L],
@@ -265,7 +265,7 @@ fn descend<L: Leaf>(
 }
 
 /// The leaves that are trained, where there are others: integers and running statistics are no parameters.
-fn trained<L: Leaf>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+fn trained<L: Trainable>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
     if statistics.is_empty() && (L::IS_NUMBER || leaves.iter().all(L::is_float)) {
         return None;
     }
@@ -275,14 +275,14 @@ fn trained<L: Leaf>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Ran
 }
 
 /// Checks that the slots have the types and shapes of the parameters.
-fn expect_slots<L: Leaf>(treedef: &TreeDef, parameters: &[L], slots: &Slots<L>) -> Result<()> {
+fn expect_slots<L: Trainable>(treedef: &TreeDef, parameters: &[L], slots: &Slots<L>) -> Result<()> {
     for (_, leaves) in &slots.leaves {
         expect_alike(STATE, treedef, parameters, leaves)?;
     }
     slots.parts.iter().try_for_each(|part| expect_slots(treedef, parameters, part))
 }
 
-fn coarsen<L: Leaf>(slots: &mut Slots<L>, range: &Range<usize>) {
+fn coarsen<L: Trainable>(slots: &mut Slots<L>, range: &Range<usize>) {
     for (_, leaves) in &mut slots.leaves {
         leaves.get_mut(range.clone()).into_iter().flatten().for_each(L::coarsen);
     }
@@ -299,7 +299,7 @@ pub(crate) fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDe
 }
 
 /// Checks that leaves have the types and shapes of the parameters.
-pub(crate) fn expect_alike<L: Leaf>(
+pub(crate) fn expect_alike<L: Trainable>(
     what: &'static str,
     treedef: &TreeDef,
     parameters: &[L],
@@ -325,7 +325,7 @@ pub(crate) fn expect_alike<L: Leaf>(
 }
 
 /// Checks that a value has the numbers that it was made of: a type may normalise them.
-pub(crate) fn expect_kept<L: Leaf, T: Serialize>(
+pub(crate) fn expect_kept<L: Trainable, T: Serialize>(
     treedef: &TreeDef,
     leaves: &[L],
     value: &T,

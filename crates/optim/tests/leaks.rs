@@ -56,7 +56,7 @@ fn fit(round: usize) {
     let value = p.value(&x).unwrap();
     p.gradient(&x, &value).unwrap();
     p.jacobian(&x).unwrap();
-    p.log_jacobian(&x).unwrap();
+    p.log_jacobian(&x, None).unwrap();
     drop(p.report(&x).to_string());
     drop(Parameters::new(&model).unwrap().fix("**.v").unwrap_err());
 }

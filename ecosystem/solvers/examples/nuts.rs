@@ -9,7 +9,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log_density = LogDensity(p.len(), |x: &[f64], gradient: &mut [f64]| {
         let density = p.value_as::<Decay<Dual>>(&duals(x))?.loss() * -50.0; // errors of 0.1
         gradient.copy_from_slice(&derivatives(&density));
-        Ok(density.re + p.add_log_jacobian(x, gradient)?)
+        Ok(density.re + p.log_jacobian(x, Some(gradient))?)
     });
     let settings = DiagNutsSettings { num_tune: 300, ..Default::default() };
     let mut rng = ChaCha8Rng::seed_from_u64(7);

@@ -88,7 +88,7 @@ impl CpuLogpFunc for Posterior {
         let duals: Vec<Dual> = x.iter().enumerate().map(dual).collect();
         let density = self.p.value_as::<Schools<Dual>>(&duals)?.log_density();
         gradient.copy_from_slice(density.eps.unwrap_generic(Const::<10>, U1).as_slice());
-        Ok(density.re + self.p.add_log_jacobian(x, gradient)?)
+        Ok(density.re + self.p.log_jacobian(x, Some(gradient))?)
     }
 
     fn expand_vector<R: rand::Rng + ?Sized>(

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef_candle::optim::schedules::warmup_cosine;
 use treedef_candle::optim::transform::{Transform, clip_by_global_norm};
-use treedef_candle::optim::tree::typed::incremental_update;
+use treedef_candle::optim::tree::incremental_update;
 use treedef_candle::optim::{Optimiser, State, adamw, chain};
 use treedef_candle::{Gradient, load_like, save, value_and_grad_with};
 

@@ -12,7 +12,7 @@ use treedef_exchange::npz;
 use treedef_optim::candle::{Gradient, value_and_grad_with};
 use treedef_optim::schedules::warmup_cosine;
 use treedef_optim::transform::clip_by_global_norm;
-use treedef_optim::{Optimiser, adamw, chain, tree::typed};
+use treedef_optim::{Optimiser, adamw, chain, tree};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -166,7 +166,7 @@ fn train<M: Classifier>(
             let on_batch = |model: &M| loss(model, &batch.images, &batch.labels);
             let (loss, found, gradient) = value_and_grad_with(&all, on_batch, &model)?;
             model = optimiser.step(model, gradient, &mut state)?;
-            typed::incremental_update::<Tensor, _>(&model, &mut average, 0.01)?;
+            tree::incremental_update::<Tensor, _>(&model, &mut average, 0.01)?;
             (sum, right) = (sum + loss, right + found);
         }
         if epoch % 10 == 0 {

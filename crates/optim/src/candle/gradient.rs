@@ -47,19 +47,6 @@ impl Gradient {
     }
 }
 
-/// The gradient of a loss, as a model.
-///
-/// # Errors
-///
-/// As [`value_and_grad`].
-pub fn grad<T, E>(loss: impl FnOnce(&T) -> Result<Tensor, E>, model: &T) -> Result<T>
-where
-    T: Serialize + DeserializeOwned,
-    E: Into<LeafError>,
-{
-    Ok(value_and_grad(loss, model)?.1)
-}
-
 /// The loss as a number, and its gradient as a model.
 ///
 /// Tensors of integers have a gradient of zeros, and so have running statistics: the fields `running_mean` and

@@ -49,4 +49,4 @@
 mod gradient;
 mod tensor;
 
-pub use gradient::{Gradient, Unreached, grad, value_and_grad, value_and_grad_with};
+pub use gradient::{Gradient, Unreached, value_and_grad, value_and_grad_with};

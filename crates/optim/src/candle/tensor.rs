@@ -8,11 +8,11 @@ use std::ops::{Add, Div, Mul, Sub};
 use candle_core::{CpuStorage, DType, Device, Storage, Tensor, WithDType};
 
 use crate::error::LeafError;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Kernel, Number, Term};
 use crate::pairwise;
 
-impl Leaf for Tensor {
+impl Trainable for Tensor {
     fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
         kernel: &K,
         main: &mut Self,

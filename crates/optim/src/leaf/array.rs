@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Leaf, slices};
+use super::{Trainable, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Number, Term};
 
@@ -13,12 +13,12 @@ use crate::number::{Kernel, Number, Term};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use treedef_optim::Array;
+/// use treedef_optim::TrainableArray;
 ///
 /// #[derive(Clone)]
 /// struct Matrix { shape: [usize; 2], data: Arc<Vec<f32>> }
 ///
-/// impl Array for Matrix {
+/// impl TrainableArray for Matrix {
 ///     type Number = f32;
 ///     fn numbers(&self) -> &[f32] { &self.data }
 ///     fn numbers_mut(&mut self) -> &mut [f32] { &mut Arc::make_mut(&mut self.data)[..] }
@@ -40,7 +40,7 @@ use crate::number::{Kernel, Number, Term};
 /// A clone that shares its numbers, as here, is updated in place by
 /// [`step`](crate::Optimiser::step) if nobody else holds it. The trait is implemented for `Vec<N>`,
 /// `Box<[N]>`, `Rc<[N]>`, `Arc<[N]>`, `Rc<Vec<N>>` and `Arc<Vec<N>>` of `f32` and `f64`.
-pub trait Array: Clone + 'static {
+pub trait TrainableArray: Clone + 'static {
     /// `f32` or `f64`.
     type Number: Number + Copy + Default + Into<f64> + 'static;
 
@@ -56,7 +56,7 @@ pub trait Array: Clone + 'static {
     }
 }
 
-impl<A: Array> Leaf for A {
+impl<A: TrainableArray> Trainable for A {
     fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
         kernel: &K,
         main: &mut Self,
@@ -65,8 +65,8 @@ impl<A: Array> Leaf for A {
     ) -> Result<(), LeafError> {
         let main = main.numbers_mut();
         let length = main.len();
-        let slots = slots.map(Array::numbers_mut);
-        let read = read.map(Array::numbers);
+        let slots = slots.map(TrainableArray::numbers_mut);
+        let read = read.map(TrainableArray::numbers);
         let lengths = slots.iter().map(|slot| slot.len()).chain(read.iter().map(|read| read.len()));
         if let Some(other) = lengths.into_iter().find(|other| *other != length) {
             return Err(format!("arrays of {length} and {other} numbers").into());
@@ -76,7 +76,7 @@ impl<A: Array> Leaf for A {
     }
 
     fn sum<K: Term<R>, const R: usize>(term: &K, read: [&Self; R]) -> Result<f64, LeafError> {
-        let read = read.map(Array::numbers);
+        let read = read.map(TrainableArray::numbers);
         let length = read.first().map_or(0, |numbers| numbers.len());
         if let Some(other) = read.iter().map(|read| read.len()).find(|other| *other != length) {
             return Err(format!("arrays of {length} and {other} numbers").into());
@@ -93,7 +93,7 @@ impl<A: Array> Leaf for A {
     }
 
     fn describe(&self) -> String {
-        format!("{}{:?}", type_name::<A::Number>(), Array::shape(self))
+        format!("{}{:?}", type_name::<A::Number>(), TrainableArray::shape(self))
     }
 
     fn to_numbers(&self) -> Result<Vec<f64>, LeafError> {
@@ -114,17 +114,18 @@ impl<A: Array> Leaf for A {
     }
 
     fn shape(&self) -> Vec<usize> {
-        Array::shape(self)
+        TrainableArray::shape(self)
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        self.numbers().len() == other.numbers().len() && Array::shape(self) == Array::shape(other)
+        self.numbers().len() == other.numbers().len()
+            && TrainableArray::shape(self) == TrainableArray::shape(other)
     }
 }
 
 macro_rules! array {
     ($($number:ident { $($type:ty, $self:ident => $mutable:expr;)* })*) => {$($(
-        impl Array for $type {
+        impl TrainableArray for $type {
             type Number = $number;
 
             fn numbers(&self) -> &[$number] {

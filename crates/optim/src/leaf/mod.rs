@@ -1,9 +1,9 @@
 //! What a leaf must do to be trained.
 
-mod leaf_trait;
+mod trainable;
 mod slices;
 mod array;
 mod scalar;
 
-pub use array::Array;
-pub use leaf_trait::Leaf;
+pub use array::TrainableArray;
+pub use trainable::Trainable;

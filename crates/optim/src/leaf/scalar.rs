@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, LeafKind, Tree, TreeDef};
 
-use super::leaf_trait::expect_length;
-use super::{Leaf, slices};
+use super::trainable::expect_length;
+use super::{Trainable, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
@@ -31,7 +31,7 @@ fn or_objects<T>(
 
 macro_rules! scalar {
     ($($type:ident { $($more:tt)* })*) => {$(
-        impl Leaf for $type {
+        impl Trainable for $type {
             const IS_NUMBER: bool = true;
 
             fn tree<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Tree<Self>> {

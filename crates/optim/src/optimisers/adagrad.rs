@@ -3,7 +3,7 @@
 use super::mode::{Mode, descends};
 use crate::argument::expect_at_least_zero;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
@@ -50,7 +50,12 @@ impl AdaGrad {
         Ok(Next { rate: self.rate.rate(count)?, eps: self.eps })
     }
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         let (count, leaves) = slots.counted("adagrad", ["sum_of_squares"])?;
         mode.run(step, &self.rule(*count)?, leaves)?;
         *count += 1;
@@ -58,7 +63,7 @@ impl AdaGrad {
     }
 }
 
-impl<L: Leaf> Transform<L> for AdaGrad {
+impl<L: Trainable> Transform<L> for AdaGrad {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
         Slots::new("adagrad").with_filled("sum_of_squares", self.initial, place, parameters)

@@ -4,7 +4,7 @@ use super::decay::Decay;
 use super::mode::{Mode, descends};
 use crate::argument::{expect_at_least_zero, expect_decay};
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
 use crate::transform::{Mask, Place, Slots, Step, Transform, correction};
@@ -137,7 +137,12 @@ pub struct Adam {
 impl Adam {
     constants!();
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         let (count, leaves) = slots.counted("adam", ["mu", "nu"])?;
         mode.run(step, &self.moments.rule(*count, 0.0)?, leaves)?;
         *count += 1;
@@ -145,11 +150,11 @@ impl Adam {
     }
 }
 
-impl<L: Leaf> Transform<L> for Adam {
+impl<L: Trainable> Transform<L> for Adam {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.moments.rule(0, 0.0)?;
-        let slots = Slots::new("adam").with_zeros("mu", place, parameters)?;
-        slots.with_zeros("nu", place, parameters)
+        let slots = Slots::new("adam").with_filled("mu", 0.0, place, parameters)?;
+        slots.with_filled("nu", 0.0, place, parameters)
     }
 
     descends!();
@@ -194,19 +199,24 @@ impl AdamW {
         self
     }
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         self.decay.run(mode, step, slots, ("adamw", ["mu", "nu"]), |count, decay| {
             Ok(NextDecayed(self.moments.rule(count, decay)?))
         })
     }
 }
 
-impl<L: Leaf> Transform<L> for AdamW {
+impl<L: Trainable> Transform<L> for AdamW {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.decay.expect_sensible(place, parameters)?;
         self.moments.rule(0, 0.0)?;
-        let slots = Slots::new("adamw").with_zeros("mu", place, parameters)?;
-        slots.with_zeros("nu", place, parameters)
+        let slots = Slots::new("adamw").with_filled("mu", 0.0, place, parameters)?;
+        slots.with_filled("nu", 0.0, place, parameters)
     }
 
     descends!();

@@ -3,7 +3,7 @@
 use super::mode::Mode;
 use crate::argument::expect_at_least_zero;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::Rule;
 use crate::transform::{DECAY, Mask, Place, Selection, Slots, Step};
 
@@ -16,7 +16,7 @@ pub(super) struct Decay {
 }
 
 impl Decay {
-    pub(super) fn expect_sensible<L: Leaf>(
+    pub(super) fn expect_sensible<L: Trainable>(
         &self,
         place: Place<'_>,
         parameters: &[L],
@@ -26,7 +26,7 @@ impl Decay {
     }
 
     /// Runs a rule with this decay, and without it where no weight decays.
-    pub(super) fn run<L: Leaf, Q: Rule<S>, const S: usize>(
+    pub(super) fn run<L: Trainable, Q: Rule<S>, const S: usize>(
         &self,
         mode: Mode,
         step: &mut Step<'_, L>,

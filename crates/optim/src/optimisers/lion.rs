@@ -4,7 +4,7 @@ use super::decay::Decay;
 use super::mode::{Mode, descends};
 use crate::argument::expect_decay;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
 use crate::transform::{Mask, Place, Slots, Step, Transform};
@@ -62,7 +62,12 @@ impl Lion {
         self
     }
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         self.decay.run(mode, step, slots, ("lion", ["mu"]), |count, decay| self.rule(count, decay))
     }
 
@@ -74,11 +79,11 @@ impl Lion {
     }
 }
 
-impl<L: Leaf> Transform<L> for Lion {
+impl<L: Trainable> Transform<L> for Lion {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.decay.expect_sensible(place, parameters)?;
         self.rule(0, 0.0)?;
-        Slots::new("lion").with_zeros("mu", place, parameters)
+        Slots::new("lion").with_filled("mu", 0.0, place, parameters)
     }
 
     descends!();

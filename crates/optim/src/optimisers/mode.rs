@@ -1,7 +1,7 @@
 //! What a step changes.
 
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::Rule;
 use crate::transform::Step;
 
@@ -31,7 +31,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    pub(super) fn run<L: Leaf, Q: Rule<S>, const S: usize>(
+    pub(super) fn run<L: Trainable, Q: Rule<S>, const S: usize>(
         self,
         step: &mut Step<'_, L>,
         rule: &Q,

@@ -3,7 +3,7 @@
 use super::mode::{Mode, descends};
 use crate::argument::{expect_at_least_zero, expect_decay};
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean, momentum};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
@@ -104,7 +104,12 @@ impl RmsProp {
         Ok(Next { rate, decay: self.decay, eps: self.eps, momentum, nesterov: self.nesterov })
     }
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         let next = self.rule(slots.count)?;
         match (self.centered, self.momentum) {
             (false, None) => mode.run(step, &Plain(next), slots.leaves(NAME, ["nu"])?)?,
@@ -122,17 +127,17 @@ impl RmsProp {
     }
 }
 
-impl<L: Leaf> Transform<L> for RmsProp {
+impl<L: Trainable> Transform<L> for RmsProp {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
         let mut slots = Slots::new(NAME);
         if self.centered {
-            slots = slots.with_zeros("mu", place, parameters)?;
+            slots = slots.with_filled("mu", 0.0, place, parameters)?;
         }
         let slots = slots.with_filled("nu", self.initial, place, parameters)?;
         match self.momentum {
             None => Ok(slots),
-            Some(_) => slots.with_zeros("trace", place, parameters),
+            Some(_) => slots.with_filled("trace", 0.0, place, parameters),
         }
     }
 

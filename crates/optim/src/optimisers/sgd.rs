@@ -3,7 +3,7 @@
 use super::mode::{Mode, descends};
 use crate::argument::expect_at_least_zero;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule, momentum};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
@@ -54,7 +54,12 @@ impl Sgd {
         self.rate.rate(count)
     }
 
-    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         let rate = self.rate(slots.count)?;
         match self.momentum {
             None => mode.run(step, &Plain { rate }, slots.leaves(NAME, [])?)?,
@@ -68,12 +73,12 @@ impl Sgd {
     }
 }
 
-impl<L: Leaf> Transform<L> for Sgd {
+impl<L: Trainable> Transform<L> for Sgd {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rate(0)?;
         match self.momentum {
             None => Ok(Slots::new(NAME)),
-            Some(_) => Slots::new(NAME).with_zeros("trace", place, parameters),
+            Some(_) => Slots::new(NAME).with_filled("trace", 0.0, place, parameters),
         }
     }
 

@@ -171,46 +171,31 @@ impl<T> Parameters<T> {
         self.block(pattern, Block::Ordered)
     }
 
-    /// Makes the nodes that the pattern names equal, leaf by leaf. They take the numbers of one.
+    /// Makes the nodes that the patterns name together equal, leaf by leaf. They take the numbers of one.
     ///
     /// # Errors
     ///
-    /// Returns an error when the pattern names nothing, or only one node, and when the nodes have
+    /// Returns an error when a pattern names nothing, or all of them one node, and when the nodes have
     /// different structures, types of floats, numbers or bounds.
     ///
     /// ```
     /// use treedef_optim::Parameters;
     ///
-    /// let p = Parameters::new(&[(1.0, 2.0), (1.0, 3.0)])?.tie("*.0")?;
+    /// let p = Parameters::new(&[(1.0, 2.0), (1.0, 3.0)])?.tie(["*.0"])?;
     /// assert_eq!(p.names(), [".0.0", ".0.1", ".1.1"]);
     /// assert_eq!(p.value(&[5.0, 2.0, 3.0])?, [(5.0, 2.0), (5.0, 3.0)]);
     ///
-    /// let error = p.tie("*.1").unwrap_err();
+    /// let error = p.tie(["*.1"]).unwrap_err();
     /// let message = "`.0.1` and `.1.1` are tied, but the first is 2 and the second 3";
     /// assert_eq!(error.to_string(), message);
-    /// # Ok::<(), treedef_optim::ParametersError>(())
-    /// ```
-    pub fn tie(self, pattern: impl ToPattern) -> Result<Self> {
-        self.tie_all([pattern])
-    }
-
-    /// As [`tie`](Self::tie), for the nodes that several patterns name together.
     ///
-    /// # Errors
-    ///
-    /// As [`tie`](Self::tie).
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// use treedef_optim::Parameters;
-    ///
-    /// let model = BTreeMap::from([("embedding", [1.0, 2.0]), ("head", [1.0, 2.0])]);
-    /// let p = Parameters::new(&model)?.tie_all(["embedding", "head"])?;
+    /// // Several patterns.
+    /// let model = std::collections::BTreeMap::from([("embedding", [1.0, 2.0]), ("head", [1.0, 2.0])]);
+    /// let p = Parameters::new(&model)?.tie(["embedding", "head"])?;
     /// assert_eq!(p.names(), [r#"["embedding"].0"#, r#"["embedding"].1"#]);
     /// # Ok::<(), treedef_optim::ParametersError>(())
     /// ```
-    pub fn tie_all(mut self, patterns: impl IntoIterator<Item = impl ToPattern>) -> Result<Self> {
+    pub fn tie(mut self, patterns: impl IntoIterator<Item = impl ToPattern>) -> Result<Self> {
         let mut named: Vec<(Path, Range<usize>)> = Vec::new();
         for pattern in patterns {
             let pattern = pattern.to_pattern()?;

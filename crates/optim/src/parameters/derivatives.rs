@@ -12,7 +12,7 @@ use super::plan::{Plan, Run, Work};
 /// ```
 /// use treedef_optim::Parameters;
 ///
-/// let p = Parameters::new(&(1.0, [2.0, 3.0], 2.0))?.fix(".1.1")?.tie_all([".1.0", ".2"])?;
+/// let p = Parameters::new(&(1.0, [2.0, 3.0], 2.0))?.fix(".1.1")?.tie([".1.0", ".2"])?;
 /// let jacobian = p.jacobian(p.initial())?;
 /// assert_eq!(jacobian.column(1), [(1, 1.0), (3, 1.0)]); // `.1.0`, and `.2`, which is tied to it
 ///

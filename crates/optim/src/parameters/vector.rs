@@ -279,32 +279,27 @@ impl<T> Parameters<T> {
     }
 
     /// The logarithm of the volume by which the transforms stretch the space at `x`. A sampler adds it to
-    /// the logarithm of a density over the model.
+    /// the logarithm of a density over the model, and its derivatives to `gradient`, which is done here.
     ///
     /// # Errors
     ///
-    /// As [`value`](Self::value).
-    pub fn log_jacobian(&self, x: &[f64]) -> Result<f64> {
-        self.plan.log_jacobian(x, &mut vec![0.0; x.len()])
-    }
-
-    /// As [`log_jacobian`](Self::log_jacobian), and adds its derivatives to `gradient`.
-    ///
-    /// # Errors
-    ///
-    /// As [`log_jacobian`](Self::log_jacobian), and when `gradient` has another length.
+    /// As [`value`](Self::value), and when `gradient` has another length.
     ///
     /// ```
     /// use treedef_optim::Parameters;
     ///
     /// let p = Parameters::new(&(1.0, 2.0))?.positive(".0")?;
+    /// assert_eq!(p.log_jacobian(&[3.0, 4.0], None)?, 3.0);
     /// let mut gradient = [10.0, 20.0];
-    /// assert_eq!(p.add_log_jacobian(&[3.0, 4.0], &mut gradient)?, 3.0);
+    /// assert_eq!(p.log_jacobian(&[3.0, 4.0], Some(&mut gradient))?, 3.0);
     /// assert_eq!(gradient, [11.0, 20.0]);
     /// # Ok::<(), treedef_optim::ParametersError>(())
     /// ```
-    pub fn add_log_jacobian(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        self.plan.log_jacobian(x, gradient)
+    pub fn log_jacobian(&self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
+        match gradient {
+            Some(gradient) => self.plan.log_jacobian(x, gradient),
+            None => self.plan.log_jacobian(x, &mut vec![0.0; x.len()]),
+        }
     }
 
     /// The covariance of the leaves, from that of the vector, by the delta method: J C Jᵀ, where J is

@@ -2,7 +2,7 @@
 
 use super::{Number, Place, Rule, Slots, Step, Transform};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::Kernel;
 
 /// The mean of several gradients is one step: made by
@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "accumulate";
 impl<O> Accumulate<O> {
     /// Adds the gradients to the mean. Whether the inner transform has its step now: then the updates
     /// are the mean, and the mean begins again.
-    fn is_due<L: Leaf>(
+    fn is_due<L: Trainable>(
         &self,
         step: &mut Step<'_, L>,
         count: &mut u64,
@@ -35,7 +35,7 @@ impl<O> Accumulate<O> {
     }
 }
 
-impl<L: Leaf, O: Transform<L>> Transform<L> for Accumulate<O> {
+impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         if self.every == 0 {
             return Err(Error::Argument(
@@ -43,7 +43,7 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Accumulate<O> {
             ));
         }
         let inner = self.inner.slots(place, parameters)?;
-        Ok(Slots::new(NAME).with_zeros("mean", place, parameters)?.with_parts([inner]))
+        Ok(Slots::new(NAME).with_filled("mean", 0.0, place, parameters)?.with_parts([inner]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

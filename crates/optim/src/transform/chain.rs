@@ -2,7 +2,7 @@
 
 use super::{Place, Slots, Step, Transform};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// One transform after another, the first one first: optax's `chain`.
 ///
@@ -39,7 +39,7 @@ fn expect_one_rate(place: Place<'_>, rates: &[bool], still: Option<usize>) -> Re
 macro_rules! chain_of {
     ($count:literal: $($before:ident $before_slots:ident)* ; $last:ident $last_slots:ident) => {
         #[allow(non_snake_case, reason = "a value is named as its type")]
-        impl<L: Leaf, $($before: Transform<L>,)* $last: Transform<L>> Transform<L>
+        impl<L: Trainable, $($before: Transform<L>,)* $last: Transform<L>> Transform<L>
             for Chain<($($before,)* $last,)>
         {
             fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {

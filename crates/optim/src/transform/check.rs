@@ -4,7 +4,7 @@ use std::slice;
 
 use super::{Number, Place, Slots, Step, Term, Transform};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// An error with the path, when a gradient is infinite or no number.
 ///
@@ -32,7 +32,7 @@ pub fn check_finite() -> CheckFinite {
 #[derive(Clone, Debug)]
 pub struct CheckFinite;
 
-impl<L: Leaf> Transform<L> for CheckFinite {
+impl<L: Trainable> Transform<L> for CheckFinite {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         Ok(Slots::new("check_finite"))
     }
@@ -54,7 +54,7 @@ impl Term<1> for ZeroIfFinite {
     }
 }
 
-pub(crate) fn expect_finite<L: Leaf>(
+pub(crate) fn expect_finite<L: Trainable>(
     what: &'static str,
     place: Place<'_>,
     leaves: &[L],

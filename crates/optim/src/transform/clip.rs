@@ -3,7 +3,7 @@
 use super::{Number, Place, Rule, Slots, Step, Term, Transform};
 use crate::argument::expect_limit;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// Limits each number to ±`limit`: optax's `clip`.
 ///
@@ -32,7 +32,7 @@ impl Rule<0> for Clip {
     }
 }
 
-impl<L: Leaf> Transform<L> for Clip {
+impl<L: Trainable> Transform<L> for Clip {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_limit(self.limit)?;
         Ok(Slots::new("clip"))
@@ -67,7 +67,7 @@ pub struct ClipByGlobalNorm {
     limit: f64,
 }
 
-impl<L: Leaf> Transform<L> for ClipByGlobalNorm {
+impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_limit(self.limit)?;
         Ok(Slots::new("clip_by_global_norm"))
@@ -102,7 +102,7 @@ impl Rule<0> for Fraction {
 
 /// A factor, and the norm of all numbers times it. The norm of many `f32`, or squares of `f64`, may be
 /// too large or too small for their type.
-pub(crate) fn scaled_norm<L: Leaf>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
+pub(crate) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
     let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
     let mut best = norm(1.0)?;
     for (smaller, larger) in [(-64, 64), (-640, 590)] {

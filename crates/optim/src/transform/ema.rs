@@ -3,7 +3,7 @@
 use super::{Number, Place, Rule, Slots, Step, Transform};
 use crate::argument::expect_decay;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::mean;
 
 /// The moving average of the updates: optax's `ema`, which corrects the bias of the zeros at the
@@ -39,10 +39,10 @@ impl Ema {
     }
 }
 
-impl<L: Leaf> Transform<L> for Ema {
+impl<L: Trainable> Transform<L> for Ema {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         expect_decay(self.decay)?;
-        Slots::new("ema").with_zeros("ema", place, parameters)
+        Slots::new("ema").with_filled("ema", 0.0, place, parameters)
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use treedef::{Pattern, Tree, TreeDef};
 
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// Which leaves: optax's `mask`. It is made of a pattern, or of a test of shapes, for leaves that are tensors or
 /// arrays:
@@ -86,7 +86,7 @@ impl fmt::Debug for Mask {
 
 impl Mask {
     /// For each leaf of a structure, whether it is meant.
-    fn of<L: Leaf>(&self, tree: &Tree<bool>, leaves: &[L]) -> Result<Vec<bool>> {
+    fn of<L: Trainable>(&self, tree: &Tree<bool>, leaves: &[L]) -> Result<Vec<bool>> {
         match &self.0 {
             Test::Pattern(pattern) => {
                 let parsed: Pattern = pattern.parse().map_err(|error| {
@@ -103,7 +103,11 @@ impl Mask {
 }
 
 /// For each leaf, whether one of the masks has it. Each mask must have a leaf.
-pub(crate) fn mask<L: Leaf>(treedef: &TreeDef, leaves: &[L], masks: &[Mask]) -> Result<Vec<bool>> {
+pub(crate) fn mask<L: Trainable>(
+    treedef: &TreeDef,
+    leaves: &[L],
+    masks: &[Mask],
+) -> Result<Vec<bool>> {
     let mut named = vec![false; treedef.num_leaves()];
     let tree = Tree::new(treedef.clone(), named.clone())?;
     for mask in masks {

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use treedef_optim::transform::{Number, Place, Rule, Slots, Step, Transform};
-//! use treedef_optim::{Leaf, Optimiser, Result, chain};
+//! use treedef_optim::{Trainable, Optimiser, Result, chain};
 //!
 //! /// Descent by the sign of a moving average.
 //! #[derive(Clone, Copy)]
@@ -19,9 +19,9 @@
 //!     }
 //! }
 //!
-//! impl<L: Leaf> Transform<L> for SignDescent {
+//! impl<L: Trainable> Transform<L> for SignDescent {
 //!     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-//!         Slots::new("sign_descent").with_zeros("average", place, parameters)
+//!         Slots::new("sign_descent").with_filled("average", 0.0, place, parameters)
 //!     }
 //!
 //!     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -76,7 +76,7 @@ pub use partition::{Partition, partition};
 pub use place::Place;
 pub(crate) use scale::DECAY;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
-pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
+pub use select::{Frozen, Only, SetToZero, set_to_zero};
 pub(crate) use selection::{SELECTING, Selection, contains, ranges};
 pub use slots::Slots;
 #[doc(hidden)]

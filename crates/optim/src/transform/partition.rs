@@ -7,7 +7,7 @@ use super::mask::{joined, mask};
 use super::selection::{PART, expect_some, ranges_of};
 use super::{Mask, Place, Selection, Slots, Step, Transform};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// An optimiser for each group of leaves. Each leaf must be in exactly one group, so optax's
 /// `partition`, once `multi_transform`.
@@ -49,7 +49,7 @@ impl<L> fmt::Debug for Partition<L> {
     }
 }
 
-impl<L: Leaf> Partition<L> {
+impl<L: Trainable> Partition<L> {
     /// Adds a group: the leaves that one of the masks has, of which there must be one. Masks inside its
     /// optimiser are of the whole model, too, and must have a leaf of the group.
     pub fn group<M: Into<Mask>>(
@@ -146,7 +146,7 @@ impl<L: Leaf> Partition<L> {
     }
 }
 
-impl<L: Leaf> Transform<L> for Partition<L> {
+impl<L: Trainable> Transform<L> for Partition<L> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let parts = self.parts(place, parameters)?;
         let slots = self.optimisers().zip(&parts).map(|(optimiser, ranges)| {

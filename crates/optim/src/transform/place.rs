@@ -5,7 +5,7 @@ use std::ops::Range;
 use treedef::TreeDef;
 
 use crate::error::{Error, LeafError, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Kernel, Term};
 
 /// Where a transform works: the structure of the parameters, and which leaves it is about.
@@ -31,7 +31,7 @@ impl<'a> Place<'a> {
     /// # Errors
     ///
     /// Returns an error when an operation fails; it has the path.
-    pub fn run<L: Leaf, K: Kernel<S, R>, const S: usize, const R: usize>(
+    pub(crate) fn run<L: Trainable, K: Kernel<S, R>, const S: usize, const R: usize>(
         self,
         kernel: &K,
         main: &mut [L],
@@ -61,7 +61,7 @@ impl<'a> Place<'a> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub fn sum<L: Leaf, K: Term<R>, const R: usize>(
+    pub(crate) fn sum<L: Trainable, K: Term<R>, const R: usize>(
         self,
         term: &K,
         read: [&[L]; R],

@@ -3,7 +3,7 @@
 use super::{Number, Place, Rule, Slots, Step, Transform};
 use crate::argument::{expect_at_least_zero, expect_factor};
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::schedules::Schedule;
 
 /// Multiplies all updates: optax's `scale`.
@@ -32,7 +32,7 @@ impl Rule<0> for Scale {
     }
 }
 
-impl<L: Leaf> Transform<L> for Scale {
+impl<L: Trainable> Transform<L> for Scale {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_factor(self.factor)?;
         Ok(Slots::new("scale"))
@@ -75,7 +75,7 @@ pub struct ScaleBySchedule {
     factor: Schedule,
 }
 
-impl<L: Leaf> Transform<L> for ScaleBySchedule {
+impl<L: Trainable> Transform<L> for ScaleBySchedule {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_factor(self.factor.at(0))?;
         Ok(Slots::new("scale_by_schedule"))
@@ -128,7 +128,7 @@ impl Rule<0> for WeightDecay {
     }
 }
 
-impl<L: Leaf> Transform<L> for WeightDecay {
+impl<L: Trainable> Transform<L> for WeightDecay {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_at_least_zero(DECAY, self.decay)?;
         Ok(Slots::new("weight_decay"))

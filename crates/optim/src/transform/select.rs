@@ -4,7 +4,7 @@ use super::accumulate::Zero;
 use super::selection::{FROZEN, ONLY};
 use super::{Mask, Place, Selection, Slots, Step, Transform};
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 /// A transform that acts on some leaves only: made by [`only`](crate::Optimiser::only).
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Frozen<O> {
 }
 
 /// Goes on with the leaves that the transform inside is about, and its slots.
-fn with_selected<L: Leaf>(
+fn with_selected<L: Trainable>(
     (name, masks): (&'static str, &[Mask]),
     make: impl FnOnce(Place<'_>, &[Mask], &[L]) -> Result<Selection>,
     step: &mut Step<'_, L>,
@@ -49,7 +49,7 @@ fn with_selected<L: Leaf>(
     done
 }
 
-impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
+impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::of(place, &self.masks, parameters)?;
         let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
@@ -87,7 +87,7 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Only<O> {
     }
 }
 
-impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
+impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::out_of(place, &self.masks, parameters)?;
         let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
@@ -114,29 +114,20 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Frozen<O> {
     }
 }
 
-/// Makes the updates of the leaves that a mask has zero, as the last of a chain.
+/// Makes all updates zero: optax's `set_to_zero`.
 ///
-/// In front of a decay of weights the leaves would still move. [`Optimiser::freeze`] keeps the leaves
-/// from all that an optimiser does.
-///
-/// [`Optimiser::freeze`]: crate::Optimiser::freeze
+/// With [`only`](crate::Optimiser::only), as the last of a chain, some leaves do not move. In front of a decay of weights
+/// they still would: [`freeze`](crate::Optimiser::freeze) keeps leaves from all that an optimiser does.
 ///
 /// ```
-/// use treedef_optim::{Optimiser, chain, sgd, transform::freeze};
+/// use treedef_optim::transform::set_to_zero;
+/// use treedef_optim::{Optimiser, chain, sgd};
 ///
-/// let optimiser = chain!(sgd(1.0), freeze(".0"));
+/// let optimiser = chain!(sgd(1.0), set_to_zero().only(".0"));
 /// let mut state = optimiser.init::<f64, _>(&(1.0, 1.0))?;
 /// assert_eq!(optimiser.step((1.0, 1.0), (0.5, 0.5), &mut state)?, (1.0, 0.5));
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
-pub fn freeze(mask: impl Into<Mask>) -> Freeze {
-    Freeze { inner: SetToZero, masks: vec![mask.into()] }
-}
-
-/// Made by [`freeze`].
-pub type Freeze = Only<SetToZero>;
-
-/// Makes all updates zero: optax's `set_to_zero`.
 pub fn set_to_zero() -> SetToZero {
     SetToZero
 }
@@ -145,7 +136,7 @@ pub fn set_to_zero() -> SetToZero {
 #[derive(Clone, Debug)]
 pub struct SetToZero;
 
-impl<L: Leaf> Transform<L> for SetToZero {
+impl<L: Trainable> Transform<L> for SetToZero {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
         Ok(Slots::new("set_to_zero"))
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Place;
 use super::mask::{Mask, joined, mask};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 
 pub(super) const ONLY: &str = "only";
 pub(super) const FROZEN: &str = "frozen";
@@ -28,7 +28,7 @@ pub(crate) struct Selection {
 impl Selection {
     /// Selects by masks, each of which must have a leaf of the structure, and all together one of the place.
     /// Without a mask, nothing is selected.
-    pub(crate) fn of<L: Leaf>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+    pub(crate) fn of<L: Trainable>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
         let named = mask(place.treedef, leaves, masks)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
         let inside = ranges_of(place, is_named);
@@ -39,7 +39,11 @@ impl Selection {
     }
 
     /// The leaves of a place without those that masks have.
-    pub(crate) fn out_of<L: Leaf>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+    pub(crate) fn out_of<L: Trainable>(
+        place: Place<'_>,
+        masks: &[Mask],
+        leaves: &[L],
+    ) -> Result<Self> {
         let Selection { inside, outside, masks, among } = Selection::of(place, masks, leaves)?;
         if outside.is_empty() {
             let masks = joined(&masks);

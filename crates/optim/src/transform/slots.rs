@@ -6,7 +6,7 @@ use std::slice;
 
 use super::{Number, Place, Rule, Selection, Step, contains};
 use crate::error::{Error, Result};
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::Update;
 
 /// What a transform remembers from step to step: a count, leaves beside those of the parameters, and
@@ -27,7 +27,7 @@ pub struct Slots<L> {
     pub(crate) still: Option<usize>,
 }
 
-impl<L: Leaf> Slots<L> {
+impl<L: Trainable> Slots<L> {
     /// For the transform of that name, which tells a state from that of another optimiser.
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
@@ -35,25 +35,11 @@ impl<L: Leaf> Slots<L> {
         Slots { transform, count: 0, leaves, parts, holds: None, selection: None, still: None }
     }
 
-    /// Adds one zero for each number of the parameters.
+    /// Adds one number for each number of the parameters: most often 0.
     ///
     /// # Errors
     ///
     /// Returns an error when a leaf has no zero.
-    pub fn with_zeros(
-        self,
-        name: &'static str,
-        place: Place<'_>,
-        parameters: &[L],
-    ) -> Result<Self> {
-        self.with_filled(name, 0.0, place, parameters)
-    }
-
-    /// Adds one number for each number of the parameters.
-    ///
-    /// # Errors
-    ///
-    /// As [`with_zeros`](Self::with_zeros).
     pub fn with_filled(
         mut self,
         name: &'static str,
@@ -79,7 +65,7 @@ impl<L: Leaf> Slots<L> {
     }
 
     /// Adds the slots of transforms inside this one.
-    pub fn with_parts(mut self, parts: impl IntoIterator<Item = Slots<L>>) -> Self {
+    pub(crate) fn with_parts(mut self, parts: impl IntoIterator<Item = Slots<L>>) -> Self {
         self.parts.extend(parts);
         self.still = self.parts.iter().find_map(|part| part.still);
         self

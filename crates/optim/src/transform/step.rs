@@ -5,13 +5,13 @@ use std::ops::Range;
 use super::place::Place;
 use super::slots::Slots;
 use crate::error::Result;
-use crate::leaf::Leaf;
+use crate::leaf::Trainable;
 use crate::number::{Descend, Number, Rule, Update};
 
 /// Makes updates of gradients, as optax's `GradientTransformation`.
 ///
 /// The [module](crate::transform) has an example.
-pub trait Transform<L: Leaf> {
+pub trait Transform<L: Trainable> {
     /// What is remembered from step to step, before the first one.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub trait Transform<L: Leaf> {
 
 macro_rules! behind {
     ($($pointer:ty),*) => {$(
-        impl<L: Leaf, O: Transform<L> + ?Sized> Transform<L> for $pointer {
+        impl<L: Trainable, O: Transform<L> + ?Sized> Transform<L> for $pointer {
             fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
                 (**self).slots(place, parameters)
             }
@@ -79,12 +79,12 @@ pub struct Step<'a, L> {
     pub parameters: &'a mut [L],
 }
 
-impl<L: Leaf> Step<'_, L> {
+impl<L: Trainable> Step<'_, L> {
     /// Puts the updates of a rule in the place of the gradients.
     ///
     /// # Errors
     ///
-    /// As [`Place::run`].
+    /// Returns an error when an operation on a leaf fails; it has the path.
     pub fn update<Q: Rule<S>, const S: usize>(
         &mut self,
         rule: &Q,
@@ -97,7 +97,7 @@ impl<L: Leaf> Step<'_, L> {
     ///
     /// # Errors
     ///
-    /// As [`Place::run`].
+    /// Returns an error when an operation on a leaf fails; it has the path.
     pub fn descend<Q: Rule<S>, const S: usize>(
         &mut self,
         rule: &Q,
@@ -110,8 +110,8 @@ impl<L: Leaf> Step<'_, L> {
     ///
     /// # Errors
     ///
-    /// As [`Place::run`].
-    pub fn apply(&mut self) -> Result<()> {
+    /// Returns an error when an operation on a leaf fails; it has the path.
+    pub(crate) fn apply(&mut self) -> Result<()> {
         self.descend(&Unchanged, [])
     }
 

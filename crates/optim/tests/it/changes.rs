@@ -251,7 +251,7 @@ fn arrays_are_resumed_too() {
 #[test]
 fn slots_of_ones_own_transform_need_no_order() {
     use treedef_optim::transform::{Number, Place, Rule, Slots, Step};
-    use treedef_optim::{Leaf, Result};
+    use treedef_optim::{Result, Trainable};
 
     #[derive(Clone, Copy)]
     struct Own;
@@ -264,10 +264,10 @@ fn slots_of_ones_own_transform_need_no_order() {
         }
     }
 
-    impl<L: Leaf> Transform<L> for Own {
+    impl<L: Trainable> Transform<L> for Own {
         fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-            let slots = Slots::new("own").with_zeros("slow", place, parameters)?;
-            slots.with_zeros("fast", place, parameters)
+            let slots = Slots::new("own").with_filled("slow", 0.0, place, parameters)?;
+            slots.with_filled("fast", 0.0, place, parameters)
         }
 
         fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

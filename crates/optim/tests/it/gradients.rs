@@ -6,7 +6,7 @@ use num_dual::{Dual64, DualNum, DualSVec64, HyperDual64};
 use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
 use treedef_optim::candle::{self, Gradient, Unreached};
-use treedef_optim::{Leaf, Optimiser, adam, dual, finite};
+use treedef_optim::{Optimiser, Trainable, adam, dual, finite};
 
 /// A model that serde knows by its derives alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,9 +66,9 @@ fn duals_of_both_kinds_give_the_gradient() {
     let Orbit { mass, velocity, spin, .. } = orbit();
     let objects = ObjectOrbit { mass, velocity, spin };
     let [first, second, third] = [
-        dual::gradient(|p: &ObjectOrbit<Dual64>| p.energy(), &objects).unwrap(),
-        dual::gradient(|p: &ObjectOrbit<DualSVec64<3>>| p.energy(), &objects).unwrap(),
-        dual::gradient(|p: &ObjectOrbit<DualSVec64<8>>| p.energy(), &objects).unwrap(),
+        dual::value_and_grad(|p: &ObjectOrbit<Dual64>| p.energy(), &objects).unwrap().1,
+        dual::value_and_grad(|p: &ObjectOrbit<DualSVec64<3>>| p.energy(), &objects).unwrap().1,
+        dual::value_and_grad(|p: &ObjectOrbit<DualSVec64<8>>| p.energy(), &objects).unwrap().1,
     ];
     assert_eq!((&first, &first), (&second, &third));
     assert_eq!((first.mass, first.spin), (expected().mass, expected().spin));
@@ -86,7 +86,7 @@ fn second_derivatives() {
             // The name is the first leaf.
             leaves[at + 1] = (leaves[at + 1].as_f64().unwrap() + by).into();
             let orbit: Orbit<f64> = treedef::unflatten(&treedef, leaves).unwrap();
-            dual::gradient(|p: &Orbit<Dual64>| p.energy(), &orbit).unwrap()
+            dual::value_and_grad(|p: &Orbit<Dual64>| p.energy(), &orbit).unwrap().1
         };
         let (above, below) = (moved(1e-5), moved(-1e-5));
         let slope = |above: f64, below: f64| (above - below) / 2e-5;
@@ -118,9 +118,9 @@ fn duals_of_a_model_that_cannot_hold_them() {
     struct Other {
         weight: Dual64,
     }
-    let error = dual::gradient(|p: &Other| p.weight, &orbit()).unwrap_err();
+    let error = dual::value_and_grad(|p: &Other| p.weight, &orbit()).unwrap_err();
     assert_snapshot!(error, @"missing field `weight`; here are `name`, `mass`, `velocity`, `spin` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
-    assert_snapshot!(dual::gradient(|p: &Vec<Dual64>| p[0], &[1, 2]).unwrap_err(), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
+    assert_snapshot!(dual::value_and_grad(|p: &Vec<Dual64>| p[0], &[1, 2]).unwrap_err(), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -207,7 +207,7 @@ fn differences_know_what_the_model_rounds() {
 }
 
 /// The relative error of the derivative by differences.
-fn error_of<X: Copy + Serialize + serde::de::DeserializeOwned + Into<f64>, L: Leaf>(
+fn error_of<X: Copy + Serialize + serde::de::DeserializeOwned + Into<f64>, L: Trainable>(
     loss: impl Fn(X) -> X,
     at: X,
     expected: f64,
@@ -281,7 +281,7 @@ fn a_type_that_changes_its_numbers_has_no_differences_and_no_moments() {
     let error = finite::gradient::<f64, _, _>(fall, &(2.0, Angle(1.0))).unwrap_err();
     assert!(error.to_string().ends_with("at `.1`: it cannot hold a derivative"), "{error}");
     let fall = |model: &(Dual64, Dual64)| -model.0 * model.1;
-    assert_snapshot!(dual::gradient(fall, &(2.0, Angle(1.0))).unwrap_err(), @"the type makes 4.283185307179586 of -2 at `.1`: it cannot hold a derivative");
+    assert_snapshot!(dual::value_and_grad(fall, &(2.0, Angle(1.0))).unwrap_err(), @"the type makes 4.283185307179586 of -2 at `.1`: it cannot hold a derivative");
     let optimiser = adam(0.1);
     let mut state = optimiser.init::<f64, _>(&(2.0, Angle(0.0))).unwrap();
     // A gradient of an angle is one, too, so it is no negative number.
@@ -310,7 +310,7 @@ fn integers_have_no_differences() {
     assert_eq!(gradient.1.0.to_vec1::<u32>().unwrap(), [0, 0]);
     let worst = finite::check::<Tensor, _, _>(loss, &model, &(tensor(&[0.0, 4.0]), index()));
     assert!(worst.unwrap().error < 1e-8);
-    let error = candle::grad(|(_, index)| index.0.get(0), &model);
+    let error = candle::value_and_grad(|(_, index)| index.0.get(0), &model);
     assert_snapshot!(error.unwrap_err(), @"expected a loss of floats, found one of u32");
 }
 
@@ -319,7 +319,7 @@ fn a_loss_of_many_numbers_or_none_that_is_reached() {
     let tensor = |x: f64| Object(Tensor::new(&[x, x], &Device::Cpu).unwrap());
     let model = (tensor(1.0), tensor(2.0));
     type Model = (Object<Tensor>, Object<Tensor>);
-    let error = candle::grad(|m: &Model| &m.0.0 * 2.0, &model).unwrap_err();
+    let error = candle::value_and_grad(|m: &Model| &m.0.0 * 2.0, &model).unwrap_err();
     assert_snapshot!(error, @"expected a loss of one number, found the shape [2] (take the mean, or the sum)");
     let first = |m: &Model| m.0.sum_all().map(|loss| (loss, ()));
     let strict = Gradient::new().unreached(Unreached::Error);
@@ -331,9 +331,9 @@ fn a_loss_of_many_numbers_or_none_that_is_reached() {
     let error = candle::value_and_grad_with(&strict.constant("bias"), first, &model).unwrap_err();
     assert_snapshot!(error, @"no node matches `.bias`");
     // The error of the loss itself.
-    let error = candle::grad(|m: &Model| m.0.matmul(&m.1), &model).unwrap_err();
+    let error = candle::value_and_grad(|m: &Model| m.0.matmul(&m.1), &model).unwrap_err();
     assert_snapshot!(error.to_string().lines().next().unwrap(), @"shape mismatch in matmul, lhs: [2], rhs: [2]");
-    assert_snapshot!(candle::grad(|_: &f64| Tensor::new(1.0, &Device::Cpu), &1.0).unwrap_err(), @"the value has no leaf of type `candle_core::Tensor`: numbers need `f32` or `f64`, and objects the type that they have");
+    assert_snapshot!(candle::value_and_grad(|_: &f64| Tensor::new(1.0, &Device::Cpu), &1.0).unwrap_err(), @"the value has no leaf of type `candle_core::Tensor`: numbers need `f32` or `f64`, and objects the type that they have");
 }
 
 #[test]
@@ -343,9 +343,9 @@ fn a_loss_that_depends_on_no_parameter() {
     let outside = |_: &Object<Tensor>| model.0.sum_all();
     let detached = |model: &Object<Tensor>| model.0.detach().sum_all();
     for error in [
-        candle::grad(constant, &model).unwrap_err(),
-        candle::grad(outside, &model).unwrap_err(),
-        candle::grad(detached, &model).unwrap_err(),
+        candle::value_and_grad(constant, &model).unwrap_err(),
+        candle::value_and_grad(outside, &model).unwrap_err(),
+        candle::value_and_grad(detached, &model).unwrap_err(),
     ] {
         assert_eq!(
             error.to_string(),
@@ -353,7 +353,7 @@ fn a_loss_that_depends_on_no_parameter() {
         );
     }
     let first = |(a, _): &(Object<Tensor>, Object<Tensor>)| a.0.sum_all();
-    let (_, zeros) = candle::grad(first, &(model.clone(), model.clone())).unwrap();
+    let (_, zeros) = candle::value_and_grad(first, &(model.clone(), model.clone())).unwrap();
     assert_eq!(zeros.to_vec1::<f64>().unwrap(), [0.0, 0.0]);
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
 use treedef_optim::transform::clip_by_global_norm;
-use treedef_optim::{Array, Leaf, Optimiser, adamw, chain};
+use treedef_optim::{Optimiser, Trainable, TrainableArray, adamw, chain};
 
 const NUMBERS: [f64; 3] = [0.5, -1.5, 2.0];
 
 /// Trains a model that is made of the same three numbers.
-fn trained<L: Leaf, T: Serialize + for<'de> Deserialize<'de>>(
+fn trained<L: Trainable, T: Serialize + for<'de> Deserialize<'de>>(
     make: impl Fn(&[f64; 3]) -> T,
     numbers: impl Fn(&T) -> Vec<f64>,
 ) -> Vec<f64> {
@@ -79,7 +79,7 @@ struct Matrix {
     data: Rc<Vec<f64>>,
 }
 
-impl Array for Matrix {
+impl TrainableArray for Matrix {
     type Number = f64;
 
     fn numbers(&self) -> &[f64] {

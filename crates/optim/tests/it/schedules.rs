@@ -1,7 +1,7 @@
 //! Schedules against their formulas.
 
 use treedef_optim::schedules::{
-    Schedule, constant, cosine_decay, exponential_decay, join, linear, polynomial, warmup_cosine,
+    Schedule, cosine_decay, exponential_decay, join, linear, polynomial, warmup_cosine,
 };
 
 fn rates(schedule: Schedule, counts: impl IntoIterator<Item = u64>) -> Vec<f64> {
@@ -16,14 +16,14 @@ fn near(found: Vec<f64>, expected: &[f64]) {
 
 #[test]
 fn schedules_have_the_values_of_their_formulas() {
-    near(rates(constant(0.5), [0, 9]), &[0.5, 0.5]);
+    near(rates(Schedule::from(0.5), [0, 9]), &[0.5, 0.5]);
     near(rates(linear(1.0, 0.0, 4), 0..6), &[1.0, 0.75, 0.5, 0.25, 0.0, 0.0]);
     near(rates(polynomial(1.0, 0.0, 2.0, 2), 0..4), &[1.0, 0.25, 0.0, 0.0]);
     near(rates(exponential_decay(8.0, 2, 0.25), [0, 1, 2, 4]), &[8.0, 4.0, 2.0, 0.5]);
     near(rates(cosine_decay(2.0, 4, 0.5), [0, 2, 4, 99]), &[2.0, 1.5, 1.0, 1.0]);
     let warm = warmup_cosine(0.0, 1.0, 2, 6, 0.2);
     near(rates(warm, [0, 1, 2, 4, 6, 7]), &[0.0, 0.5, 1.0, 0.6, 0.2, 0.2]);
-    let joined = join([constant(1.0), linear(5.0, 6.0, 2), constant(9.0)], [1, 4]);
+    let joined = join([Schedule::from(1.0), linear(5.0, 6.0, 2), Schedule::from(9.0)], [1, 4]);
     near(rates(joined, 0..6), &[1.0, 5.0, 5.5, 6.0, 9.0, 9.0]);
 }
 

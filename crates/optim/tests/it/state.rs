@@ -415,27 +415,27 @@ mod of_tensors {
     #[test]
     fn arithmetic_is_that_of_the_numbers() {
         use treedef_optim::transform::check_finite;
-        use treedef_optim::tree::typed;
-        let sum = typed::add_scaled::<Tensor, _>(model(), 2.0, &model()).unwrap();
+        use treedef_optim::tree;
+        let sum = tree::add_scaled::<Tensor, _>(model(), 2.0, &model()).unwrap();
         assert_eq!(sum[0].to_vec1::<f32>().unwrap(), [0.75, 2.25]);
         let numbers = [0.25f64, 0.75, -1.0, -0.5];
         let norm = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
-        assert_eq!(typed::norm::<Tensor, _>(&model()).unwrap(), norm);
-        assert_eq!(typed::sum::<Tensor, _>(&model()).unwrap(), numbers.iter().sum::<f64>());
-        assert_eq!(typed::dot::<Tensor, _>(&model(), &model()).unwrap(), norm * norm);
+        assert_eq!(tree::norm::<Tensor, _>(&model()).unwrap(), norm);
+        assert_eq!(tree::sum::<Tensor, _>(&model()).unwrap(), numbers.iter().sum::<f64>());
+        assert_eq!(tree::dot::<Tensor, _>(&model(), &model()).unwrap(), norm * norm);
         assert_eq!(
-            typed::norm::<Tensor, _>(&typed::zeros_like::<Tensor, _>(&model()).unwrap()).unwrap(),
+            tree::norm::<Tensor, _>(&tree::zeros_like::<Tensor, _>(&model()).unwrap()).unwrap(),
             0.0
         );
         let to_dtype = |dtype: DType| {
             treedef::try_map_objects(&model(), |tensor: Tensor| tensor.to_dtype(dtype)).unwrap()
         };
         let halves = to_dtype(DType::BF16);
-        assert!((typed::norm::<Tensor, _>(&halves).unwrap() - norm).abs() < 1e-2);
+        assert!((tree::norm::<Tensor, _>(&halves).unwrap() - norm).abs() < 1e-2);
 
         let broken =
             vec![model().remove(0), Object(Tensor::new(&[1.0, f32::NAN], &Device::Cpu).unwrap())];
-        assert!(!typed::is_finite::<Tensor, _>(&broken).unwrap());
+        assert!(!tree::is_finite::<Tensor, _>(&broken).unwrap());
         let optimiser = chain!(check_finite(), adam(0.1));
         let mut state = optimiser.init::<Tensor, _>(&model()).unwrap();
         assert_snapshot!(optimiser.step(model(), broken, &mut state).unwrap_err(), @"the gradient is not finite at `[1]`");

@@ -52,7 +52,7 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "expected a float that may vary, found u8 3u8 at `.layers[0].units`",
         ),
         (
-            |p| p.tie("layers[*].units"),
+            |p| p.tie(["layers[*].units"]),
             "expected a float that may vary, found u8 3u8 at `.layers[0].units`",
         ),
         (
@@ -134,26 +134,26 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "no parameter can be in [0.1, 0.10000000000100001): as `f32` both ends are the same",
         ),
         // Ties.
-        (|p| p.tie("layers[0].k"), "`.layers[0].k` cannot be tied: no other node is named"),
+        (|p| p.tie(["layers[0].k"]), "`.layers[0].k` cannot be tied: no other node is named"),
         (
-            |p| p.tie("**.sigma"),
+            |p| p.tie(["**.sigma"]),
             "`.layers[0].sigma` and `.layers[1].sigma` are tied, but the first is 1 and the second 2",
         ),
         (
-            |p| p.bounds("layers[0].k", 0.0..)?.tie("**.k"),
+            |p| p.bounds("layers[0].k", 0.0..)?.tie(["**.k"]),
             "`.layers[0].k` and `.layers[1].k` are tied, but the first is between the bounds [0, ∞) \
              and the second free",
         ),
         (
-            |p| p.tie_all(["weights", "steps"]),
+            |p| p.tie(["weights", "steps"]),
             "`.steps` cannot be tied: compared with `.weights`: expected 2 children, found 3 children at the root",
         ),
         (
-            |p| p.tie_all(["layers[0]", "layers[0].rows"]),
+            |p| p.tie(["layers[0]", "layers[0].rows"]),
             "`.layers[0].rows` cannot be tied: another node that is named has some of its leaves",
         ),
         (
-            |p| p.simplex("layers[0].rows.*")?.tie("layers[0].rows.*.0"),
+            |p| p.simplex("layers[0].rows.*")?.tie(["layers[0].rows.*.0"]),
             "`.layers[0].rows.1.1` cannot be tied: only some leaves of a simplex would be tied",
         ),
     ];
@@ -169,11 +169,11 @@ fn the_same_said_twice_is_no_contradiction() -> Result<(), ParametersError> {
     let p = Parameters::new(&model())?
         .positive("**.sigma")?
         .positive("layers[0].sigma")?
-        .tie("**.k")?
-        .tie_all(["layers[1].k", "layers[0].k"])?
+        .tie(["**.k"])?
+        .tie(["layers[1].k", "layers[0].k"])?
         .bounds("narrow", 0.1..)?
         .simplex("**.rows.*")?
-        .tie("**.rows.*")?
+        .tie(["**.rows.*"])?
         .ordered("steps")?
         .simplex("weights")?;
     let names = [
@@ -211,10 +211,10 @@ fn a_wildcard_passes_what_is_no_float() -> Result<(), ParametersError> {
 
 #[test]
 fn what_is_said_of_a_tied_leaf_holds_for_all() -> Result<(), ParametersError> {
-    let p = Parameters::new(&(1.0, 1.0, 2.0))?.tie_all([".0", ".1"])?.positive(".1")?;
+    let p = Parameters::new(&(1.0, 1.0, 2.0))?.tie([".0", ".1"])?.positive(".1")?;
     assert_eq!(p.value(&[0.5, 3.0])?, (0.5f64.exp(), 0.5f64.exp(), 3.0));
-    assert_eq!(p.fix(".2")?.tie_all([".0", ".1"])?.len(), 1);
-    let fixed = Parameters::new(&(1.0, 1.0))?.tie("*")?.fix(".0")?;
+    assert_eq!(p.fix(".2")?.tie([".0", ".1"])?.len(), 1);
+    let fixed = Parameters::new(&(1.0, 1.0))?.tie(["*"])?.fix(".0")?;
     assert_eq!(fixed.len(), 0);
     Ok(())
 }
@@ -262,7 +262,7 @@ fn what_takes_no_number_is_checked_too() {
 fn floats_of_two_types_are_no_bounds_and_no_tie() {
     let error = |p: Result<Parameters<(f64, f32)>, ParametersError>| p.unwrap_err().to_string();
     let p = || Parameters::new(&(0.5, 0.5f32)).unwrap();
-    insta::assert_snapshot!(error(p().tie("*")), @"`.0` and `.1` are tied, but the first is `f64` and the second `f32`");
+    insta::assert_snapshot!(error(p().tie(["*"])), @"`.0` and `.1` are tied, but the first is `f64` and the second `f32`");
     insta::assert_snapshot!(error(p().bounds(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
     insta::assert_snapshot!(error(p().bounded(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
     insta::assert_snapshot!(error(p().bounds(".1", 0.1..=0.1 + 1e-12)), @"no parameter can be in [0.1, 0.10000000000100001]: as `f32` both ends are the same");

@@ -31,7 +31,7 @@ fn parameters() -> Result<Parameters<Model<f64>>> {
         .bounded("all[2]", 0.0..=1.0)?
         .bounded("all[3]", 2.0..)?
         .bounded("all[4]", ..0.0)?
-        .tie_all(["all[5]", "all[7]"])?
+        .tie(["all[5]", "all[7]"])?
         .fix("all[6]")?
         .simplex("mix")?
         .ordered("steps")?;

@@ -9,7 +9,7 @@ fn a_covariance_is_that_of_the_delta_method() -> Result {
     let p = Parameters::new(&(2.0, vec![0.2, 0.3, 0.5], 2.0, 7.0))?
         .positive(".0")?
         .positive(".2")?
-        .tie_all([".0", ".2"])?
+        .tie([".0", ".2"])?
         .simplex(".1")?
         .fix(".3")?;
     let x = [0.4, 0.1, -0.3];
@@ -51,7 +51,7 @@ fn a_report_has_all_leaves() -> Result {
     let model = (vec![1.92, 1234.5], 0.25, 0.25, 1e-9, 3.0f32, 0.999_999_99, 5e12);
     let p = Parameters::new(&model)?
         .positive(".0[0]")?
-        .tie_all([".1", ".2"])?
+        .tie([".1", ".2"])?
         .fix(".4")?
         .bounds(".3", 0.0..=1.0)?
         .bounded(".5", 0.0..=1.0)?;

@@ -14,13 +14,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use treedef_optim::schedules::{
-    Schedule, constant, cosine_decay, exponential_decay, join, linear, warmup_cosine,
+    Schedule, cosine_decay, exponential_decay, join, linear, warmup_cosine,
 };
 use treedef_optim::transform::{
     Chain, Mask, Partition, Transform, clip, clip_by_global_norm, partition, weight_decay,
 };
 use treedef_optim::{
-    Leaf, Optimiser, Result, State, adagrad, adam, adamw, lion, rmsprop, sgd, tree::typed,
+    Optimiser, Result, State, Trainable, adagrad, adam, adamw, lion, rmsprop, sgd, tree,
 };
 
 use model::{Data, Mlp};
@@ -72,7 +72,7 @@ fn schedule(schedule: &Value, arithmetic: Arithmetic) -> Schedule {
     let (kind, value) = schedule.as_object().unwrap().iter().next().unwrap();
     if let Some(rate) = value.as_f64() {
         assert_eq!(kind, "constant");
-        return constant(rate);
+        return Schedule::from(rate);
     }
     let field = |name: &str| value[name].as_f64().unwrap();
     let steps = value["steps"].as_u64().unwrap();
@@ -116,7 +116,7 @@ fn schedule(schedule: &Value, arithmetic: Arithmetic) -> Schedule {
 type Any<L> = Box<dyn Transform<L> + Send + Sync>;
 
 /// The transforms of a run, by their names in the vectors.
-fn optimiser<L: Leaf>(run: &Run, arithmetic: Arithmetic) -> Any<L> {
+fn optimiser<L: Trainable>(run: &Run, arithmetic: Arithmetic) -> Any<L> {
     let mut every = 1;
     let mut chain: Option<Any<L>> = None;
     for part in &run.optimiser {
@@ -142,7 +142,7 @@ fn optimiser<L: Leaf>(run: &Run, arithmetic: Arithmetic) -> Any<L> {
     if every == 1 { chain } else { Box::new(chain.accumulate(every)) }
 }
 
-fn descent<L: Leaf>(
+fn descent<L: Trainable>(
     kind: &str,
     fields: &Map<String, Value>,
     last: usize,
@@ -216,7 +216,7 @@ struct Kind<L, M, G, P, R> {
 
 impl<L, M, G, P, R> Kind<L, M, G, P, R>
 where
-    L: Leaf,
+    L: Trainable,
     M: Serialize + DeserializeOwned,
     G: Fn(&M, &Data) -> Result<(f64, M)>,
     P: Fn(&M) -> Mlp<f64>,
@@ -258,7 +258,7 @@ where
                 state = self.with_rounded_mean(&state);
             }
             if let Some(ema) = run.ema {
-                typed::incremental_update::<L, M>(&model, &mut average, 1.0 - ema).unwrap();
+                tree::incremental_update::<L, M>(&model, &mut average, 1.0 - ema).unwrap();
             }
         }
         near("losses", &run.losses, &losses);

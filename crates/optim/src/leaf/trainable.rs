@@ -10,9 +10,9 @@ use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
 
-/// A leaf of the values that are trained: `f32`, `f64`, an [`Array`](crate::Array), or a tensor of candle.
+/// A leaf of the values that are trained: `f32`, `f64`, a [`TrainableArray`](crate::TrainableArray), or a tensor of candle.
 ///
-/// An array type of your own in memory implements [`Array`](crate::Array), which is ten lines. This trait itself is
+/// An array type of your own in memory implements [`TrainableArray`](crate::TrainableArray), which is ten lines. This trait itself is
 /// for numbers that have no address here, such as those of a tensor on a GPU.
 ///
 /// # Which leaves a value has
@@ -23,10 +23,13 @@ use crate::pairwise;
 /// its numbers, has these leaves alone: plain floats beside them are static, too.
 ///
 /// For all other types the leaves are the [objects](treedef::object) of that type.
-pub trait Leaf: Clone + 'static {
+///
+/// Hidden functions are no part of the interface: `f32` and `f64` do them in their own way, all others as it stands here.
+pub trait Trainable: Clone + 'static {
     /// Whether the leaf is one number, so that it has neither a shape nor a type of its own.
     const IS_NUMBER: bool = false;
 
+    #[doc(hidden)]
     /// The leaves of a value with its structure.
     ///
     /// # Errors
@@ -36,6 +39,7 @@ pub trait Leaf: Clone + 'static {
         Tree::of_objects(value)
     }
 
+    #[doc(hidden)]
     /// Puts the leaves of a value with a known structure into a buffer. The statics of the value may
     /// be ignored.
     ///
@@ -51,6 +55,7 @@ pub trait Leaf: Clone + 'static {
         Flattener::new().ignore_statics(ignore_statics).flatten_objects_like(treedef, value, buffer)
     }
 
+    #[doc(hidden)]
     /// The value of the leaves, which may be taken out of the vector.
     ///
     /// # Errors
@@ -63,6 +68,7 @@ pub trait Leaf: Clone + 'static {
         treedef::unflatten_objects(treedef, std::mem::take(leaves))
     }
 
+    #[doc(hidden)]
     /// Puts leaves into a value of this structure. With the feature `in_place`, fields that serde skips keep what
     /// they hold. On an error, the value stays as it is.
     ///
@@ -99,6 +105,7 @@ pub trait Leaf: Clone + 'static {
         read: [&Self; R],
     ) -> Result<(), LeafError>;
 
+    #[doc(hidden)]
     /// Runs a kernel on slices of one length. On error, returns the position of the leaf too.
     ///
     /// # Errors
@@ -127,6 +134,7 @@ pub trait Leaf: Clone + 'static {
     /// As [`run`](Self::run).
     fn sum<K: Term<R>, const R: usize>(term: &K, read: [&Self; R]) -> Result<f64, LeafError>;
 
+    #[doc(hidden)]
     /// The sum of a term over slices of one length.
     ///
     /// # Errors
@@ -180,6 +188,7 @@ pub trait Leaf: Clone + 'static {
         true
     }
 
+    #[doc(hidden)]
     /// The leaves that a value holds more coarsely than this type does: its `f32` among `f64`.
     ///
     /// # Errors
@@ -189,6 +198,7 @@ pub trait Leaf: Clone + 'static {
         Ok(Vec::new())
     }
 
+    #[doc(hidden)]
     /// Rounds a leaf as the value does that holds it.
     fn coarsen(&mut self) {}
 
@@ -198,11 +208,13 @@ pub trait Leaf: Clone + 'static {
         None
     }
 
+    #[doc(hidden)]
     /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
     fn of_count(_count: u64) -> Option<Self> {
         None
     }
 
+    #[doc(hidden)]
     /// The count in a leaf from [`of_count`](Self::of_count).
     fn to_count(&self) -> Option<u64> {
         None
