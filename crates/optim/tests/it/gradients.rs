@@ -353,7 +353,7 @@ fn a_loss_that_depends_on_no_parameter() {
         );
     }
     let first = |(a, _): &(Object<Tensor>, Object<Tensor>)| a.0.sum_all();
-    let (_, zeros) = candle::value_and_grad(first, &(model.clone(), model.clone())).unwrap();
+    let (_, (_, zeros)) = candle::value_and_grad(first, &(model.clone(), model.clone())).unwrap();
     assert_eq!(zeros.to_vec1::<f64>().unwrap(), [0.0, 0.0]);
 }
 
