@@ -59,6 +59,12 @@ impl<'p> Covariance<'p> {
                 }
             }
         }
+        if let Some(number) = negative(matrix, count) {
+            let name = plan.path(plan.leaf_of(number));
+            return refused(format!(
+                "it is not positive semidefinite: where others are known, `{name}` would have a negative variance (is it the inverse of a Hessian at a minimum?)"
+            ));
+        }
         Ok(Covariance { jacobian, matrix: matrix.to_vec() })
     }
 
@@ -142,6 +148,45 @@ impl<'p> Covariance<'p> {
             Err(self.jacobian.plan.outside(leaf, covariance, "a finite variance"))
         }
     }
+}
+
+/// A number whose variance would be negative where others are known, unless a symmetric matrix is positive semidefinite:
+/// by Cholesky, with the largest variance first.
+fn negative(matrix: &[f64], count: usize) -> Option<usize> {
+    let least = ROUNDING * count as f64;
+    let root = |at: usize| matrix[at * count + at].sqrt();
+    let mut left: Vec<f64> = (0..count * count)
+        .map(|at| {
+            let (row, column) = (at / count, at % count);
+            let both = 0.5 * matrix[at] + 0.5 * matrix[column * count + row];
+            if both == 0.0 { 0.0 } else { both / root(row) / root(column) }
+        })
+        .collect();
+    let mut numbers: Vec<usize> = (0..count).collect();
+    while let Some(at) = (0..numbers.len()).max_by(|a, b| {
+        let variance = |at: &usize| left[numbers[*at] * (count + 1)];
+        variance(a).total_cmp(&variance(b))
+    }) {
+        let most = numbers.swap_remove(at);
+        let variance = left[most * (count + 1)];
+        if variance <= least {
+            // Of the others no more is left, so they can share no more with each other either.
+            numbers.push(most);
+            let is_wrong = |number: &usize| {
+                let shares = |other: &usize| left[number * count + other].abs() > 2.0 * least;
+                left[number * (count + 1)] < -least
+                    || numbers.iter().any(|other| other != number && shares(other))
+            };
+            return numbers.iter().copied().find(is_wrong);
+        }
+        for row in &numbers {
+            let part = left[row * count + most] / variance;
+            for column in &numbers {
+                left[row * count + column] -= part * left[most * count + column];
+            }
+        }
+    }
+    None
 }
 
 /// The sum of the derivatives of a leaf, each times the number beside it.

@@ -308,7 +308,7 @@ impl<T> Parameters<T> {
     /// # Errors
     ///
     /// As [`value`](Self::value), and when the matrix is no covariance: of another size, not
-    /// symmetric, with a negative diagonal or with a number that is not finite.
+    /// symmetric, not positive semidefinite, or with a number that is not finite.
     pub fn covariance(&self, x: &[f64], matrix: &[f64]) -> Result<Covariance<'_>> {
         Covariance::new(&self.plan, x, matrix)
     }

@@ -133,10 +133,10 @@ fn what_is_no_covariance_is_refused() -> Result {
     // All pairs are possible, and all three are not.
     let three = Parameters::new(&[1.0, 2.0, 3.0])?.ordered("")?;
     let matrix = [1.0, -0.9, -0.9, -0.9, 1.0, -0.9, -0.9, -0.9, 1.0];
-    let covariance = three.covariance(three.initial(), &matrix)?;
+    let error = three.covariance(three.initial(), &matrix).unwrap_err().to_string();
     assert_eq!(
-        covariance.standard_error(".2").unwrap_err().to_string(),
-        "no covariance: the variance of `.2` would be -2.4000000000000004"
+        error,
+        "no covariance: it is not positive semidefinite: where others are known, `.0` would have a negative variance (is it the inverse of a Hessian at a minimum?)"
     );
 
     let clone = p.clone();
@@ -156,5 +156,35 @@ fn long_reports_end() -> Result {
     let text = report.report(report.initial()).to_string();
     assert_eq!(text.lines().count(), 1001);
     assert!(text.ends_with("… and 999000 more\n"));
+    Ok(())
+}
+
+#[test]
+fn a_matrix_that_is_not_positive_semidefinite_is_no_covariance() -> Result {
+    // Sums of squares are, also where some are others times a number, and in any units.
+    let mut random = fastrand::Rng::with_seed(3);
+    for count in 1..6 {
+        for rank in 0..=count {
+            let units: Vec<f64> = (0..count).map(|_| 10f64.powi(random.i32(-9..9))).collect();
+            let rows: Vec<Vec<f64>> = (0..rank)
+                .map(|_| units.iter().map(|unit| unit * (random.f64() - 0.5)).collect())
+                .collect();
+            let matrix: Vec<f64> = (0..count * count)
+                .map(|at| rows.iter().map(|row| row[at / count] * row[at % count]).sum())
+                .collect();
+            let p = Parameters::new(&vec![1.0; count])?;
+            p.covariance(p.initial(), &matrix)?;
+            // All are pairs, and no pair contradicts: only all together.
+            if count >= 3 {
+                let pairs = (0..count * count).map(|at| {
+                    let (a, b) = (at / count, at % count);
+                    units[a] * units[b] * if a == b { 1.0 } else { -0.6 }
+                });
+                let pairs: Vec<f64> = pairs.collect();
+                let error = p.covariance(p.initial(), &pairs).unwrap_err().to_string();
+                assert!(error.contains("it is not positive semidefinite"), "{error}");
+            }
+        }
+    }
     Ok(())
 }
