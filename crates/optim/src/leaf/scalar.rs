@@ -49,9 +49,14 @@ macro_rules! scalar {
             ) -> treedef::Result<()> {
                 let floats = if ignore_statics { &*ONLY_FLOATS } else { &*FLOATS };
                 let numbers = floats.flatten_like(treedef, value, buffer);
-                or_objects(numbers, || {
+                numbers.or_else(|error| {
                     let objects = Flattener::new().ignore_statics(ignore_statics);
-                    objects.flatten_objects_like(treedef, value, buffer)
+                    let found = objects.flatten_objects_like(treedef, value, buffer);
+                    // Of a model of objects, its own difference is the error.
+                    let is_of_objects = || {
+                        Tree::<Self>::of_objects(value).is_ok_and(|tree| !tree.leaves().is_empty())
+                    };
+                    found.map_err(|other| if is_of_objects() { other } else { error })
                 })
             }
 

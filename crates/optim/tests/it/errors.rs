@@ -28,6 +28,16 @@ fn a_gradient_of_another_structure() {
 }
 
 #[test]
+fn a_gradient_of_another_structure_in_a_model_of_objects() {
+    let numbers = |count: usize| (Object(0.5), vec![Object(1.0); count]);
+    let optimiser = adam(0.1);
+    let mut state = optimiser.init::<f64, _>(&numbers(2)).unwrap();
+    let error = optimiser.step(numbers(2), numbers(3), &mut state).unwrap_err();
+    assert_snapshot!(error, @"the gradient has another structure than the parameters: expected 2 children, found 3 children at `.1`");
+    assert_eq!(error.path().unwrap().to_string(), ".1");
+}
+
+#[test]
 fn a_leaf_of_another_shape() {
     let optimiser = adam(0.1);
     let model = || vec![Object(vec![1.0f32; 2]), Object(vec![1.0; 3])];
