@@ -183,7 +183,7 @@ fn hint(what: &str) -> &'static str {
 }
 
 /// The first paths in a message.
-fn places(paths: &[Path]) -> String {
+pub(crate) fn places(paths: &[Path]) -> String {
     const SHOWN: usize = 10;
     let shown: Vec<String> = paths.iter().take(SHOWN).map(place).collect();
     let more = paths.len().saturating_sub(SHOWN);

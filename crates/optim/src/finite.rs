@@ -4,17 +4,19 @@
 //! use treedef_optim::finite;
 //!
 //! let energy = |[x, v]: &[f64; 2]| 0.5 * x * x + v.powi(4);
-//! let gradient = finite::gradient::<f64, _, _>(energy, &[2.0, 1.0])?;
-//! assert!((gradient[1] - 4.0).abs() < 1e-8);
+//! let estimate = finite::gradient::<f64, _, _>(energy, &[2.0, 1.0])?;
+//! assert!((estimate.gradient[1] - 4.0).abs() <= estimate.error[1].max(1e-9));
 //!
 //! // A gradient with a mistake in it.
 //! let worst = finite::check::<f64, _, _>(energy, &[2.0, 1.0], &[2.0, 3.0])?;
 //! assert_eq!(worst.path.to_string(), ".1");
 //! assert!(worst.error > 0.1);
-//! let message = "the worst number is at `.1`: 3 in the gradient, 4.000";
-//! assert!(worst.to_string().starts_with(message));
+//! let message = "the worst number is at `.1`: 3 in the gradient, 4 ± ";
+//! assert!(worst.to_string().starts_with(message), "{worst}");
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
+
+mod derivative;
 
 use std::fmt;
 use std::ops::Range;
@@ -23,10 +25,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Path, Tree};
 
-use crate::error::{Error, LeafError, Result, place};
+use crate::error::{Error, LeafError, Result, place, places};
 use crate::leaf::Trainable;
 use crate::state::{GRADIENT, expect_alike, expect_kept};
 use crate::transform::contains;
+use derivative::{Derivative, derivative};
 
 /// What a loss returns here: a number, or a result with one.
 pub trait Loss {
@@ -56,41 +59,61 @@ impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
     }
 }
 
-/// The gradient by central differences. Where the loss is smooth, it has about ten correct digits for
-/// `f64`, four for `f32`, and one or two for halves. Tensors of integers have a gradient of zeros.
+/// A gradient by differences, and how far it may be off.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Estimate<T> {
+    /// The derivatives. One that is finite for no step is NaN.
+    pub gradient: T,
+    /// For each derivative, an estimate of its error, in its unit: infinite where no step says anything.
+    pub error: T,
+}
+
+/// The gradient by central differences of several steps, which are extrapolated to none (Ridders). Tensors of integers
+/// have a gradient of zeros.
 ///
-/// The step is the cube root of the precision of the number, times its size or 1, whichever is larger. A
-/// second slope, by half the step, tells whether it was small enough: if both differ, as for a logarithm
-/// near 0, or are not finite, steps become smaller by factors of 8, as long as the slopes come nearer to
-/// each other. So the loss is calculated four times for most numbers, and at most 48 times. A derivative
-/// that is finite for no step is NaN. A loss that is itself rounded or noisy has what the first step gives.
+/// The steps begin at an eighth of the number, whatever its unit, so it keeps its sign, and become smaller by factors of 4. The
+/// derivative with the least estimate of its error is taken, from rounding and from what the steps say differently. Where
+/// a loss is smooth, that is about ten digits for `f64` after eight calculations of the loss, and four digits for `f32`.
+/// Where they do not suffice, further steps are tried: those for numbers of size 1, and smaller ones. A step
+/// at which the loss, or the type of the model, is an error or not finite says nothing.
 ///
 /// # Errors
 ///
 /// Returns an error when the model cannot be flattened or rebuilt, when its type changes the numbers that
-/// it is made of, as one of angles does that keeps them below 2π, and that of the loss.
+/// it is made of, as one of angles does that keeps them below 2π, and that of the loss if it has one for all steps.
 pub fn gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: impl Fn(&T) -> V,
     model: &T,
-) -> Result<T> {
+) -> Result<Estimate<T>> {
     let tree = L::tree(model)?;
     let coarse = L::coarse(model)?;
-    let mut gradient = tree.clone();
-    for (leaf, place) in gradient.leaves_mut().iter_mut().enumerate() {
-        let derivative = if place.is_float() {
-            place.with_numbers(&differences(&loss, &tree, leaf, &coarse)?)
+    let mut found = [tree.leaves().to_vec(), tree.leaves().to_vec()];
+    for (leaf, original) in tree.leaves().iter().enumerate() {
+        let estimates = if original.is_float() {
+            differences(&loss, &tree, leaf, &coarse)?
         } else {
-            place.zero()
+            Vec::new()
         };
-        *place = derivative.map_err(|source| failed(&tree, leaf, source))?;
+        let parts: [fn(&Derivative) -> f64; 2] = [|found| found.value, |found| found.error];
+        for (leaves, part) in found.iter_mut().zip(parts) {
+            let numbers: Vec<f64> = estimates.iter().map(part).collect();
+            let place =
+                if original.is_float() { original.with_numbers(&numbers) } else { original.zero() };
+            let place = place.map_err(|source| failed(&tree, leaf, source))?;
+            leaves.iter_mut().skip(leaf).take(1).for_each(|leaf| *leaf = place.clone());
+        }
     }
-    let (treedef, leaves) = gradient.into_parts();
-    let gradient = L::rebuild(&treedef, &mut leaves.clone())?;
-    expect_kept(&treedef, &leaves, &gradient, "it cannot hold a derivative")?;
-    Ok(gradient)
+    let typed = |leaves: Vec<L>| {
+        let value = L::rebuild(tree.treedef(), &mut leaves.clone())?;
+        expect_kept(tree.treedef(), &leaves, &value, "it cannot hold a derivative")?;
+        Ok::<T, Error>(value)
+    };
+    let [gradient, error] = found;
+    Ok(Estimate { gradient: typed(gradient)?, error: typed(error)? })
 }
 
-/// The number of a gradient that differs most from central differences.
+/// What a gradient and differences say of the number that differs most.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Worst {
@@ -100,30 +123,54 @@ pub struct Worst {
     pub index: usize,
     /// The number in the gradient.
     pub found: f64,
-    /// The central difference.
+    /// The derivative by differences.
     pub expected: f64,
-    /// How much they differ: relative to the larger, or to 1 if both are smaller.
+    /// How far that may be off.
+    pub uncertainty: f64,
+    /// How much they differ beyond the uncertainty, relative to the larger of both: 0 if differences cannot tell them
+    /// apart, 2 for a wrong sign, infinite where one is no number.
     pub error: f64,
+    /// The leaves with a number that is not 0 in the gradient, and of which differences cannot tell so much as the sign: the
+    /// loss changes there by less than it is rounded.
+    pub untold: Vec<Path>,
 }
 
 impl fmt::Display for Worst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Worst { path, index, found, expected, error } = self;
+        let Worst { path, index, found, expected, uncertainty, error, untold } = self;
         write!(f, "the worst number is at {}", place(path))?;
         if *index > 0 {
             write!(f, " ({index})")?;
         }
+        let expected = rounded_to(*expected, *uncertainty);
         write!(
             f,
-            ": {found} in the gradient, {expected} by differences, relative error {error:.1e}"
-        )
+            ": {found} in the gradient, {expected} ± {uncertainty:.0e} by differences, relative error {error:.1e}"
+        )?;
+        if !untold.is_empty() {
+            write!(f, "; differences cannot tell the sign at {}", places(untold))?;
+        }
+        Ok(())
     }
+}
+
+/// A number with the digits that its uncertainty leaves.
+fn rounded_to(number: f64, uncertainty: f64) -> String {
+    let digits = (number.abs() / uncertainty).log10();
+    let digits = if digits.is_finite() { digits.clamp(0.0, 16.0) as usize } else { 16 };
+    format!("{number:.digits$e}").parse::<f64>().map_or(number.to_string(), |shown| {
+        if (1e-5..1e7).contains(&shown.abs()) || shown == 0.0 {
+            shown.to_string()
+        } else {
+            format!("{shown:e}")
+        }
+    })
 }
 
 /// Compares a gradient with central differences. Returns the number that differs most, with its path.
 ///
-/// A right gradient has an error of about 1e-9 for `f64`, and 1e-3 for `f32`. Tensors of integers are
-/// not compared.
+/// A right gradient has an error below 1e-8 for `f64`, and 1e-3 for `f32`, in any unit. See [`Worst::untold`] for numbers
+/// that differences say nothing of. Tensors of integers are not compared.
 ///
 /// # Errors
 ///
@@ -140,21 +187,25 @@ pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
         .map_err(|source| Error::Structure { what: GRADIENT, source })?;
     expect_alike("the gradient", tree.treedef(), tree.leaves(), &leaves)?;
     let coarse = L::coarse(model)?;
-    let mut worst: Option<Worst> = None;
+    let (mut worst, mut untold): (Option<Worst>, Vec<Path>) = (None, Vec::new());
     for (leaf, found) in leaves.iter().enumerate().filter(|(_, found)| found.is_float()) {
         let expected = differences(&loss, &tree, leaf, &coarse)?;
         let found = found.to_numbers().map_err(|source| failed(&tree, leaf, source))?;
         for (index, (found, expected)) in found.into_iter().zip(expected).enumerate() {
-            let error = (found - expected).abs() / found.abs().max(expected.abs()).max(1.0);
-            // What is no number is worse than all others.
-            let error = if error.is_nan() { f64::INFINITY } else { error };
+            let path = || tree.treedef().leaf_path(leaf);
+            if expected.cannot_tell(found) && untold.last() != Some(&path()?) {
+                untold.push(path()?);
+            }
+            let error = expected.error_of(found);
             if worst.as_ref().is_none_or(|worst| error > worst.error) {
-                let path = tree.treedef().leaf_path(leaf)?;
-                worst = Some(Worst { path, index, found, expected, error });
+                let Derivative { value: expected, error: uncertainty } = expected;
+                let (path, untold) = (path()?, Vec::new());
+                worst = Some(Worst { path, index, found, expected, uncertainty, error, untold });
             }
         }
     }
-    worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })
+    let worst = worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })?;
+    Ok(Worst { untold, ..worst })
 }
 
 /// The derivatives with respect to the numbers of one leaf. The model rounds those of `coarse`.
@@ -163,7 +214,7 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     tree: &Tree<L>,
     leaf: usize,
     coarse: &[Range<usize>],
-) -> Result<Vec<f64>> {
+) -> Result<Vec<Derivative>> {
     let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
     let fail = |source| failed(tree, leaf, source);
     let numbers = original.to_numbers().map_err(fail)?;
@@ -194,56 +245,12 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     let (_, probe) = rounded(&vec![third; numbers.len()])?;
     let probe = probe.first().map_or(0.0, |probe| 3.0 * (probe - third).abs());
     let precision = probe.max(f64::EPSILON);
-    let slope = |index: usize, number: f64, step: f64| {
-        let ((above, high), (below, low)) =
-            (moved(index, number + step)?, moved(index, number - step)?);
-        Ok::<_, Error>(((high - low) / (above - below), high.abs().max(low.abs())))
+    let derivative = |(index, number): (usize, &f64)| {
+        derivative(*number, precision, |step| {
+            Ok([moved(index, number + step)?, moved(index, number - step)?])
+        })
     };
-    numbers
-        .iter()
-        .enumerate()
-        .map(|(index, number)| adaptive(*number, precision, |step| slope(index, *number, step)))
-        .collect()
-}
-
-/// The most steps that are tried. The last is 10⁻¹¹ of the first.
-const MOST_STEPS: usize = 12;
-
-/// How far the slopes of a step and of its half may be apart, relative to them.
-const FAR: f64 = 1e-5;
-
-/// The derivative by the first step whose half gives nearly the same slope. `slope` is that of a step, and
-/// the size of the loss there.
-///
-/// An error by curvature becomes 64 times smaller with a step that is 8 times smaller, and one by rounding
-/// or noise larger. So a smaller step is taken only if the slopes come much nearer to each other.
-fn adaptive(
-    number: f64,
-    precision: f64,
-    mut slope: impl FnMut(f64) -> Result<(f64, f64)>,
-) -> Result<f64> {
-    let mut step = precision.cbrt() * number.abs().max(1.0);
-    let mut best: Option<(f64, f64)> = None;
-    for _ in 0..MOST_STEPS {
-        let ((whole, size), (half, _)) = (slope(step)?, slope(0.5 * step)?);
-        let difference = (whole - half).abs();
-        // Equal losses say nothing where those of a larger step differed.
-        let is_lost = whole == 0.0 && half == 0.0;
-        match best {
-            Some((best, least)) if is_lost || difference > least / 16.0 => return Ok(best),
-            _ if difference.is_finite() => {
-                let rounding = 16.0 * precision * size / step;
-                if difference <= (FAR * half.abs()).max(rounding) {
-                    // By Richardson, without the term of the square of the step.
-                    return Ok((4.0 * half - whole) / 3.0);
-                }
-                best = Some((whole, difference));
-            }
-            _ => {}
-        }
-        step /= 8.0;
-    }
-    Ok(best.map_or(f64::NAN, |(best, _)| best))
+    numbers.iter().enumerate().map(derivative).collect()
 }
 
 fn failed<L>(tree: &Tree<L>, leaf: usize, source: LeafError) -> Error {

@@ -3,6 +3,7 @@
 mod allocations;
 mod arithmetic;
 mod changes;
+mod differences;
 mod docs;
 mod errors;
 #[cfg(all(feature = "candle", feature = "num-dual"))]
