@@ -3,6 +3,8 @@
 
 mod error;
 mod detached;
+mod registered;
+mod matrix;
 mod read;
 mod write;
 mod flat;
@@ -11,4 +13,4 @@ pub use crate::detached::detached;
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::flat::{PyTreeDef, Rules, flat_from_python, flat_to_python};
 pub use crate::read::{NdArray, Number, Reader, Unused, from_python};
-pub use crate::write::{Writer, into_python, into_python_like, to_python, to_python_like};
+pub use crate::write::{Like, Writer, into_python, into_python_like, to_python, to_python_like};

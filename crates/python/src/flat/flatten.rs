@@ -10,9 +10,9 @@ use treedef::{Leaf, NodeHead, NodeKind, TreeDef, TreeDefBuilder};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::flat::class::{Class, Form};
-use crate::flat::registered::{Level, one_level};
 use crate::flat::rules::Rules;
 use crate::read::place::{At, Context, Step};
+use crate::registered::{Level, one_level};
 
 /// Walks a pytree, and gives each leaf to a function.
 pub(crate) struct LeafWalk<'a, 'py, F> {

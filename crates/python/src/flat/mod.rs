@@ -2,7 +2,6 @@
 
 mod rules;
 mod class;
-mod registered;
 mod flatten;
 mod unflatten;
 mod treedef;

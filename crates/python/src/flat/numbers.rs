@@ -120,7 +120,7 @@ fn read<T: Number + DeserializeOwned>(leaf: Place<'_, '_>, numbers: &mut Vec<T>)
 
 /// Says why an object with fields is a leaf.
 fn explain(error: Error, leaf: Place<'_, '_>) -> Error {
-    match Entries::of(leaf.object, leaf.context) {
+    match Entries::of(leaf.object) {
         Ok(Some(_)) => error.and(
             ", which is a leaf (`jax.tree_util.register_dataclass` and the like make a class a node)",
         ),
@@ -196,5 +196,5 @@ fn put<'py, T: Number>(
     } else {
         array.reshape(shape)?.into_any()
     };
-    like(&value, example, at, context)
+    like(value, example, at, context)
 }

@@ -10,11 +10,11 @@ use treedef::{Limits, TreeDef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::flat::class::{Class, Form, Parts};
 use crate::flat::flatten::LeafWalk;
-use crate::flat::registered::code;
 use crate::flat::rules::Rules;
 use crate::flat::unflatten::{Paths, Unflattener, check, damaged};
 use crate::read::names::describe;
 use crate::read::place::{At, Context, Unused};
+use crate::registered::code;
 
 /// The structure of a pytree: its containers, their classes and keys, without the leaves.
 ///

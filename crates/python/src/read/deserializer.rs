@@ -13,6 +13,7 @@ use serde::de::{Deserializer, Visitor};
 use treedef::ArrayFields;
 
 use crate::error::{Error, Result};
+use crate::matrix::MatrixShape;
 use crate::read::access::{Fields, Items, Key, Variant};
 use crate::read::array::{Array, as_array, is_of_objects};
 use crate::read::names::describe;
@@ -117,10 +118,17 @@ impl<'py> Place<'_, 'py> {
     }
 
     /// The fields of a struct, or the entries of a map.
-    fn fields<'de, V: Visitor<'de>>(self, name: &str, visitor: V) -> Result<V::Value> {
-        let entries = Entries::of(self.object, self.context)?;
-        match entries {
-            Some(entries) => Fields::new(self, entries)?.visit(visitor),
+    fn fields<'de, V: Visitor<'de>>(
+        self,
+        name: &str,
+        asked: &[&str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match Entries::of(self.object)? {
+            Some(entries) => {
+                let entries = entries.with_asked(asked, self.context.py)?;
+                Fields::new(self, entries)?.visit(visitor)
+            }
             None if name.is_empty() => Err(self.expected("a dict or an object with attributes")),
             None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
         }
@@ -269,6 +277,15 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
+        let visitor = match MatrixShape::of_visitor::<V>() {
+            Some(_) => match self
+                .as_listed(visitor, |part, visitor| part.deserialize_tuple(length, visitor))?
+            {
+                Ok(value) => return Ok(value),
+                Err(visitor) => visitor,
+            },
+            None => visitor,
+        };
         self.sequence(Some(length), visitor, |part, visitor| {
             part.deserialize_tuple(length, visitor)
         })
@@ -284,7 +301,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.fields("", visitor)
+        self.fields("", &[], visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -294,17 +311,22 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         visitor: V,
     ) -> Result<V::Value> {
         if self.object.is_exact_instance_of::<PyDict>() {
-            return self.fields(name, visitor);
+            return self.fields(name, fields, visitor);
         }
         if fields == ["re", "im"] && self.object.is_instance_of::<PyComplex>() {
             return self.deserialize_tuple(2, visitor);
         }
-        if (ArrayFields::of(fields).is_some() || fields == ["re", "im"])
-            && let Some(array) = self.array()?
-        {
+        if ArrayFields::of(fields).is_none() && fields != ["re", "im"] {
+            return self.fields(name, fields, visitor);
+        }
+        if let Some(array) = self.array()? {
             return self.as_part(&array, |part| part.deserialize_struct(name, fields, visitor));
         }
-        self.fields(name, visitor)
+        let read = |part: Part<'_>, visitor| part.deserialize_struct(name, fields, visitor);
+        match self.as_listed(visitor, read)? {
+            Ok(value) => Ok(value),
+            Err(visitor) => self.fields(name, fields, visitor),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -390,8 +412,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             return self.integer(Wanted::AnyInteger, visitor);
         }
         if !object.is_instance_of::<PyList>() {
-            let entries = Entries::of(object, self.context)?;
-            if let Some(entries) = entries {
+            if let Some(entries) = Entries::of(object)? {
                 return Fields::new(self, entries)?.visit(visitor);
             }
         }

@@ -6,10 +6,12 @@
 
 pub(crate) mod names;
 pub(crate) mod place;
+pub(crate) mod class;
 pub(crate) mod object;
 pub(crate) mod array;
 mod probe;
 pub(crate) mod part;
+mod listed;
 mod access;
 pub(crate) mod nd_array;
 mod number;

@@ -82,7 +82,16 @@ impl Place<'_, '_> {
     ) -> Result<V::Value> {
         let object = self.object;
         let value = if let Wanted::F32 | Wanted::F64 = wanted {
-            let value = object.extract().map_err(|_| self.out_of_range(wanted))?;
+            let value: f64 = object.extract().map_err(|_| self.out_of_range(wanted))?;
+            let value = if wanted == Wanted::F32 { f64::from(value as f32) } else { value };
+            let is_exact = match object.extract::<i64>() {
+                Ok(integer) => value as i128 == i128::from(integer),
+                // Python compares exactly.
+                Err(_) => object.eq(value)?,
+            };
+            if !is_exact && value.is_finite() {
+                return Err(self.inexact(wanted));
+            }
             return self.float(wanted, value, visitor);
         } else if let Ok(value) = object.extract::<i64>() {
             visitor.visit_i64(value)
@@ -102,6 +111,14 @@ impl Place<'_, '_> {
             }
             _ => error,
         })
+    }
+
+    #[cold]
+    fn inexact(&self, wanted: Wanted) -> Error {
+        let (expected, found) = (wanted.name(), describe(self.object));
+        let message =
+            format_args!("expected {expected}, found {found}, which it does not have exactly");
+        Error::new(ErrorKind::Value, message)
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! What an object of Python is: its entries, if it has some, and what an error calls it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -8,56 +8,94 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
 use crate::error::Result;
+use crate::read::class::{Listed, ListedBy, has_attribute, is_cached};
 use crate::read::names::literal;
-use crate::read::place::{Context, Step};
+use crate::read::place::Step;
 
 /// Names and values. The keys of a dict are copied first, because reading a value may run code that
 /// changes the dict.
 pub(crate) enum Entries<'py> {
     Items { keys: Bound<'py, PyList>, values: Bound<'py, PyList> },
-    Attributes { names: Rc<[Py<PyString>]>, object: Bound<'py, PyAny> },
+    Attributes { names: Arc<[Py<PyString>]>, object: Bound<'py, PyAny> },
 }
 
 impl<'py> Entries<'py> {
     /// The entries of a mapping, a named tuple, or an object with attributes. `None` for all others.
-    pub(crate) fn of(object: &Bound<'py, PyAny>, context: &Context<'py>) -> Result<Option<Self>> {
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Option<Self>> {
+        let py = object.py();
         if let Ok(dict) = object.cast::<PyDict>() {
             return Ok(Some(Entries::Items { keys: dict.keys(), values: dict.values() }));
         }
-        let class = object.get_type();
-        // A class is never freed while one of its instances is read.
-        let key = class.as_ptr() as usize;
-        if let Some(names) = context.attributes.borrow().get(&key) {
-            let (names, object) = (names.clone(), object.clone());
-            return Ok(Some(Entries::Attributes { names, object }));
+        if is_plain(object) {
+            return Ok(None);
         }
-        if let Some(names) = declared(&class)? {
-            context.attributes.borrow_mut().insert(key, names.clone());
-            return Ok(Some(Entries::Attributes { names, object: object.clone() }));
+        let class = object.get_type();
+        let listed = Listed::of(&class)?;
+        if listed.by != ListedBy::Slots {
+            let (names, object) = (listed.names.clone(), object.clone());
+            return Ok(Some(Entries::Attributes { names, object }));
         }
         if is_scalar(object) || is_sequence(object) {
             return Ok(None);
         }
         if let Ok(mapping) = object.cast::<PyMapping>() {
             let keys = mapping.keys()?;
-            let values = PyList::empty(context.py);
+            let values = PyList::empty(py);
             for key in &keys {
                 values.append(mapping.get_item(key)?)?;
             }
             return Ok(Some(Entries::Items { keys, values }));
         }
-        if !class.hasattr(intern!(context.py, "__dict__"))? || object.cast::<PyType>().is_ok() {
+        if object.cast::<PyType>().is_ok() {
             return Ok(None);
         }
         // A `SimpleNamespace`, and any class without a list of its fields.
-        let Ok(Ok(attributes)) =
-            object.getattr(intern!(context.py, "__dict__")).map(|dict| dict.cast_into::<PyDict>())
-        else {
-            return Ok(None);
+        let attributes = match object.getattr_opt(intern!(py, "__dict__"))? {
+            Some(attributes) => attributes.cast_into::<PyDict>().ok(),
+            None => None,
         };
-        let names = attributes.keys().iter().filter_map(|name| name.cast_into().ok());
-        let names = names.map(Bound::unbind).collect();
-        Ok(Some(Entries::Attributes { names, object: object.clone() }))
+        if attributes.is_none() && listed.names.is_empty() {
+            return Ok(None);
+        }
+        let mut names = Vec::new();
+        for name in listed.names.iter() {
+            if object.hasattr(name.bind(py))? {
+                names.push(name.clone_ref(py));
+            }
+        }
+        for name in attributes.iter().flat_map(|attributes| attributes.keys()) {
+            // What is computed from the others is none of them.
+            if let Ok(name) = name.cast_into::<PyString>()
+                && !is_cached(&class, &name)?
+            {
+                names.push(name.unbind());
+            }
+        }
+        Ok(Some(Entries::Attributes { names: names.into(), object: object.clone() }))
+    }
+
+    /// Adds the attributes that a type asks for and the object has by its class, as a property.
+    pub(crate) fn with_asked(self, asked: &[&str], py: Python<'py>) -> Result<Self> {
+        let Entries::Attributes { names, object } = self else { return Ok(self) };
+        let is_name =
+            |name: &Py<PyString>, text: &str| name.bind(py).to_str().is_ok_and(|name| name == text);
+        let is_all = asked.len() == names.len()
+            && names.iter().zip(asked).all(|(name, asked)| is_name(name, asked));
+        let mut more = Vec::new();
+        if !is_all {
+            let class = object.get_type();
+            for asked in asked {
+                let name = PyString::intern(py, asked);
+                if !names.iter().any(|name| is_name(name, asked)) && has_attribute(&class, &name)? {
+                    more.push(name.unbind());
+                }
+            }
+        }
+        let names = match more.is_empty() {
+            true => names,
+            false => names.iter().map(|name| name.clone_ref(py)).chain(more).collect(),
+        };
+        Ok(Entries::Attributes { names, object })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -107,32 +145,16 @@ impl<'py> Entries<'py> {
 }
 
 /// The most keys that an error lists.
-const MOST_KEYS: usize = 8;
+pub(crate) const MOST_KEYS: usize = 8;
 
-/// The names that a class lists: of a named tuple, a dataclass or a class of attrs.
-fn declared(class: &Bound<'_, PyType>) -> Result<Option<Rc<[Py<PyString>]>>> {
-    let py = class.py();
-    let listed = if class.is_subclass_of::<PyTuple>()? {
-        match class.getattr_opt(intern!(py, "_fields"))? {
-            Some(fields) => fields.try_iter()?.collect::<PyResult<Vec<_>>>()?,
-            None => return Ok(None),
-        }
-    } else if class.hasattr(intern!(py, "__dataclass_fields__"))? {
-        static FIELDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let fields = FIELDS.import(py, "dataclasses", "fields")?.call1((class,))?;
-        names(&fields)?
-    } else if let Some(fields) = class.getattr_opt(intern!(py, "__attrs_attrs__"))? {
-        names(&fields)?
-    } else {
-        return Ok(None);
-    };
-    let names: PyResult<Vec<_>> =
-        listed.into_iter().map(|name| Ok(name.cast_into::<PyString>()?.unbind())).collect();
-    Ok(Some(names?.into()))
-}
-
-fn names<'py>(fields: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    fields.try_iter()?.map(|field| field?.getattr(intern!(fields.py(), "name"))).collect()
+/// Whether it is of a class of Python that has no entries, which most objects are.
+fn is_plain(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyList>()
+        || object.is_exact_instance_of::<PyTuple>()
+        || object.is_none()
 }
 
 pub(crate) fn is_scalar(object: &Bound<'_, PyAny>) -> bool {

@@ -1,11 +1,8 @@
 //! Where in the object a conversion is.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::rc::Rc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use treedef::{__private as private, Limits};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -51,8 +48,6 @@ pub(crate) struct Context<'py> {
     work: Cell<usize>,
     /// The paths of the keys that the type did not ask for.
     pub(crate) unused: RefCell<Vec<String>>,
-    /// The names of the attributes of each class.
-    pub(crate) attributes: RefCell<HashMap<usize, Rc<[Py<PyString>]>>>,
 }
 
 /// An object that is read, and where it is.
@@ -70,6 +65,10 @@ impl<'a, 'py> At<'a, 'py> {
 
     pub(crate) fn child(&'a self, step: Step<'a, 'py>) -> Self {
         At { parent: Some(self), step, depth: self.depth + 1 } // below the limit
+    }
+
+    pub(crate) fn is_root(&self) -> bool {
+        self.parent.is_none()
     }
 
     /// The path in Python's notation.
@@ -92,8 +91,8 @@ impl<'a, 'py> At<'a, 'py> {
 impl<'py> Context<'py> {
     pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
         let deepest = private::deepest(limits);
-        let (work, unused, attributes) = Default::default();
-        Context { py, convert, unused_keys, limits, deepest, work, unused, attributes }
+        let (work, unused) = Default::default();
+        Context { py, convert, unused_keys, limits, deepest, work, unused }
     }
 
     /// Counts an object with so many elements.

@@ -6,6 +6,7 @@ use treedef::{Flattener, Leaf, Limits, MapOrder, TreeDef};
 
 use crate::error::Result;
 use crate::write::build::Builder;
+use crate::write::matrices::WithShapes;
 
 /// What the writer says.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +36,7 @@ impl Options {
         py: Python<'py>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<Bound<'py, PyAny>> {
-        let (leaves, treedef) = self.flattener().flatten(value)?;
+        let (leaves, treedef) = self.flattener().flatten(&WithShapes(value))?;
         self.build(py, &treedef, leaves)
     }
 }

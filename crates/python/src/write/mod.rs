@@ -5,6 +5,7 @@
 //! out.
 
 mod numpy;
+mod matrices;
 mod build;
 mod library;
 mod names;
@@ -13,4 +14,6 @@ mod plain;
 pub(crate) mod like;
 mod writer;
 
-pub use crate::write::writer::{Writer, into_python, into_python_like, to_python, to_python_like};
+pub use crate::write::writer::{
+    Like, Writer, into_python, into_python_like, to_python, to_python_like,
+};

@@ -11,6 +11,7 @@ use serde::ser::{
 };
 use treedef::ArrayFields;
 
+use crate::matrix::MatrixShape;
 use crate::read::nd_array::{MOVED, last_given_up};
 use crate::write::build::namespace;
 use crate::write::library::Options;
@@ -25,7 +26,7 @@ pub(crate) fn plain<'py>(
     value: &(impl Serialize + ?Sized),
 ) -> Option<Bound<'py, PyAny>> {
     let walk = PlainWalk { py, options, names: RefCell::new(Names::take()), entries: Cell::new(0) };
-    let object = value.serialize(Plain { walk: &walk, depth: 0, is_item: false });
+    let object = Plain { walk: &walk, depth: 0, is_item: false }.value(value);
     walk.names.into_inner().give_back();
     object.ok()
 }
@@ -87,9 +88,18 @@ pub(crate) struct Plain<'a, 'py> {
 }
 
 impl<'py> Plain<'_, 'py> {
+    /// The object of a value.
+    #[inline]
+    fn value<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
+        match MatrixShape::of_value::<T>() {
+            None => value.serialize(self),
+            Some(_) => Err(Stop::Here),
+        }
+    }
+
     /// The object of an entry.
     fn entry<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
-        match value.serialize(self.inside(false)?) {
+        match self.inside(false)?.value(value) {
             Err(Stop::Here) => {
                 let object = self.walk.options.object(self.walk.py, value);
                 object.map_err(|_| Stop::Everywhere)
@@ -99,7 +109,7 @@ impl<'py> Plain<'_, 'py> {
     }
 
     fn item<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
-        value.serialize(self.inside(true)?)
+        self.inside(true)?.value(value)
     }
 
     fn inside(self, is_item: bool) -> Result<Self, Stop> {
@@ -164,7 +174,7 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
         self.no_item()?;
-        value.serialize(self)
+        self.value(value)
     }
 
     fn serialize_unit(self) -> Object<'py> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::matrix::MatrixShape;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, Serializer};
@@ -69,6 +70,9 @@ impl Row {
         T: Serialize + ?Sized,
     {
         self.length += 1; // elements in memory
+        if MatrixShape::of_value::<T>().is_some() {
+            return Err(NoArray);
+        }
         value.serialize(RowElement { rows, depth: self.depth + 1 })
     }
 

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::read::nd_array::giving_up;
 use crate::read::place::{At, Context, Unused};
 use crate::write::library::Options;
-use crate::write::like::like;
+use crate::write::like::Plan;
+use crate::write::matrices::WithShapes;
 use crate::write::plain::plain;
 
 /// How a value becomes objects.
@@ -81,7 +82,7 @@ impl Writer {
         giving_up(|| {
             // A second walk would share the numbers.
             let flattener = self.options.flattener().serialize_once(true);
-            let (leaves, treedef) = flattener.flatten(&value)?;
+            let (leaves, treedef) = flattener.flatten(&WithShapes(&value))?;
             drop(value); // now the numbers are ours alone
             self.options.build(py, &treedef, leaves)
         })
@@ -142,16 +143,88 @@ pub fn into_python<'py>(py: Python<'py>, value: impl Serialize) -> Result<Bound<
     Writer::new().write_owned(py, value)
 }
 
-/// As [`to_python`], in the containers and classes of an example, with its kinds of arrays and their
-/// type of numbers: so a function takes and gives pytrees of JAX and PyTorch as they are.
+/// An example, read once: values become objects in its containers and classes, with its kinds of arrays and
+/// their type of numbers. So a function takes and gives pytrees of JAX and PyTorch as they are.
 ///
-/// Numbers are converted to the type that the example has, as far as numpy's `same_kind` goes; a shape
-/// may be another. What the value lacks and has no numbers (a text, a function) stays as in the example.
+/// What comes back is new. An object is made as its class makes it: by `__init__` with the fields of a dataclass
+/// or a class of attrs, by JAX if the class is registered there, otherwise by `__new__` and each attribute.
+/// Fields with `init=False` and static fields are those of the example where the value lacks them, and so is
+/// what has no numbers (a text, a function). What a class computes, as a `cached_property`, is not copied.
+///
+/// No number changes: an integer becomes a float, and a float an integer, only where that has it exactly. Floats
+/// are rounded to floats of another width alone. The shape of an array may be another than in the example.
+///
+/// ```
+/// use pyo3::prelude::*;
+/// use treedef_python::Like;
+///
+/// #[derive(serde::Serialize)]
+/// struct State { step: f64, x: Vec<f64> }
+///
+/// Python::attach(|py| {
+///     let example = py.eval(c"{'step': 0, 'x': (0.0, 0.0), 'name': 'chain'}", None, None)?;
+///     let like = Like::of(&example)?;
+///     for step in [1.0, 2.0] {
+///         let object = like.to_python(&State { step, x: vec![0.5; 2] })?;
+///         assert_eq!(object.to_string(), format!("{{'step': {step}, 'x': (0.5, 0.5), 'name': 'chain'}}"));
+///     }
+///     let error = like.to_python(&State { step: 2.5, x: vec![0.5; 2] }).unwrap_err();
+///     let text = "['step']: expected an integer as in the example, found float 2.5, which does not fit";
+///     assert_eq!(error.to_string(), text);
+///     Ok::<_, PyErr>(())
+/// })
+/// # .unwrap();
+/// ```
+pub struct Like<'py> {
+    py: Python<'py>,
+    plan: Plan<'py>,
+}
+
+impl<'py> Like<'py> {
+    /// Reads an example. Its containers are not to be changed while the plan is used.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the example nests too deep, and what an object raises.
+    pub fn of(example: &Bound<'py, PyAny>) -> Result<Self> {
+        let py = example.py();
+        let plan = Plan::of(example, &At::root(""), &context(py))?;
+        Ok(Like { py, plan })
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with the path when the value has another key, attribute or number of elements than
+    /// the example, or a number that does not convert; and as [`to_python`].
+    pub fn to_python(&self, value: &(impl Serialize + ?Sized)) -> Result<Bound<'py, PyAny>> {
+        self.put(to_python(self.py, value)?)
+    }
+
+    /// Writes a value that is given up, as by [`into_python`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Like::to_python`].
+    pub fn into_python(&self, value: impl Serialize) -> Result<Bound<'py, PyAny>> {
+        self.put(into_python(self.py, value)?)
+    }
+
+    fn put(&self, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+        self.plan.put(value, &At::root(""), &context(self.py))
+    }
+}
+
+fn context(py: Python<'_>) -> Context<'_> {
+    Context::new(py, Limits::default(), Unused::Ignored, false)
+}
+
+/// As [`to_python`], like an example: [`Like`] for one value.
 ///
 /// # Errors
 ///
-/// Returns an error with the path when the value has another key, attribute or number of elements than
-/// the example, or numbers that do not convert; and as [`to_python`].
+/// As [`Like::to_python`].
 ///
 /// ```
 /// use pyo3::prelude::*;
@@ -179,26 +252,18 @@ pub fn to_python_like<'py>(
     value: &(impl Serialize + ?Sized),
     example: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyAny>> {
-    put_like(&to_python(py, value)?, example)
+    Like::of(example)?.put(to_python(py, value)?)
 }
 
 /// As [`to_python_like`], of a value that is given up, as by [`into_python`].
 ///
 /// # Errors
 ///
-/// As [`to_python_like`].
+/// As [`Like::to_python`].
 pub fn into_python_like<'py>(
     py: Python<'py>,
     value: impl Serialize,
     example: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyAny>> {
-    put_like(&into_python(py, value)?, example)
-}
-
-fn put_like<'py>(
-    value: &Bound<'py, PyAny>,
-    example: &Bound<'py, PyAny>,
-) -> Result<Bound<'py, PyAny>> {
-    let context = Context::new(value.py(), Limits::default(), Unused::Ignored, false);
-    like(value, example, &At::root(""), &context)
+    Like::of(example)?.put(into_python(py, value)?)
 }

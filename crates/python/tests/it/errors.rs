@@ -62,7 +62,7 @@ fn of_arrays() {
     assert_snapshot!(error_of("1.5"), @r#"TypeError("params['layers'][1].w: expected a sequence of 3, found float 1.5")"#);
     assert_snapshot!(error_of("Gives(np.zeros((3, 4), 'f4'))"), @r#"TypeError("params['layers'][1].w: expected f64[3, 4], found float32[3, 4] (`Reader::convert_numbers` converts)")"#);
     assert_snapshot!(error::<NdArray<f64>>("np.zeros(3, 'f4')"), @"TypeError('params: expected an array of f64, found float32[3]')");
-    assert_snapshot!(error::<NdArray<f64>>("[1.0]"), @"TypeError('params: expected NdArray (a dict or an object with attributes), found list of 1')");
+    assert_snapshot!(error::<NdArray<f64>>("['a']"), @"TypeError('params: expected NdArray (a dict or an object with attributes), found list of 1')");
     assert_snapshot!(error::<Array2<f64>>("np.zeros(3)"), @"ValueError('params: expected an array with 2 dimensions, found float64[3]')");
     assert_snapshot!(error::<Vec<u8>>("np.zeros(3, 'i8')"), @"TypeError('params: expected u8[_], found int64[3] (`Reader::convert_numbers` converts)')");
     assert_snapshot!(error::<Vec<f64>>("np.zeros(2, [('a', 'f8')])"), @"TypeError('params: expected numbers, found void64[2] (a structured array: give its columns as a dict)')");

@@ -4,6 +4,7 @@ mod damage;
 mod errors;
 mod flat;
 mod like;
+mod like_tables;
 mod out;
 mod table;
 
@@ -14,10 +15,10 @@ use pyo3::types::PyDict;
 
 /// What the expressions of the tests may use.
 const SETUP: &str = "
-import array, collections, dataclasses, enum, types
+import array, collections, dataclasses, enum, functools, types
 from collections import OrderedDict, defaultdict, deque, namedtuple
 import attrs, ml_dtypes, numpy as np
-import jax, jax.numpy as jnp, equinox as eqx, flax.struct
+import jax, jax.numpy as jnp, equinox as eqx, flax.core, flax.struct
 Point = namedtuple('Point', ['x', 'y'])
 @dataclasses.dataclass
 class Data:
@@ -59,6 +60,65 @@ class Plain:
         self.__dict__.update(attributes)
 class Color(enum.Enum):
     RED = 1
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+class Text(str): pass
+class Names(list): pass
+class Table(dict): pass
+@dataclasses.dataclass
+class Normed:
+    x: float
+    y: float
+    made: int = dataclasses.field(init=False, default=0)
+    norm: float = dataclasses.field(init=False)
+    def __post_init__(self):
+        self.norm = float(np.hypot(self.x, self.y))
+@dataclasses.dataclass
+class Counted:
+    x: float
+    count: int = dataclasses.field(init=False, default=0)
+class Lazy:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+    @functools.cached_property
+    def norm(self):
+        return float(np.hypot(self.x, self.y))
+@dataclasses.dataclass
+class LazyData:
+    x: float
+    y: float
+    @functools.cached_property
+    def norm(self):
+        return float(np.hypot(self.x, self.y))
+class Slotted:
+    __slots__ = ('x', '__y')
+    def __init__(self, x, y):
+        self.x, self.__y = x, y
+    @property
+    def y(self):
+        return self.__y
+@attrs.define
+class Private:
+    _x: float
+    y: float = attrs.field(alias='why')
+    z: float = attrs.field(init=False, default=0.0)
+class Static(eqx.Module):
+    x: float
+    n: int = eqx.field(static=True, default=3)
+    act: object = eqx.field(static=True, default=len)
+@jax.tree_util.register_pytree_node_class
+class Keyless:
+    def __init__(self, x, y, name='k'):
+        if type(x) is str: raise TypeError('no text')
+        self.y, self.x, self.name = y, x, name
+    def tree_flatten(self):
+        return (self.x, self.y), self.name
+    @classmethod
+    def tree_unflatten(cls, name, children):
+        made = object.__new__(cls)
+        made.__dict__.update(x=children[0], y=children[1], name=name, made_by='unflatten')
+        return made
 class Gives:
     def __init__(self, array):
         self.array = array

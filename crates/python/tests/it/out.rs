@@ -86,7 +86,46 @@ fn arrays() {
     assert_snapshot!(shown!(NdArray::new(vec![2, 1], vec![1i8, 2]).unwrap()), @"int8(2, 1) [[(1+0j)], [(2+0j)]]");
     assert_snapshot!(shown!(NdArray::new(vec![], vec![1.5]).unwrap()), @"float64() (1.5+0j)");
     assert_snapshot!(shown!(NdArray::<f64>::new(vec![0, 2], vec![]).unwrap()), @"float64(0, 2) []");
-    assert_snapshot!(object((DMatrix::from_row_slice(1, 2, &[1.0, 2.0]), Matrix2x3::<f64>::zeros())), @"((array([1., 2.]), 1, 2), array([0., 0., 0., 0., 0., 0.]))");
+}
+
+/// A matrix of nalgebra has its numbers column by column, and numpy has them row by row.
+#[test]
+fn matrices() {
+    use nalgebra::{DVector, Matrix2, RowDVector, RowVector3, Vector3};
+
+    #[derive(Serialize)]
+    struct Weights(Matrix2<f64>);
+
+    let object = |value: &dyn Fn(Python<'_>) -> Py<PyAny>| {
+        python(|names| {
+            let array = eval(names, "np.asarray").call1((value(names.py()),)).unwrap();
+            array.call_method0("tolist").unwrap().to_string()
+        })
+    };
+    macro_rules! rows {
+        ($value:expr) => {
+            object(&|py| to_python(py, &$value).unwrap().unbind())
+        };
+    }
+    let m = Matrix2x3::new(1.0, 2.0, 3.0, 4.0, 5.0, 6.0);
+    assert_snapshot!(rows!(m), @"[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+    assert_snapshot!(rows!(Some(m)), @"[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+    assert_snapshot!(rows!(vec![m, m * 2.0]), @"[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[2.0, 4.0, 6.0], [8.0, 10.0, 12.0]]]");
+    assert_snapshot!(rows!(DMatrix::from_row_slice(2, 3, &[1, 2, 3, 4, 5, 6])), @"[[1, 2, 3], [4, 5, 6]]");
+    assert_snapshot!(rows!(DMatrix::<f32>::zeros(0, 3)), @"[]");
+    assert_snapshot!(rows!(Vector3::new(1.0, 2.0, 3.0)), @"[1.0, 2.0, 3.0]");
+    assert_snapshot!(rows!(RowVector3::new(1.0, 2.0, 3.0)), @"[[1.0, 2.0, 3.0]]");
+    assert_snapshot!(rows!(DVector::from_vec(vec![1u8, 2])), @"[1, 2]");
+    assert_snapshot!(rows!(RowDVector::from_vec(vec![1u8, 2])), @"[[1, 2]]");
+    assert_snapshot!(rows!(Weights(Matrix2::new(1.0, 2.0, 3.0, 4.0))), @"[[1.0, 2.0], [3.0, 4.0]]");
+    python(|names| {
+        let both = (DMatrix::from_row_slice(1, 2, &[1.0, 2.0]), m);
+        let both = to_python(names.py(), &both).unwrap().to_string().replace("\n      ", "");
+        assert_snapshot!(both, @"(array([[1., 2.]]), array([[1., 2., 3.], [4., 5., 6.]]))");
+        let entries = BTreeMap::from([("m", m)]);
+        let entries = to_python(names.py(), &entries).unwrap().to_string().replace("\n      ", "");
+        assert_snapshot!(entries, @"{'m': array([[1., 2., 3.], [4., 5., 6.]])}");
+    });
 }
 
 #[test]

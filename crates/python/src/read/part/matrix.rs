@@ -1,10 +1,9 @@
 //! A part as a matrix of `nalgebra`, which asks for its numbers column by column.
 
-use std::any::type_name;
-
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
+use crate::matrix::MatrixShape;
 use crate::read::part::whole::Part;
 
 #[derive(Clone, Copy)]
@@ -17,20 +16,18 @@ pub(super) struct Matrix {
 impl Part<'_> {
     /// The numbers in the order of columns, if the type is a matrix of `nalgebra`, and its shape.
     pub(super) fn matrix<V>(&self, length: Option<usize>) -> Option<Matrix> {
-        let name = type_name::<V>();
-        if !name.contains("nalgebra::") || self.asked.is_some() && self.dims.is_empty() {
-            return None;
-        }
+        let shape = MatrixShape::of_visitor::<V>()?;
         let (rows, columns) = match *self.dims {
             [rows] => (rows, 1),
             [rows, columns] => (rows, columns),
             _ => return None,
         };
-        let is_fixed = name.contains("ArrayStorageVisitor");
-        let fits = if is_fixed {
-            name.ends_with(&format!(", {rows}, {columns}>")) && length == Some(rows * columns)
-        } else {
-            length == Some(3)
+        let is_fixed = shape != MatrixShape::Dynamic;
+        let fits = match shape {
+            MatrixShape::Fixed(..) => {
+                shape == MatrixShape::Fixed(rows, columns) && length == Some(rows * columns)
+            }
+            MatrixShape::Dynamic => length == Some(3),
         };
         fits.then_some(Matrix { rows, columns, is_fixed })
     }

@@ -55,6 +55,22 @@ def one_level(tree):
         return names, None, children, treedef
     return None, tuple(util.keystr(path) for path, _ in below), children, treedef
 
+def is_node(tree):
+    """Whether the class of an object is registered, faster than taking it apart."""
+    util = sys.modules.get("jax.tree_util")
+    return util is not None and not util.all_leaves((tree,))
+
+def attributes(treedef, length, names):
+    """The names of the attributes that an object has of its children. `None` if they are no attributes."""
+    children = [object() for _ in range(length)]
+    try:
+        made = treedef.unflatten(children)
+        found = {id(getattr(made, name, None)): name for name in names}
+        found = [found.get(id(child)) for child in children]
+    except Exception:
+        return None  # its class takes no such children
+    return None if None in found else found
+
 def filled(treedef):
     """A tree of this structure, and its leaves. `None` if it is no treedef."""
     from jax import tree_util

@@ -1,0 +1,14 @@
+//! Objects in the containers of an example.
+//!
+//! The example is read once, into a plan. A value becomes plain objects first, which are then put into what the
+//! plan says; where they already are so, they stay. They are new, and ours alone: so a dict is filled in place.
+
+mod scalar;
+mod array;
+mod plan;
+mod instance;
+mod read;
+mod put;
+
+pub(crate) use crate::write::like::plan::Plan;
+pub(crate) use crate::write::like::put::like;
