@@ -411,10 +411,10 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if object.is_instance_of::<PyInt>() {
             return self.integer(Wanted::AnyInteger, visitor);
         }
-        if !object.is_instance_of::<PyList>() {
-            if let Some(entries) = Entries::of(object)? {
-                return Fields::new(self, entries)?.visit(visitor);
-            }
+        if !object.is_instance_of::<PyList>()
+            && let Some(entries) = Entries::of(object)?
+        {
+            return Fields::new(self, entries)?.visit(visitor);
         }
         self.deserialize_seq(visitor)
     }

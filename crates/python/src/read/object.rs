@@ -91,9 +91,10 @@ impl<'py> Entries<'py> {
                 }
             }
         }
-        let names = match more.is_empty() {
-            true => names,
-            false => names.iter().map(|name| name.clone_ref(py)).chain(more).collect(),
+        let names = if more.is_empty() {
+            names
+        } else {
+            names.iter().map(|name| name.clone_ref(py)).chain(more).collect()
         };
         Ok(Entries::Attributes { names, object })
     }

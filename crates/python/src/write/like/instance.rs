@@ -104,12 +104,15 @@ pub(crate) fn with_attributes<'py>(
     Ok(made)
 }
 
+/// The names of the attributes that are children, and the treedef.
+type Children<'py> = (Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>);
+
 /// The attributes that are the children of an object of a class that is registered with JAX, and its treedef.
 /// `None` if it is not registered, or its children are no attributes.
 pub(crate) fn registered<'py>(
     example: &Bound<'py, PyAny>,
     names: &[Bound<'py, PyAny>],
-) -> Result<Option<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>)>> {
+) -> Result<Option<Children<'py>>> {
     let py = example.py();
     if !code(py)?.call_method1(intern!(py, "is_node"), (example,))?.is_truthy()? {
         return Ok(None);

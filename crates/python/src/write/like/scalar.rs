@@ -109,9 +109,10 @@ impl ScalarKind {
     /// Pairs are complex numbers, and so are reals.
     fn complex<'py>(self, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         let py = value.py();
-        let parts = match is_array(&value)? {
-            true => value.call_method0(intern!(py, "tolist"))?,
-            false => value.clone(),
+        let parts = if is_array(&value)? {
+            value.call_method0(intern!(py, "tolist"))?
+        } else {
+            value.clone()
         };
         if self.is_of(&parts) {
             return Ok(parts);
