@@ -12,15 +12,15 @@
 #[path = "workloads/mod.rs"]
 mod workloads;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{flatten, flatten_as, unflatten};
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, TreeDef, flatten, flatten_as, unflatten};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
 
@@ -49,11 +49,19 @@ const ROWS: &[(&str, &[&str])] = &[
     ("text", MIXED),
     ("json", MIXED),
     ("pairs", MIXED),
+    ("keys", NUMBERS),
+    ("people", MIXED),
+    ("docs", &["flatten"]),
+    ("small", OTHERS),
+    ("net", OTHERS),
+    ("people", OTHERS),
 ];
 
 const NUMBERS: &[&str] =
     &["flatten", "flatten_as", "flatten_like", "unflatten", "unflatten_leaves"];
 const MIXED: &[&str] = &["flatten", "flatten_like", "unflatten_leaves"];
+/// With the option, and like a treedef that was read from its text.
+const OTHERS: &[&str] = &["flatten none_is_leaf", "flatten_like loaded"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -170,8 +178,7 @@ fn run(workload: &str, operation: &str) {
         }
         // With one hasher all maps have one order.
         "table" => {
-            let table =
-                workloads::table().into_iter().collect::<std::collections::BTreeMap<_, _>>();
+            let table = workloads::table().into_iter().collect::<BTreeMap<_, _>>();
             let table: HashMap<_, _, BuildHasherDefault<DefaultHasher>> =
                 table.into_iter().take(1_000).collect();
             numeric(&table, operation);
@@ -187,8 +194,46 @@ fn run(workload: &str, operation: &str) {
             &(0..2_000).map(|i| (format!("k{i}"), f64::from(i))).collect::<Vec<_>>(),
             operation,
         ),
+        // More compound keys than a thread keeps.
+        "keys" => numeric(
+            &(0..300).map(|i| ((i / 20, i % 20), f64::from(i))).collect::<BTreeMap<_, _>>(),
+            operation,
+        ),
+        "people" => mixed(&people(2_000), operation),
+        "docs" => documents(),
         _ => panic!("no workload {workload}"),
     }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Person {
+    name: String,
+    age: u8,
+    mail: Option<String>,
+    height: Option<f64>,
+    tags: Vec<String>,
+}
+
+/// People of whom few are alike in what they have.
+fn people(count: usize) -> Vec<Person> {
+    let person = |i: usize| Person {
+        name: format!("person {i}"),
+        age: 20 + (i % 60) as u8,
+        mail: (i % 3 > 0).then(|| format!("{i}@example.org")),
+        height: (i % 5 > 1).then_some(1.5),
+        tags: (0..i % 4).map(|tag| format!("tag {tag}")).collect(),
+    };
+    (0..count).map(person).collect()
+}
+
+/// Documents that all differ, flattened one after the other.
+fn documents() {
+    let all = workloads::json();
+    let all = all["records"].as_array().expect("an array");
+    let all: Vec<_> = all.iter().filter(|one| one.is_object()).take(300).collect();
+    let count = |one| flatten(one).expect("the workload flattens").0.len();
+    let leaves = all.iter().map(|one| count(*one)).sum();
+    repeat(leaves, || all.iter().try_for_each(|one| flatten(black_box(*one)).map(drop)));
 }
 
 /// A row of a value whose leaves are all numbers.
@@ -214,6 +259,15 @@ fn mixed<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
     match operation {
         "flatten" => repeat(count, || flatten(black_box(value))),
         "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut leaves)),
+        "flatten none_is_leaf" => {
+            let flattener = Flattener::new().none_is_leaf(true);
+            let count = flattener.flatten(value).expect("the workload flattens").0.len();
+            repeat(count, || flattener.flatten(black_box(value)));
+        }
+        "flatten_like loaded" => {
+            let loaded: TreeDef = treedef.to_string().parse().expect("the text of a treedef");
+            repeat(count, || loaded.flatten_like(black_box(value), &mut leaves));
+        }
         // What is taken apart is a clone, which counts.
         "unflatten_leaves" => {
             repeat(count, || unflatten::<T>(&treedef, black_box(&leaves).clone()))
