@@ -200,7 +200,7 @@ impl Tape {
             },
             Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
             Recorded::Value { value, words } => {
-                let number = self.labels.compound(value, words);
+                let number = self.labels.compound(tag, value, words);
                 Ok(self.put_label(at, tag, number))
             }
         }
@@ -224,14 +224,21 @@ impl Tape {
         {
             return Ok(Recorded::Known(number));
         }
+        let mut values = leaves.split_off(leaf.min(leaves.len()));
+        if let Some(treedef) = self.labels.structure_of(words) {
+            let value = Value::from_tree(Tree::from_parts(treedef.clone(), values));
+            return Ok(Recorded::Value { value, words: words.into() });
+        }
         let Made { treedef, swaps } =
             self.nodes.reader.made_of(words, &mut self.labels.list, Options::default())?;
-        let mut values = leaves.split_off(leaf.min(leaves.len()));
         swaps.iter().for_each(|swap| swap.apply(&mut values)); // its leaves
         let treedef = treedef.with_limits(self.settings.limits);
-        let value = Value::from_tree(Tree::from_parts(treedef, values));
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
-        let words = if is_found { words.into() } else { Box::default() };
+        let words: Box<[Word]> = if is_found { words.into() } else { Box::default() };
+        if is_found {
+            self.labels.remember_structure(words.clone(), treedef.clone());
+        }
+        let value = Value::from_tree(Tree::from_parts(treedef, values));
         Ok(Recorded::Value { value, words })
     }
 

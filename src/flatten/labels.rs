@@ -6,9 +6,9 @@ use std::mem;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Labels, Leaf, Value};
+use crate::model::{Content, Labels, Leaf, TreeDef, Value};
 
-use super::word::{Word, same};
+use super::word::{self, Tag, Word, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub(super) struct LabelTable {
     hasher: DefaultHashBuilder,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
+    /// The structure of the last compound, and its words: keys of one map mostly have one structure.
+    structure: Option<(Box<[Word]>, TreeDef)>,
 }
 
 /// The most labels that are kept, and the most that is stored for all of them: 1 for each node, each
@@ -129,12 +131,25 @@ impl LabelTable {
     /// The number of a scalar that is a key. In a large map it is not looked for: then equal keys of
     /// two maps have two numbers.
     pub(super) fn key(&mut self, scalar: Scalar<'_>) -> usize {
-        if self.new_keys >= MOST_NEW_KEYS {
-            self.list.push(Label::of_scalar(scalar));
-            return self.list.len() - 1; // it was pushed
+        if self.expects_new_keys() {
+            return self.push(Label::of_scalar(scalar));
         }
         let labels = self.list.len();
         let number = self.scalar(scalar);
+        self.key_came(number, labels)
+    }
+
+    fn expects_new_keys(&self) -> bool {
+        self.new_keys >= MOST_NEW_KEYS
+    }
+
+    fn push(&mut self, label: Label) -> usize {
+        self.list.push(label);
+        self.list.len() - 1 // it was pushed
+    }
+
+    /// A key was looked for among so many labels, and has this number.
+    fn key_came(&mut self, number: usize, labels: usize) -> usize {
         self.new_keys = if number == labels { self.new_keys + 1 } else { 0 }; // at most 64
         number
     }
@@ -153,10 +168,29 @@ impl LabelTable {
 
     /// The number of a compound, which is found by these words again. Equal values whose maps had
     /// other orders are different labels.
-    pub(super) fn compound(&mut self, value: Value, words: Box<[Word]>) -> usize {
-        let hash = self.hasher.hash_one(&value);
+    pub(super) fn compound(&mut self, tag: Tag, value: Value, words: Box<[Word]>) -> usize {
+        if tag == word::KEY && self.expects_new_keys() {
+            return self.push(Label::new(value, words));
+        }
+        let (labels, hash) = (self.list.len(), self.hash_of_compound(&value));
         let known = self.find(hash, |label| label.is_of(&value));
-        self.came(known, hash, || Label::new(value, words))
+        let number = self.came(known, hash, || Label::new(value, words));
+        if tag == word::KEY { self.key_came(number, labels) } else { number }
+    }
+
+    /// Compounds in one place differ in their leaves rather than in their structure.
+    fn hash_of_compound(&self, value: &Value) -> u64 {
+        self.hasher.hash_one(value.leaves())
+    }
+
+    /// The structure of these words, if the last compound had them as well.
+    pub(super) fn structure_of(&self, words: &[Word]) -> Option<&TreeDef> {
+        let (known, treedef) = self.structure.as_ref()?;
+        same(known, words).then_some(treedef)
+    }
+
+    pub(super) fn remember_structure(&mut self, words: Box<[Word]>, treedef: TreeDef) {
+        self.structure = Some((words, treedef));
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
@@ -164,7 +198,7 @@ impl LabelTable {
             let hash = match self.list.get(number).map(|label| &label.value) {
                 Some(value) => match scalar_of(value) {
                     Some(scalar) => hash_of(&self.hasher, scalar),
-                    None => self.hasher.hash_one(value),
+                    None => self.hash_of_compound(value),
                 },
                 None => 0, // each number is that of a label
             };
@@ -241,6 +275,7 @@ impl LabelTable {
             self.index = HashTable::new();
         }
         self.index.clear();
+        self.structure = None;
     }
 }
 

@@ -97,6 +97,9 @@ fn rank<'a>(node: NodeRef<'_>, of: &'a Value) -> ScalarRank<'a> {
 
 /// If two compounds are equal up to the end of the shorter one, the shorter one is less.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
+    if a.treedef() == b.treedef() {
+        return a.scalars().map(ScalarRank::of).cmp(b.scalars().map(ScalarRank::of));
+    }
     let mut walk = PairWalk::new(a.root(), b.root(), most_alike);
     while let Some(event) = walk.next() {
         let order = match event {
