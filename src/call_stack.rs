@@ -41,6 +41,6 @@ pub(crate) fn too_deep(limit: usize) -> Error {
     if limit == DEEPEST {
         error.with_hint("deeper only with the feature `stacker`, which grows the stack")
     } else {
-        error.with_hint("`Flattener::max_depth` and `Limits::max_depth` allow more")
+        error.with_hint("see `Limits::max_depth`")
     }
 }

@@ -68,7 +68,7 @@ pub use crate::{
         markers::{Opaque, Static, as_opaque, as_static},
         object::{self, Object},
     },
-    map::{map, map_as, map_objects, map_with_path, pack_as, try_map, try_map_objects},
+    map::{map, map_as, map_with_path, pack_as, try_map},
     model::{
         Array, Dtype, Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree,
         TreeDef, Value,

@@ -56,52 +56,6 @@ where
     Tree::of(value)?.try_map(f)?.into_typed()
 }
 
-/// Applies `f` to every object of a value: flatten, map, rebuild.
-///
-/// # Errors
-///
-/// As [`flatten_objects`](crate::flatten_objects()) and
-/// [`unflatten_objects`](crate::unflatten_objects()).
-///
-/// ```
-/// use treedef::Object;
-///
-/// let value = (Object(1), "static".to_owned());
-/// let (object, _) = treedef::map_objects(&value, |object: i32| 2 * object)?;
-/// assert_eq!(*object, 2);
-/// # Ok::<(), treedef::Error>(())
-/// ```
-pub fn map_objects<T, O>(value: &T, f: impl FnMut(O) -> O) -> Result<T>
-where
-    T: Serialize + DeserializeOwned,
-    O: Clone + 'static,
-{
-    Tree::of_objects(value)?.map(f).into_objects()
-}
-
-/// Applies `f`, which may fail, to every object of a value.
-///
-/// # Errors
-///
-/// Returns the first error of `f`, with the path of its object; otherwise as [`map_objects`].
-///
-/// ```
-/// use treedef::Object;
-///
-/// let half = |object: i32| if object % 2 == 0 { Ok(object / 2) } else { Err("odd") };
-/// let error = treedef::try_map_objects(&vec![Object(2), Object(3)], half).unwrap_err();
-/// assert_eq!(error.to_string(), "odd at `[1]`");
-/// # Ok::<(), treedef::Error>(())
-/// ```
-pub fn try_map_objects<T, O, E>(value: &T, f: impl FnMut(O) -> Result<O, E>) -> Result<T>
-where
-    T: Serialize + DeserializeOwned,
-    O: Clone + 'static,
-    E: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    Tree::of_objects(value)?.try_map(f)?.into_objects()
-}
-
 /// Applies `f` to every leaf and its path.
 ///
 /// # Errors

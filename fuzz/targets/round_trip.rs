@@ -15,10 +15,8 @@ pub fn run(bytes: &[u8]) {
         number(&mut value, &mut 0);
     }
     let order = if choice & 1 == 0 { MapOrder::Canonical } else { MapOrder::Insertion };
-    let flattener = Flattener::new()
-        .map_order(order)
-        .none_is_leaf(choice & 2 != 0)
-        .human_readable(choice & 4 == 0);
+    let flattener =
+        Flattener::new().map_order(order).none_is_leaf(choice & 2 != 0).compact(choice & 4 != 0);
     let has_rules = choice & 8 != 0;
     let flattener = if has_rules {
         let flattener = flattener.mark_static("A").unwrap().mark_opaque("Point").unwrap();

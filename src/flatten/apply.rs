@@ -15,7 +15,7 @@ use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::parts::PartsBuilder;
 
 use super::marks::{Objects, object_in};
-use super::refused::{no_object, object_is_kept, put_leaf};
+use super::refused::{object_is_kept, put_leaf};
 use super::rules::{Becomes, Rule, Rules};
 use super::subtree::{float_of, value_of};
 use super::word::{ALL_KINDS, KindSet, bit};
@@ -301,10 +301,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         }
         let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
         match (self.objects, object_in(&leaf)) {
-            (Objects::None, _) | (_, None) if self.objects != Objects::Alone => {
-                self.put_static(&leaf.into())
-            }
-            (_, None) => Err(no_object(leaf.kind())),
+            (Objects::None, _) | (_, None) => self.put_static(&leaf.into()),
             (_, Some(number)) => {
                 self.to.push_leaf(number.clone()); // it takes any
                 self.builder.atom(NodeKind::Leaf, None, 1)

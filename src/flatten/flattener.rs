@@ -32,7 +32,7 @@ use super::word::ALL_KINDS;
 /// # Errors
 ///
 /// Returns an error when the `Serialize` implementation of the value fails, or when the value nests
-/// deeper than 128 levels ([`Flattener::max_depth`]).
+/// deeper than 128 levels ([`Limits::max_depth`]).
 ///
 /// ```
 /// use treedef::Leaf;
@@ -142,7 +142,6 @@ pub struct Flattener {
     pub(super) ignore_statics: bool,
     pub(super) serialize_once: bool,
     pub(super) objects: Objects,
-    pub(super) only_objects: bool,
     pub(crate) arrays: Option<Collector>,
     pub(crate) array_hints: Vec<ArrayHint>,
 }
@@ -198,26 +197,21 @@ impl Flattener {
         self
     }
 
-    /// Sets whether types with two forms use the human-readable one. An `IpAddr` is one string leaf
-    /// by default, and four numbers with `false`.
+    /// Makes types with two forms use the one that is not human-readable. An `IpAddr` is one string leaf
+    /// by default, and four numbers with `true`.
     ///
-    /// serde's own buffers (`flatten`, `untagged`, internal tags) always assume `true`.
-    pub fn human_readable(mut self, yes: bool) -> Self {
-        self.options.compact = !yes;
+    /// serde's own buffers (`flatten`, `untagged`, internal tags) always use the human-readable form.
+    #[doc(alias = "human_readable")]
+    pub fn compact(mut self, yes: bool) -> Self {
+        self.options.compact = yes;
         self
     }
 
-    /// Sets how deep containers may nest, including those in map keys. The default is 128.
+    /// Sets the limits of new treedefs: how deep containers may nest, and the cost of rebuilding,
+    /// printing and saving.
     ///
-    /// Each level uses stack, here and in the code of the value. More than 256 levels need the
-    /// feature `stacker`, which grows the stack, and are an error without it. This sets
-    /// [`Limits::max_depth`].
-    pub fn max_depth(mut self, depth: usize) -> Self {
-        self.limits.max_depth = depth;
-        self
-    }
-
-    /// Sets the limits of new treedefs: the depth, and the cost of rebuilding, printing and saving.
+    /// Each level of containers uses stack, here and in the code of the value. More than 256 levels
+    /// need the feature `stacker`, which grows the stack, and are an error without it.
     ///
     /// ```
     /// use treedef::{Flattener, Limits, Static};
@@ -522,7 +516,8 @@ impl Flattener {
 
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
     ///
-    /// The options of the walk are those of the treedef. The rules are those of this flattener, and
+    /// The options of the walk are those of the treedef. Without rules,
+    /// [`TreeDef::flatten_like`] does the same. The rules are those of this flattener, and
     /// should be the rules that the treedef was made with. Map entries are found by their keys.
     ///
     /// # Errors
@@ -742,7 +737,11 @@ fn perhaps_of_rules(treedef: &TreeDef, error: Error) -> Error {
 impl TreeDef {
     /// Puts the leaves of a value with this structure into `buffer`, and replaces its content.
     ///
-    /// For a structure made with rules, use [`Flattener::flatten_like`].
+    /// # When to use which
+    ///
+    /// This is [`Flattener::flatten_like`] with the options of the treedef and without rules. A structure
+    /// that was made with rules, and one whose statics may differ, needs the flattener. Objects are put
+    /// into a buffer by [`Flattener::flatten_objects_like`].
     ///
     /// # Errors
     ///
@@ -764,19 +763,6 @@ impl TreeDef {
         buffer: &mut Vec<L>,
     ) -> Result<()> {
         Flattener::new().flatten_like(self, value, buffer)
-    }
-
-    /// Puts the objects of a value with this structure into `buffer`, and replaces its content.
-    ///
-    /// # Errors
-    ///
-    /// As [`flatten_like`](Self::flatten_like) and [`flatten_objects`](crate::flatten_objects()).
-    pub fn flatten_objects_like<O: Clone + 'static>(
-        &self,
-        value: &(impl Serialize + ?Sized),
-        buffer: &mut Vec<O>,
-    ) -> Result<()> {
-        Flattener::new().flatten_objects_like(self, value, buffer)
     }
 }
 

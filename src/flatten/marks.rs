@@ -27,8 +27,6 @@ pub(super) enum Objects {
     None,
     /// Scalars are static.
     AmongStatics,
-    /// A scalar that no mark or rule makes static is an error.
-    Alone,
     /// Scalars are leaves, too, and an object is an opaque leaf: rules are applied later.
     AmongLeaves,
 }

@@ -75,23 +75,6 @@ impl Flattener {
         Ok((in_order(objects, &f64::from_sink(numbers)), treedef))
     }
 
-    /// Makes a scalar among [objects](crate::object) an error, unless a mark or a rule makes it static.
-    /// Otherwise all scalars are static. The default is `false`.
-    ///
-    /// ```
-    /// use treedef::{Flattener, Object, Static};
-    ///
-    /// let only_objects = Flattener::new().only_objects(true);
-    /// let error = only_objects.flatten_objects::<char>(&(Object('a'), 0.5)).unwrap_err();
-    /// assert!(error.to_string().starts_with("expected an object, found f64 at `.1`"));
-    /// assert!(only_objects.flatten_objects::<char>(&(Object('a'), Static(0.5))).is_ok());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn only_objects(mut self, yes: bool) -> Self {
-        self.only_objects = yes;
-        self
-    }
-
     /// Puts the objects of a value with a known structure into `buffer`, and replaces its content.
     ///
     /// # Errors
@@ -134,7 +117,6 @@ impl Flattener {
 
     /// The same options and rules for a walk whose leaves are objects.
     fn for_objects(&self) -> Self {
-        let objects = if self.only_objects { Objects::Alone } else { Objects::AmongStatics };
-        Flattener { objects, arrays: None, ..self.clone() }
+        Flattener { objects: Objects::AmongStatics, arrays: None, ..self.clone() }
     }
 }

@@ -27,14 +27,6 @@ pub(super) fn object_is_kept() -> Error {
     Error::protocol("an object cannot be in a key, in a static or in an opaque leaf")
 }
 
-/// A scalar came where only objects may.
-#[cold]
-pub(super) fn no_object(found: LeafKind) -> Error {
-    let error =
-        <Error as serde::de::Error>::custom(format_args!("expected an object, found {found}"));
-    error.with_hint("mark it `treedef::as_static`, or leave out `Flattener::only_objects`")
-}
-
 /// The leaves have a type that cannot hold a scalar.
 #[cold]
 pub(super) fn wrong_scalar(expected: LeafKind, found: LeafKind) -> Error {

@@ -30,7 +30,7 @@ use super::fast::follow::Follow;
 use super::fast::rows::{Progress, Row, SeqState};
 use super::labels::LabelTable;
 use super::marks::{Keep, Objects};
-use super::refused::{no_object, wrong_scalar};
+use super::refused::wrong_scalar;
 use super::word::{self, KindSet, Tag, Word, bit};
 
 /// The state of a walk. Its memory stays with the thread between walks; what one walk leaves in it is
@@ -267,9 +267,6 @@ impl Tape {
             return Err(self.swallowed(true));
         }
         if self.accepts.leaves & bit(scalar.kind()) == 0 {
-            if self.settings.objects == Objects::Alone && self.keeping.before_label.is_none() {
-                return Err(no_object(scalar.kind()));
-            }
             return Ok(self.scalar_label(at, scalar));
         }
         if self.leaves.push(scalar) {

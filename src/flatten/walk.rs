@@ -63,8 +63,7 @@ impl Tape {
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
         let Request { leaves, takes, options, limits, predicts, objects } = request;
-        let only_objects = matches!(objects, Objects::AmongStatics | Objects::Alone);
-        let takes = if only_objects { 0 } else { takes };
+        let takes = if objects == Objects::AmongStatics { 0 } else { takes };
         self.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;

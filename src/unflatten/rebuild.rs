@@ -297,7 +297,7 @@ impl Leaf {
     ///
     /// use treedef::{Flattener, Opaque};
     ///
-    /// let compact = Flattener::new().human_readable(false);
+    /// let compact = Flattener::new().compact(true);
     /// let (leaves, treedef) = compact.flatten(&vec![Opaque(IpAddr::from([127, 0, 0, 1]))])?;
     /// let place = treedef.node("[0]")?.to_treedef();
     /// assert_eq!(treedef::unflatten::<IpAddr>(&place, &leaves)?, IpAddr::from([127, 0, 0, 1]));

@@ -54,7 +54,10 @@ where
     // Deeper than here, a value's own code would need more stack.
     let deep = |steps| {
         on_a_stack_of(512 * MIB, || {
-            Flattener::new().max_depth(usize::MAX).flatten(&nested(steps)).unwrap()
+            Flattener::new()
+                .limits(Limits::default().max_depth(usize::MAX))
+                .flatten(&nested(steps))
+                .unwrap()
         })
     };
     for (leaves, treedef) in [deep(steps + 1), deep(steps + 60)] {
@@ -129,7 +132,7 @@ fn map_key() {
     struct T(BTreeMap<T, u8>);
     let nested =
         |steps| (0..steps).fold(T(BTreeMap::new()), |inner, _| T(BTreeMap::from([(inner, 1)])));
-    let deeper = Flattener::new().max_depth(usize::MAX);
+    let deeper = Flattener::new().limits(Limits::default().max_depth(usize::MAX));
     on_a_stack_of(2 * MIB, || {
         let value = nested(127);
         let (leaves, treedef) = treedef::flatten(&value).unwrap();
@@ -500,7 +503,10 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
         let tree = deep(DEEPEST);
         assert_eq!(serde_json::to_string(&tree).unwrap(), nested(DEEPEST));
         let json: serde_json::Value = tree.clone().into_typed().unwrap();
-        let again = Flattener::new().max_depth(usize::MAX).flatten(&json).unwrap();
+        let again = Flattener::new()
+            .limits(Limits::default().max_depth(usize::MAX))
+            .flatten(&json)
+            .unwrap();
         assert_eq!(again.1, *tree.treedef());
     });
     if cfg!(feature = "stacker") {
@@ -519,7 +525,10 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
     });
     let deeper = on_a_stack_of(512 * MIB, || {
         let json = (0..2_000).fold(serde_json::json!([]), |inside, _| serde_json::json!([inside]));
-        let refused = Flattener::new().max_depth(usize::MAX).structure(&json).unwrap_err();
+        let refused = Flattener::new()
+            .limits(Limits::default().max_depth(usize::MAX))
+            .structure(&json)
+            .unwrap_err();
         refused.to_string()
     });
     refused(deeper);

@@ -170,18 +170,18 @@ fn what_strict_rebuilding_reports_of_equal_siblings() {
 
 #[test]
 fn too_deep_too_much_too_large() {
-    assert_snapshot!(Flattener::new().max_depth(1).flatten(&model()).unwrap_err(),
-        @"nested deeper than 1 level at `.layers` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+    assert_snapshot!(Flattener::new().limits(Limits::default().max_depth(1)).flatten(&model()).unwrap_err(),
+        @"nested deeper than 1 level at `.layers` (see `Limits::max_depth`)");
     #[derive(Serialize)]
     struct List {
         next: Option<Box<List>>,
     }
     let long = (0..70).fold(None, |next, _| Some(Box::new(List { next })));
     assert_snapshot!(treedef::structure(&long).unwrap_err(),
-        @"nested deeper than 128 levels at `?.next?.next?.next?.next?.next?.next? …` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+        @"nested deeper than 128 levels at `?.next?.next?.next?.next?.next?.next? …` (see `Limits::max_depth`)");
 
     let nested = Flattener::new()
-        .max_depth(200)
+        .limits(Limits::default().max_depth(200))
         .flatten(
             &serde_json::from_str::<serde_json::Value>(&("[".repeat(120) + &"]".repeat(120)))
                 .unwrap(),
@@ -189,7 +189,7 @@ fn too_deep_too_much_too_large() {
         .unwrap()
         .1;
     assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().max_depth(3)), Vec::<Leaf>::new())
-        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`)");
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 99999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
         @"100000000 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
     let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));

@@ -120,7 +120,7 @@ fn all_forms_go_there_and_back_and_each_object_is_cloned_once() {
             named: back.named.iter().map(|(key, object)| (key.clone(), object.clone())).collect(),
             ..self::model()
         };
-        treedef.flatten_objects_like(&again, &mut buffer).unwrap();
+        Flattener::new().flatten_objects_like(&treedef, &again, &mut buffer).unwrap();
         assert_eq!(numbers(&buffer), expected);
     }
     drop((model, back, buffer));
@@ -258,7 +258,7 @@ fn what_does_not_fit_is_an_error_with_its_path() {
     insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is no object: leave out `none_is_leaf` at the root");
     let treedef = absent.structure(&(1, [Some(2)])).unwrap();
     let value = (Object(1), [None::<Object<i32>>]);
-    insta::assert_snapshot!(refused(treedef.flatten_objects_like(&value, &mut Vec::<i32>::new())), @"an absent value is no object at `.1.0` (make the treedef without `none_is_leaf`)");
+    insta::assert_snapshot!(refused(Flattener::new().flatten_objects_like(&treedef, &value, &mut Vec::<i32>::new())), @"an absent value is no object at `.1.0` (make the treedef without `none_is_leaf`)");
 }
 
 #[test]
@@ -344,17 +344,6 @@ fn rules_and_alternating_objects() {
     assert_eq!((by_rules, same), (objects, treedef));
 }
 
-#[test]
-fn scalars_may_be_refused() {
-    let only_objects = Flattener::new().only_objects(true);
-    let flatten = |flattener: &Flattener| flattener.flatten_objects::<Tensor>(&linear(1.0, None));
-    insta::assert_snapshot!(refused(flatten(&only_objects)), @"expected an object, found f64 at `.dropout` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
-    let one = only_objects.clone().mark_static(".dropout").unwrap();
-    insta::assert_snapshot!(refused(flatten(&one)), @"expected an object, found u64 at `.heads` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
-    let all = one.mark_static(".heads").unwrap();
-    assert_eq!(flatten(&all).unwrap(), flatten(&Flattener::new()).unwrap());
-}
-
 /// Only objects are leaves: a mark or a rule that makes one leaf of another value makes it static.
 #[test]
 fn opaque_values_among_objects_are_static() {
@@ -382,8 +371,6 @@ fn opaque_values_among_objects_are_static() {
     insta::assert_snapshot!(treedef, @"[(static 1.5, *, static Half(0.0)), (static 2.5, *, static Half(0.0))]");
     ruled.flatten_objects_like(&treedef, &value, &mut again).unwrap();
     assert_eq!(again, ['a', 'b']);
-    let alone = ruled.only_objects(true).flatten_objects::<char>(&value).unwrap();
-    assert_eq!(alone, (objects, treedef));
 }
 
 /// What is dropped may walk itself.

@@ -23,7 +23,7 @@ fn flatteners() -> impl Iterator<Item = Flattener> {
     (0..16).map(|bits| {
         let order = if bits & 1 == 0 { MapOrder::Canonical } else { MapOrder::Insertion };
         let flattener = Flattener::new().map_order(order).arrays(bits & 8 != 0);
-        flattener.none_is_leaf(bits & 2 != 0).human_readable(bits & 4 == 0)
+        flattener.none_is_leaf(bits & 2 != 0).compact(bits & 4 != 0)
     })
 }
 

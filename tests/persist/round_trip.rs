@@ -65,7 +65,7 @@ fn a_structure_comes_back_from_other_formats() {
         let (back, _): (TreeDef, _) = bincode::serde::decode_from_slice(&bytes, config).unwrap();
         assert_eq!(back, treedef, "{name}");
         let list = serde_json::to_value(treedef.to_bytes().unwrap()).unwrap();
-        let compact = Flattener::new().human_readable(false).flatten(&list).unwrap();
+        let compact = Flattener::new().compact(true).flatten(&list).unwrap();
         assert_eq!(
             treedef::unflatten::<TreeDef>(&compact.1, compact.0).unwrap(),
             treedef,

@@ -156,7 +156,7 @@ fn prefixes_of_each_other_are_equal() {
 #[test]
 fn the_compact_form_is_not_forgotten() {
     let address: IpAddr = "1.2.3.4".parse().unwrap();
-    let (leaves, compact) = Flattener::new().human_readable(false).flatten(&address).unwrap();
+    let (leaves, compact) = Flattener::new().compact(true).flatten(&address).unwrap();
     assert_eq!(compact, def("#[compact] IpAddr::V4((*, *, *, *))"));
     assert_eq!(treedef::unflatten::<IpAddr>(&compact, &leaves).unwrap(), address);
     let subtree = Tree::new(compact.clone(), leaves.clone()).unwrap();
@@ -299,7 +299,8 @@ fn too_deep_is_an_error_with_a_limit_that_can_be_set() {
     struct Nest(Option<Box<Nest>>);
     let nest = |levels: usize| (0..levels).fold(Nest(None), |nest, _| Nest(Some(Box::new(nest))));
     assert_snapshot!(said(treedef::structure(&nest(100))).rsplit(" at ").last().unwrap(), @"nested deeper than 128 levels");
-    let deep = Flattener::new().max_depth(400).structure(&nest(100)).unwrap();
+    let deep =
+        Flattener::new().limits(Limits::default().max_depth(400)).structure(&nest(100)).unwrap();
     assert_eq!((deep.num_leaves(), deep.num_nodes()), (0, 202));
     // A structure may be deeper than the limit; printing, comparing and paths are loops.
     let deeper = format!("{}*{}", "[".repeat(2_000), "]".repeat(2_000));

@@ -22,9 +22,9 @@ fn all_options() -> [(&'static str, Flattener); 7] {
         ("insertion", new().map_order(MapOrder::Insertion)),
         ("none_is_leaf", new().none_is_leaf(true)),
         ("arrays", new().arrays(true)),
-        ("compact", new().human_readable(false)),
+        ("compact", new().compact(true)),
         ("insertion, none_is_leaf", new().map_order(MapOrder::Insertion).none_is_leaf(true)),
-        ("all", new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false)),
+        ("all", new().map_order(MapOrder::Insertion).none_is_leaf(true).compact(true)),
     ]
 }
 

@@ -71,8 +71,7 @@ const MORE_LEVELS: &str = "`--max-depth` allows more";
 const MORE_NODES: &str = "`--max-nodes` allows more";
 
 /// The same for errors that came through the reader of a format, of which only the text is left.
-const OPTIONS: [(&str, &str); 5] = [
-    ("`Flattener::max_depth` and `Limits::max_depth` allow more", MORE_LEVELS),
+const OPTIONS: [(&str, &str); 4] = [
     ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
     ("see `Limits::max_depth`", MORE_LEVELS),
     ("see `Limits::max_nodes`", MORE_NODES),

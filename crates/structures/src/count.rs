@@ -276,7 +276,7 @@ impl Structures {
     /// assert_eq!(
     ///     error.to_string(),
     ///     "nested deeper than 1 level at `[0]` \
-    ///      (`Flattener::max_depth` and `Limits::max_depth` allow more)"
+    ///      (see `Limits::max_depth`)"
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -146,8 +146,8 @@ fn options() -> [Flattener; 5] {
         new().map_order(MapOrder::Insertion),
         new().none_is_leaf(true),
         new().arrays(true),
-        new().human_readable(false),
-        new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false),
+        new().compact(true),
+        new().map_order(MapOrder::Insertion).none_is_leaf(true).compact(true),
     ]
 }
 

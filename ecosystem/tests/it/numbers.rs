@@ -211,7 +211,7 @@ fn compact_forms() {
         time::macros::datetime!(2024-02-29 12:30:45.5 +2),
         std::net::Ipv4Addr::LOCALHOST,
     );
-    let compact = Flattener::new().human_readable(false);
+    let compact = Flattener::new().compact(true);
     let (leaves, treedef) = compact.flatten(&value).unwrap();
     insta::assert_snapshot!(treedef, @"#[compact] (*, IpNet::V4((*; 5)), (*; 9), (*, *, *, *))");
     let parsed: treedef::TreeDef = treedef.to_string().parse().unwrap();

@@ -193,7 +193,7 @@
 //! - **Hashes** cover names, keys and statics, so different structures seldom collide.
 //!   [`TreeDef::fingerprint`] is the same in every process.
 //! - **Errors** name the first path that differs, and both sides, in every operation.
-//! - **Depth** is limited, to 128 levels by default ([`Flattener::max_depth`]): deeper values give
+//! - **Depth** is limited, to 128 levels by default ([`Limits::max_depth`]): deeper values give
 //!   an error, not a crash.
 //! - **The number of leaves** is always checked, and so are both structures of a transposition.
 //! - **Mapping to `None`** does not drop leaves from a structure. [`Tree::filter`] does, and

@@ -179,7 +179,7 @@
 //! - **Prefixes broadcast only on request.** [`Tree::zip_with`] requires equal structures.
 //! - **Hashes** cover statics, which optree leaves out of its hash.
 //! - **Errors** name the path and both sides, also in mapping functions.
-//! - **Depth** is limited to 128 by default. [`Flattener::max_depth`] sets it.
+//! - **Depth** is limited to 128 by default. [`Limits::max_depth`] sets it.
 //! - **An outer structure without leaves** has no inner structure, so [`TreeDef::inner_of`] returns
 //!   an error. [`Tree::transpose`] itself accepts it.
 //!

@@ -41,11 +41,10 @@ pub(super) const ROWS: &[Row] = &[
         walk(cases, || Flattener::new().map_order(MapOrder::Insertion));
     }),
     ("Flattener::none_is_leaf", |cases| walk(cases, || Flattener::new().none_is_leaf(true))),
-    ("Flattener::human_readable", |cases| walk(cases, || Flattener::new().human_readable(false))),
+    ("Flattener::compact", |cases| walk(cases, || Flattener::new().compact(true))),
     ("Flattener::limits", |cases| {
         walk(cases, || Flattener::new().limits(Limits::default().max_work(0).max_depth(0)));
     }),
-    ("Flattener::max_depth", |cases| walk(cases, || Flattener::new().max_depth(0))),
     ("Flattener::leaves_where", |cases| {
         walk(cases, || Flattener::new().leaves_where(LeafKind::is_float));
     }),

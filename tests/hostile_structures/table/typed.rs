@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{FlatFn, Flattener, Leaf, LeafKind, Object, Tolerance, Tree, TreeDef};
+use treedef::{FlatFn, Flattener, Leaf, LeafKind, Limits, Object, Tolerance, Tree, TreeDef};
 
 use super::{Row, print};
 
@@ -115,16 +115,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::into_objects", |cases| {
         cases.trees(&1.5, |tree| tree.into_objects::<Vec<Object<f64>>>());
         cases.trees(&1.5, |tree| tree.into_objects::<BTreeMap<String, Vec<Object<f64>>>>());
-    }),
-    ("map_objects", |cases| {
-        cases.once("objects", || {
-            treedef::map_objects(&vec![Object(1); 1_000], |object: i32| object + 1)
-        });
-    }),
-    ("try_map_objects", |cases| {
-        cases.once("a refusal", || {
-            treedef::try_map_objects(&vec![Object(1); 1_000], |_: i32| Err::<i32, _>("refused"))
-        });
     }),
     ("structure", |cases| {
         for value in Wrong::ALL {
@@ -283,7 +273,9 @@ pub(super) const ROWS: &[Row] = &[
         });
     }),
     ("FlatFn::with_flattener", |cases| {
-        let flattener = || Flattener::new().leaves_where(LeafKind::is_float).max_depth(0);
+        let flattener = || {
+            Flattener::new().leaves_where(LeafKind::is_float).limits(Limits::default().max_depth(0))
+        };
         cases.once("units", || {
             let same = |units: Vec<()>| units;
             FlatFn::<f64, _, _, _>::with_flattener(flattener(), same, &vec![(); 1_000]).map(drop)

@@ -41,7 +41,7 @@
 //! as in optax. So [`adam`](crate::adam) loses its mean of squares: in `f16` it is zero for gradients below
 //! about 5e-3, and steps become up to 30 times too long; in `bf16` a decay of 0.999 is less than the
 //! rounding, and the mean hardly changes. Train in `f32`, and convert the model for the loss: by
-//! [`treedef::try_map_objects`], or a part of it by `to_dtype` of `treedef-candle`.
+//! [`Tree::of_objects`](treedef::Tree::of_objects), `try_map` and `into_objects`, or a part of it by `to_dtype` of `treedef-candle`.
 //!
 //! A tensor that two fields share is two parameters, which are trained apart. To tie weights, let the
 //! model hold the tensor once.

@@ -428,7 +428,9 @@ mod of_tensors {
             0.0
         );
         let to_dtype = |dtype: DType| {
-            treedef::try_map_objects(&model(), |tensor: Tensor| tensor.to_dtype(dtype)).unwrap()
+            let tree = treedef::Tree::<Tensor>::of_objects(&model()).unwrap();
+            let converted = tree.try_map(|tensor| tensor.to_dtype(dtype)).unwrap();
+            converted.into_objects::<Model>().unwrap()
         };
         let halves = to_dtype(DType::BF16);
         assert!((tree::norm::<Tensor, _>(&halves).unwrap() - norm).abs() < 1e-2);

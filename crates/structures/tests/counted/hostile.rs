@@ -14,7 +14,7 @@ fn limits_hold_and_what_was_counted_stays() {
         Structures::new().limits(limits.max_nodes(40).max_depth(3)).max_structures(2);
     read(&mut structures, "[1, 2]").unwrap();
     let said = |error: serde_json::Error| error.to_string();
-    insta::assert_snapshot!(said(read(&mut structures, "[[[[]]]]").unwrap_err()), @"nested deeper than 3 levels at `[0][0][0]` (`Flattener::max_depth` and `Limits::max_depth` allow more) at line 1 column 5");
+    insta::assert_snapshot!(said(read(&mut structures, "[[[[]]]]").unwrap_err()), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`) at line 1 column 5");
     let wide: Vec<String> = (0..40).map(|at| format!("\"k{at}\": 1")).collect();
     insta::assert_snapshot!(said(read(&mut structures, &format!("{{{}}}", wide.join(","))).unwrap_err()), @"41 nodes, the limit is 40 (see `Limits::max_nodes`) at line 1 column 140");
     read(&mut structures, "[3, 4]").unwrap();

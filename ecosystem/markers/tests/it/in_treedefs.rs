@@ -51,11 +51,11 @@ fn for_each(mut law: impl FnMut(&str, &Specimen, [Case; 3], [Case; 3])) {
 #[test]
 fn everything_comes_back() {
     let default = Flattener::new;
-    let all = default().none_is_leaf(true).human_readable(false).map_order(MapOrder::Insertion);
+    let all = default().none_is_leaf(true).compact(true).map_order(MapOrder::Insertion);
     let flatteners = [
         ("default", default()),
         ("none_is_leaf", default().none_is_leaf(true)),
-        ("compact", default().human_readable(false)),
+        ("compact", default().compact(true)),
         ("insertion", default().map_order(MapOrder::Insertion)),
         ("none_is_leaf and all others", all),
     ];
