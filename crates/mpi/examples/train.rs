@@ -12,7 +12,7 @@ use network::{Network, Sample, Step, samples};
 use treedef_mpi::{Collective, gather, scatter};
 use treedef_optim::schedules::warmup_cosine;
 use treedef_optim::transform::clip_by_global_norm;
-use treedef_optim::{Optimiser, adam, chain, tree::typed};
+use treedef_optim::{Optimiser, adam, chain, tree};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -33,7 +33,7 @@ fn train(
         network.step(shard, &mut step);
         add_up(&mut step)?;
         losses.push(step.loss / step.samples);
-        let gradient = typed::scale::<f64, _>(1.0 / step.samples, step.gradient)?;
+        let gradient = tree::scale::<f64, _>(1.0 / step.samples, step.gradient)?;
         network = optimiser.step(network, gradient, &mut state)?;
     }
     Ok((losses, network))
