@@ -24,7 +24,7 @@ pub(crate) fn distinct_positions(
 
 /// Two blocks of so many items to swap, by their first ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Swap {
+pub(crate) struct Swap {
     pub a: usize,
     pub b: usize,
     pub len: usize,

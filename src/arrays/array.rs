@@ -80,7 +80,7 @@ impl Array {
         let column = Column::of(&mut numbers).unwrap_or_else(|| {
             // A `usize` is a `u64`.
             let mut column = Column::new(expected);
-            numbers.into_iter().for_each(|number| column.push(number.into_leaf()));
+            numbers.into_iter().for_each(|number| column.push(number.into()));
             column
         });
         let (before, after) = (self.before.clone(), self.after.clone());

@@ -60,9 +60,7 @@ impl Buffers {
     /// All leaves of type `L`, in order, mutable.
     pub fn get_mut<L: LeafType + 'static>(&mut self) -> &mut [L] {
         const { assert!(L::HAS_BUFFER, "buffers have `u64` for `usize`, and `i64` for `isize`") }
-        let mut columns = self.leaves.columns.iter_mut();
-        let found = columns.find_map(|column| column.as_any_mut().downcast_mut::<Vec<L>>());
-        found.map_or(&mut [], Vec::as_mut_slice)
+        self.leaves.columns.iter_mut().find_map(Column::get_mut).map_or(&mut [], Vec::as_mut_slice)
     }
 
     /// The tree again; each leaf has its own kind.

@@ -10,7 +10,7 @@ use crate::arrays::blocks::{Rectangle, is_list, num_elements, rectangle};
 use crate::error::Result;
 use crate::flatten::{ArrayHint, ArrayMeaning};
 use crate::leaf::Scalar;
-use crate::leaf::column::{Columns, Segment, home};
+use crate::leaf::column::{Columns, LeafVec, Segment, home};
 use crate::model::{Array, Column, Content, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
@@ -126,10 +126,9 @@ struct Numbers {
 }
 
 impl<'a> Arrays<'a> {
-    fn new(treedef: &'a TreeDef, leaves: Columns, is_stored: bool) -> Self {
-        let mut columns = leaves.columns;
-        columns.iter_mut().for_each(Column::shrink);
-        let columns = columns.into_iter().map(Arc::new).collect();
+    fn new(treedef: &'a TreeDef, mut leaves: Columns, is_stored: bool) -> Self {
+        leaves.shrink();
+        let columns = leaves.columns.into_iter().map(Arc::new).collect();
         let (segments, structures) = (leaves.segments, HashMap::new());
         Arrays {
             treedef,

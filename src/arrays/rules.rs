@@ -1,6 +1,5 @@
 //! The option of a [`Flattener`] that makes one leaf of each array.
 
-use crate::bug::bug;
 use crate::flatten::{Collector, Flattener};
 use crate::leaf::column::Columns;
 use crate::leaf::sink::Sink;
@@ -12,12 +11,7 @@ use super::collect::collect_arrays;
 const ARRAYS: Collector = Collector {
     sink: || Sink::Other(Box::<Columns>::default()),
     collect: |treedef, leaves, rules| {
-        let leaves = match leaves {
-            Sink::Other(leaves) => leaves.into_any().downcast::<Columns>().ok(),
-            _ => None,
-        };
-        let leaves = leaves.ok_or_else(|| bug!("arrays were not recorded in columns"))?;
-        let (treedef, leaves) = collect_arrays(treedef, *leaves, rules)?;
+        let (treedef, leaves) = collect_arrays(treedef, leaves.into_leaves(), rules)?;
         Ok(Tree::from_parts(treedef, leaves))
     },
 };

@@ -73,7 +73,7 @@ impl<L: LeafType> LeafText for Shortened<'_, L> {
         let array = leaf.opaque().and_then(Value::as_array);
         match array.and_then(Array::in_few_words) {
             Some(text) => out.write_str(&text),
-            None => write!(out, "{}", leaf.clone().into_leaf()),
+            None => write!(out, "{}", leaf.clone().into()),
         }
     }
 

@@ -93,15 +93,12 @@ impl<L: Clone + PartialEq + 'static> Tree<L> {
 
 /// A leaf for a message. Not every type of leaf can be printed.
 fn leaf_text(leaf: &dyn Any) -> Option<String> {
-    macro_rules! printed {
-        ($($kind:ident: $type:ty, $calls:tt;)*) => {
-            printed!(Leaf LeafKind String &'static str usize isize $($type)*)
-        };
-        ($($type:ty)*) => {
+    each_scalar! {
+        [sized { Other: Leaf; Other: LeafKind; Other: String; Other: &'static str; Other: usize; Other: isize; }]
+        ($kind $type) => {
             None$(.or_else(|| leaf.downcast_ref::<$type>().map(brief)))*
-        };
+        }
     }
-    each_scalar!([sized] => printed)
 }
 
 /// The same tree with leaves of another type, which must fit.

@@ -23,20 +23,17 @@ impl ScalarWriter {
     pub(super) fn push(&mut self, scalar: Scalar<'_>) {
         self.count(scalar.kind());
         let bits = &mut self.bits;
-        macro_rules! write {
-            ($($kind:ident: $type:ty, $calls:tt;)*) => {
-                match scalar {
-                    Scalar::Bool(value) => bits.push(value.into()),
-                    $(Scalar::$kind(value) => bits.extend_from_slice(&value.to_le_bytes()),)*
-                    Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
-                    Scalar::Str(value) => self.push_bytes(value.as_bytes()),
-                    Scalar::Bytes(value) => self.push_bytes(value),
-                    // One byte, so that every leaf takes space in the file.
-                    Scalar::None => bits.push(0),
-                }
-            };
-        }
-        each_scalar!([integers floats] => write);
+        each_scalar! { [integers floats] ($kind $type) => {
+            match scalar {
+                Scalar::Bool(value) => bits.push(value.into()),
+                $(Scalar::$kind(value) => bits.extend_from_slice(&value.to_le_bytes()),)*
+                Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
+                Scalar::Str(value) => self.push_bytes(value.as_bytes()),
+                Scalar::Bytes(value) => self.push_bytes(value),
+                // One byte, so that every leaf takes space in the file.
+                Scalar::None => bits.push(0),
+            }
+        }}
     }
 
     /// Adds a placeholder for an opaque leaf. Its value is in another part.
@@ -276,8 +273,8 @@ impl<'a> ScalarReader<'a> {
             self.left_in_run = run.count;
         }
         self.left_in_run -= 1;
-        macro_rules! read {
-            ($($kind:ident: $type:ty, $calls:tt;)*) => {
+        let scalar = {
+            each_scalar! { [integers floats] ($kind $type) => {
                 match self.kind {
                     LeafKind::Bool => match self.take()? {
                         [0] => Scalar::Bool(false),
@@ -303,9 +300,9 @@ impl<'a> ScalarReader<'a> {
                         return Ok(Stored::Opaque);
                     }
                 }
-            };
-        }
-        Ok(Stored::Scalar(each_scalar!([integers floats] => read)))
+            }}
+        };
+        Ok(Stored::Scalar(scalar))
     }
 
     /// Checks that every scalar has been read.

@@ -355,7 +355,7 @@ impl Flattener {
         let treedef = treedef.within_limits()?;
         match self.arrays {
             Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_hints),
-            None => Ok(Tree::from_parts(treedef, Leaf::from_sink(leaves))),
+            None => Ok(Tree::from_parts(treedef, leaves.into_leaves())),
         }
     }
 
@@ -548,9 +548,9 @@ impl Flattener {
         buffer: &mut Vec<L>,
     ) -> Result<()> {
         buffer.clear();
-        let mut sink = L::sink(mem::take(buffer));
+        let mut sink = Sink::of::<L>(mem::take(buffer));
         self.walk_like(treedef, value, &mut sink)?;
-        *buffer = L::from_sink(sink);
+        *buffer = sink.into_leaves();
         Ok(())
     }
 
@@ -626,19 +626,19 @@ impl Flattener {
     }
 
     fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let (treedef, leaves) = self.walk(self.sink(L::sink(Vec::new())), value)?;
+        let (treedef, leaves) = self.walk(self.sink(Sink::of::<L>(Vec::new())), value)?;
         self.tree_of(treedef, leaves)
     }
 
     /// The tree of what a walk has put into [`sink`](Self::sink).
     fn tree_of<L: Emit>(&self, treedef: TreeDef, leaves: Sink) -> Result<Tree<L>> {
         let Some(arrays) = self.arrays else {
-            return Ok(Tree::from_parts(treedef, L::from_sink(leaves)));
+            return Ok(Tree::from_parts(treedef, leaves.into_leaves()));
         };
         let tree = (arrays.collect)(&treedef, leaves, &self.array_hints)?;
-        let mut leaves = L::sink(Vec::new());
+        let mut leaves = Sink::of::<L>(Vec::new());
         put_all(&tree.treedef, tree.leaves, &mut leaves)?;
-        Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)))
+        Ok(Tree::from_parts(tree.treedef, leaves.into_leaves()))
     }
 
     pub(super) fn walk<T: Serialize + ?Sized>(
@@ -678,7 +678,7 @@ impl Flattener {
     fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<Ruled> {
         let (treedef, leaves) = walked?;
         match self.node_rules() {
-            Some(rules) => apply(rules, self.objects, &treedef, Leaf::from_sink(leaves), to),
+            Some(rules) => apply(rules, self.objects, &treedef, leaves.into_leaves(), to),
             None => Ok(Ruled { treedef, leaves, hits: Vec::new() }),
         }
     }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::error::{Cause, Error, Result};
 use crate::flatten::Flattener;
-use crate::leaf::leaf_type::Emit;
 use crate::leaf::object::{collecting, in_order};
+use crate::leaf::sink::Sink;
 use crate::model::{LeafKind, TreeDef};
 
 use super::marks::Objects;
@@ -69,10 +69,10 @@ impl Flattener {
             return Err(Error::protocol("an absent value is no object: leave out `none_is_leaf`"));
         }
         let walk = self.for_objects();
-        let numbers = f64::sink(Vec::new());
+        let numbers = Sink::F64(Vec::new());
         let (walked, objects) = collecting(Vec::new(), || walk.walk(numbers, value));
         let (treedef, numbers) = walked?;
-        Ok((in_order(objects, &f64::from_sink(numbers)), treedef))
+        Ok((in_order(objects, &numbers.into_leaves::<Vec<f64>>()), treedef))
     }
 
     /// Puts the objects of a value with a known structure into `buffer`, and replaces its content.
@@ -98,7 +98,7 @@ impl Flattener {
         buffer: &mut Vec<O>,
     ) -> Result<()> {
         let walk = self.for_objects();
-        let mut numbers = f64::sink(Vec::new());
+        let mut numbers = Sink::F64(Vec::new());
         let mut objects = mem::take(buffer);
         objects.clear();
         let (walked, objects) =
@@ -111,7 +111,7 @@ impl Flattener {
             }
             _ => error,
         })?;
-        *buffer = in_order(objects, &f64::from_sink(numbers));
+        *buffer = in_order(objects, &numbers.into_leaves::<Vec<f64>>());
         Ok(())
     }
 

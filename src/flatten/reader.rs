@@ -9,9 +9,8 @@ use serde::de::{
 
 use crate::call_stack;
 use crate::error::Result;
-use crate::leaf::leaf_type::Emit;
 use crate::leaf::sink::Sink;
-use crate::leaf::{Scalar, visit_scalars};
+use crate::leaf::{Scalar, each_scalar};
 use crate::model::{Leaf, Limits, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::type_names;
@@ -72,7 +71,7 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
                 let (treedef, leaves) = tape.finish(Ok(at)).map_err(de::Error::custom)?;
                 let treedef = TreeDef { walked: false, ..treedef };
                 let treedef = treedef.within_limits().map_err(de::Error::custom)?;
-                Ok(Tree::from_parts(treedef, Leaf::from_sink(leaves)))
+                Ok(Tree::from_parts(treedef, leaves.into_leaves()))
             }
             Err(error) => {
                 tape.spare();
@@ -205,12 +204,12 @@ fn told<T, E: de::Error>(
     })
 }
 
-macro_rules! write {
-    ($reader:ident, $kind:ident, $value:ident) => {{
-        let Reader { tape, at, place } = $reader;
-        let next = tape.scalar(at, Scalar::$kind($value));
+impl Reader<'_> {
+    fn scalar<E: de::Error>(self, scalar: Scalar<'_>) -> Result<usize, E> {
+        let Reader { tape, at, place } = self;
+        let next = tape.scalar(at, scalar);
         told(tape, &place, next)
-    }};
+    }
 }
 
 impl<'de> Visitor<'de> for Reader<'_> {
@@ -220,7 +219,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         f.write_str("any value")
     }
 
-    visit_scalars!(write -> usize);
+    each_scalar! { [sized texts] #[inline] fn visit => scalar }
 
     fn visit_unit<E: de::Error>(self) -> Result<usize, E> {
         let Reader { tape, at, place } = self;

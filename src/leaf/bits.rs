@@ -12,20 +12,17 @@ pub(crate) fn is_number(kind: LeafKind) -> bool {
 /// The scalar of a kind with these bits.
 #[inline(always)] // callers know the kind, so only one arm is compiled
 pub(crate) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
-    macro_rules! scalar {
-        ($($kind:ident: $type:ty, $calls:tt;)*) => {
-            Some(match kind {
-                LeafKind::Bool => Scalar::Bool(bits != 0),
-                // The upper bits are those of the sign.
-                $(LeafKind::$kind => Scalar::$kind(bits as $type),)*
-                LeafKind::F32 => Scalar::F32(f32_of(bits)),
-                LeafKind::F64 => Scalar::F64(f64::from_bits(bits)),
-                LeafKind::Char => Scalar::Char(char::from_u32(bits.try_into().ok()?)?),
-                _ => return None,
-            })
-        };
-    }
-    each_scalar!([signed unsigned] => scalar)
+    each_scalar! { [signed unsigned] ($kind $type) => {
+        Some(match kind {
+            LeafKind::Bool => Scalar::Bool(bits != 0),
+            // The upper bits are those of the sign.
+            $(LeafKind::$kind => Scalar::$kind(bits as $type),)*
+            LeafKind::F32 => Scalar::F32(f32_of(bits)),
+            LeafKind::F64 => Scalar::F64(f64::from_bits(bits)),
+            LeafKind::Char => Scalar::Char(char::from_u32(bits.try_into().ok()?)?),
+            _ => return None,
+        })
+    }}
 }
 
 #[inline(always)]

@@ -24,7 +24,7 @@ pub struct Segment {
 }
 
 /// A vector of leaves of any type.
-pub trait LeafVec {
+pub(crate) trait LeafVec {
     /// The kind of the leaves in error messages.
     fn kind(&self) -> LeafKind;
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
@@ -35,91 +35,79 @@ pub trait LeafVec {
     fn reserve(&mut self, count: usize);
     /// Swaps leaves, one pair of blocks after the other.
     fn swap_blocks(&mut self, swaps: &[Swap]);
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn truncate(&mut self, len: usize);
+    /// Frees the room for more leaves.
+    fn shrink(&mut self);
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-macro_rules! columns {
-    ($($kind:ident: $type:ty, $calls:tt;)*) => {
-        /// The kind of the column that has the leaves of `kind`.
-        pub(crate) fn home(kind: LeafKind) -> LeafKind {
+each_scalar! { [sized] ($kind $type) => {
+    /// The kind of the column that has the leaves of `kind`.
+    pub(crate) fn home(kind: LeafKind) -> LeafKind {
+        match kind {
+            $(LeafKind::$kind |)* LeafKind::Str => kind,
+            _ => LeafKind::Opaque,
+        }
+    }
+
+    impl Column {
+        pub(crate) fn new(kind: LeafKind) -> Self {
             match kind {
-                $(LeafKind::$kind |)* LeafKind::Str => kind,
-                _ => LeafKind::Opaque,
+                $(LeafKind::$kind => Column::$kind(Vec::new()),)*
+                LeafKind::Str => Column::Str(Vec::new()),
+                _ => Column::Other(Vec::new()),
             }
         }
 
-        impl Column {
-            pub(crate) fn new(kind: LeafKind) -> Self {
-                match kind {
-                    $(LeafKind::$kind => Column::$kind(Vec::new()),)*
-                    LeafKind::Str => Column::Str(Vec::new()),
-                    _ => Column::Other(Vec::new()),
-                }
-            }
+        /// The column of a vector. `None` if there is none for its type.
+        #[allow(clippy::ptr_arg, reason = "the vector itself becomes the column")]
+        pub(crate) fn of<T: 'static>(leaves: &mut Vec<T>) -> Option<Self> {
+            let any: &mut dyn Any = leaves;
+            $(if let Some(leaves) = any.downcast_mut::<Vec<$type>>() {
+                return Some(Column::$kind(mem::take(leaves)));
+            })*
+            any.downcast_mut::<Vec<String>>().map(|leaves| Column::Str(mem::take(leaves)))
+        }
 
-            /// The column of a vector. `None` if there is none for its type.
-            #[allow(clippy::ptr_arg, reason = "the vector itself becomes the column")]
-            pub(crate) fn of<T: 'static>(leaves: &mut Vec<T>) -> Option<Self> {
-                let any: &mut dyn Any = leaves;
-                $(if let Some(leaves) = any.downcast_mut::<Vec<$type>>() {
-                    return Some(Column::$kind(mem::take(leaves)));
-                })*
-                any.downcast_mut::<Vec<String>>().map(|leaves| Column::Str(mem::take(leaves)))
-            }
-
-            pub(crate) fn home(&self) -> LeafKind {
-                match self {
-                    $(Column::$kind(_) => LeafKind::$kind,)*
-                    Column::Str(_) => LeafKind::Str,
-                    Column::Other(_) => LeafKind::Opaque,
-                }
-            }
-
-            /// Adds a leaf, whose kind must be that of this column.
-            pub(crate) fn push(&mut self, leaf: Leaf) {
-                match self {
-                    $(Column::$kind(column) => {
-                        if let Ok(leaf) = <$type>::try_from(leaf) {
-                            column.push(leaf);
-                        }
-                    })*
-                    Column::Str(column) => column.extend(String::try_from(leaf)),
-                    Column::Other(column) => column.push(leaf),
-                }
-            }
-
-            /// The leaf at an index. `None` for an opaque leaf.
-            pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
-                match self {
-                    $(Column::$kind(column) => Some(Scalar::$kind(*column.get(index)?)),)*
-                    Column::Str(column) => Some(Scalar::Str(column.get(index)?)),
-                    Column::Other(column) => column.get(index)?.as_scalar(),
-                }
+        pub(crate) fn home(&self) -> LeafKind {
+            match self {
+                $(Column::$kind(_) => LeafKind::$kind,)*
+                Column::Str(_) => LeafKind::Str,
+                Column::Other(_) => LeafKind::Opaque,
             }
         }
-    };
-}
 
-each_scalar!([sized] => columns);
-
-/// What an expression is for the vector of a column, whatever its type.
-macro_rules! of_vec {
-    ($column:ident, $vec:ident => $then:expr) => {
-        each_scalar!([sized] => of_vec $column, $vec => $then;)
-    };
-    ($column:ident, $vec:ident => $then:expr; $($kind:ident: $type:ty, $calls:tt;)*) => {
-        match $column {
-            $(Column::$kind($vec) => $then,)*
-            Column::Str($vec) => $then,
-            Column::Other($vec) => $then,
+        pub(crate) fn as_vec(&self) -> &dyn LeafVec {
+            match self {
+                $(Column::$kind(column) => column,)*
+                Column::Str(column) => column,
+                Column::Other(column) => column,
+            }
         }
-    };
-}
 
-#[allow(clippy::useless_conversion, reason = "one column has leaves")]
+        pub(crate) fn as_vec_mut(&mut self) -> &mut dyn LeafVec {
+            match self {
+                $(Column::$kind(column) => column,)*
+                Column::Str(column) => column,
+                Column::Other(column) => column,
+            }
+        }
+
+        /// The leaf at an index. `None` for an opaque leaf.
+        pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+            match self {
+                $(Column::$kind(column) => Some(Scalar::$kind(*column.get(index)?)),)*
+                Column::Str(column) => Some(Scalar::Str(column.get(index)?)),
+                Column::Other(column) => column.get(index)?.as_scalar(),
+            }
+        }
+    }
+}}
+
 impl Column {
     pub(crate) fn len(&self) -> usize {
-        of_vec!(self, column => column.len())
+        self.as_vec().len()
     }
 
     pub(crate) fn leaf(&self, index: usize) -> Option<Leaf> {
@@ -127,6 +115,12 @@ impl Column {
             Column::Other(column) => column.get(index).cloned(),
             scalars => scalars.scalar(index).map(Leaf::from),
         }
+    }
+
+    /// Adds a leaf, whose kind must be that of this column.
+    pub(crate) fn push(&mut self, leaf: Leaf) {
+        let fits = self.as_vec_mut().push_leaf(leaf);
+        debug_assert!(fits, "a column has leaves of one kind");
     }
 
     /// Removes the leaves from an index on.
@@ -137,27 +131,10 @@ impl Column {
             Column::Other(column) => column.split_off(at),
             numbers => {
                 let removed = (at..numbers.len()).filter_map(|index| numbers.leaf(index)).collect();
-                of_vec!(numbers, column => column.truncate(at));
+                numbers.as_vec_mut().truncate(at);
                 removed
             }
         }
-    }
-
-    /// Frees the room for more leaves.
-    pub(crate) fn shrink(&mut self) {
-        of_vec!(self, column => column.shrink_to_fit());
-    }
-
-    pub(crate) fn as_any(&self) -> &dyn Any {
-        of_vec!(self, column => column)
-    }
-
-    pub(crate) fn as_any_mut(&mut self) -> &mut dyn Any {
-        of_vec!(self, column => column)
-    }
-
-    pub(crate) fn as_leaves(&mut self) -> &mut dyn LeafVec {
-        of_vec!(self, column => column)
     }
 
     pub(crate) fn into_leaves(mut self) -> Vec<Leaf> {
@@ -166,55 +143,55 @@ impl Column {
 
     /// The leaves of type `T`, if the column is of that type.
     pub(crate) fn get<T: 'static>(&self) -> Option<&Vec<T>> {
-        self.as_any().downcast_ref()
+        self.as_vec().as_any().downcast_ref()
+    }
+
+    pub(crate) fn get_mut<T: 'static>(&mut self) -> Option<&mut Vec<T>> {
+        self.as_vec_mut().as_any_mut().downcast_mut()
     }
 }
 
-macro_rules! bytes {
-    ($($kind:ident: $type:ty, $calls:tt;)*) => {
-        /// Numbers and their bytes in memory.
-        impl Column {
-            /// `None` if these are not the bytes of numbers of this kind.
-            pub(crate) fn from_bytes(kind: LeafKind, bytes: &[u8]) -> Option<Self> {
-                Some(match kind {
-                    LeafKind::Bool if bytes.iter().all(|byte| *byte <= 1) => {
-                        Column::Bool(bytes.iter().map(|byte| *byte == 1).collect())
-                    }
-                    $(LeafKind::$kind => {
-                        let (chunks, []) = bytes.as_chunks() else { return None };
-                        let mut numbers = Vec::new();
-                        numbers.resize(chunks.len(), <$type>::default());
-                        for (number, bytes) in numbers.iter_mut().zip(chunks) {
-                            *number = <$type>::from_ne_bytes(*bytes);
-                        }
-                        Column::$kind(numbers)
-                    })*
-                    _ => return None,
-                })
-            }
-
-            pub(crate) fn to_bytes(&self, range: Range<usize>) -> Vec<u8> {
-                match self {
-                    Column::Bool(column) => {
-                        column.get(range).or_bug().iter().map(|x| (*x).into()).collect()
-                    }
-                    $(Column::$kind(column) => {
-                        let numbers = column.get(range).or_bug();
-                        let mut bytes = vec![0; size_of_val(numbers)];
-                        let (chunks, _) = bytes.as_chunks_mut();
-                        for (chunk, number) in chunks.iter_mut().zip(numbers) {
-                            *chunk = number.to_ne_bytes();
-                        }
-                        bytes
-                    })*
-                    _ => Vec::new(),
+each_scalar! { [signed unsigned floats] ($kind $type) => {
+    /// Numbers and their bytes in memory.
+    impl Column {
+        /// `None` if these are not the bytes of numbers of this kind.
+        pub(crate) fn from_bytes(kind: LeafKind, bytes: &[u8]) -> Option<Self> {
+            Some(match kind {
+                LeafKind::Bool if bytes.iter().all(|byte| *byte <= 1) => {
+                    Column::Bool(bytes.iter().map(|byte| *byte == 1).collect())
                 }
+                $(LeafKind::$kind => {
+                    let (chunks, []) = bytes.as_chunks() else { return None };
+                    let mut numbers = Vec::new();
+                    numbers.resize(chunks.len(), <$type>::default());
+                    for (number, bytes) in numbers.iter_mut().zip(chunks) {
+                        *number = <$type>::from_ne_bytes(*bytes);
+                    }
+                    Column::$kind(numbers)
+                })*
+                _ => return None,
+            })
+        }
+
+        pub(crate) fn to_bytes(&self, range: Range<usize>) -> Vec<u8> {
+            match self {
+                Column::Bool(column) => {
+                    column.get(range).or_bug().iter().map(|x| (*x).into()).collect()
+                }
+                $(Column::$kind(column) => {
+                    let numbers = column.get(range).or_bug();
+                    let mut bytes = vec![0; size_of_val(numbers)];
+                    let (chunks, _) = bytes.as_chunks_mut();
+                    for (chunk, number) in chunks.iter_mut().zip(numbers) {
+                        *chunk = number.to_ne_bytes();
+                    }
+                    bytes
+                })*
+                _ => Vec::new(),
             }
         }
-    };
-}
-
-each_scalar!([signed unsigned floats] => bytes);
+    }
+}}
 
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -247,7 +224,7 @@ impl Columns {
     /// Adds numbers of one kind, as their bits.
     pub(crate) fn extend(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
         if let Some(column) = self.grow(kind, bits.len()) {
-            column.as_leaves().extend_bits(kind, bits);
+            column.as_vec_mut().extend_bits(kind, bits);
         }
     }
 

@@ -8,64 +8,54 @@ use crate::leaf::each_scalar;
 use crate::leaf::leaf_type::Emit;
 use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 
-/// Conversions of a leaf into the type of its kind. A `usize` is the `u64` that serde makes of it,
-/// if it fits.
-macro_rules! leaf_into {
-    ($($kind:ident: $type:ty, $calls:tt;)*) => {$(
-        impl TryFrom<Leaf> for $type {
-            type Error = Error;
+// Conversions of a leaf into the type of its kind. A `usize` is the `u64` that serde makes of it,
+// if it fits.
+each_scalar! { [sized { Str: String; U64: usize; I64: isize; }] ($kind $type) => {$(
+    impl TryFrom<Leaf> for $type {
+        type Error = Error;
 
-            fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                let (expected, found) = (LeafKind::$kind, leaf.kind());
-                Self::from_leaf(leaf).ok_or_else(|| Cause::LeafKind { expected, found }.into())
-            }
+        fn try_from(leaf: Leaf) -> Result<Self, Error> {
+            let found = leaf.kind();
+            Self::from_leaf(leaf).ok_or_else(|| other_kind(LeafKind::$kind, found))
         }
-    )*};
-}
+    }
+)*}}
 
-each_scalar!([sized] => leaf_into U64: usize, {}; I64: isize, {};);
+impl TryFrom<Leaf> for Vec<u8> {
+    type Error = Error;
 
-/// As `leaf_into`, for types that take over the memory of the leaf.
-macro_rules! leaf_moved_into {
-    ($($kind:ident: $type:ty;)*) => {$(
-        impl TryFrom<Leaf> for $type {
-            type Error = Error;
-
-            fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                match leaf {
-                    Leaf::$kind(value) => Ok(value.into()),
-                    other => {
-                        let (expected, found) = (LeafKind::$kind, other.kind());
-                        Err(Cause::LeafKind { expected, found }.into())
-                    }
-                }
-            }
+    fn try_from(leaf: Leaf) -> Result<Self, Error> {
+        match leaf {
+            Leaf::Bytes(bytes) => Ok(bytes.into()),
+            other => Err(other_kind(LeafKind::Bytes, other.kind())),
         }
-    )*};
+    }
 }
 
-leaf_moved_into! {
-    Str: String;
-    Bytes: Vec<u8>;
+#[cold]
+fn other_kind(expected: LeafKind, found: LeafKind) -> Error {
+    Cause::LeafKind { expected, found }.into()
 }
 
-macro_rules! leaf_from {
-    ($($type:ty => $variant:ident;)*) => {$(
+each_scalar! {
+    [
+        sized {
+            Str: &str;
+            Str: String;
+            Str: Cow<'_, str>;
+            Str: Box<str>;
+            Bytes: &[u8];
+            Bytes: Vec<u8>;
+            Bytes: Box<[u8]>;
+        }
+    ] ($kind $type) => {$(
         impl From<$type> for Leaf {
+            #[inline]
             fn from(value: $type) -> Self {
-                Leaf::$variant(value.into())
+                Leaf::$kind(value.into())
             }
         }
-    )*};
-}
-
-leaf_from! {
-    &str => Str;
-    Cow<'_, str> => Str;
-    Box<str> => Str;
-    &[u8] => Bytes;
-    Vec<u8> => Bytes;
-    Box<[u8]> => Bytes;
+    )*}
 }
 
 /// 64 bits wide, as in serde.
@@ -109,25 +99,15 @@ impl Leaf {
     /// The scalar of this kind with this text, as Rust spells it. For an absent value and an opaque
     /// leaf there is none.
     pub(crate) fn parsed(text: &str, kind: LeafKind) -> Option<Self> {
-        macro_rules! integer {
-            ($widest:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
+        let leaf: Leaf = {
+            each_scalar! { [sized] ($kind $type) => {
                 match kind {
-                    $(LeafKind::$kind => <$type>::try_from(text.parse::<$widest>().ok()?).ok()?.into(),)*
-                    _ => return None,
+                    $(LeafKind::$kind => text.parse::<$type>().ok()?.into(),)*
+                    LeafKind::Str => text.into(),
+                    LeafKind::Bytes => text.as_bytes().into(),
+                    LeafKind::None | LeafKind::Opaque => return None,
                 }
-            };
-        }
-        let leaf: Leaf = match kind {
-            LeafKind::Bool => text.parse::<bool>().ok()?.into(),
-            LeafKind::Char => text.parse::<char>().ok()?.into(),
-            LeafKind::F32 => text.parse::<f32>().ok()?.into(),
-            LeafKind::F64 => text.parse::<f64>().ok()?.into(),
-            LeafKind::Str => text.into(),
-            LeafKind::Bytes => text.as_bytes().into(),
-            LeafKind::U8 | LeafKind::U16 | LeafKind::U32 | LeafKind::U64 | LeafKind::U128 => {
-                each_scalar!([unsigned u128] => integer u128)
-            }
-            _ => each_scalar!([signed i128] => integer i128),
+            }}
         };
         // What is too large for a float is not an infinity.
         let spelled = || text.to_ascii_lowercase().contains("inf");

@@ -9,7 +9,6 @@ use crate::leaf::bits::scalar;
 use crate::leaf::column::LeafVec;
 use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
-use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Packed, Value};
 use crate::positions::Swap;
 
@@ -41,10 +40,6 @@ pub trait Emit: Clone + 'static {
     /// Whether [`Buffers`](crate::Buffers) have a vector of this type.
     const HAS_BUFFER: bool = true;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
-    /// Turns a vector into a sink, into which a recording puts leaves.
-    fn sink(leaves: Vec<Self>) -> Sink;
-    /// Turns a sink that [`sink`](Self::sink) made back into its vector.
-    fn from_sink(sink: Sink) -> Vec<Self>;
     /// Converts a `Leaf`, if its kind fits.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
@@ -53,8 +48,7 @@ pub trait Emit: Clone + 'static {
 
 /// What rebuilding needs of a leaf type. Cannot be named outside the crate, so [`LeafType`] is
 /// sealed.
-pub trait Flat: Emit {
-    fn into_leaf(self) -> Leaf;
+pub trait Flat: Emit + Into<Leaf> {
     fn kind(&self) -> LeafKind {
         Self::KIND
     }
@@ -104,24 +98,25 @@ pub(crate) enum Number {
 impl Number {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
-        macro_rules! number {
-            ($wide:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
-                match scalar {
-                    $(Scalar::$kind(value) => Some(Number::$wide(value.into())),)*
-                    _ => None,
-                }
-            };
-        }
         match scalar {
-            Scalar::U128(value) => Some(Number::U128(value.into())),
-            Scalar::I128(value) => Some(Number::I128(value.into())),
-            Scalar::F32(value) => Some(Number::F32(value)),
-            Scalar::F64(value) => Some(Number::F64(value)),
-            _ => {
-                let signed = || each_scalar!([signed] => number I64);
-                each_scalar!([unsigned] => number U64).or_else(signed)
-            }
+            Scalar::U128(value) => return Some(Number::U128(value.into())),
+            Scalar::I128(value) => return Some(Number::I128(value.into())),
+            Scalar::F32(value) => return Some(Number::F32(value)),
+            Scalar::F64(value) => return Some(Number::F64(value)),
+            _ => {}
         }
+        each_scalar! { [unsigned] ($kind $type) => {
+            match scalar {
+                $(Scalar::$kind(value) => return Some(Number::U64(value.into())),)*
+                _ => {}
+            }
+        }}
+        each_scalar! { [signed] ($kind $type) => {
+            match scalar {
+                $(Scalar::$kind(value) => Some(Number::I64(value.into())),)*
+                _ => None,
+            }
+        }}
     }
 }
 
@@ -144,7 +139,7 @@ impl<'s> Source<'s> {
             Source::Leaves(leaves) => leaves[index].as_scalar(),
             Source::OwnedLeaves(leaves) => leaves[index].as_scalar(),
             Source::OwnedStrings(leaves) => Some(Scalar::Str(&leaves[index])),
-            Source::Typed(leaves) => Some(leaves.scalar(index)),
+            Source::Typed(leaves) => leaves.scalar(index),
             Source::Objects(_) => None,
         }
     }
@@ -175,7 +170,7 @@ impl<'s> Source<'s> {
                 other => Taken::Scalar(other.as_plain()?),
             },
             Source::OwnedStrings(leaves) => Taken::String(mem::take(&mut leaves[index])),
-            Source::Typed(leaves) => Taken::Scalar(leaves.scalar(index)),
+            Source::Typed(leaves) => Taken::Scalar(leaves.scalar(index)?),
             Source::Objects(_) => return None,
         })
     }
@@ -221,7 +216,19 @@ impl<L: Emit> LeafVec for Vec<L> {
         }
     }
 
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
+    fn shrink(&mut self) {
+        self.shrink_to_fit();
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -237,37 +244,6 @@ fn extend_from_bits<L: Emit>(leaves: &mut Vec<L>, kind: LeafKind, bits: &[Cell<u
     }
 }
 
-/// Implements the conversion of a vector of leaves into a [`Sink`] and back.
-macro_rules! in_sink {
-    (Other) => {
-        fn sink(leaves: Vec<Self>) -> Sink {
-            Sink::Other(Box::new(leaves))
-        }
-
-        fn from_sink(sink: Sink) -> Vec<Self> {
-            match sink {
-                Sink::Other(leaves) => match leaves.into_any().downcast() {
-                    Ok(leaves) => *leaves,
-                    Err(_) => Vec::new(),
-                },
-                _ => Vec::new(),
-            }
-        }
-    };
-    ($variant:ident) => {
-        fn sink(leaves: Vec<Self>) -> Sink {
-            Sink::$variant(leaves)
-        }
-
-        fn from_sink(sink: Sink) -> Vec<Self> {
-            match sink {
-                Sink::$variant(leaves) => leaves,
-                _ => Vec::new(),
-            }
-        }
-    };
-}
-
 impl LeafType for Leaf {}
 
 impl Emit for Leaf {
@@ -278,18 +254,12 @@ impl Emit for Leaf {
         Some(scalar.into())
     }
 
-    in_sink!(Leaves);
-
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf)
     }
 }
 
 impl Flat for Leaf {
-    fn into_leaf(self) -> Leaf {
-        self
-    }
-
     fn kind(&self) -> LeafKind {
         Leaf::kind(self)
     }
@@ -319,135 +289,140 @@ impl Flat for Leaf {
     }
 }
 
-macro_rules! scalar_leaves {
-    (
-        sized { $($size:ident, $sized:ident, $wide:ident;)* }
-        $($variant:ident: $type:ty, $calls:tt;)*
-    ) => {
+each_scalar! {
+    [sized { Str: String; Usize: usize; Isize: isize; }] ($kind $type) => {
         /// A slice of leaves of one type.
         #[derive(Clone, Copy)]
         pub enum Typed<'s> {
-            $($variant(&'s [$type]),)*
-            $($sized(&'s [$size]),)*
+            $($kind(&'s [$type]),)*
         }
 
-        // Indices are in bounds: see `Source`.
         impl<'s> Typed<'s> {
             fn len(self) -> usize {
                 match self {
-                    $(Typed::$variant(leaves) => leaves.len(),)*
-                    $(Typed::$sized(leaves) => leaves.len(),)*
+                    $(Typed::$kind(leaves) => leaves.len(),)*
                 }
             }
 
-            fn scalar(self, index: usize) -> Scalar<'s> {
+            fn scalar(self, index: usize) -> Option<Scalar<'s>> {
                 match self {
-                    $(Typed::$variant(leaves) => scalar_leaves!(@scalar $variant &leaves[index]),)*
-                    $(Typed::$sized(leaves) => Scalar::$wide(leaves[index] as _),)* // not wider
+                    $(Typed::$kind(leaves) => leaves.get(index)?.as_scalar(),)*
                 }
             }
         }
 
         $(
-            impl LeafType for $type {}
-
-            impl Emit for $type {
-                const KIND: LeafKind = LeafKind::$variant;
-
-                #[inline]
-                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-                    match scalar {
-                        Scalar::$variant(value) => Some(value.into()),
-                        other => scalar_leaves!(@converted $variant other),
-                    }
-                }
-
-                scalar_leaves!(@sink $variant);
-            }
-
-            impl Flat for $type {
-                fn into_leaf(self) -> Leaf {
-                    self.into()
-                }
-
-                #[inline]
-                fn as_scalar(&self) -> Option<Scalar<'_>> {
-                    Some(scalar_leaves!(@scalar $variant self))
-                }
-
-                fn lent(leaves: &[Self]) -> Source<'_> {
-                    Source::Typed(Typed::$variant(leaves))
-                }
-
-                fn handed_over(leaves: &mut [Self]) -> Source<'_> {
-                    scalar_leaves!(@owned $variant leaves)
-                }
-            }
-
-            impl From<$type> for Leaf {
-                #[inline]
-                fn from(value: $type) -> Self {
-                    Leaf::$variant(value.into())
+            impl<'s> From<&'s [$type]> for Typed<'s> {
+                fn from(leaves: &'s [$type]) -> Self {
+                    Typed::$kind(leaves)
                 }
             }
         )*
-
-        $(
-            impl LeafType for $size {}
-
-            /// As the integer of 64 bits that serde makes of it.
-            impl Emit for $size {
-                const KIND: LeafKind = LeafKind::$wide;
-                const HAS_BUFFER: bool = false;
-
-                #[inline]
-                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-                    match scalar {
-                        Scalar::$wide(value) => value.try_into().ok(),
-                        _ => None,
-                    }
-                }
-
-                in_sink!(Other);
-            }
-
-            impl Flat for $size {
-                fn into_leaf(self) -> Leaf {
-                    self.into()
-                }
-
-                #[inline]
-                fn as_scalar(&self) -> Option<Scalar<'_>> {
-                    Some(Scalar::$wide(*self as _)) // not wider
-                }
-
-                fn lent(leaves: &[Self]) -> Source<'_> {
-                    Source::Typed(Typed::$sized(leaves))
-                }
-            }
-        )*
-    };
-    (@sink F64) => { in_sink!(F64); };
-    (@sink F32) => { in_sink!(F32); };
-    (@sink $other:ident) => { in_sink!(Other); };
-    (@scalar Str $leaf:expr) => { Scalar::Str($leaf) };
-    (@scalar $kind:ident $leaf:expr) => { Scalar::$kind(*$leaf) };
-    (@converted F64 $scalar:ident) => {
-        if let Scalar::F32(value) = $scalar { Some(widen(value)) } else { None }
-    };
-    (@converted $other:ident $scalar:ident) => {{ let _ = $scalar; None }};
-    (@owned Str $leaves:ident) => { Source::OwnedStrings($leaves) };
-    (@owned $other:ident $leaves:ident) => { Self::lent($leaves) };
-}
-
-each_scalar! {
-    [sized] => scalar_leaves
-    sized {
-        usize, Usize, U64;
-        isize, Isize, I64;
     }
-    Str: String, {};
 }
+
+each_scalar! { [sized] ($kind $type) => {$(
+    impl LeafType for $type {}
+
+    impl Emit for $type {
+        const KIND: LeafKind = LeafKind::$kind;
+
+        #[inline]
+        fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+            match scalar {
+                Scalar::$kind(value) => Some(value),
+                other => widened(other),
+            }
+        }
+    }
+
+    impl Flat for $type {
+        #[inline]
+        fn as_scalar(&self) -> Option<Scalar<'_>> {
+            Some(Scalar::$kind(*self))
+        }
+
+        fn lent(leaves: &[Self]) -> Source<'_> {
+            Source::Typed(Typed::$kind(leaves))
+        }
+    }
+)*}}
+
+/// An `f32` as an `f64`, if leaves of that kind are asked for.
+#[inline(always)]
+fn widened<L: Emit>(scalar: Scalar<'_>) -> Option<L> {
+    match scalar {
+        Scalar::F32(value) if const { matches!(L::KIND, LeafKind::F64) } => {
+            L::from_scalar(Scalar::F64(widen(value)))
+        }
+        _ => None,
+    }
+}
+
+impl LeafType for String {}
+
+impl Emit for String {
+    const KIND: LeafKind = LeafKind::Str;
+
+    #[inline]
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::Str(value) => Some(value.into()),
+            _ => None,
+        }
+    }
+
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        match leaf {
+            Leaf::Str(text) => Some(text.into()),
+            _ => None,
+        }
+    }
+}
+
+impl Flat for String {
+    #[inline]
+    fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Some(Scalar::Str(self))
+    }
+
+    fn lent(leaves: &[Self]) -> Source<'_> {
+        Source::Typed(Typed::Str(leaves))
+    }
+
+    fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+        Source::OwnedStrings(leaves)
+    }
+}
+
+// The integers of 64 bits that serde makes of these.
+each_scalar! { [{ U64: usize; I64: isize; }] ($kind $type) => {$(
+    impl LeafType for $type {}
+
+    impl Emit for $type {
+        const KIND: LeafKind = LeafKind::$kind;
+        const HAS_BUFFER: bool = false;
+
+        #[inline]
+        fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+            match scalar {
+                Scalar::$kind(value) => value.try_into().ok(),
+                _ => None,
+            }
+        }
+    }
+
+    impl Flat for $type {
+        #[inline]
+        fn as_scalar(&self) -> Option<Scalar<'_>> {
+            Some(Scalar::$kind(*self as _)) // not wider
+        }
+
+        fn lent(leaves: &[Self]) -> Source<'_> {
+            Source::Typed(leaves.into())
+        }
+    }
+)*}}
 
 /// The kind of a leaf as a leaf type, for signatures.
 impl Emit for LeafKind {
@@ -456,8 +431,6 @@ impl Emit for LeafKind {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.kind())
     }
-
-    in_sink!(Other);
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf.kind())

@@ -6,11 +6,11 @@ mod scalar;
 pub(crate) mod decimal;
 pub(crate) mod bits;
 pub(crate) mod column;
-pub(crate) mod sink;
 pub(crate) mod leaf_type;
+pub(crate) mod sink;
 mod conversion;
 pub(crate) mod markers;
 pub mod object;
 
-pub(crate) use scalar::{Integer, Scalar, visit_scalars};
+pub(crate) use scalar::{Integer, Scalar};
 pub(crate) use table::each_scalar;

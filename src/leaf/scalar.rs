@@ -7,125 +7,117 @@ use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-/// What is the same for all scalars, and for those of a size.
-macro_rules! scalars {
-    ($($kind:ident: $type:ty, $calls:tt;)*) => {
-        /// A serde scalar; texts are borrowed from the value that is walked.
-        #[derive(Clone, Copy)]
-        pub enum Scalar<'a> {
-            $($kind($type),)*
-            Str(&'a str),
-            Bytes(&'a [u8]),
-            None,
-        }
+// What is the same for all scalars, and for those of a size.
+each_scalar! { [sized] ($kind $type) => {
+    /// A serde scalar; texts are borrowed from the value that is walked.
+    #[derive(Clone, Copy)]
+    pub enum Scalar<'a> {
+        $($kind($type),)*
+        Str(&'a str),
+        Bytes(&'a [u8]),
+        None,
+    }
 
-        impl Scalar<'_> {
-            pub(crate) fn kind(self) -> LeafKind {
-                match self {
-                    $(Scalar::$kind(_) => LeafKind::$kind,)*
-                    Scalar::Str(_) => LeafKind::Str,
-                    Scalar::Bytes(_) => LeafKind::Bytes,
-                    Scalar::None => LeafKind::None,
-                }
+    impl Scalar<'_> {
+        pub(crate) fn kind(self) -> LeafKind {
+            match self {
+                $(Scalar::$kind(_) => LeafKind::$kind,)*
+                Scalar::Str(_) => LeafKind::Str,
+                Scalar::Bytes(_) => LeafKind::Bytes,
+                Scalar::None => LeafKind::None,
             }
         }
+    }
 
-        impl LeafKind {
-            /// All kinds, in order.
-            pub const ALL: &'static [LeafKind] = &[
-                $(LeafKind::$kind,)*
-                LeafKind::Str,
-                LeafKind::Bytes,
-                LeafKind::None,
-                LeafKind::Opaque,
-            ];
+    impl LeafKind {
+        /// All kinds, in order.
+        pub const ALL: &'static [LeafKind] = &[
+            $(LeafKind::$kind,)*
+            LeafKind::Str,
+            LeafKind::Bytes,
+            LeafKind::None,
+            LeafKind::Opaque,
+        ];
 
-            /// The name of the kind, as [`Display`](std::fmt::Display) prints it.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(LeafKind::$kind => stringify!($type),)*
-                    LeafKind::Str => "str",
-                    LeafKind::Bytes => "bytes",
-                    LeafKind::None => "none",
-                    LeafKind::Opaque => "opaque",
-                }
-            }
-
-            /// The size of a value in bytes, if all values of the kind have one.
-            pub(crate) fn size(self) -> Option<usize> {
-                match self {
-                    $(LeafKind::$kind => Some(size_of::<$type>()),)*
-                    _ => None,
-                }
+        /// The name of the kind, as [`Display`](std::fmt::Display) prints it.
+        pub fn name(self) -> &'static str {
+            match self {
+                $(LeafKind::$kind => stringify!($type),)*
+                LeafKind::Str => "str",
+                LeafKind::Bytes => "bytes",
+                LeafKind::None => "none",
+                LeafKind::Opaque => "opaque",
             }
         }
 
-        impl Leaf {
-            /// The scalar, if it owns no memory.
-            #[inline]
-            pub(crate) fn as_plain(&self) -> Option<Scalar<'static>> {
-                Some(match self {
-                    $(Leaf::$kind(value) => Scalar::$kind((*value).into()),)*
-                    Leaf::None => Scalar::None,
-                    Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => return None,
-                })
-            }
-
-            /// The scalar; `None` for an opaque leaf.
-            pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
-                match self {
-                    Leaf::Str(value) => Some(Scalar::Str(value)),
-                    Leaf::Bytes(value) => Some(Scalar::Bytes(value)),
-                    other => other.as_plain(),
-                }
+        /// The size of a value in bytes, if all values of the kind have one.
+        pub(crate) fn size(self) -> Option<usize> {
+            match self {
+                $(LeafKind::$kind => Some(size_of::<$type>()),)*
+                _ => None,
             }
         }
+    }
 
-        impl From<Scalar<'_>> for Leaf {
-            #[inline(always)] // callers know the kind, so only one arm is compiled
-            fn from(scalar: Scalar<'_>) -> Self {
-                match scalar {
-                    $(Scalar::$kind(value) => Leaf::$kind(value.into()),)*
-                    Scalar::Str(value) => Leaf::Str(value.into()),
-                    Scalar::Bytes(value) => Leaf::Bytes(value.into()),
-                    Scalar::None => Leaf::None,
-                }
-            }
-        }
-    };
-}
-
-each_scalar!([sized] => scalars);
-
-/// Equality and hash. Floats are equal if their bits are.
-macro_rules! equality {
-    ($($kind:ident: $type:ty, $calls:tt;)*) => {
-        impl PartialEq for Scalar<'_> {
-            fn eq(&self, other: &Self) -> bool {
-                match (*self, *other) {
-                    $((Scalar::$kind(a), Scalar::$kind(b)) => a == b,)*
-                    (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
-                    (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
-                    (Scalar::None, Scalar::None) => true,
-                    _ => false,
-                }
-            }
+    impl Leaf {
+        /// The scalar, if it owns no memory.
+        #[inline]
+        pub(crate) fn as_plain(&self) -> Option<Scalar<'static>> {
+            Some(match self {
+                $(Leaf::$kind(value) => Scalar::$kind((*value).into()),)*
+                Leaf::None => Scalar::None,
+                Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => return None,
+            })
         }
 
-        impl Scalar<'_> {
-            fn hash_bits<H: Hasher>(self, state: &mut H) {
-                match self {
-                    Scalar::F32(value) => value.to_bits().hash(state),
-                    Scalar::F64(value) => value.to_bits().hash(state),
-                    $(Scalar::$kind(value) => value.hash(state),)*
-                    Scalar::None => {}
-                }
+        /// The scalar; `None` for an opaque leaf.
+        pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
+            match self {
+                Leaf::Str(value) => Some(Scalar::Str(value)),
+                Leaf::Bytes(value) => Some(Scalar::Bytes(value)),
+                other => other.as_plain(),
             }
         }
-    };
-}
+    }
 
-each_scalar!([bool integers char texts] => equality);
+    impl From<Scalar<'_>> for Leaf {
+        #[inline(always)] // callers know the kind, so only one arm is compiled
+        fn from(scalar: Scalar<'_>) -> Self {
+            match scalar {
+                $(Scalar::$kind(value) => Leaf::$kind(value.into()),)*
+                Scalar::Str(value) => Leaf::Str(value.into()),
+                Scalar::Bytes(value) => Leaf::Bytes(value.into()),
+                Scalar::None => Leaf::None,
+            }
+        }
+    }
+}}
+
+// Floats are equal if their bits are.
+each_scalar! { [bool integers char texts] ($kind $type) => {
+    impl PartialEq for Scalar<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            match (*self, *other) {
+                $((Scalar::$kind(a), Scalar::$kind(b)) => a == b,)*
+                (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
+                (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
+                (Scalar::None, Scalar::None) => true,
+                _ => false,
+            }
+        }
+    }
+
+    impl Scalar<'_> {
+        fn hash_bits<H: Hasher>(self, state: &mut H) {
+            match self {
+                Scalar::F32(value) => value.to_bits().hash(state),
+                Scalar::F64(value) => value.to_bits().hash(state),
+                $(Scalar::$kind(value) => value.hash(state),)*
+                Scalar::None => {}
+            }
+        }
+    }
+}}
 
 /// An integer of any kind, widened to 128 bits.
 #[derive(Clone, Copy)]
@@ -136,16 +128,18 @@ pub(crate) enum Integer {
 
 impl Scalar<'_> {
     pub(crate) fn as_integer(self) -> Option<Integer> {
-        macro_rules! integer {
-            ($sign:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
-                match self {
-                    $(Scalar::$kind(value) => Some(Integer::$sign(value.into())),)*
-                    _ => None,
-                }
-            };
-        }
-        each_scalar!([signed i128] => integer Signed)
-            .or_else(|| each_scalar!([unsigned u128] => integer Unsigned))
+        each_scalar! { [unsigned u128] ($kind $type) => {
+            match self {
+                $(Scalar::$kind(value) => return Some(Integer::Unsigned(value.into())),)*
+                _ => {}
+            }
+        }}
+        each_scalar! { [signed i128] ($kind $type) => {
+            match self {
+                $(Scalar::$kind(value) => Some(Integer::Signed(value.into())),)*
+                _ => None,
+            }
+        }}
     }
 
     /// The nearest `f64` of a number.
@@ -296,21 +290,6 @@ impl Leaf {
         self.as_plain()?.as_integer()
     }
 }
-
-/// The methods of a serde visitor for all kinds of scalars. Each is `$visit!(self, Kind, value)`.
-macro_rules! visit_scalars {
-    ($visit:ident -> $output:ty) => {
-        $crate::leaf::each_scalar! { [sized texts] => visit_scalars $visit -> $output; }
-    };
-    ($visit:ident -> $output:ty; $($kind:ident: $type:ty, {$ser:ident $method:ident $de:ident};)*) => {$(
-        #[inline]
-        fn $method<E: serde::de::Error>(self, value: $type) -> Result<$output, E> {
-            $visit!(self, $kind, value)
-        }
-    )*};
-}
-
-pub(crate) use visit_scalars;
 
 impl PartialEq for Leaf {
     #[inline]

@@ -3,14 +3,17 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::mem;
 
+use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::column::{Columns, LeafVec};
+use crate::leaf::leaf_type::Emit;
 use crate::model::{Leaf, LeafKind};
 use crate::positions::Swap;
 
 /// The leaves of a recording.
-pub enum Sink {
+pub(crate) enum Sink {
     /// The leaves are only counted.
     Counted(usize),
     Leaves(Vec<Leaf>),
@@ -27,6 +30,38 @@ impl Default for Sink {
 }
 
 impl Sink {
+    /// A sink that puts leaves into this vector.
+    #[inline(always)]
+    pub(crate) fn of<L: Emit>(mut leaves: Vec<L>) -> Self {
+        let any: &mut dyn Any = &mut leaves;
+        if let Some(leaves) = any.downcast_mut() {
+            Sink::Leaves(mem::take(leaves))
+        } else if let Some(leaves) = any.downcast_mut() {
+            Sink::F64(mem::take(leaves))
+        } else if let Some(leaves) = any.downcast_mut() {
+            Sink::F32(mem::take(leaves))
+        } else {
+            Sink::Other(Box::new(leaves))
+        }
+    }
+
+    /// The leaves: the vector that it was made [of](Self::of), or the [`Columns`].
+    #[inline(always)]
+    pub(crate) fn into_leaves<V: Default + 'static>(self) -> V {
+        #[inline(always)] // of a known type, so that there is nothing to compare
+        fn taken<V: Default + 'static>(leaves: &mut dyn Any) -> Option<V> {
+            leaves.downcast_mut().map(mem::take)
+        }
+        let leaves = match self {
+            Sink::Leaves(mut leaves) => taken(&mut leaves),
+            Sink::F64(mut leaves) => taken(&mut leaves),
+            Sink::F32(mut leaves) => taken(&mut leaves),
+            Sink::Other(mut leaves) => taken(leaves.as_any_mut()),
+            Sink::Counted(_) => None,
+        };
+        leaves.or_bug()
+    }
+
     /// Adds a leaf of any kind; returns whether its kind fits.
     pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
         match self.leaves() {
@@ -115,14 +150,26 @@ impl LeafVec for Columns {
         let Some(first) = swaps.iter().map(|swap| swap.a.min(swap.b)).min() else { return };
         let from = |start| swaps.iter().map(move |swap| swap.moved(first, start));
         if let Some((column, at)) = self.column_from(first) {
-            return column.as_leaves().swap_blocks(&from(at).collect::<Vec<Swap>>());
+            return column.as_vec_mut().swap_blocks(&from(at).collect::<Vec<Swap>>());
         }
         let mut leaves = self.split_off(first);
         from(0).for_each(|swap| swap.apply(&mut leaves));
         leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));
     }
 
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+    fn truncate(&mut self, len: usize) {
+        self.split_off(len);
+    }
+
+    fn shrink(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.as_vec_mut().shrink());
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

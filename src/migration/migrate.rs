@@ -66,7 +66,7 @@ impl<L: LeafType> Tree<L> {
     /// ```
     pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
         let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
-        let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
+        let old = Tree { treedef, leaves: self.leaves.into_iter().map(L::into).collect() };
         let flattener = Flattener::with_options_of(&old.treedef);
         let value = unflatten::<T>(&old.treedef, &old.leaves)?;
         let old = without_statics(old, &flattener);

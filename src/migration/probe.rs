@@ -28,35 +28,32 @@ pub(super) fn varied(tree: &Tree<Leaf>, open: &[bool], texts: bool) -> Tree<Leaf
 /// Makes it another leaf of the same kind. Equal leaves that have other numbers become others.
 fn vary(leaf: &mut Leaf, number: u128) {
     let integer = leaf.as_scalar().and_then(|scalar| varied_integer(scalar.as_integer()?, number));
-    macro_rules! vary {
-        ($($kind:ident: $type:ty, $calls:tt;)*) => {
-            match leaf {
-                $(Leaf::$kind(value) => {
-                    let new = integer.and_then(|integer| <$type>::try_from(integer).ok());
-                    *value = new.map_or(*value, Into::into);
-                })*
-                Leaf::Bool(value) => *value = !*value,
-                Leaf::F32(value) => *value = varied_float(*value, number),
-                Leaf::F64(value) => *value = widen(varied_float(narrow(*value), number)),
-                Leaf::Char(value) => {
-                    let other = u32::try_from(near(u128::from(u32::from(*value)), number)).ok();
-                    *value = other.and_then(char::from_u32).unwrap_or(*value);
-                }
-                Leaf::Str(text) => *text = varied_text(text, number).into(),
-                Leaf::Bytes(bytes) => {
-                    let bits = 1 + (number % 0xff) as u8; // less than 256
-                    bytes.iter_mut().take(1).for_each(|byte| *byte ^= bits);
-                }
-                Leaf::Opaque(value) => {
-                    let mut inside = value.to_tree();
-                    inside.leaves.iter_mut().take(1).for_each(|leaf| vary(leaf, number));
-                    *value = Value::from_tree(inside).into();
-                }
-                Leaf::None => {}
+    each_scalar! { [integers] ($kind $type) => {
+        match leaf {
+            $(Leaf::$kind(value) => {
+                let new = integer.and_then(|integer| <$type>::try_from(integer).ok());
+                *value = new.map_or(*value, Into::into);
+            })*
+            Leaf::Bool(value) => *value = !*value,
+            Leaf::F32(value) => *value = varied_float(*value, number),
+            Leaf::F64(value) => *value = widen(varied_float(narrow(*value), number)),
+            Leaf::Char(value) => {
+                let other = u32::try_from(near(u128::from(u32::from(*value)), number)).ok();
+                *value = other.and_then(char::from_u32).unwrap_or(*value);
             }
-        };
-    }
-    each_scalar!([integers] => vary);
+            Leaf::Str(text) => *text = varied_text(text, number).into(),
+            Leaf::Bytes(bytes) => {
+                let bits = 1 + (number % 0xff) as u8; // less than 256
+                bytes.iter_mut().take(1).for_each(|byte| *byte ^= bits);
+            }
+            Leaf::Opaque(value) => {
+                let mut inside = value.to_tree();
+                inside.leaves.iter_mut().take(1).for_each(|leaf| vary(leaf, number));
+                *value = Value::from_tree(inside).into();
+            }
+            Leaf::None => {}
+        }
+    }}
 }
 
 /// Another magnitude, that is no greater if there are enough, and differs as an `f32`, too.

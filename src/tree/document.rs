@@ -49,16 +49,13 @@ impl<L: Serialize> Serialize for Tree<L> {
 /// Serializes a scalar as itself, an absent value as none, and an opaque leaf as its document.
 impl Serialize for Leaf {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        macro_rules! serialize {
-            ($($kind:ident: $type:ty, {$call:ident $visit:ident $deserialize:ident};)*) => {
-                match (self, self.as_scalar()) {
-                    $((_, Some(Scalar::$kind(value))) => serializer.$call(value),)*
-                    (Leaf::Opaque(value), _) => value.serialize(serializer),
-                    _ => serializer.serialize_none(),
-                }
-            };
-        }
-        each_scalar!([sized texts] => serialize)
+        each_scalar! { [sized texts] ($kind $type $serialize $visit) => {
+            match (self, self.as_scalar()) {
+                $((_, Some(Scalar::$kind(value))) => serializer.$serialize(value),)*
+                (Leaf::Opaque(value), _) => value.serialize(serializer),
+                _ => serializer.serialize_none(),
+            }
+        }}
     }
 }
 

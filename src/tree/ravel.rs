@@ -123,18 +123,15 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
     reason = "callers compare with the way back"
 )]
 fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
-    macro_rules! number {
-        ($($kind:ident: $type:ty, $calls:tt;)*) => {
-            Some(match kind {
-                LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
-                // Beyond its range, `as` would return the greatest number of the kind.
-                $(LeafKind::$kind if number >= <$type>::MAX as f64 + 1.0 => return None,)*
-                $(LeafKind::$kind => Leaf::from(number as $type),)*
-                LeafKind::F32 => Leaf::F32(narrow(number)),
-                LeafKind::F64 => Leaf::F64(number),
-                _ => return None,
-            })
-        };
-    }
-    each_scalar!([integers] => number)
+    each_scalar! { [integers] ($kind $type) => {
+        Some(match kind {
+            LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
+            // Beyond its range, `as` would return the greatest number of the kind.
+            $(LeafKind::$kind if number >= <$type>::MAX as f64 + 1.0 => return None,)*
+            $(LeafKind::$kind => Leaf::from(number as $type),)*
+            LeafKind::F32 => Leaf::F32(narrow(number)),
+            LeafKind::F64 => Leaf::F64(number),
+            _ => return None,
+        })
+    }}
 }

@@ -82,23 +82,6 @@ const fn is_u16<T: Copy>() -> bool {
     size_of::<T>() == 2
 }
 
-/// Requests for a text or a character. Bytes may be a text to the visitor, e.g. that of a path.
-macro_rules! texts {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            let Some(text) = self.0.text() else { return Err(self.0.unexpected(&visitor)) };
-            let result = match text {
-                TakenText::Own(text) => visitor.visit_string(text),
-                TakenText::Lent(text) => visitor.visit_borrowed_str(text),
-                TakenText::Char(value) => visitor.visit_char(value),
-                TakenText::LentBytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-                TakenText::OwnBytes(bytes) => visitor.visit_byte_buf(bytes),
-            };
-            outside!(self, result)
-        }
-    )*};
-}
-
 /// Reads the inside of an option or of a newtype, where the cursor is. `$parent` is what it is the
 /// inside of.
 macro_rules! inside {
@@ -120,7 +103,26 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     each_scalar!([integers] => numbers);
 
-    texts! { deserialize_char deserialize_str deserialize_string }
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_string(visitor)
+    }
+
+    /// Also for a character. Bytes may be a text to the visitor, e.g. that of a path.
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let Some(text) = self.0.text() else { return Err(self.0.unexpected(&visitor)) };
+        let result = match text {
+            TakenText::Own(text) => visitor.visit_string(text),
+            TakenText::Lent(text) => visitor.visit_borrowed_str(text),
+            TakenText::Char(value) => visitor.visit_char(value),
+            TakenText::LentBytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+            TakenText::OwnBytes(bytes) => visitor.visit_byte_buf(bytes),
+        };
+        outside!(self, result)
+    }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0.boolean() {
@@ -412,18 +414,18 @@ impl<'de> NodeDeserializer<'_, 'de> {
             Taken::String(text) => return outside!(self, visitor.visit_string(text)),
             Taken::Bytes(bytes) => return outside!(self, visitor.visit_byte_buf(bytes)),
         };
-        macro_rules! visit {
-            ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $deserialize:ident};)*) => {
+        let is_wide = matches!(scalar, Scalar::I128(_) | Scalar::U128(_));
+        let result = {
+            each_scalar! { [sized] ($kind $type $serialize $visit) => {
                 match scalar {
                     $(Scalar::$kind(value) => visitor.$visit(value),)*
                     Scalar::Str(text) => visitor.visit_borrowed_str(text),
                     Scalar::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
                     Scalar::None => visitor.visit_none(),
                 }
-            };
-        }
-        let is_wide = matches!(scalar, Scalar::I128(_) | Scalar::U128(_));
-        match each_scalar!([sized] => visit) {
+            }}
+        };
+        match result {
             Ok(value) => Ok(value),
             Err(error) if is_wide => Err(self.0.outside(hints::of_wide_integer(error))),
             Err(error) => Err(self.0.outside(error)),

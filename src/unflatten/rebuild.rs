@@ -251,7 +251,7 @@ macro_rules! leaves {
             }
 
             fn into_leaves($self) -> Vec<Leaf> {
-                $own.map(Flat::into_leaf).collect()
+                $own.map(L::into).collect()
             }
         }
     )*};
