@@ -148,7 +148,7 @@ impl Array {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_tree(&self) -> Tree<Leaf> {
-        Tree { treedef: self.treedef.clone(), leaves: self.scalars().map(Leaf::from).collect() }
+        Tree::from_parts(self.treedef.clone(), self.scalars().map(Leaf::from).collect())
     }
 
     /// What says which number belongs to which index.

@@ -1,5 +1,6 @@
 //! The numbers of long arrays in few words.
 
+use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
 use crate::message::counted;
@@ -33,7 +34,7 @@ impl Array {
             Scalar::F32(number) => format!("{number:?}"),
             Scalar::F64(number) => format!("{number:?}"),
             Scalar::Bool(value) => value.to_string(),
-            number => Leaf::from(number).as_i128().unwrap_or_default().to_string(),
+            number => Leaf::from(number).as_i128().or_bug().to_string(),
         }))
     }
 }

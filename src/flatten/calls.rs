@@ -1,22 +1,5 @@
 //! Macros for groups of serde calls.
 
-/// The calls for scalars except floats.
-macro_rules! scalars {
-    (|$this:ident, $scalar:ident| #[$inline:meta] $then:expr) => {
-        $crate::leaf::each_scalar! { [bool integers char texts] => scalars |$this, $scalar| #[$inline] $then; }
-    };
-    (
-        |$this:ident, $scalar:ident| #[$inline:meta] $then:expr;
-        $($kind:ident: $type:ty, {$method:ident $visit:ident $deserialize:ident};)*
-    ) => {$(
-        #[$inline]
-        fn $method($this, value: $type) -> Result<Self::Ok, Self::Error> {
-            let $scalar = crate::leaf::Scalar::$kind(value);
-            $then
-        }
-    )*};
-}
-
 /// The calls for numbers that fit into 64 bits. One expression handles all of them, with the kind
 /// and the bits of the number.
 macro_rules! numbers {
@@ -90,4 +73,4 @@ pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
 }
 
 pub(crate) use mismatches;
-pub(super) use {children, numbers, scalars};
+pub(super) use {children, numbers};

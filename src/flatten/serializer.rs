@@ -10,11 +10,11 @@ use serde::{Serialize, Serializer};
 
 use crate::call_stack;
 use crate::error::{Error, Result};
-use crate::leaf::Scalar;
+use crate::leaf::{Scalar, each_scalar};
 use crate::model::NodeKind;
 use crate::path::Key;
 
-use super::calls::{children, scalars, text_of};
+use super::calls::{children, text_of};
 use super::failure::key_of;
 use super::fast::rows::{Progress, Row, may_have_rows, put_row};
 use super::tape::Tape;
@@ -52,6 +52,11 @@ pub(super) struct MapWriter<'t> {
 }
 
 impl<'t> Writer<'t> {
+    #[inline(always)]
+    fn scalar(self, scalar: Scalar<'_>) -> Result<usize> {
+        self.tape.scalar(self.at, scalar)
+    }
+
     #[cfg_attr(not(debug_assertions), inline)]
     fn open(self, kind: NodeKind, name: &'static str) -> Result<CompoundWriter<'t>> {
         match self.tape.open(self.at, kind, name) {
@@ -302,7 +307,7 @@ impl<'t> Serializer for Writer<'t> {
     type SerializeStructVariant = CompoundWriter<'t>;
 
     // Compiled once for each kind, so that the kind need not be tested at run time.
-    scalars! { |self, scalar| #[inline(never)] self.tape.scalar(self.at, scalar) }
+    each_scalar! { [bool integers char texts] #[inline(never)] fn serialize => scalar }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize_f32(self, value: f32) -> Result<usize> {

@@ -1,5 +1,6 @@
 //! Splits text into names, numbers and quoted texts.
 
+use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, LeafKind, Name};
 use crate::treedef::limits::too_much_work;
@@ -51,7 +52,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or("")
+        self.text.get(self.at..).or_bug()
     }
 
     pub(super) fn skip_space(&mut self) {
@@ -150,7 +151,7 @@ impl<'t> Lexer<'t> {
         let rest = self.rest();
         let length = rest.find(|char| !accept(char)).unwrap_or(rest.len());
         self.at += length;
-        rest.get(..length).unwrap_or("")
+        rest.get(..length).or_bug()
     }
 
     /// A name, bare or in backquotes.

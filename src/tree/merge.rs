@@ -295,8 +295,8 @@ fn merged_by_label<'a>(
     }
     let (first, second) = (a.insertion_ranks(), b.insertion_ranks());
     let rank = |at: usize, child: &Labelled<'_, '_>| match child {
-        Labelled::Second(position, _) => first.len() + second.get(*position).unwrap_or(&0),
-        Labelled::First(_) | Labelled::Both(..) => first.get(at).copied().unwrap_or(0),
+        Labelled::Second(position, _) => first.len() + second.get(*position).copied().or_bug(),
+        Labelled::First(_) | Labelled::Both(..) => first.get(at).copied().or_bug(),
     };
     let ranked = |(at, (key, child))| (rank(at, &child), merged(key, child));
     let ranked: Vec<_> = children.enumerate().map(ranked).collect();

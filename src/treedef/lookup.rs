@@ -1,6 +1,7 @@
 //! Finding a node by a path, as somebody writes it.
 
 use crate::argument::ToPath;
+use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -100,7 +101,7 @@ impl TreeDef {
         let (mut path, mut node) = (Path::root(), self.root());
         for (depth, key) in asked.keys().iter().enumerate() {
             if !child(&mut node, &mut path, key)? {
-                let rest = asked.keys().get(depth + 1..).unwrap_or_default();
+                let rest = asked.keys().get(depth + 1..).or_bug();
                 let nearest = nearest(node, &path, key, rest);
                 let (key, here) = (key.clone(), node.brief());
                 let missing = Cause::NoSuchChild { key, node: here, nearest };

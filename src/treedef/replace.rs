@@ -1,6 +1,7 @@
 //! Replacing one subtree of a structure.
 
 use crate::argument::ToPath;
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::TreeDef;
 use crate::path::Path;
@@ -43,7 +44,7 @@ impl TreeDef {
                 return put(builder, node).map(|()| None);
             };
             builder.open(node, 1)?;
-            Ok(Some(runs_around(node, node.position(key).unwrap_or(0)))) // it was found
+            Ok(Some(runs_around(node, node.position(key).or_bug())))
         })?;
         builder.finish()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
+use crate::bug::OrBug;
 use crate::call_stack::deepest;
 use crate::error::{Cause, Difference, DifferenceKind, Error, Result};
 use crate::flatten::Flattener;
@@ -110,7 +111,7 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
     let value = unflatten(treedef, &given.leaves)?;
     let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
-    let differences = tree_differences(&given, &Tree { treedef, leaves }, widened);
+    let differences = tree_differences(&given, &Tree::from_parts(treedef, leaves), widened);
     match what_serde_did(&differences) {
         _ if differences.is_empty() => Ok(value),
         Some(did) => Err(Error::structure(differences).with_hint(did)),
@@ -205,7 +206,7 @@ fn naming_struct(mut error: Error, treedef: &TreeDef) -> Error {
         && let Cause::InvalidType { found, .. } = error.cause_mut()
         && found == "map"
     {
-        *found = format!("struct `{}`", node.name().unwrap_or_default());
+        *found = format!("struct `{}`", node.name().or_bug());
     }
     error
 }

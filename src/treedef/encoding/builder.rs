@@ -395,7 +395,7 @@ fn starts(texts: &[&str]) -> Vec<u64> {
         first.iter().zip(text.as_bytes()).take_while(|(a, b)| a == b).count()
     });
     let start = |text: &&str| {
-        let rest = text.as_bytes().get(in_common..).unwrap_or_default();
+        let rest = text.as_bytes().get(in_common..).or_bug();
         let short = || {
             let mut bytes = [0; 8];
             rest.iter().zip(&mut bytes).for_each(|(byte, slot)| *slot = *byte);
@@ -415,7 +415,7 @@ impl From<Leaf> for Value {
                 let mut builder = EncodingBuilder::default();
                 builder.open(NodeKind::None, NodeData::NONE);
                 let treedef = builder.finish(Options::default(), Limits::default());
-                Value::from_tree(Tree { treedef, leaves: Vec::new() })
+                Value::from_tree(Tree::from_parts(treedef, Vec::new()))
             }
             scalar => Value(Content::Scalar(scalar)),
         }

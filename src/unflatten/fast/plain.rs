@@ -92,27 +92,47 @@ impl<'de> FixedNode<'de> {
 
 /// The leaves of a node with a fixed layout, and perhaps more.
 trait LeafWindow: Copy {
-    fn get<T: Requested>(self, leaf: usize) -> Matched<T>;
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>>;
+    fn f64(&self, leaf: usize) -> Matched<f64>;
 }
 
 impl LeafWindow for &[f64] {
     #[inline(always)]
-    fn get<T: Requested>(self, leaf: usize) -> Matched<T> {
-        self.get(leaf).ok_or(Mismatch).and_then(|value| T::of(Scalar::F64(*value)))
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.f64(leaf).map(Scalar::F64)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        self.get(leaf).copied().ok_or(Mismatch)
     }
 }
 
 impl LeafWindow for &[f32] {
     #[inline(always)]
-    fn get<T: Requested>(self, leaf: usize) -> Matched<T> {
-        self.get(leaf).ok_or(Mismatch).and_then(|value| T::of(Scalar::F32(*value)))
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.get(leaf).copied().map(Scalar::F32).ok_or(Mismatch)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        self.get(leaf).copied().map(widen).ok_or(Mismatch)
     }
 }
 
 impl LeafWindow for &[Leaf] {
     #[inline(always)]
-    fn get<T: Requested>(self, leaf: usize) -> Matched<T> {
-        self.get(leaf).ok_or(Mismatch).and_then(T::of_leaf)
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.get(leaf).and_then(Leaf::as_scalar).ok_or(Mismatch)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        match self.get(leaf) {
+            Some(Leaf::F64(value)) => Ok(*value),
+            Some(Leaf::F32(value)) => Ok(widen(*value)),
+            _ => Err(Mismatch),
+        }
     }
 }
 
@@ -130,13 +150,6 @@ pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
 struct FixedDeserializer<'c, 'w, 'n, W>(&'c mut LayoutSteps<'w, 'n, W>);
 
 impl<W: LeafWindow> FixedDeserializer<'_, '_, '_, W> {
-    #[inline(always)]
-    fn take<T: Requested>(self) -> Matched<T> {
-        let value = self.0.window.get(self.0.leaves)?;
-        self.0.leaf()?;
-        Ok(value)
-    }
-
     #[inline(always)]
     fn children<'de, V: Visitor<'de>>(
         self,
@@ -216,12 +229,14 @@ fn other_f64(scalar: Scalar<'_>) -> Matched<f64> {
     }
 }
 
-/// Requests for a scalar, which the method `take` takes.
-macro_rules! requests {
+/// Requests for a scalar.
+macro_rules! scalars {
     ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            visitor.$visit(self.take()?)
+            let value = <$type>::of(self.0.window.scalar(self.0.leaves)?)?;
+            self.0.leaf()?;
+            visitor.$visit(value)
         }
     )*};
 }
@@ -229,7 +244,14 @@ macro_rules! requests {
 impl<'de, W: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, W> {
     type Error = Mismatch;
 
-    each_scalar! { [sized] => requests }
+    each_scalar! { [bool integers char] => scalars F32: f32, {serialize_f32 visit_f32 deserialize_f32}; }
+
+    #[inline(always)]
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+        let value = self.0.window.f64(self.0.leaves)?;
+        self.0.leaf()?;
+        visitor.visit_f64(value)
+    }
 
     #[inline(always)]
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
@@ -377,19 +399,22 @@ pub(super) fn lone<'de, I: Iterator + Clone, L: Lone, T: Deserialize<'de>>(
     Some(value)
 }
 
-impl<L: Lone> LoneLeaf<'_, L> {
-    #[inline(always)]
-    fn take<T: Requested>(self) -> Matched<T> {
-        let value = self.0.as_requested();
-        *self.1 = value.is_ok();
-        value
-    }
+/// Requests for a lone leaf.
+macro_rules! lone {
+    ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
+        #[inline(always)]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+            let value = visitor.$visit(self.0.as_requested()?);
+            *self.1 = value.is_ok();
+            value
+        }
+    )*};
 }
 
 impl<'de, L: Lone> Deserializer<'de> for LoneLeaf<'_, L> {
     type Error = Mismatch;
 
-    each_scalar! { [sized] => requests }
+    each_scalar! { [sized] => lone }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
         Err(Mismatch)
