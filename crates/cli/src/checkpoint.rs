@@ -312,7 +312,7 @@ fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
         safetensors::Opening::new().strict(reading.strict).follow_links(reading.follow_links);
     let opening = reading.variant.into_iter().fold(opening, safetensors::Opening::variant);
     let source = match of {
-        Format::Pytorch => pytorch::open_shards_with(path, &opening),
+        Format::Pytorch => pytorch::open_shards(path, &opening),
         _ => opening.open(path),
     };
     let source = source.map_err(|error| faults_of(path, &error))?;

@@ -7,6 +7,8 @@ mod failure;
 mod numbers;
 mod entry;
 mod report;
+mod findings;
+mod forms;
 mod empty;
 mod rules;
 mod named;
@@ -18,7 +20,6 @@ mod place;
 mod ahead;
 mod access;
 mod array_access;
-mod buffered;
 mod deserializer;
 mod matrix;
 mod objects;
@@ -27,13 +28,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
+use treedef::{Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
 use crate::glob::{Glob, parts};
-use crate::load::entry::{Form, is_float};
+use crate::load::entry::is_float;
 use crate::load::failure::Failure;
+use crate::load::forms::{Form, Forms, with_forms};
 use crate::load::names::Below;
 use crate::load::place::{Place, overflow};
 use crate::load::report::Unused;
@@ -43,15 +45,15 @@ use crate::renames::Names;
 use crate::report::LoadReport;
 use crate::shape::display;
 use crate::source::Source;
-use crate::structure::{STRUCTURE, parse_structure};
+use crate::structure::{STRUCTURE, parse_structure, structure_of};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// serde stops at the first missing field. A load begins anew up to so many times, to report all.
 const WALKS: usize = 64;
 
 /// Why a type may refuse what it would read elsewhere.
-const BUFFER: &str =
-    " (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)";
+const BUFFER: &str = " (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: \
+                      `Loader::load_like` reads what an example has there)";
 
 /// Why a key is not read that the structure would tell.
 const KEYS: &str =
@@ -336,9 +338,61 @@ impl Loader {
         &self,
         tensors: impl Into<Source<'s>>,
     ) -> Result<T> {
-        let source = tensors.into().widened();
-        let (value, report) = self.read(&source, false)?;
-        let value = value.filter(|_| report.is_exact()).or_else(|| self.by_structure(&source));
+        self.load_from(&tensors.into().widened(), None)
+    }
+
+    /// Reads a value as [`load`](Self::load) does, and below `#[serde(flatten)]` and the like what this example has
+    /// there. serde keeps what is there in a buffer, and does not say what the type asks for: without the
+    /// structure of an example, or that in the metadata of a file of Rust, a tensor there is nested sequences, and a key
+    /// of a map is a text. The numbers and lengths of the example do not matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load), and when the example cannot be flattened.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Export, Loader};
+    ///
+    /// /// As arrays of many crates are.
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Array { shape: Vec<usize>, data: Vec<f32> }
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Inner { w: Array }
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Model { step: u64, #[serde(flatten)] inner: Inner }
+    ///
+    /// let model = |step, rows| Model {
+    ///     step,
+    ///     inner: Inner { w: Array { shape: vec![rows, 2], data: vec![0.5; rows * 2] } },
+    /// };
+    /// // As Python writes it, without our structure.
+    /// let export = Export::new().structure_in_metadata(false);
+    /// let tree = Tree::of(&model(7, 3))?;
+    /// let tensors = export.tensors(&tree)?;
+    /// assert!(Loader::new().load::<Model>(&tensors).is_err());
+    /// assert_eq!(Loader::new().load_like(&model(0, 1), &tensors)?, model(7, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_like<'s, T: Serialize + DeserializeOwned>(
+        &self,
+        example: &T,
+        tensors: impl Into<Source<'s>>,
+    ) -> Result<T> {
+        let example = Tree::of(example)?;
+        self.load_from(&tensors.into().widened(), Some(example.treedef()))
+    }
+
+    fn load_from<T: Serialize + DeserializeOwned>(
+        &self,
+        source: &Source<'_>,
+        example: Option<&TreeDef>,
+    ) -> Result<T> {
+        let (value, report) = self.read(source, false, example)?;
+        let value = value.filter(|_| report.is_exact()).or_else(|| self.by_structure(source));
         value.ok_or_else(|| ErrorKind::Load(Box::new(report)).into())
     }
 
@@ -377,7 +431,7 @@ impl Loader {
         tensors: impl Into<Source<'s>>,
     ) -> Result<(T, LoadReport)> {
         let source = tensors.into().widened();
-        let (value, report) = self.read(&source, true)?;
+        let (value, report) = self.read(&source, true, None)?;
         if !report.is_exact()
             && let Some(value) = self.by_structure(&source)
         {
@@ -395,6 +449,7 @@ impl Loader {
         &self,
         tensors: &Source<'_>,
         partial: bool,
+        example: Option<&TreeDef>,
     ) -> Result<(Option<T>, LoadReport)> {
         tensors.__check_ties()?;
         let options = (self.separator.as_str(), self.convert);
@@ -402,7 +457,7 @@ impl Loader {
         let base = base.as_ref();
         let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
         let mut report = LoadReport::default();
-        let value = buffered::with_forms(&table, tensors.metadata(STRUCTURE), walk::<T>);
+        let value = with_forms(&table, || self.forms(example, tensors, &table), walk::<T>);
         if let Some(error) = table.reading.failure() {
             return Err(error);
         }
@@ -411,13 +466,13 @@ impl Loader {
             Ok(value) => {
                 let stopped = self.check_buffered(&value, &table)?;
                 report.stopped = stopped.map(|failure| failure.to_string());
-                let fits = report.stopped.is_none() && table.changed.borrow().is_empty();
+                let fits = report.stopped.is_none() && table.findings().changed.is_empty();
                 fits.then_some(value)
             }
             Err(Failure::Reported | Failure::Again) => None,
             // It refused what stood for something that is missing.
             Err(Failure::Custom(_, Some(place)))
-                if table.missing.borrow().iter().any(|(name, _)| *name == place) =>
+                if table.findings().missing.iter().any(|(name, _)| *name == place) =>
             {
                 is_stopped = true;
                 None
@@ -428,7 +483,9 @@ impl Loader {
                     Failure::Custom(..) if !self.is_plain() && self.has_untold_keys(tensors) => {
                         KEYS
                     }
-                    Failure::Custom(..) if in_buffer && table.missing.borrow().is_empty() => BUFFER,
+                    Failure::Custom(..) if in_buffer && table.findings().missing.is_empty() => {
+                        BUFFER
+                    }
                     _ => "",
                 };
                 report.stopped = Some(format!("{failure}{hint}"));
@@ -436,7 +493,7 @@ impl Loader {
             }
         };
         is_stopped |= report.stopped.is_some();
-        report.changed = table.changed.take();
+        report.changed = std::mem::take(&mut table.findings().changed);
         let known: HashSet<String> = report.changed.iter().map(|(name, ..)| name.clone()).collect();
         let replaced = table.replaced.iter().filter(|(name, ..)| !known.contains(name));
         report.changed.extend(replaced.cloned());
@@ -458,13 +515,21 @@ impl Loader {
                 Some(Unused { name, renamed, tensor, unread })
             })
             .collect();
-        report.find_renamed(&table.missing.take(), &unused);
+        report.find_renamed(&table.findings().missing, &unused);
         if !is_stopped {
             report.drop_texts(tensors, &table.entries, &self.separator);
         }
         let filled = table.entries.iter().filter(|entry| entry.filled && entry.is_read());
         report.filled = filled.map(|entry| entry.name.to_string()).collect();
         Ok((value, report))
+    }
+
+    /// What is in buffers, as the example has it, or the value to fill from, or the file.
+    fn forms(&self, example: Option<&TreeDef>, source: &Source<'_>, table: &Table<'_>) -> Forms {
+        let of_file = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
+        let base = self.base.as_ref().filter(|_| example.is_none());
+        let of_base = base.and_then(|base| structure_of(base.metadata(STRUCTURE), true));
+        Forms::new(example.or(of_base.as_ref()), of_file.as_ref(), table)
     }
 
     /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types
@@ -487,7 +552,7 @@ impl Loader {
             };
             // A matrix of columns is flat there, or the first of a tuple.
             let first = [&entry.name, "0"].join(&self.separator);
-            let name = if let Form::Matrix(_) = entry.form.get() { &first } else { &*entry.name };
+            let name = if let Form::Matrix(_) = table.form(entry) { &first } else { &*entry.name };
             let mut dims = array.dims.clone();
             if array.column_major {
                 dims.splice(..array.tensor.shape().len(), [array.tensor.len()]);
@@ -552,14 +617,14 @@ fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
     for number in 0..WALKS {
         table.reset();
         // A value that misses a field is none: what else is missing shows without the numbers.
-        if number > 0 && !table.is_trying.get() {
+        if number > 0 {
             table.reading.lose();
         }
         let value = T::deserialize(Place::Names(Below::root(table)));
         match value {
             Err(Failure::Again) => {}
             Err(Failure::Custom(..) | Failure::Field(_)) if table.reading.keep() => {}
-            Ok(_) if !table.missing.borrow().is_empty() => return Err(Failure::Reported),
+            Ok(_) if !table.findings().missing.is_empty() => return Err(Failure::Reported),
             other => return other,
         }
     }

@@ -21,7 +21,7 @@ use crate::pytree::{PyTree, sort};
 /// | static | nothing: it goes into [`Lowered::statics`] |
 /// | opaque leaf | a leaf |
 ///
-/// Each of these can be an error with its path instead.
+/// [`Lowering::strict`] makes each of these an error with its path instead.
 ///
 /// ```
 /// use treedef_exchange::{Lowering, python};
@@ -40,28 +40,15 @@ use crate::pytree::{PyTree, sort};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lowering {
-    structs: bool,
-    tuple_structs: bool,
-    newtypes: bool,
-    options: bool,
-    variants: bool,
+    /// Whether what Python does not have is an error, but for units.
+    strict: bool,
     units: bool,
-    statics: bool,
     max_nodes: usize,
 }
 
 impl Default for Lowering {
     fn default() -> Self {
-        Lowering {
-            structs: true,
-            tuple_structs: true,
-            newtypes: true,
-            options: true,
-            variants: true,
-            units: true,
-            statics: true,
-            max_nodes: 1 << 24,
-        }
+        Lowering { strict: false, units: true, max_nodes: 1 << 24 }
     }
 }
 
@@ -73,58 +60,13 @@ impl Lowering {
 
     /// Nothing is: what Python does not have is an error.
     pub fn strict() -> Self {
-        Lowering {
-            structs: false,
-            tuple_structs: false,
-            newtypes: false,
-            options: false,
-            variants: false,
-            units: false,
-            statics: false,
-            ..Lowering::default()
-        }
-    }
-
-    /// Sets whether structs become dicts.
-    #[must_use]
-    pub fn structs(self, yes: bool) -> Self {
-        Lowering { structs: yes, ..self }
-    }
-
-    /// Sets whether tuple structs become tuples.
-    #[must_use]
-    pub fn tuple_structs(self, yes: bool) -> Self {
-        Lowering { tuple_structs: yes, ..self }
-    }
-
-    /// Sets whether newtypes become what is inside.
-    #[must_use]
-    pub fn newtypes(self, yes: bool) -> Self {
-        Lowering { newtypes: yes, ..self }
-    }
-
-    /// Sets whether `Some` becomes what is inside.
-    #[must_use]
-    pub fn options(self, yes: bool) -> Self {
-        Lowering { options: yes, ..self }
-    }
-
-    /// Sets whether variants become dicts of one entry.
-    #[must_use]
-    pub fn variants(self, yes: bool) -> Self {
-        Lowering { variants: yes, ..self }
+        Lowering { strict: true, units: false, ..Lowering::default() }
     }
 
     /// Sets whether units become empty tuples.
     #[must_use]
     pub fn units(self, yes: bool) -> Self {
         Lowering { units: yes, ..self }
-    }
-
-    /// Sets whether statics are left out.
-    #[must_use]
-    pub fn statics(self, yes: bool) -> Self {
-        Lowering { statics: yes, ..self }
     }
 
     /// Sets how many nodes a structure may have, as Python stores each of them: 2²⁴ by default.
@@ -192,20 +134,18 @@ impl Walk<'_> {
     fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {
         use NodeKind as Is;
         self.expect_depth(depth + levels(node.kind()))?;
-        let Lowering {
-            structs, tuple_structs, newtypes, options, variants, units, statics, ..
-        } = *self.lowering;
-        let (allowed, what) = match node.kind() {
-            Is::Struct => (structs, "a struct"),
-            Is::TupleStruct => (tuple_structs, "a tuple struct"),
-            Is::NewtypeStruct => (newtypes, "a newtype"),
-            Is::Some => (options, "a `Some`"),
-            Is::Unit | Is::UnitStruct => (units, "a unit"),
-            Is::Static => (statics, "a static"),
-            kind if kind.is_variant() => (variants, "a variant"),
-            _ => (true, ""),
+        let Lowering { strict, units, .. } = *self.lowering;
+        let what = match node.kind() {
+            Is::Unit | Is::UnitStruct if !units => Some("a unit"),
+            Is::Struct => Some("a struct").filter(|_| strict),
+            Is::TupleStruct => Some("a tuple struct").filter(|_| strict),
+            Is::NewtypeStruct => Some("a newtype").filter(|_| strict),
+            Is::Some => Some("a `Some`").filter(|_| strict),
+            Is::Static => Some("a static").filter(|_| strict),
+            kind if kind.is_variant() => Some("a variant").filter(|_| strict),
+            _ => None,
         };
-        if !allowed {
+        if let Some(what) = what {
             return Err(self.fail(ErrorKind::NoCounterpart(what.to_owned())));
         }
         Ok(Some(match node.kind() {

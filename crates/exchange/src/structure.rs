@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
+use treedef::{Limits, NodeKind, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::{self, EMPTY};
-use crate::names::{NamePrinter, push_parts};
+use crate::names::push_parts;
 use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
@@ -109,23 +109,6 @@ pub(crate) fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
         let what = format!("the metadata `{MATRICES}` is no list of texts: {error}");
         ErrorKind::Structure(what).into()
     })
-}
-
-/// The names of the tensors that are structs with one number after the other, and the fields of these.
-pub(crate) fn array_names(
-    structure: Option<&str>,
-    separator: &str,
-) -> HashMap<String, &'static [&'static str]> {
-    let Ok(treedef) = parse_structure(structure) else { return HashMap::new() };
-    let (mut printer, mut names) = (NamePrinter::new(&treedef), HashMap::new());
-    let mut blocks = treedef.blocks();
-    let mut shape = |path: &Path, node: NodeRef<'_>| {
-        let fields = ArrayFields::of(node.fields()).filter(|fields| fields.dtype().is_none())?;
-        names.insert(printer.name(path, &[]).parts.join(separator), fields.names());
-        Some(Vec::new())
-    };
-    while blocks.next_or_struct(&mut shape, |_| true).is_some() {}
-    names
 }
 
 pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {

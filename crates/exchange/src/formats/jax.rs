@@ -311,24 +311,12 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {
-    pytreedef_json_with(shapes, &Lowering::new())
-}
-
-/// As [`pytreedef_json`], with a choice of what is lowered.
-///
-/// # Errors
-///
-/// As [`pytreedef_json`], and when a part is not lowered.
-pub fn pytreedef_json_with(
-    shapes: &Tree<ShapeDtype>,
-    lowering: &Lowering,
-) -> Result<Lowered<String>> {
-    let lowered = flatbuffer_with(shapes.treedef(), lowering)?;
+    let lowered = flatbuffer(shapes.treedef())?;
     let leaves = lowered.permute(shapes.leaves())?;
     let ids: Vec<String> = leaves
         .into_iter()
         .map(|leaf| leaf.map(|leaf| leaf.to_string()).filter(|name| name != NONE))
-        .map(|name| serde_json::to_string(&name).unwrap_or_default())
+        .map(|name| serde_json::Value::from(name).to_string())
         .collect();
     let text = format!(
         r#"{{"__jax_pytreedef_repr": "{}", "__jax_leaf_ids": [{}]}}"#,

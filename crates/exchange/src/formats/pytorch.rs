@@ -140,25 +140,16 @@ pub fn is_of_model(name: &str) -> bool {
 /// As [`safetensors::open`], [`open`](open()) and [`Pytorch::source`].
 ///
 /// ```
-/// use treedef_exchange::pytorch;
+/// use treedef_exchange::{pytorch, safetensors::Opening};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let error = pytorch::open_shards(folder.path()).unwrap_err();
+/// let error = pytorch::open_shards(folder.path(), &Opening::new()).unwrap_err();
 /// assert!(error.to_string().ends_with("there is no file `*pytorch_model*.bin` in it"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// [`safetensors::open`]: crate::safetensors::open
-pub fn open_shards(path: impl AsRef<Path>) -> Result<Source<'static>> {
-    open_shards_with(path, &Opening::new())
-}
-
-/// As [`open_shards`], with a choice of what is opened.
-///
-/// # Errors
-///
-/// As [`open_shards`].
-pub fn open_shards_with(path: impl AsRef<Path>, opening: &Opening) -> Result<Source<'static>> {
+pub fn open_shards(path: impl AsRef<Path>, opening: &Opening) -> Result<Source<'static>> {
     opening.open_as(path.as_ref(), &FILES)
 }
 

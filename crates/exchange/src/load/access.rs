@@ -11,7 +11,8 @@ use serde::de::{
 use crate::literal;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
-use crate::load::key::{KeyDeserializer, Keys, text};
+use crate::load::forms::Keys;
+use crate::load::key::{KeyDeserializer, text};
 use crate::load::names::Below;
 use crate::load::part::{Absent, Part};
 use crate::load::place::Place;
@@ -110,7 +111,7 @@ fn element<'de>(
 }
 
 fn made(table: &Table<'_>) -> Result<(), Failure> {
-    if table.make() {
+    if table.findings().make() {
         Ok(())
     } else {
         Err(Failure::Limit("too many elements that take no bytes of the file".to_owned()))
@@ -224,19 +225,19 @@ impl<'de> Items<'de> {
             _ => {}
         }
         let table = self.table();
-        let reports = table.num_reports();
+        let reports = table.findings().num_reports;
         let is_absent = self.is_absent_sequence();
         if is_absent {
-            table.open.borrow_mut().push(None);
+            table.findings().open(None);
         }
         let value = visitor.visit_seq(&mut self);
         if is_absent {
-            table.open.borrow_mut().pop();
+            table.findings().close();
         }
         let value = value?;
         match &self.source {
             // What the elements are read from says nothing, so the sequence itself is reported.
-            Source::Absent(absent, _) if table.num_reports() == reports => {
+            Source::Absent(absent, _) if table.findings().num_reports == reports => {
                 absent.report_sequence(length);
                 Ok(value)
             }
@@ -258,7 +259,10 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
     ) -> Result<Option<S::Value>, Failure> {
         if let Source::Named(names) = &self.source {
             let is_there = |index: usize| names.child(&index.to_string()).is_some();
-            while names.table.misses_enough() && self.next < self.length && !is_there(self.next) {
+            while names.table.findings().misses_enough()
+                && self.next < self.length
+                && !is_there(self.next)
+            {
                 made(names.table)?;
                 self.next += 1;
             }
@@ -350,7 +354,7 @@ impl<'de> Fields<'de> {
             let here = here.or_else(|| {
                 let absent = place.above()?;
                 absent.check_depth().ok()?;
-                let required = absent.table.required.borrow().contains(&(type_id.clone(), *field));
+                let required = absent.table.findings().required(&type_id).any(|it| it == *field);
                 required.then(|| Place::Absent(Box::new(absent.child(field))))
             });
             all.extend(here.map(|here| (*field, here)));
@@ -363,9 +367,9 @@ impl<'de> Fields<'de> {
             return visitor.visit_map(&mut self);
         };
         let type_id = std::mem::take(&mut self.type_id);
-        table.open.borrow_mut().push(Some(type_id));
+        table.findings().open(Some(type_id));
         let result = visitor.visit_map(&mut self);
-        let type_id = table.open.borrow_mut().pop().flatten();
+        let type_id = table.findings().close();
         require(result, &self.place, type_id.unwrap_or_default())
     }
 }
@@ -375,21 +379,16 @@ fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Resu
     let (Err(Failure::Field(field)), Some(absent)) = (&result, place.above()) else {
         return result;
     };
-    if absent.table.is_trying.get() {
-        return result;
-    }
-    if absent.table.required.borrow_mut().insert((of, *field)) {
-        Err(Failure::Again)
-    } else {
-        result
-    }
+    if absent.table.findings().require(of, field) { Err(Failure::Again) } else { result }
 }
 
 impl<'de> Place<'de> {
     /// Checks that an absent sequence is not in a type that it has as its elements.
     fn expect_not_in_itself(&self, type_id: &str) -> Result<(), Failure> {
         match self {
-            Place::Absent(absent) if absent.table.is_in_itself(type_id) => Err(Failure::Recursive),
+            Place::Absent(absent) if absent.table.findings().is_in_itself(type_id) => {
+                Err(Failure::Recursive)
+            }
             _ => Ok(()),
         }
     }
@@ -403,9 +402,9 @@ impl<'de> Place<'de> {
         let Some(table) = self.above().map(|above| above.table) else { return read(self) };
         let type_id = format!("{name} {:p}", name.as_ptr());
         self.expect_not_in_itself(&type_id)?;
-        table.open.borrow_mut().push(Some(type_id));
+        table.findings().open(Some(type_id));
         let result = read(self);
-        table.open.borrow_mut().pop();
+        table.findings().close();
         result
     }
 
@@ -462,14 +461,10 @@ impl<'de> Entries<'de> {
         // Fields of a struct that serde flattens.
         let name = place.name();
         if let Some(above) = place.above() {
-            let required = above.table.required.borrow();
-            let fields = required.iter().filter(|(of, _)| *of == name);
-            keys.extend(
-                fields
-                    .map(|(_, field)| *field)
-                    .filter(|field| !keys.contains(field))
-                    .collect::<Vec<_>>(),
-            );
+            let findings = above.table.findings();
+            let fields = findings.required(&name).filter(|field| !keys.contains(field));
+            let fields: Vec<&str> = fields.collect();
+            keys.extend(fields);
         }
         keys.reverse();
         Entries { place, keys, numbers: HashMap::new(), value: None }
@@ -499,7 +494,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
         let place = &self.place;
         let in_buffer = || match place {
             Place::Names(names) => names.table.keys_below(names.name()),
-            _ => Keys::Texts,
+            _ => Some(Keys::Texts),
         };
         let numbers = &mut self.numbers;
         seed.deserialize(KeyDeserializer { key, in_buffer: &in_buffer, numbers }).map(Some)

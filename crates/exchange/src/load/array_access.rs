@@ -9,8 +9,8 @@ use serde::de::{
 };
 use treedef::ArrayFields;
 
-use crate::load::entry::Form;
 use crate::load::failure::Failure;
+use crate::load::forms::Form;
 use crate::load::key::{text, version};
 use crate::load::part::Part;
 use crate::load::place::Place;
@@ -123,7 +123,7 @@ impl<'de> Deserializer<'de> for Dims<'_, 'de> {
 
     /// serde keeps it in a buffer.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.part.entry.form.get() {
+        match self.part.table.form(self.part.entry) {
             Form::Struct { is_size: true, .. } => self.deserialize_u64(visitor),
             form => {
                 let inner = if let Form::Struct { inner, .. } = form { inner } else { 0 };
@@ -219,7 +219,7 @@ impl<'de> Deserializer<'de> for Type<'de> {
     /// serde keeps it in a buffer, and the variants are those of burn.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let dtype = self.0.array.tensor.dtype();
-        match (dtype, self.0.entry.form.get()) {
+        match (dtype, self.0.table.form(self.0.entry)) {
             (Dtype::Bool, Form::Struct { has_store: true, .. }) => {
                 visitor.visit_map(MapDeserializer::new([("Bool", BYTE)].into_iter()))
             }

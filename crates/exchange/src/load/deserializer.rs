@@ -11,9 +11,8 @@ use treedef::{ArrayFields, Leaf};
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
-use crate::load::entry::Form;
-use crate::load::failure::{Failure, STANDS_FOR};
-use crate::load::key::Keys;
+use crate::load::failure::Failure;
+use crate::load::forms::Form;
 use crate::load::matrix;
 use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
@@ -318,10 +317,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
         if let Some(part) = self.part() {
             part.entry.buffered.set(true);
             let is_whole = matches!(self, Place::Names(_));
-            match part.entry.form.get() {
-                Form::Unknown(number) if is_whole => {
-                    return visitor.visit_string(format!("{STANDS_FOR}{number}"));
-                }
+            match part.table.form(part.entry) {
                 Form::Struct { names, .. } if is_whole => {
                     if let Some(array) = ArrayFields::of(names) {
                         return visitor.visit_map(ArrayAccess::new(part, array, names));
@@ -365,7 +361,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
             Some(count)
                 if are_indices
                     && count == children.len()
-                    && names.table.keys_below(names.name()) == Keys::Known =>
+                    && names.table.keys_below(names.name()).is_none() =>
             {
                 self.sequence(None, visitor)
             }

@@ -8,27 +8,6 @@ use crate::load::numbers::Numbers;
 use crate::shape::display;
 use crate::tensor::Dtype;
 
-/// What a tensor is in a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Nested sequences, or the numbers of a matrix of columns.
-    Nested,
-    /// A struct with an array.
-    Struct {
-        names: &'static [&'static str],
-        /// How many dimensions the elements have. The shape has the others.
-        inner: usize,
-        /// Whether the shape is one integer.
-        is_size: bool,
-        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
-        has_store: bool,
-    },
-    /// A tuple of numbers, rows and columns, of which the type may have one.
-    Matrix([bool; 2]),
-    /// Not known: a text with this number stands for it.
-    Unknown(usize),
-}
-
 /// The most elements that are made without bytes, or that the file does not have.
 const MADE: usize = 1 << 18;
 /// How many more are made for each tensor.
@@ -56,8 +35,6 @@ pub(crate) struct Entry<'t> {
     pub(crate) tie: Option<usize>,
     /// Whether a rule gave the tensor this name beside its own.
     pub(crate) is_alias: bool,
-    /// What it is in a buffer.
-    pub(crate) form: Cell<Form>,
 }
 
 pub(crate) enum Content<'t> {
@@ -132,11 +109,6 @@ impl<'t> Array<'t> {
         Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
     }
 
-    /// Whether it has one dimension, beside the parts of complex numbers.
-    pub(crate) fn is_vector(&self) -> bool {
-        self.tensor.shape().len() == 1
-    }
-
     /// The type and the shape that are printed: those of the file.
     pub(crate) fn display(&self) -> String {
         let mut dims = self.dims.clone();
@@ -188,7 +160,6 @@ impl<'t> Entry<'t> {
             filled: false,
             tie,
             is_alias: false,
-            form: Cell::new(Form::Nested),
         }
     }
 

@@ -2,11 +2,6 @@
 
 use std::fmt;
 
-use serde::de::{Expected, Unexpected};
-
-/// The beginning of a text that is read in place of a tensor. Its number follows.
-pub(crate) const STANDS_FOR: &str = "\u{0}treedef tensor ";
-
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// serde misses a field that has no default.
@@ -18,8 +13,6 @@ pub(crate) enum Failure {
     /// The elements of an absent sequence have what is around it, without end.
     Recursive,
     Limit(String),
-    /// The type refused what stands for the tensor of this number, and what it expected instead.
-    Wish(usize, String),
     /// An error of the type, and the name of the place.
     Custom(String, Option<String>),
 }
@@ -41,7 +34,6 @@ impl fmt::Display for Failure {
             Failure::Again | Failure::Reported | Failure::Recursive => {
                 f.write_str("it was reported")
             }
-            Failure::Wish(_, expected) => write!(f, "expected {expected}"),
             Failure::Limit(what) | Failure::Custom(what, None) => f.write_str(what),
             Failure::Custom(what, Some(name)) if name.is_empty() => write!(f, "{what} at the root"),
             Failure::Custom(what, Some(name)) => write!(f, "{what} at `{name}`"),
@@ -54,17 +46,6 @@ impl std::error::Error for Failure {}
 impl serde::de::Error for Failure {
     fn custom<T: fmt::Display>(text: T) -> Self {
         Failure::Custom(text.to_string(), None)
-    }
-
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let stands_for = match found {
-            Unexpected::Str(text) => text.strip_prefix(STANDS_FOR),
-            _ => None,
-        };
-        match stands_for.and_then(|number| number.parse().ok()) {
-            Some(number) => Failure::Wish(number, expected.to_string()),
-            None => Failure::custom(format_args!("invalid type: {found}, expected {expected}")),
-        }
     }
 
     fn missing_field(field: &'static str) -> Self {

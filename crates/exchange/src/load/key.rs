@@ -6,19 +6,10 @@ use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, U8Deserializer}
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 
 use crate::load::failure::Failure;
-
-/// What the keys of a map are in a buffer of serde, where the type does not say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
-    /// Texts; indices of a sequence, if all are.
-    Known,
-    Texts,
-    /// Integers and bools, where a key is one.
-    Numbers,
-}
+use crate::load::forms::Keys;
 
 /// Whether a key can be an integer or a bool.
-pub(crate) fn is_number(key: &str) -> bool {
+fn is_number(key: &str) -> bool {
     matches!(key, "True" | "False") || key.parse::<i64>().is_ok() || key.parse::<u64>().is_ok()
 }
 
@@ -26,7 +17,7 @@ pub(crate) fn is_number(key: &str) -> bool {
 pub(crate) struct KeyDeserializer<'k, 'de> {
     pub(crate) key: &'de str,
     /// Is called if serde does not say what the key is, and says what it then is.
-    pub(crate) in_buffer: &'k dyn Fn() -> Keys,
+    pub(crate) in_buffer: &'k dyn Fn() -> Option<Keys>,
     /// The numbers that keys were read as, with these keys: `1` and `01` are one.
     pub(crate) numbers: &'k mut HashMap<String, &'de str>,
 }
@@ -90,7 +81,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, 'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if is_number(self.key) && (self.in_buffer)() == Keys::Numbers {
+        if is_number(self.key) && (self.in_buffer)() == Some(Keys::Numbers) {
             return match self.key {
                 "True" | "False" => self.deserialize_bool(visitor),
                 key if key.starts_with('-') => self.deserialize_i64(visitor),

@@ -1,14 +1,15 @@
 //! The tensors by name, in an order in which those below a name are neighbours.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
 use crate::literal::{is_empty, string};
 use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
-use crate::load::key::Keys;
+use crate::load::findings::Findings;
+use crate::load::forms::{Form, Forms, Keys};
 use crate::load::named::named;
 use crate::load::numbers::Reading;
 use crate::load::report::Asked;
@@ -17,9 +18,7 @@ use crate::shape::display;
 use crate::source::Source;
 use crate::structure::{is_of_file, is_of_structure};
 
-/// The most names that are listed as missing before gaps in sequences are skipped.
-const ENOUGH: usize = 1_000;
-
+/// It does not change, but for what a walk [finds](Findings).
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
     pub(crate) separator: &'t str,
@@ -27,21 +26,9 @@ pub(crate) struct Table<'t> {
     pub(crate) convert: bool,
     /// Tensors of another shape or type than those that are taken in their place.
     pub(crate) replaced: Vec<(String, String, String)>,
-    pub(crate) missing: RefCell<Vec<(String, Asked)>>,
-    pub(crate) changed: RefCell<Vec<(String, String, String)>>,
-    pub(crate) reported: RefCell<HashSet<String>>,
-    num_reports: Cell<usize>,
-    /// What keys are in buffers, below names whose indices are `*`.
-    pub(crate) keys: RefCell<BTreeMap<String, Keys>>,
-    /// The structs that are read, from the root on, and `None` for an absent sequence.
-    pub(crate) open: RefCell<Vec<Option<String>>>,
-    /// The fields that a struct has to have, because serde missed them: the address of its list of
-    /// fields, or the name of its place if it has none.
-    pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
-    /// Whether the forms of tensors are tried: a field that is missing then says nothing.
-    pub(crate) is_trying: Cell<bool>,
-    /// How many elements without bytes may still be made, in all walks.
-    left: Cell<usize>,
+    /// What structures tell of tensors in buffers.
+    forms: OnceCell<Forms>,
+    findings: RefCell<Findings>,
     pub(crate) reading: Reading,
 }
 
@@ -115,25 +102,15 @@ impl<'t> Table<'t> {
             stacks,
             convert,
             replaced,
-            missing: RefCell::default(),
-            changed: RefCell::default(),
-            reported: RefCell::default(),
-            num_reports: Cell::new(0),
-            keys: RefCell::default(),
-            open: RefCell::default(),
-            required: RefCell::default(),
-            is_trying: Cell::new(false),
-            left: Cell::new(made),
+            forms: OnceCell::new(),
+            findings: RefCell::new(Findings::new(made)),
             reading,
         })
     }
 
     /// Forgets what the last walk found, except what is required.
     pub(crate) fn reset(&self) {
-        self.missing.borrow_mut().clear();
-        self.changed.borrow_mut().clear();
-        self.reported.borrow_mut().clear();
-        self.open.borrow_mut().clear();
+        self.findings.borrow_mut().begin();
         self.reading.begin();
         for entry in &self.entries {
             entry.forget();
@@ -143,57 +120,36 @@ impl<'t> Table<'t> {
         }
     }
 
+    /// What was found up to here. No walk goes on while it is borrowed.
+    pub(crate) fn findings(&self) -> RefMut<'_, Findings> {
+        self.findings.borrow_mut()
+    }
+
+    /// Has these forms from now on.
+    pub(crate) fn learn(&self, forms: Forms) {
+        let is_first = self.forms.set(forms).is_ok();
+        debug_assert!(is_first, "the forms are learnt twice");
+    }
+
+    /// What a tensor is in a buffer.
+    pub(crate) fn form(&self, entry: &Entry<'_>) -> Form {
+        self.forms.get().map_or(Form::Nested, |forms| forms.form(entry, self.separator))
+    }
+
     /// What the keys below a name are in a buffer.
-    pub(crate) fn keys_below(&self, name: &str) -> Keys {
-        let place = place(name, self.separator).join(self.separator);
-        *self.keys.borrow_mut().entry(place).or_insert(Keys::Known)
-    }
-
-    /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
-    pub(crate) fn make(&self) -> bool {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        left > 0
-    }
-
-    /// Whether so much is missing that more of the same says nothing.
-    pub(crate) fn misses_enough(&self) -> bool {
-        self.missing.borrow().len() >= ENOUGH
+    pub(crate) fn keys_below(&self, name: &str) -> Option<Keys> {
+        self.forms.get()?.keys(name, self.separator)
     }
 
     pub(crate) fn miss(&self, name: &str, asked: Asked) {
-        self.count_report();
-        if self.reported.borrow_mut().insert(name.to_owned()) {
-            self.missing.borrow_mut().push((name.to_owned(), asked));
-        }
-    }
-
-    /// Whether an absent sequence that is read is in a struct of this type.
-    pub(crate) fn is_in_itself(&self, type_id: &str) -> bool {
-        let open = self.open.borrow();
-        let sequence = open.iter().rposition(Option::is_none).unwrap_or(0);
-        open.iter().take(sequence).flatten().any(|outer| outer == type_id)
-    }
-
-    /// How many differences were reported, duplicates included.
-    pub(crate) fn num_reports(&self) -> usize {
-        self.num_reports.get()
-    }
-
-    fn count_report(&self) {
         self.reading.lose();
-        self.num_reports.set(self.num_reports.get().saturating_add(1));
+        self.findings().miss(name, asked);
     }
 
     pub(crate) fn change(&self, entry: &Entry<'_>, expected: String) {
         entry.reported.set(true);
-        self.count_report();
-        if let Some(array) = entry.array()
-            && self.reported.borrow_mut().insert(entry.name.to_string())
-        {
-            let found = array.display();
-            self.changed.borrow_mut().push((entry.name.to_string(), expected, found));
-        }
+        self.reading.lose();
+        self.findings().change(entry, expected);
     }
 }
 
@@ -293,12 +249,6 @@ fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
             *room = length.max(*room);
         }
     }
-}
-
-/// The name without the indices of elements.
-pub(crate) fn place<'e>(name: &'e str, separator: &'e str) -> Vec<&'e str> {
-    let index = |part: &'e str| if part.parse::<usize>().is_ok() { "*" } else { part };
-    parts(name, separator).into_iter().map(index).collect()
 }
 
 /// The name and those that lead to it.

@@ -10,7 +10,7 @@ use ndarray::{Array1, Array2, ArrayD, IxDyn, arr0, arr1, arr2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{Export, Loader, Tensors, flax, npz, safetensors};
+use treedef_exchange::{Export, Loader, Source, Tensors, flax, npz, safetensors};
 
 use crate::arrays::{Matrix, tensors};
 
@@ -31,13 +31,29 @@ fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(inner: T) -> 
     let value = outer(inner);
     let tree = Tree::of(&value).unwrap();
     let plain = Export::new().structure_in_metadata(false).tensors(&tree).unwrap();
-    assert_eq!(plain.load::<Outer<T>>().unwrap(), value);
+    let like = |source: Source<'_>| Loader::new().load_like(&value, source).unwrap();
+    assert_eq!(like((&plain).into()), value);
     let bytes = safetensors::to_bytes(&plain).unwrap();
-    assert_eq!(safetensors::load::<Outer<T>>(&bytes).unwrap(), value);
-    assert_eq!(npz::load::<Outer<T>>(&npz::to_bytes(&plain).unwrap()).unwrap(), value);
+    assert_eq!(like(safetensors::source(&bytes).unwrap()), value);
+    let bytes = npz::to_bytes(&plain).unwrap();
+    assert_eq!(like(npz::source(&bytes).unwrap()), value);
     let nested = Export::new().separator("/").tensors(&tree).unwrap();
-    assert_eq!(flax::load::<Outer<T>>(&flax::to_bytes(&nested).unwrap()).unwrap(), value);
+    let bytes = flax::to_bytes(&nested).unwrap();
+    let of_flax =
+        Loader::new().separator("/").load_like(&value, &flax::from_bytes(&bytes).unwrap());
+    assert_eq!(of_flax.unwrap(), value);
+    // The structure in the metadata tells the same.
+    assert_eq!(Tensors::of(&tree).unwrap().load::<Outer<T>>().unwrap(), value);
     tensors(&value)
+}
+
+/// The value comes back from tensors without our metadata, as an example has it.
+#[track_caller]
+fn comes_back_alike<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
+    let tree = Tree::of(&value).unwrap();
+    let export = Export::new().rest_in_metadata(true).structure_in_metadata(false);
+    let tensors = export.tensors(&tree).unwrap();
+    assert!(Loader::new().load_like(&value, &tensors).unwrap() == value);
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -129,7 +145,18 @@ fn what_does_not_fit_is_told() {
     }
     assert_snapshot!(file.load::<Outer<Other>>().unwrap_err(), @"
     the tensors do not fit the type
-    stopped: expected ndarray representation, found f32[2, 3] at `w` (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    stopped: invalid type: newtype struct, expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
+    ");
+    assert!(file.load::<Outer<Inner>>().is_err());
+    // The example may have other lengths, and what it has elsewhere does not matter.
+    let first = |layer: usize| Matrix { shape: vec![1, layer], data: vec![9; layer] };
+    let other =
+        Inner { b: Vec::new(), half: arr1(&[]), layers: vec![first(3)], w: Array2::zeros((1, 1)) };
+    assert_eq!(Loader::new().load_like(&outer(other), &file).unwrap(), outer(inner()));
+    let without = Inner { layers: Vec::new(), ..inner() };
+    assert_snapshot!(Loader::new().load_like(&outer(without), &file).unwrap_err(), @"
+    the tensors do not fit the type
+    stopped: invalid length 1, expected struct Matrix with 2 elements at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     ");
     #[derive(Debug, Serialize, Deserialize)]
     struct Text {
@@ -137,7 +164,7 @@ fn what_does_not_fit_is_told() {
     }
     assert_snapshot!(file.load::<Outer<Text>>().unwrap_err(), @"
     the tensors do not fit the type
-    stopped: invalid type: sequence, expected a string at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    stopped: invalid type: sequence, expected a string at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     ");
     let b = Tensors::new(
         [("a", "a"), ("b", "b")]
@@ -193,9 +220,9 @@ fn keys_of_all_kinds_come_back() {
         let arrays = keys.clone().map(|key| (key, arr1(&[0.5f32, 1.5]))).into_iter().collect();
         let names = [("1".to_owned(), 1), ("9".to_owned(), 2)].into();
         let deep = Deep { arrays: vec![arrays], names };
-        crate::comes_back(Flat { a: 1.0, inside: Inside { map: map(), deep } });
-        crate::comes_back((Untagged::Map(map()), 1u8));
-        crate::comes_back(vec![Beside { a: 1.0, rest: map() }, Beside { a: 2.0, rest: map() }]);
+        comes_back_alike(Flat { a: 1.0, inside: Inside { map: map(), deep } });
+        comes_back_alike((Untagged::Map(map()), 1u8));
+        comes_back_alike(vec![Beside { a: 1.0, rest: map() }, Beside { a: 2.0, rest: map() }]);
     }
     back([3u32, 7]);
     back([0u8, 1]);
@@ -208,12 +235,10 @@ fn keys_of_all_kinds_come_back() {
     back([Side::Left, Side::Left]);
     back(["0".to_owned(), "1".to_owned()]);
     // What is missing is told beside them.
-    #[derive(Serialize)]
-    struct File {
-        map: BTreeMap<u32, [f32; 1]>,
-    }
-    let file = File { map: [(3, [0.5])].into() };
-    assert_snapshot!(crate::message::<Beside<u32>>(&file.map), @"
+    let file = Tree::of(&BTreeMap::from([(3u32, [0.5f32])])).unwrap();
+    let example = Beside { a: 1.0, rest: [(9u32, vec![1.0])].into() };
+    let message = Loader::new().load_like(&example, &Tensors::of(&file).unwrap()).unwrap_err();
+    assert_snapshot!(message, @"
     the tensors do not fit the type
     missing `a`: f32[]
     ");
@@ -225,7 +250,7 @@ fn keys_of_all_kinds_come_back() {
     let large = BTreeMap::from([("m", BTreeMap::from([(300, [0.5f32])]))]);
     assert_snapshot!(crate::message::<Small>(&large), @r#"
     the tensors do not fit the type
-    stopped: invalid type: string "300", expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    stopped: invalid type: string "300", expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     "#);
 }
 
@@ -246,7 +271,7 @@ fn many_arrays_are_read_below_flatten() {
     let arrays = (0..1100).map(|at| (format!("k{at}"), arr1(&[1.0f32, 2.0]))).collect();
     let lists = (0..30).map(|at| (format!("v{at}"), vec![0.5])).collect();
     let model = Model { scale: 0.5, arrays: Arrays { arrays, lists } };
-    assert!(crate::read::<Model<Array1<f32>>>(&Loader::new(), &model).unwrap() == model);
+    comes_back_alike(model);
 }
 
 /// serde's buffer makes an `f32` of every double.

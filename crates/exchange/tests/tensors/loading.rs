@@ -189,11 +189,11 @@ fn flattened_fields_are_read_and_checked() {
     ");
     assert_snapshot!(message::<Outer<F32>>(&Outer { a: 1.0, inner: Half { x: vec![f16::PI] } }), @"
     the tensors do not fit the type
-    stopped: invalid type: newtype struct, expected f32 at `x` (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    stopped: invalid type: newtype struct, expected f32 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     ");
     assert_snapshot!(message::<Outer<Half>>(&Outer { a: 1.0, inner: F32 { x: vec![1.0] } }), @"
     the tensors do not fit the type
-    stopped: invalid type: floating point `1.0`, expected u16 at `x` (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    stopped: invalid type: floating point `1.0`, expected u16 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     ");
     assert_snapshot!(message::<Outer<F32>>(&BTreeMap::from([("y", vec![1.0f32])])), @"
     the tensors do not fit the type

@@ -1,0 +1,97 @@
+//! What a walk through a type finds: how the tensors differ, and which types are open.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::load::entry::Entry;
+use crate::load::report::Asked;
+
+/// The most names that are listed as missing before gaps in sequences are skipped.
+const ENOUGH: usize = 1_000;
+
+pub(crate) struct Findings {
+    pub(crate) missing: Vec<(String, Asked)>,
+    /// The name of a tensor, what is expected, and what was found.
+    pub(crate) changed: Vec<(String, String, String)>,
+    /// The names that are in one of these.
+    reported: HashSet<String>,
+    /// How many differences were reported, duplicates included.
+    pub(crate) num_reports: usize,
+    /// The structs that are read, from the root on, and `None` for an absent sequence.
+    open: Vec<Option<String>>,
+    /// The fields that a struct has to have, because serde missed them: the address of its list of
+    /// fields, or the name of its place if it has none.
+    required: BTreeSet<(String, &'static str)>,
+    /// How many elements without bytes may still be made, in all walks.
+    left: usize,
+}
+
+impl Findings {
+    pub(crate) fn new(left: usize) -> Self {
+        let (missing, changed, reported) = (Vec::new(), Vec::new(), HashSet::new());
+        let (open, required) = (Vec::new(), BTreeSet::new());
+        Findings { missing, changed, reported, num_reports: 0, open, required, left }
+    }
+
+    /// Forgets what the last walk found, except what is required.
+    pub(crate) fn begin(&mut self) {
+        let required = std::mem::take(&mut self.required);
+        *self = Findings { required, num_reports: self.num_reports, ..Findings::new(self.left) };
+    }
+
+    /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
+    pub(crate) fn make(&mut self) -> bool {
+        let may_be = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        may_be
+    }
+
+    /// Whether so much is missing that more of the same says nothing.
+    pub(crate) fn misses_enough(&self) -> bool {
+        self.missing.len() >= ENOUGH
+    }
+
+    pub(crate) fn miss(&mut self, name: &str, asked: Asked) {
+        self.num_reports = self.num_reports.saturating_add(1);
+        if self.reported.insert(name.to_owned()) {
+            self.missing.push((name.to_owned(), asked));
+        }
+    }
+
+    pub(crate) fn change(&mut self, entry: &Entry<'_>, expected: String) {
+        self.num_reports = self.num_reports.saturating_add(1);
+        if let Some(array) = entry.array()
+            && self.reported.insert(entry.name.to_string())
+        {
+            self.changed.push((entry.name.to_string(), expected, array.display()));
+        }
+    }
+
+    /// Begins a struct of this type, or an absent sequence.
+    pub(crate) fn open(&mut self, type_id: Option<String>) {
+        self.open.push(type_id);
+    }
+
+    pub(crate) fn close(&mut self) -> Option<String> {
+        let closed = self.open.pop();
+        debug_assert!(closed.is_some(), "a type is closed that was not open");
+        closed.flatten()
+    }
+
+    /// Whether an absent sequence that is read is in a struct of this type.
+    pub(crate) fn is_in_itself(&self, type_id: &str) -> bool {
+        let sequence = self.open.iter().rposition(Option::is_none).unwrap_or(0);
+        self.open.iter().take(sequence).flatten().any(|outer| outer == type_id)
+    }
+
+    /// Learns that a type has to have a field. Returns whether it was not known.
+    pub(crate) fn require(&mut self, of: String, field: &'static str) -> bool {
+        self.required.insert((of, field))
+    }
+
+    /// The fields that a type has to have.
+    pub(crate) fn required<'f>(&'f self, of: &'f str) -> impl Iterator<Item = &'static str> + 'f {
+        let first = (of.to_owned(), "");
+        let fields = self.required.range(first..).take_while(move |(name, _)| name == of);
+        fields.map(|(_, field)| *field)
+    }
+}

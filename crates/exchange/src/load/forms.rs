@@ -1,0 +1,183 @@
+//! What a type has below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not say what it asks
+//! for: the structure of an example does, or that of the file.
+
+use std::collections::HashMap;
+
+use treedef::{ArrayFields, Leaf, NodeKind, NodeRef, TreeDef, Value};
+
+use crate::arrays::matrix_data;
+use crate::glob::parts;
+use crate::load::entry::{Entry, most_made};
+use crate::load::failure::Failure;
+use crate::load::table::Table;
+use crate::names::push_parts;
+
+/// What a tensor is in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nested sequences, or the numbers of a matrix of columns.
+    Nested,
+    /// A struct with an array.
+    Struct {
+        names: &'static [&'static str],
+        /// How many dimensions the elements have. The shape has the others.
+        inner: usize,
+        /// Whether the shape is one integer.
+        is_size: bool,
+        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
+        has_store: bool,
+    },
+    /// A tuple of numbers, rows and columns, of which the type may have one.
+    Matrix([bool; 2]),
+}
+
+/// What the keys of a map are in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Texts,
+    /// Integers and bools, where a key is one.
+    Numbers,
+}
+
+/// What a structure has at a name, and below it.
+#[derive(Default)]
+struct Known {
+    form: Option<Form>,
+    keys: Option<Keys>,
+    below: HashMap<String, Known>,
+    /// Below any index that is not in `below`.
+    element: Option<Box<Known>>,
+}
+
+/// The forms that the structures of an example and of a file tell.
+#[derive(Default)]
+pub(crate) struct Forms {
+    example: Option<Known>,
+    file: Option<Known>,
+}
+
+impl Forms {
+    pub(crate) fn new(
+        example: Option<&TreeDef>,
+        file: Option<&TreeDef>,
+        table: &Table<'_>,
+    ) -> Self {
+        let known = |treedef: &TreeDef| {
+            let mut known = Known::default();
+            known.add(treedef.root(), table.separator, &mut most_made(table.entries.len()));
+            known
+        };
+        Forms { example: example.map(known), file: file.map(known) }
+    }
+
+    pub(crate) fn form(&self, entry: &Entry<'_>, separator: &str) -> Form {
+        let example = self.example.as_ref().and_then(|it| it.at(&entry.name, separator)?.form);
+        let file = self.file.as_ref().filter(|_| !entry.filled);
+        let file = || file.and_then(|it| it.at(&entry.original, separator)?.form);
+        let form = example.or_else(file).unwrap_or(Form::Nested);
+        let is_matrix = entry.array().is_some_and(|array| array.column_major);
+        if is_matrix == matches!(form, Form::Matrix(_)) { form } else { Form::Nested }
+    }
+
+    /// What the keys below a name are. `None` if no structure has a map there.
+    pub(crate) fn keys(&self, name: &str, separator: &str) -> Option<Keys> {
+        let known = [&self.example, &self.file].into_iter().flatten();
+        known.filter_map(|it| it.at(name, separator)?.keys).next()
+    }
+}
+
+impl Known {
+    fn at(&self, name: &str, separator: &str) -> Option<&Known> {
+        parts(name, separator).into_iter().try_fold(self, |known, part| known.child(part))
+    }
+
+    fn child(&self, part: &str) -> Option<&Known> {
+        let element = || self.element.as_deref().filter(|_| part.parse::<usize>().is_ok());
+        self.below.get(part).or_else(element)
+    }
+
+    /// Adds what is at and below a node, as far as there are visits left. The recursion is as deep as the limits of
+    /// a structure allow.
+    fn add(&mut self, node: NodeRef<'_>, separator: &str, left: &mut usize) {
+        let Some(rest) = left.checked_sub(1) else { return };
+        *left = rest;
+        let fields = ArrayFields::of(node.fields());
+        self.form =
+            fields.and_then(|fields| array_form(node, &fields)).or_else(|| matrix_form(node));
+        // A text that looks like a number is a text. Beside a flattened map there may be fields.
+        let is_text = |key: &Value| matches!(Leaf::from(key.clone()), Leaf::Str(_) | Leaf::Char(_));
+        let keys = node.entry_keys();
+        let are_texts = keys.iter().all(is_text);
+        self.keys =
+            (!keys.is_empty()).then_some(if are_texts { Keys::Texts } else { Keys::Numbers });
+        let are_elements =
+            matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct);
+        let mut position = 0;
+        for (child, count) in node.runs() {
+            let is_alike = are_elements && count == node.num_children();
+            if are_elements && self.element.is_none() {
+                self.element.get_or_insert_default().add(child, separator, left);
+            }
+            for at in (position..position + count).filter(|_| !is_alike) {
+                if *left == 0 {
+                    return;
+                }
+                let mut names = Vec::new();
+                node.key(at).into_iter().for_each(|key| push_parts(node.kind(), &key, &mut names));
+                let names = names.iter().flat_map(|name| parts(name, separator));
+                let below = names.fold(&mut *self, |known, name| {
+                    known.below.entry(name.to_owned()).or_default()
+                });
+                below.add(child, separator, left);
+            }
+            position += count; // at most the children
+        }
+    }
+}
+
+/// What a struct with the fields of an array is.
+fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
+    let (shape, mut data) =
+        (node.child(fields.shape())?, node.child(fields.data())?.inside_newtypes());
+    let dtype = fields.dtype().and_then(|position| node.child(position));
+    let mut inner = 0;
+    while dtype.is_none()
+        && let Some(element) = data.child(0)
+    {
+        data = element.inside_newtypes();
+        inner += usize::from(!data.is_leaf()); // as deep as the structure
+    }
+    Some(Form::Struct {
+        names: fields.names(),
+        inner,
+        is_size: shape.inside_newtypes().is_leaf(),
+        has_store: dtype.is_some_and(|dtype| dtype.kind() == NodeKind::NewtypeVariant),
+    })
+}
+
+/// What a tuple of the numbers, rows and columns of a matrix is.
+fn matrix_form(node: NodeRef<'_>) -> Option<Form> {
+    let node = node.inside_newtypes();
+    matrix_data(node)?;
+    let has_size = |position| node.child(position).map(NodeRef::is_leaf);
+    Some(Form::Matrix([has_size(1)?, has_size(2)?]))
+}
+
+/// Reads a value, and once more if serde keeps tensors in a buffer of which the structures know the forms.
+pub(crate) fn with_forms<'t, T>(
+    table: &Table<'t>,
+    structures: impl FnOnce() -> Forms,
+    walk: impl Fn(&Table<'t>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let first = walk(table);
+    if table.entries.iter().all(|entry| !entry.buffered.get()) {
+        return first;
+    }
+    let forms = structures();
+    if forms.example.is_none() && forms.file.is_none() {
+        return first;
+    }
+    table.learn(forms);
+    let is_known = table.entries.iter().any(|entry| table.form(entry) != Form::Nested);
+    if is_known || first.is_err() { walk(table) } else { first }
+}
