@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
 use pythonize::{depythonize, pythonize};
 use serde::{Deserialize, Serialize};
 use treedef_python::{
-    NdArray, PyTreeDef, Rules, flat_from_python, flat_to_python, from_python, into_python,
+    Like, NdArray, PyTreeDef, Rules, flat_from_python, flat_to_python, from_python, into_python,
     to_python, to_python_like,
 };
 
@@ -24,6 +26,12 @@ macro_rules! scalars {
 }
 
 scalars! { a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 }
+
+#[derive(Serialize)]
+struct Pair {
+    x: f64,
+    y: f64,
+}
 
 /// Prints the least time of a call.
 fn time<T>(what: &str, mut call: impl FnMut() -> T) {
@@ -54,6 +62,27 @@ fn main() -> PyResult<()> {
         time("30 scalars, out", || to_python(py, &scalars).is_ok());
         time("30 scalars, out, by pythonize", || pythonize(py, &scalars).is_ok());
 
+        // The README leads with it: in one run with `to_python`, and with PyO3 by hand.
+        let like = Like::of(&object)?;
+        time("30 scalars, like a dict", || to_python_like(py, &scalars, &object).unwrap());
+        time("30 scalars, like a dict, planned", || like.to_python(&scalars).unwrap());
+        let fields = c"__import__('dataclasses').make_dataclass('Scalars', [a + str(i) for a in 'abc' for i in range(10)])(*[1.5] * 30)";
+        let dataclass = eval(fields)?;
+        let like = Like::of(&dataclass)?;
+        time("30 scalars, like a dataclass", || to_python_like(py, &scalars, &dataclass).unwrap());
+        time("30 scalars, like a dataclass, planned", || like.to_python(&scalars).unwrap());
+        let numbers = vec![1.5; 10_000];
+        let list = eval(c"[1.5] * 10_000")?;
+        time("10^4 floats, out", || to_python(py, &numbers).unwrap());
+        time("10^4 floats, as a list by hand", || PyList::new(py, &numbers).unwrap());
+        time("10^4 floats, like a list", || to_python_like(py, &numbers, &list).unwrap());
+        let structs: Vec<Pair> = (0..1000).map(|_| Pair { x: 1.5, y: 2.5 }).collect();
+        time("1000 structs, out", || to_python(py, &structs).unwrap());
+        let dicts = eval(c"[{'x': 1.5, 'y': 2.5} for _ in range(1000)]")?;
+        time("1000 structs, like dicts", || to_python_like(py, &structs, &dicts).unwrap());
+        let objects = eval(c"(lambda c: [c(1.5, 2.5) for _ in range(1000)])(__import__('dataclasses').make_dataclass('Pair', 'xy'))")?;
+        time("1000 structs, like dataclasses", || to_python_like(py, &structs, &objects).unwrap());
+
         let large = eval(c"__import__('numpy').ones(10_000_000)")?;
         time("10^7 f64: a copy by numpy", || large.call_method0("copy").is_ok());
         time("10^7 f64, in as NdArray", || from_python::<NdArray<f64>>(&large).unwrap());
@@ -83,6 +112,20 @@ fn main() -> PyResult<()> {
         let vecs: BTreeMap<String, Vec<f64>> = from_python(&names)?;
         let arrays: BTreeMap<String, NdArray<f64>> = from_python(&names)?;
         time("300 arrays of 64, out as Vec", || to_python(py, &vecs).unwrap());
+        time("300 arrays of 64, out by hand", || {
+            let dict = PyDict::new(py);
+            for (name, numbers) in &vecs {
+                dict.set_item(name, PyArray1::from_slice(py, numbers)).unwrap();
+            }
+            dict
+        });
+        time("300 arrays of 64, in by hand", || {
+            let entries = names.cast::<PyDict>().unwrap().iter().map(|(name, array)| {
+                let array = array.extract::<PyReadonlyArray1<'_, f64>>().unwrap();
+                (name.extract::<String>().unwrap(), array.as_slice().unwrap().to_vec())
+            });
+            entries.collect::<BTreeMap<_, _>>()
+        });
         time("300 arrays of 64, out as NdArray", || to_python(py, &arrays).unwrap());
         time("300 arrays of 64, out as the example", || to_python_like(py, &vecs, &names).unwrap());
         let flatten = || PyTreeDef::flatten(&names, Rules::Jax).unwrap();
