@@ -11,18 +11,77 @@ use serde_json::value::RawValue;
 use treedef_structures::Structures;
 
 use crate::args::{Reading, Shapes};
+use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input};
+use crate::input::{self, Input, STDIN};
 use crate::json::Bad;
 use crate::json_lines::LineReader;
+use crate::lines::Tally;
 
 use super::print::write_with;
-use super::shapes::{Counted, Counting};
 
 /// How each line begins.
 const BEGIN: &[u8] = br#"{"treedef_shapes":"#;
 const VERSION: u32 = 1;
+
+/// What was counted of files.
+pub(super) struct Counted {
+    pub(super) tally: Tally,
+    pub(super) files: Vec<Counting>,
+    /// Whether the formats have a null.
+    pub(super) has_null: bool,
+    /// Whether keys are folded, so that structures do not show which are there twice.
+    pub(super) folds_keys: bool,
+    /// Why no schema allows a document, if one cannot be JSON.
+    pub(super) not_in_json: Option<String>,
+}
+
+/// A file whose documents were counted.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Counting {
+    /// None for standard input.
+    pub(super) name: Option<String>,
+    /// The index of its first document; of JSON lines, of its first line.
+    pub(super) first: u64,
+    /// What an index says of a place.
+    pub(super) indices: Indices,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Indices {
+    /// Nothing: there is one document.
+    One,
+    Lines,
+    Documents,
+    /// The elements of the sequence at a path.
+    Elements(String),
+}
+
+impl Counted {
+    /// The file of a document.
+    pub(super) fn file(&self, index: u64) -> Option<&Counting> {
+        self.files.iter().rev().find(|file| file.first <= index)
+    }
+
+    /// A file and the place in it, by the index of the document.
+    pub(super) fn place(&self, index: u64) -> String {
+        self.file(index).map_or_else(String::new, |Counting { name, first, indices }| {
+            let (number, name) = (index - first + 1, name.as_deref().unwrap_or(STDIN));
+            match indices {
+                Indices::One => Place::Whole.in_file(name),
+                Indices::Lines => Place::Line(number).in_file(name),
+                Indices::Documents => Place::Document(number).in_file(name),
+                Indices::Elements(path) => {
+                    let dot =
+                        if path.is_empty() || path.starts_with(['.', '[']) { "" } else { "." };
+                    format!("{name}: {dot}{path}[{}]", index - first)
+                }
+            }
+        })
+    }
+}
 
 /// What was counted of one part.
 #[derive(Serialize, Deserialize)]

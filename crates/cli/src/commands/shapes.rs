@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::{Deserialize, Serialize};
 use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
 use treedef_structures::{Structure, StructureCount, Structures};
 
@@ -25,7 +24,7 @@ use crate::tensors::{Halves, numbers};
 use crate::unheld::in_json;
 
 use super::changes;
-use super::counts;
+use super::counts::{self, Counted, Counting, Indices};
 use super::print::{print, print_json};
 
 /// Differences beyond which a structure is shown as a whole.
@@ -52,39 +51,6 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
         print(&counted.text(&all, args))?;
     }
     counted.told(&all, args)
-}
-
-pub(super) struct Counted {
-    pub(super) tally: Tally,
-    pub(super) files: Vec<Counting>,
-    /// Whether the formats have a null.
-    pub(super) has_null: bool,
-    /// Whether keys are folded, so that structures do not show which are there twice.
-    pub(super) folds_keys: bool,
-    /// Why no schema allows a document, if one cannot be JSON.
-    pub(super) not_in_json: Option<String>,
-}
-
-/// A file whose documents were counted.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Counting {
-    /// None for standard input.
-    pub(super) name: Option<String>,
-    /// The index of its first document; of JSON lines, of its first line.
-    pub(super) first: u64,
-    /// What an index says of a place.
-    indices: Indices,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Indices {
-    /// Nothing: there is one document.
-    One,
-    Lines,
-    Documents,
-    /// The elements of the sequence at a path.
-    Elements(String),
 }
 
 /// The structures whose documents are listed. What is listed is found in a second pass, as there
@@ -311,28 +277,6 @@ impl Counted {
         let may_be_twice = args.reading.duplicate_keys != DuplicateKeys::Error;
         Ok((self.tally.bad.count == 0 || args.reading.skip_bad)
             && (twice.count == 0 || may_be_twice))
-    }
-
-    /// The file of a document.
-    fn file(&self, index: u64) -> Option<&Counting> {
-        self.files.iter().rev().find(|file| file.first <= index)
-    }
-
-    /// A file and the place in it, by the index of the document.
-    fn place(&self, index: u64) -> String {
-        self.file(index).map_or_else(String::new, |Counting { name, first, indices }| {
-            let (number, name) = (index - first + 1, name.as_deref().unwrap_or(STDIN));
-            match indices {
-                Indices::One => Place::Whole.in_file(name),
-                Indices::Lines => Place::Line(number).in_file(name),
-                Indices::Documents => Place::Document(number).in_file(name),
-                Indices::Elements(path) => {
-                    let dot =
-                        if path.is_empty() || path.starts_with(['.', '[']) { "" } else { "." };
-                    format!("{name}: {dot}{path}[{}]", index - first)
-                }
-            }
-        })
     }
 
     fn text(&self, all: &[StructureCount], args: &Shapes) -> String {
