@@ -34,7 +34,7 @@ macro_rules! as_record {
                         type Value = $record $(<$param>)?;
 
                         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                            f.write_str(concat!("a ", stringify!($record)))
+                            f.write_str(concat!("a record `", stringify!($record), "`"))
                         }
 
                         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {

@@ -4,8 +4,6 @@ use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, de};
-
 use crate::arrays::collect::in_one_buffer;
 use crate::error::{Cause, Result};
 use crate::leaf::each_scalar;
@@ -126,10 +124,6 @@ impl<L: LeafType> ExactText for Tree<L> {
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
         with_leaves_of(read_leaves(text, work)?)
     }
-
-    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        with_leaves_of(Tree::<Leaf>::deserialize(document)?).map_err(de::Error::custom)
-    }
 }
 
 impl ExactText for Tree<LeafKind> {
@@ -139,10 +133,5 @@ impl ExactText for Tree<LeafKind> {
 
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
         read_kinds(text, work)
-    }
-
-    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        let tree: Tree<String> = ExactText::from_document(document)?;
-        tree.try_map(|kind| kind.parse()).map_err(de::Error::custom)
     }
 }

@@ -7,8 +7,6 @@
 use std::cell::Cell;
 use std::fmt::{self, Write};
 
-use serde::Deserializer;
-
 use crate::bug::{bug, missing};
 use crate::error::Result;
 use crate::leaf::leaf_type::Flat;
@@ -28,9 +26,6 @@ pub trait ExactText: Sized {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String>;
 
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self>;
-
-    /// Reads the document that it was serialized as before it was text.
-    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error>;
 }
 
 /// What is printed at the leaves.
@@ -165,12 +160,5 @@ impl ExactText for TreeDef {
 
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
         Ok(parse_exact(text, Syntax::STRUCTURE, work)?.treedef)
-    }
-
-    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        #[cfg(feature = "persist")]
-        return serde::Deserialize::deserialize(document);
-        #[cfg(not(feature = "persist"))]
-        super::parsed(document)
     }
 }
