@@ -246,7 +246,7 @@ pub(crate) enum Cause {
         /// What is unknown: the format version, the codec, the flags.
         what: &'static str,
         /// What the file has.
-        found: u16,
+        found: u32,
         /// What this release can read.
         known: &'static str,
     },

@@ -8,7 +8,7 @@ use super::load::load;
 #[allow(dead_code, reason = "the tests need all of it")]
 mod layout;
 
-use layout::{CHUNK, HEADER, MAGIC, TRAILER, header, kind, long, repair_all};
+use layout::{CHUNK, HEADER, LENGTHS, MAGIC, header, kind, long, repair_all};
 
 pub fn run(bytes: &[u8]) {
     let _ = load(&File::read(bytes).write());
@@ -51,32 +51,36 @@ impl File {
         let start = bytes.len().min(HEADER);
         header[..start].copy_from_slice(&bytes[..start]);
         let mut rest = &bytes[start..];
-        let is_tree = header[12].is_multiple_of(2);
+        let is_tree = header[10].is_multiple_of(2);
         let mut take = |length: u64| {
             let length = usize::try_from(length).unwrap_or(usize::MAX).min(rest.len());
             let (part, after) = rest.split_at(length);
             rest = after;
             part.to_vec()
         };
-        let structure = take(if is_tree { number(&header, 16) } else { u64::MAX });
-        let table = take(TRAILER as u64);
-        let _checksums = take(4 * number(&table, 24).div_ceil(CHUNK as u64).min(1 << 16));
-        let [orders, values, kinds] = [0, 8, 16].map(|at| take(number(&table, at)));
+        let length = |part: usize| number(&header, LENGTHS + 8 * part);
+        let structure = take(if is_tree { length(STRUCTURE) } else { u64::MAX });
+        let [orders, values, kinds] = [ORDERS, VALUES, KINDS].map(|part| take(length(part)));
+        let _checksums = take(4 * length(LEAVES).div_ceil(CHUNK as u64).min(1 << 16));
         let leaves = take(u64::MAX);
         File {
             control: header[0],
             is_tree,
-            flags: header[14] & 7,
+            flags: header[12] & 7,
             parts: [structure, orders, values, kinds, leaves],
         }
     }
 
     fn write(&self) -> Vec<u8> {
-        let [structure, parts @ ..] = &self.parts;
-        let rest = if self.is_tree { trailer(parts) } else { Vec::new() };
-        let (nodes, leaves) = counts(structure).unwrap_or_default();
-        let fields = [structure.len() as u64, nodes, leaves, rest.len() as u64];
-        let mut file = [header(self.is_tree, self.flags, fields), structure.clone(), rest].concat();
+        let [structure, orders, values, kinds, leaves] = match self.is_tree {
+            true => self.parts.each_ref().map(|part| &part[..]),
+            false => [&self.parts[STRUCTURE][..], &[], &[], &[], &[]],
+        };
+        let (nodes, count) = counts(structure).unwrap_or_default();
+        let lengths = [structure, orders, values, kinds, leaves].map(|part| part.len() as u64);
+        let header = header(self.is_tree, self.flags, [nodes, count], lengths);
+        let checksums = vec![0; 4 * leaves.len().div_ceil(CHUNK)];
+        let mut file = [&header, structure, orders, values, kinds, &checksums, leaves].concat();
         repair_all(&mut file, u32::from(self.control != MAGIC[0]));
         file
     }
@@ -129,7 +133,7 @@ pub fn mutate(
     change: impl FnOnce(&mut [u8], usize, usize) -> usize,
 ) -> usize {
     let mut file = File::read(&bytes[..size]);
-    let room = max_size.saturating_sub(size + HEADER + TRAILER + 4);
+    let room = max_size.saturating_sub(size + HEADER + 4);
     file.mutate(choice, |part| {
         let length = part.len();
         part.resize(length + room.max(1), 0);
@@ -141,15 +145,6 @@ pub fn mutate(
     let size = seed.len().min(max_size);
     bytes[..size].copy_from_slice(&seed[..size]);
     size
-}
-
-/// What follows the structure of a tree, with its checksums to be filled in.
-fn trailer(parts: &[Vec<u8>; 4]) -> Vec<u8> {
-    let [.., leaves] = parts;
-    let mut table: Vec<u8> =
-        parts.iter().flat_map(|part| (part.len() as u64).to_le_bytes()).collect();
-    table.resize(TRAILER + 4 * leaves.len().div_ceil(CHUNK), 0);
-    [table, parts.concat()].concat()
 }
 
 /// The nodes in the tables of a structure, and the leaves of the structure that comes last.

@@ -13,7 +13,7 @@
 //!   are little endian. A machine of 32 bits refuses a structure with 2³² or more leaves or
 //!   children. The files that tests compare were written on x86-64; machines of 32 bits and
 //!   big-endian ones are meant to write the same, but no test has run on them yet.
-//! - **Damage is found.** Every byte is covered by a CRC-32C, which detects every change within 32
+//! - **Damage is found.** Every byte is covered by a CRC-32, which detects every change within 32
 //!   neighbouring bits. The error names the damaged part. If leaves are damaged, it gives their
 //!   indices and paths.
 //! - **Hostile files do no harm.** A file that was written to deceive, with correct checksums,
@@ -31,31 +31,30 @@
 //!
 //! # Format 1
 //!
-//! All integers are little endian and of fixed width. The tables are written by bincode 2 in its
-//! `legacy` configuration, which is simple enough to describe here. A struct is its fields one
-//! after another. A table or string is its length as a `u64`, followed by its rows or UTF-8 bytes.
-//! `NONE` is 2³² − 1. Checksums are CRC-32C (Castagnoli).
+//! All integers are little endian and of fixed width. A row is its fields one after another. A table
+//! or string is its length as a `u64`, followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1.
+//! Checksums are CRC-32 as in zip and PNG; that of no bytes is 0.
 //!
-//! ## Header, 64 bytes, the same in all future formats
+//! A file is a header, and the parts whose lengths it has, in their order. A treedef has a structure
+//! alone.
+//!
+//! ## Header, 96 bytes
 //!
 //! | at | bytes | what |
 //! |---|---|---|
 //! | 0 | 8 | `89 50 59 54 0D 0A 1A 0A` |
-//! | 8 | 2 | the format that a reader must know: 1 |
-//! | 10 | 2 | the newest format that the writer knew: at least the above |
-//! | 12 | 1 | 1: a treedef, 2: a tree |
-//! | 13 | 1 | codec of the tables: 1 |
-//! | 14 | 2 | options of the treedef, as bits: 1 insertion, 2 none_is_leaf, 4 compact. A reader refuses unknown bits |
-//! | 16 | 8 | length of the structure in bytes; it follows the header |
-//! | 24 | 8 | number of rows in its table of nodes |
-//! | 32 | 8 | number of leaves of the treedef |
-//! | 40 | 8 | number of bytes after the structure: 0 for a treedef |
-//! | 48 | 8 | reserved: 0 |
-//! | 56 | 4 | checksum of the structure |
-//! | 60 | 4 | checksum of the preceding 60 bytes |
+//! | 8 | 2 | the format: 1 |
+//! | 10 | 2 | 1: a treedef, 2: a tree |
+//! | 12 | 4 | options of the treedef, as bits: 1 insertion, 2 none_is_leaf, 4 compact. A reader refuses unknown bits |
+//! | 16 | 8 | number of rows in the table of nodes |
+//! | 24 | 8 | number of leaves of the treedef |
+//! | 32 | 5 × 8 | lengths in bytes: of the structure, the order of maps, the values among the leaves, the kinds of the leaves, and the leaves |
+//! | 72 | 5 × 4 | checksums: of the first four parts, and of the checksums of the leaves |
+//! | 92 | 4 | checksum of the preceding 92 bytes |
 //!
-//! A reader checks in this order: magic, checksum of the header, format, codec, options, kind,
-//! limits, lengths against the file, checksums of the parts, tables.
+//! The magic, the format and the checksum of the header stay where they are in all future formats. A
+//! reader checks in this order: magic, checksum of the header, format, options, kind, limits,
+//! lengths against the file; then the checksum of each part before its tables.
 //!
 //! ## Structure
 //!
@@ -102,13 +101,6 @@
 //!
 //! ## After the structure of a tree
 //!
-//! | at | bytes | what |
-//! |---|---|---|
-//! | 0 | 4 × 8 | length in bytes of each of the four parts below |
-//! | 32 | 3 × 4 | checksums of the first three |
-//! | 44 | 4 | checksum of the preceding 44 bytes and the following checksums |
-//! | 48 | 4 each | checksum of each block of 2¹⁶ bytes of the fourth part; the last block may be shorter |
-//!
 //! 1. *The order of maps*: tables of { structure `u32`, map `u64` } and of `u64`. The first table
 //!    lists the maps whose entries came in an order other than that of their keys. `structure`
 //!    counts the values of the first structure, then that structure itself, then the values of the
@@ -118,29 +110,10 @@
 //! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the
 //!    tables. Empty if there are no such values.
 //! 3. *The kinds of the leaves*: `runs` and `lengths` as above.
-//! 4. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
+//! 4. *The checksums of the leaves*: one for each block of 2¹⁶ bytes of the leaves; the last block may
+//!    be shorter. So some leaves are read and checked without the others.
+//! 5. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
 //!    the second part.
-//!
-//! # Why bincode, and how it could be replaced
-//!
-//! bincode is fast, and what it writes here is specified above. It is no longer maintained (RUSTSEC-2025-0141), and its version 3 intentionally
-//! does not compile. Hence:
-//!
-//! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
-//!   public signature.
-//! - It only decodes flat tables of integers, borrowed from bytes whose checksum was verified. So
-//!   neither nesting nor the lengths that make it abort on other input can occur. Its output is
-//!   checked as if it were hostile.
-//! - The byte at 13 of the header names the codec. A new codec gets a new number. A reader for this
-//!   codec is a page of code, following the tables above. It will be kept, so that old files load
-//!   even without bincode.
-//!
-//! Projects that check advisories need this in their `deny.toml`:
-//!
-//! ```toml
-//! [advisories]
-//! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef, behind checks" }]
-//! ```
 
 #[allow(unused_imports, reason = "the page links to them")]
 use crate::{Fingerprint, Limits, TreeDef};

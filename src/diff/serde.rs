@@ -98,11 +98,11 @@ sparse_record! {
 }
 
 /// The document of a human-readable format: some cannot have a list at their root.
-struct Changes {
+struct DiffRecord {
     changes: Vec<ChangeRecord>,
 }
 
-as_record! { Changes { changes } }
+as_record! { DiffRecord { changes } }
 
 impl ChangeRecord {
     fn write<T: ExactText>(change: &Change<T>, work: &Cell<usize>) -> Result<Self> {
@@ -192,7 +192,7 @@ impl<T: ExactText> Serialize for Diff<T> {
         let records = self.changes.iter().map(|change| ChangeRecord::write(change, &work));
         let changes = records.collect::<Result<Vec<_>>>().map_err(S::Error::custom)?;
         if serializer.is_human_readable() {
-            Changes { changes }.serialize(serializer)
+            DiffRecord { changes }.serialize(serializer)
         } else {
             changes.serialize(serializer)
         }
@@ -203,7 +203,7 @@ impl<T: ExactText> Serialize for Diff<T> {
 impl<'de, T: ExactText> Deserialize<'de> for Diff<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let records = if deserializer.is_human_readable() {
-            Changes::deserialize(deserializer)?.changes
+            DiffRecord::deserialize(deserializer)?.changes
         } else {
             Deserialize::deserialize(deserializer)?
         };

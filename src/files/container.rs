@@ -1,20 +1,21 @@
-//! The container format of a file: its header, lengths and checksums.
+//! The container of a file: its header, and its parts with a checksum each.
 
-use std::ops::RangeInclusive;
+use std::borrow::Cow;
+use std::ops::Range;
 
-use crc32c::{crc32c, crc32c_append};
+use crc32fast::hash;
 
 use crate::bug::bug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
-use super::wire::{self, invalid, wide};
+use super::wire::{FixedWidth, invalid, near, rows, wide};
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    TreeDef,
-    Tree,
+    TreeDef = 1,
+    Tree = 2,
 }
 
 /// As in PNG: a high bit, both line endings and an end-of-file character. A transfer as text would
@@ -22,251 +23,235 @@ pub(super) enum Kind {
 const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
 /// The version that this release writes, and the highest version that it reads.
 const VERSION: u16 = 1;
-/// bincode 2, little endian, integers of fixed width.
-const BINCODE: u8 = 1;
-pub(super) const HEADER: usize = 64;
+/// The bytes of a header, with its own checksum at their end.
+pub(super) const HEADER: usize = Header::BYTES + u32::BYTES;
 
-/// The bits of [`Header::options`]. A reader refuses unknown bits, because it would rebuild a
+/// The bits of [`Header::flags`]. A reader refuses unknown bits, because it would rebuild a
 /// different structure.
-const INSERTION: u16 = 1;
-const NONE_IS_LEAF: u16 = 2;
-const COMPACT: u16 = 4;
+const INSERTION: u32 = 1;
+const NONE_IS_LEAF: u32 = 2;
+const COMPACT: u32 = 4;
 
-/// The first 64 bytes of a file.
-pub(super) struct Header {
-    pub(super) kind: Kind,
-    pub(super) options: Options,
-    /// The number of bytes of the structure.
-    pub(super) structure: u64,
-    /// The number of rows of nodes in the structure part, including those of keys and statics.
-    pub(super) nodes: u64,
-    pub(super) leaves: u64,
-    /// The number of bytes after the structure.
-    pub(super) rest: u64,
-    /// The checksum of the structure.
-    pub(super) checksum: u32,
+rows! {
+    Header {
+        magic: [u8; 8],
+        version: u16,
+        kind: u16,
+        flags: u32,
+        /// The number of rows of nodes in the structure, including those of keys and statics.
+        nodes: u64,
+        /// The number of leaves of the structure.
+        leaves: u64,
+        /// The lengths of the structure, the orders, the values, the kinds and the leaves.
+        lengths: [u64; 5],
+        /// The checksums of the [parts](Part).
+        checksums: [u32; 5],
+    }
 }
 
-/// The fields of a header except its own checksum: the magic bytes, the version that a reader has
-/// to know and that of the writer, the kind and the codec, the flags, the counts, and the checksum
-/// of the structure.
-type HeaderFields = ([u8; 8], [u16; 2], (u8, u8), u16, [u64; 5], u32);
+/// A part of a file with one checksum. The leaves, of which some may be read without the others,
+/// follow behind the checksums of their blocks.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Structure,
+    Orders,
+    Values,
+    Kinds,
+    Blocks,
+}
 
-impl Header {
-    pub(super) fn write(&self) -> Result<Vec<u8>> {
-        let Header { kind, options, structure, nodes, leaves, rest, checksum } = *self;
-        let codes = (kind.code(), BINCODE);
-        let counts = [structure, nodes, leaves, rest, 0];
-        let fields: HeaderFields = (MAGIC, [VERSION; 2], codes, flags(options), counts, checksum);
+pub(super) const STRUCTURE: &str = "the structure";
+pub(super) const ORDERS: &str = "the order of maps";
+pub(super) const VALUES: &str = "the values among the leaves";
+pub(super) const KINDS: &str = "the kinds of the leaves";
+const PARTS: [&str; 5] = [STRUCTURE, ORDERS, VALUES, KINDS, "the checksums of the leaves"];
+
+/// The number of bytes of leaves that share a checksum.
+pub(super) const BLOCK: u64 = 1 << 16;
+
+/// What a new file holds.
+pub(super) struct NewFile<'a> {
+    pub(super) kind: Kind,
+    pub(super) options: Options,
+    /// The numbers of rows of nodes and of leaves.
+    pub(super) counts: [usize; 2],
+    /// The structure, the orders, the values, the kinds and the leaves.
+    pub(super) parts: [&'a [u8]; 5],
+}
+
+impl NewFile<'_> {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let [structure, orders, values, kinds, leaves] = self.parts;
+        let blocks = leaves.chunks(1 << 16).flat_map(|block| hash(block).to_le_bytes());
+        let blocks: Vec<u8> = blocks.collect();
+        let [nodes, count] = self.counts.map(wide);
         let mut header = Vec::with_capacity(HEADER);
-        wire::write(&fields, &mut header)?;
-        wire::write(&crc32c(&header), &mut header)?;
-        Ok(header)
+        Header {
+            magic: MAGIC,
+            version: VERSION,
+            kind: self.kind as u16,
+            flags: flags(self.options),
+            nodes,
+            leaves: count,
+            lengths: self.parts.map(|part| wide(part.len())),
+            checksums: [structure, orders, values, kinds, &blocks].map(hash),
+        }
+        .write(&mut header);
+        hash(&header).write(&mut header);
+        [&header, structure, orders, values, kinds, &blocks, leaves].concat()
+    }
+}
+
+/// Bytes that are in memory, or read where they are needed.
+pub(super) trait ByteSource<'a> {
+    fn length(&mut self) -> Result<u64>;
+
+    /// The bytes of a range that is within the length.
+    fn bytes(&mut self, range: Range<u64>) -> Result<Cow<'a, [u8]>>;
+}
+
+impl<'a> ByteSource<'a> for &'a [u8] {
+    fn length(&mut self) -> Result<u64> {
+        Ok(wide(self.len()))
     }
 
-    /// Reads the header of a file. `start` is the whole file or its first 64 bytes.
-    pub(super) fn read(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
+    fn bytes(&mut self, range: Range<u64>) -> Result<Cow<'a, [u8]>> {
+        let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        let bytes = within.and_then(|(start, end)| self.get(start..end));
+        bytes.map(Cow::Borrowed).ok_or_else(|| bug!("a part is beyond the file"))
+    }
+}
+
+/// Where the parts of a file are.
+pub(super) struct Container {
+    /// The numbers of rows of nodes and of leaves.
+    pub(super) counts: [u64; 2],
+    pub(super) options: Options,
+    parts: [(Range<u64>, u32); 5],
+    pub(super) leaves: Range<u64>,
+}
+
+impl Container {
+    /// Reads a header, and checks it against the length of the file.
+    pub(super) fn open(
+        source: &mut dyn ByteSource<'_>,
+        kind: Kind,
+        limits: Limits,
+    ) -> Result<Self> {
+        let length = source.length()?;
+        let start = source.bytes(0..length.min(wide(HEADER)))?;
+        let header = Header::check(&start, kind, limits)?;
+        let [structure, orders, values, kinds, leaves] = header.lengths;
+        let blocks = leaves.div_ceil(BLOCK).saturating_mul(4); // too many are beyond any file
+        let mut end = Some(wide(HEADER));
+        let ranges = [structure, orders, values, kinds, blocks, leaves].map(|bytes| {
+            let start = end.unwrap_or(u64::MAX);
+            end = end.and_then(|end| end.checked_add(bytes));
+            start..end.unwrap_or(u64::MAX)
+        });
+        let end = end.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))?;
+        check_length(end, length)?;
+        let [parts @ .., leaves] = ranges;
+        let mut checksums = header.checksums.into_iter();
+        let parts = parts.map(|range| (range, checksums.next().unwrap_or_default()));
+        // A part that is empty is not read by everyone.
+        let fits = parts.iter().all(|(range, checksum)| !range.is_empty() || *checksum == 0);
+        check(fits, "an empty part has a checksum")?;
+        let (counts, options) = ([header.nodes, header.leaves], options(header.flags));
+        Ok(Container { counts, options, parts, leaves })
+    }
+
+    /// Whether a part has no bytes.
+    pub(super) fn is_empty(&self, part: Part) -> bool {
+        self.parts.get(part as usize).is_some_and(|(range, _)| range.is_empty())
+    }
+
+    /// The bytes of a part.
+    pub(super) fn part<'a>(
+        &self,
+        source: &mut dyn ByteSource<'a>,
+        part: Part,
+    ) -> Result<Cow<'a, [u8]>> {
+        let place = part as usize;
+        let (Some((range, checksum)), Some(name)) = (self.parts.get(place), PARTS.get(place))
+        else {
+            return Err(bug!("a part has no place"));
+        };
+        let bytes = source.bytes(range.clone())?;
+        if hash(&bytes) == *checksum { Ok(bytes) } else { Err(damaged(name)) }
+    }
+
+    /// The blocks of leaves around these bytes, and which bytes they are. `checksums` is the part of
+    /// all blocks; `named` says which leaves are in bytes that are damaged.
+    pub(super) fn blocks<'a>(
+        &self,
+        source: &mut dyn ByteSource<'a>,
+        checksums: &[u8],
+        bytes: &Range<u64>,
+        named: impl FnOnce(Range<u64>) -> String,
+    ) -> Result<(Range<u64>, Cow<'a, [u8]>)> {
+        let Range { start, end } = self.leaves;
+        let first = bytes.start / BLOCK;
+        let at = first * BLOCK;
+        let last = bytes.end.next_multiple_of(BLOCK).min(end - start);
+        let read = source.bytes(start + at..start + last)?;
+        let checksums = checksums.chunks_exact(4).skip(near(first));
+        let blocks = (at..).step_by(1 << 16).zip(read.chunks(1 << 16).zip(checksums));
+        let mut damage = blocks
+            .filter(|(_, (block, checksum))| hash(block).to_le_bytes() != **checksum)
+            .map(|(at, (block, _))| at..at + wide(block.len()));
+        match damage.next() {
+            None => Ok((at..last, read)),
+            Some(Range { start, end }) => {
+                let end = damage.last().map_or(end, |block| block.end);
+                Err(damaged(&named(start..end)))
+            }
+        }
+    }
+}
+
+impl Header {
+    fn check(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
         let magic = start.get(..MAGIC.len()).unwrap_or(start);
         if magic.is_empty() || !MAGIC.starts_with(magic) {
             return Err(not_ours(start, expected));
         }
-        let header: &[u8; HEADER] =
-            start.first_chunk().ok_or_else(|| cut_off(wide(HEADER), wide(start.len())))?;
-        if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
+        let (mut bytes, short) = (start, || cut_off(wide(HEADER), wide(start.len())));
+        let header = Header::read(&mut bytes).ok_or_else(short)?;
+        let checksum = u32::read(&mut bytes).ok_or_else(short)?;
+        if start.get(..Header::BYTES).map(hash) != Some(checksum) {
             return Err(damaged("the header"));
         }
-        let (_, [version, written], (kind, codec), flags, counts, checksum): HeaderFields =
-            wire::read(&mut &header[..], "the header")?;
-        let known = |what, found: u16, known, is_known: bool| {
+        let known = |what, found: u32, known, is_known: bool| {
             if is_known {
                 Ok(())
             } else {
                 Err(Error::from(Cause::Unsupported { what, found, known }))
             }
         };
-        known("format version", version, "up to 1", version <= VERSION)?;
-        let of_version = (1..=written).contains(&version);
-        check(of_version, "no release wrote this version")?;
-        known("codec", codec.into(), "1", codec == BINCODE)?;
-        let unknown = flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
+        check(header.version > 0, "no release wrote this version")?;
+        known("format version", header.version.into(), "1", header.version == VERSION)?;
+        let unknown = header.flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
         known("flag", unknown, "1, 2 and 4", unknown == 0)?;
-        let kind = Kind::of(kind).ok_or_else(|| {
-            Error::from(Cause::Unsupported { what: "kind", found: kind.into(), known: "1 and 2" })
-        })?;
-        if kind != expected {
+        let kind = [Kind::TreeDef, Kind::Tree].into_iter().find(|it| *it as u16 == header.kind);
+        known("kind", header.kind.into(), "1 and 2", kind.is_some())?;
+        if let Some(kind) = kind.filter(|kind| *kind != expected) {
             let (expected, found) = (expected.name(), kind.name().to_owned());
             let error = Error::from(Cause::FileKind { expected, found });
-            return Err(match kind {
-                Kind::Tree => error.with_hint("`Tree::load` and `Tree::from_bytes` read it"),
-                Kind::TreeDef => {
-                    error.with_hint("`TreeDef::load` and `TreeDef::from_bytes` read it")
-                }
-            });
+            return Err(error.with_hint(match kind {
+                Kind::Tree => "`Tree::load` and `Tree::from_bytes` read it",
+                Kind::TreeDef => "`TreeDef::load` and `TreeDef::from_bytes` read it",
+            }));
         }
-        let [structure, nodes, leaves, rest, reserved] = counts;
-        check(reserved == 0, "the reserved bytes are not 0")?;
-        check(kind == Kind::Tree || rest == 0, "a treedef has leaves")?;
+        let [structure, of_leaves @ ..] = header.lengths;
+        check(expected == Kind::Tree || of_leaves == [0; 4], "a treedef has leaves")?;
         limits.expect_bytes(usize::try_from(structure).unwrap_or(usize::MAX))?;
-        limits.expect_nodes(usize::try_from(nodes).unwrap_or(usize::MAX))?;
-        Ok(Header { kind, options: options(flags), structure, nodes, leaves, rest, checksum })
-    }
-
-    /// The number of bytes of the whole file.
-    pub(super) fn total(&self) -> Result<u64> {
-        let total =
-            self.structure.checked_add(self.rest).and_then(|body| body.checked_add(wide(HEADER)));
-        total.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))
-    }
-
-    /// Splits a whole file, without its header, into the structure and the rest.
-    pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
-        let expected = self.total()?;
-        check_length(expected, wide(file.len()))?;
-        let (_, body) = file.split_at_checked(HEADER).ok_or_else(too_short)?;
-        let structure = usize::try_from(self.structure).map_err(|_| Cause::TooLarge)?;
-        let (structure, rest) = body.split_at_checked(structure).ok_or_else(too_short)?;
-        self.verify(structure)?;
-        Ok((structure, rest))
-    }
-
-    pub(super) fn verify(&self, structure: &[u8]) -> Result<()> {
-        let fits = crc32c(structure) == self.checksum;
-        if fits { Ok(()) } else { Err(damaged("the structure")) }
-    }
-}
-
-/// The parts of a tree's file after the structure. All except `leaves` have been verified.
-///
-/// The leaves have one checksum for every [`CHUNK`], so the damaged leaves can be found.
-pub(super) struct Trailer<'a> {
-    pub(super) orders: &'a [u8],
-    pub(super) values: &'a [u8],
-    pub(super) kinds: &'a [u8],
-    pub(super) leaves: &'a [u8],
-    /// One for each chunk of the leaves.
-    checksums: &'a [u8],
-}
-
-pub(super) const ORDERS: &str = "the order of maps";
-pub(super) const VALUES: &str = "the values among the leaves";
-pub(super) const KINDS: &str = "the kinds of the leaves";
-const TABLE: &str = "the table of parts";
-
-/// The number of bytes of leaves that share a checksum.
-pub(super) const CHUNK: usize = 1 << 16;
-/// Four lengths, three checksums of parts, and one of the table and the chunks' checksums.
-pub(super) const TABLE_BYTES: usize = 48;
-
-/// How long the parts of a tree's file after the structure are, and their checksums.
-pub(super) struct Table {
-    pub(super) lengths: [u64; 4],
-    checksums: [u32; 3],
-    checksum: u32,
-    /// The checksum that this table gives, before those of the chunks.
-    found: u32,
-}
-
-impl Table {
-    pub(super) fn read(table: &[u8]) -> Result<Self> {
-        let table: &[u8; TABLE_BYTES] = table.first_chunk().ok_or_else(lengths_do_not_fit)?;
-        let (lengths, checksums, checksum) = wire::read(&mut &table[..], TABLE)?;
-        Ok(Table { lengths, checksums, checksum, found: crc32c(&table[..TABLE_BYTES - 4]) })
-    }
-
-    /// How many of the bytes after the table are the checksums of chunks.
-    pub(super) fn bytes_of_checksums(&self) -> Result<u64> {
-        let [.., leaves] = self.lengths;
-        leaves.div_ceil(wide(CHUNK)).checked_mul(4).ok_or_else(lengths_do_not_fit)
-    }
-
-    /// Checks that these are the checksums of the chunks.
-    pub(super) fn verify(&self, checksums: &[u8]) -> Result<()> {
-        let fits = crc32c_append(self.found, checksums) == self.checksum;
-        if fits { Ok(()) } else { Err(damaged(TABLE)) }
-    }
-
-    /// Checks the first three parts. `None` is a part that is not read.
-    pub(super) fn verify_parts(&self, parts: [Option<&[u8]>; 3]) -> Result<()> {
-        for ((part, name), checksum) in
-            parts.into_iter().zip([ORDERS, VALUES, KINDS]).zip(self.checksums)
-        {
-            if part.is_some_and(|part| crc32c(part) != checksum) {
-                return Err(damaged(name));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The error if the lengths in a table do not fit each other.
-#[cold]
-pub(super) fn lengths_do_not_fit() -> Error {
-    invalid(TABLE, "its lengths do not fit")
-}
-
-/// The error if a table leads beyond the file before it was verified: the table is damaged.
-#[cold]
-pub(super) fn damaged_table() -> Error {
-    damaged(TABLE)
-}
-
-impl<'a> Trailer<'a> {
-    pub(super) fn write(parts: [&[u8]; 3], leaves: &[u8]) -> Result<Vec<u8>> {
-        let [orders, values, kinds] = parts;
-        let lengths = [orders, values, kinds, leaves].map(|part| wide(part.len()));
-        let mut table = Vec::with_capacity(TABLE_BYTES);
-        wire::write(&(lengths, parts.map(crc32c)), &mut table)?;
-        let mut chunks = Vec::new();
-        for chunk in leaves.chunks(CHUNK) {
-            chunks.extend_from_slice(&crc32c(chunk).to_le_bytes());
-        }
-        wire::write(&crc32c_append(crc32c(&table), &chunks), &mut table)?;
-        Ok([&table, &chunks, orders, values, kinds, leaves].concat())
-    }
-
-    /// Splits the bytes after the structure into parts.
-    pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
-        let table = Table::read(rest)?;
-        let (_, rest) = rest.split_at_checked(TABLE_BYTES).ok_or_else(lengths_do_not_fit)?;
-        let length = |length: u64| usize::try_from(length).map_err(|_| lengths_do_not_fit());
-        let checksums = length(table.bytes_of_checksums()?)?;
-        let (checksums, mut rest) = rest.split_at_checked(checksums).ok_or_else(damaged_table)?;
-        table.verify(checksums)?;
-        let mut parts = [rest; 4];
-        for (part, bytes) in parts.iter_mut().zip(table.lengths) {
-            (*part, rest) = rest.split_at_checked(length(bytes)?).ok_or_else(lengths_do_not_fit)?;
-        }
-        if !rest.is_empty() {
-            return Err(lengths_do_not_fit());
-        }
-        let [orders, values, kinds, leaves] = parts;
-        table.verify_parts([orders, values, kinds].map(Some))?;
-        Ok(Trailer { orders, values, kinds, leaves, checksums })
-    }
-
-    /// The range of the leaves' bytes from the first damaged chunk to the last, or `None`.
-    pub(super) fn damage(&self) -> Option<RangeInclusive<usize>> {
-        let chunks = self.leaves.chunks(CHUNK).zip(self.checksums.chunks(4)).enumerate();
-        let mut damaged = chunks
-            .filter(|(_, (chunk, checksum))| crc32c(chunk).to_le_bytes() != **checksum)
-            .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len() - 1));
-        let (first, end) = damaged.next()?;
-        Some(first..=damaged.next_back().map_or(end, |(_, end)| end))
+        limits.expect_nodes(usize::try_from(header.nodes).unwrap_or(usize::MAX))?;
+        Ok(header)
     }
 }
 
 impl Kind {
-    fn code(self) -> u8 {
-        match self {
-            Kind::TreeDef => 1,
-            Kind::Tree => 2,
-        }
-    }
-
-    fn of(code: u8) -> Option<Self> {
-        [Kind::TreeDef, Kind::Tree].into_iter().find(|kind| kind.code() == code)
-    }
-
     fn noun(self) -> &'static str {
         match self {
             Kind::TreeDef => "a file with a treedef",
@@ -282,14 +267,14 @@ impl Kind {
     }
 }
 
-pub(super) fn flags(options: Options) -> u16 {
+pub(super) fn flags(options: Options) -> u32 {
     let Options { insertion, none_is_leaf, compact } = options;
-    let flag = |set: bool, bit: u16| if set { bit } else { 0 };
+    let flag = |set: bool, bit: u32| if set { bit } else { 0 };
     flag(insertion, INSERTION) | flag(none_is_leaf, NONE_IS_LEAF) | flag(compact, COMPACT)
 }
 
-fn options(flags: u16) -> Options {
-    let is_set = |bit: u16| flags & bit != 0;
+fn options(flags: u32) -> Options {
+    let is_set = |bit: u32| flags & bit != 0;
     Options {
         insertion: is_set(INSERTION),
         none_is_leaf: is_set(NONE_IS_LEAF),
@@ -298,7 +283,7 @@ fn options(flags: u16) -> Options {
 }
 
 /// Checks that a file has as many bytes as its header says.
-pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
+fn check_length(expected: u64, found: u64) -> Result<()> {
     match found.checked_sub(expected) {
         None => Err(cut_off(expected, found)),
         Some(0) => Ok(()),
@@ -316,7 +301,7 @@ fn check(holds: bool, reason: &'static str) -> Result<()> {
 }
 
 #[cold]
-pub(super) fn damaged(part: &str) -> Error {
+fn damaged(part: &str) -> Error {
     Cause::Damaged(format!("damage in {part}: the checksum does not fit")).into()
 }
 
@@ -376,10 +361,4 @@ fn beginning_of_text(start: &[u8]) -> Option<String> {
     let spaced = |char: char| if char.is_control() { ' ' } else { char };
     let shown: String = whole.chars().map(spaced).collect();
     whole.chars().all(is_text).then(|| shown.trim().to_owned())
-}
-
-/// The length of the file was checked before.
-#[cold]
-fn too_short() -> Error {
-    bug!("a file is shorter than it is")
 }

@@ -12,9 +12,10 @@ use crate::treedef::encoding::EncodingBuilder;
 
 use super::encode::encode_part;
 use super::orders::OrderReader;
-use super::scalars::{ScalarReader, Stored};
+use super::scalars::{ScalarReader, ScalarRows, Stored};
 use super::wire::{
-    self, NO_INDEX, NodeDataRow, NodeRow, Tables, ValueRow, Values, form, node_kind,
+    self, NO_INDEX, NodeDataRow, NodeRow, ValueRow, form, node_kind, read_rows, read_table,
+    read_text,
 };
 
 /// The content of a part of a file.
@@ -26,7 +27,7 @@ pub(super) struct Decoded {
 }
 
 /// A part of a file to decode.
-pub(super) struct Part<'a> {
+pub(super) struct EncodedBytes<'a> {
     /// The name of the part in errors.
     pub(super) name: &'static str,
     pub(super) bytes: &'a [u8],
@@ -35,33 +36,40 @@ pub(super) struct Part<'a> {
 }
 
 /// Decodes a part, and checks that encoding the result gives the same bytes.
-pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
+pub(super) fn decode(
+    part: &EncodedBytes<'_>,
+    orders: &mut OrderReader,
+    limits: Limits,
+) -> Result<Decoded> {
     read(part, orders, limits).map_err(|error| error.in_part(part.name))
 }
 
-fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
-    let mut bytes = part.bytes;
-    let tables = wire::read_tables(&mut bytes, part.name)?;
-    let rows = wire::read_rows(&mut bytes, part.name)?;
+fn read(part: &EncodedBytes<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
+    let (mut bytes, name) = (part.bytes, part.name);
+    let text = read_text(&mut bytes, name)?;
+    let lengths = read_table(&mut bytes, name)?;
+    let node_data: Vec<NodeDataRow> = read_table(&mut bytes, name)?;
+    let labels = read_table(&mut bytes, name)?;
+    let rows = read_rows(&mut bytes, name)?;
     let (nodes, after) = (rows.len(), bytes);
     let (values, scalars) = if bytes.is_empty() {
         Default::default()
     } else {
-        let Values { rows, scalars } = wire::read(&mut bytes, part.name)?;
-        (rows, scalars)
+        (read_table(&mut bytes, name)?, ScalarRows::read(&mut bytes, name)?)
     };
+    let names = names(part, text, &lengths)?;
+    expect_spelled(part, &names, &node_data, &labels, limits)?;
     let decoder = Decoder {
-        part: part.name,
-        names: names(part, &tables, limits)?,
-        node_data: tables.node_data.into_iter(),
-        labels: tables.labels.into_iter(),
+        part: name,
+        names,
+        node_data: node_data.into_iter(),
+        labels: labels.into_iter(),
         nodes: rows,
         values: Vec::new(),
         orders,
         limits,
     };
-    let decoded =
-        decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
+    let decoded = decoder.run(values, ScalarReader::new(name, scalars, bytes), part, nodes)?;
     // One comparison checks every choice that an encoder has. It does not cover the nodes, which
     // are the same in memory as in the file.
     let encoded = encode_part(decoded.values.iter(), decoded.structure.as_ref())?;
@@ -71,33 +79,39 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
     Ok(decoded)
 }
 
-fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec<&'a str>> {
-    let mut text = tables.text;
+fn names<'a>(part: &EncodedBytes<'_>, mut text: &'a str, lengths: &[u32]) -> Result<Vec<&'a str>> {
     let mut names = Vec::new();
-    for &length in &tables.names {
-        let length = usize::try_from(length).map_err(|_| Cause::TooLarge)?;
-        let split = text.split_at_checked(length).filter(|_| length > 0);
+    for &length in lengths {
+        let split = text.split_at_checked(index(length)?).filter(|_| length > 0);
         let (name, rest) =
             split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
         names.push(name);
         text = rest;
     }
-    // Each name is stored once in a file, but copied for each use in memory.
-    let mut spelled = 0usize;
-    let mut spell = |number: u32| {
-        let name = usize::try_from(number).ok().and_then(|number| names.get(number));
-        spelled = spelled.saturating_add(name.map_or(0, |name| name.len()));
-    };
-    let mut labels = tables.labels.iter();
-    for data in &tables.node_data {
-        spell(data.name);
-        spell(data.variant);
-        let count = usize::try_from(data.labels).unwrap_or(usize::MAX);
-        let labels = labels.by_ref().take(count);
-        labels.filter(|_| data.form == form::FIELDS).for_each(|label| spell(*label));
-    }
-    limits.expect_names(spelled, part.bytes.len())?;
     Ok(names)
+}
+
+/// Each name is stored once in a file, but copied for each use in memory.
+fn expect_spelled(
+    part: &EncodedBytes<'_>,
+    names: &[&str],
+    node_data: &[NodeDataRow],
+    labels: &[u32],
+    limits: Limits,
+) -> Result<()> {
+    let length = |number: u32| {
+        let name = usize::try_from(number).ok().and_then(|number| names.get(number));
+        name.map_or(0, |name| name.len())
+    };
+    let (mut spelled, mut labels) = (0usize, labels.iter());
+    for data in node_data {
+        let labels = labels.by_ref().take(usize::try_from(data.labels).unwrap_or(usize::MAX));
+        let fields = labels.filter(|_| data.form == form::FIELDS).copied();
+        for number in [data.name, data.variant].into_iter().chain(fields) {
+            spelled = spelled.saturating_add(length(number));
+        }
+    }
+    limits.expect_names(spelled, part.bytes.len())
 }
 
 struct Decoder<'a, 'o, N> {
@@ -138,12 +152,12 @@ struct Extent {
     is_value: bool,
 }
 
-impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
+impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
     fn run(
         mut self,
         rows: Vec<ValueRow>,
         mut scalars: ScalarReader<'_>,
-        part: &Part<'_>,
+        part: &EncodedBytes<'_>,
         nodes: usize,
     ) -> Result<Decoded> {
         for row in rows {
@@ -208,7 +222,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let mut open: Vec<OpenRow> = Vec::new();
         let mut node_data = 0;
         for at in 0..extent.nodes {
-            let row = self.nodes.next().ok_or_else(|| self.short())??;
+            let row = self.nodes.next().ok_or_else(|| self.short())?;
             let (kind, data, repeat) = self.row(&row, &extent)?;
             if data == node_data {
                 node_data += 1;

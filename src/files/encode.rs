@@ -7,7 +7,8 @@ use crate::model::{Encoding, Insertion, Labels, Node, NodeData, TreeDef, Value};
 
 use super::scalars::ScalarWriter;
 use super::wire::{
-    self, NO_INDEX, NodeDataRow, NodeRow, Tables, ValueRow, Values, count, form, node_code, wide,
+    FixedWidth, NO_INDEX, NodeDataRow, NodeRow, ValueRow, count, form, node_code, wide,
+    write_table, write_text,
 };
 
 #[derive(Default)]
@@ -48,7 +49,7 @@ pub(super) fn encode_part<'a>(
         encoder.structure(&treedef.encoding)?;
         encoder.remember(treedef);
     }
-    encoder.finish()
+    Ok(encoder.finish())
 }
 
 impl EncodedPart<'_> {
@@ -57,15 +58,14 @@ impl EncodedPart<'_> {
         self.structures.iter().map(|structure| structure.nodes.len()).sum()
     }
 
-    /// The whole part, after `free` bytes that are left for the caller.
-    pub(super) fn part(&self, free: usize) -> Result<Vec<u8>> {
+    /// The whole part.
+    pub(super) fn part(&self) -> Result<Vec<u8>> {
         let (nodes, around) = (self.nodes(), self.before.len() + self.after.len());
-        let mut part = Vec::with_capacity(free + around + 8 + nodes * NodeRow::BYTES);
-        part.resize(free, 0);
+        let mut part = Vec::with_capacity(around + 8 + nodes * NodeRow::BYTES);
         part.extend_from_slice(&self.before);
-        wire::write(&wide(nodes), &mut part)?;
+        wide(nodes).write(&mut part);
         for node in self.structures.iter().flat_map(|structure| &structure.nodes) {
-            wire::write_row(&row(node)?, &mut part)?;
+            row(node)?.write(&mut part);
         }
         part.extend_from_slice(&self.after);
         Ok(part)
@@ -158,22 +158,19 @@ impl<'a> Encoder<'a> {
         Ok(number)
     }
 
-    fn finish(self) -> Result<EncodedPart<'a>> {
-        let (structures, numbers, orders) = (self.structures, self.values.len() + 1, self.orders);
-        let tables = Tables {
-            text: &self.text,
-            names: self.names,
-            node_data: self.node_data,
-            labels: self.labels,
-        };
+    fn finish(self) -> EncodedPart<'a> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        wire::write(&tables, &mut before)?;
+        write_text(&self.text, &mut before);
+        write_table(&self.names, &mut before);
+        write_table(&self.node_data, &mut before);
+        write_table(&self.labels, &mut before);
         if !self.values.is_empty() {
-            let ScalarWriter { rows: scalars, bits } = self.scalars;
-            wire::write(&Values { rows: self.values, scalars }, &mut after)?;
-            after.extend_from_slice(&bits);
+            write_table(&self.values, &mut after);
+            self.scalars.rows.write(&mut after);
+            after.extend_from_slice(&self.scalars.bits);
         }
-        Ok(EncodedPart { before, after, structures, numbers, orders })
+        let (numbers, orders) = (self.values.len() + 1, self.orders);
+        EncodedPart { before, after, structures: self.structures, numbers, orders }
     }
 }
 

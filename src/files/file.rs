@@ -1,7 +1,9 @@
 //! Saving treedefs to files and loading them.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Cause, Error, Result};
@@ -9,8 +11,9 @@ use crate::leaf::leaf_type::LeafType;
 use crate::model::{Limits, Tree, TreeDef};
 
 use super::atomic_file::{regular, replace};
-use super::container::{HEADER, Header, Kind, check_length};
-use super::tree::read as read_tree;
+use super::container::{ByteSource, cut_off};
+use super::structure::read_structure;
+use super::tree;
 use super::wire::wide;
 
 impl TreeDef {
@@ -78,22 +81,17 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn load_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
-        load(path.as_ref(), Kind::TreeDef, limits, |bytes| TreeDef::from_bytes_with(bytes, limits))
+        load(path.as_ref(), |source| read_structure(source, limits))
     }
 }
 
-pub(crate) fn load_tree<L: LeafType>(path: &Path, limits: Limits) -> Result<Tree<L>> {
-    load(path, Kind::Tree, limits, |bytes| read_tree(bytes, limits))
+pub(super) fn load_tree<L: LeafType>(path: &Path, limits: Limits) -> Result<Tree<L>> {
+    load(path, |source| tree::read(source, limits))
 }
 
-fn load<T>(
-    path: &Path,
-    kind: Kind,
-    limits: Limits,
-    read: impl FnOnce(&[u8]) -> Result<T>,
-) -> Result<T> {
-    contents(path, kind, limits)
-        .and_then(|bytes| read(&bytes))
+fn load<T>(path: &Path, read: impl FnOnce(&mut SeekSource<File>) -> Result<T>) -> Result<T> {
+    open(path)
+        .and_then(|file| read(&mut SeekSource::new(file)?))
         .map_err(|error| error.in_file(path.to_owned()))
 }
 
@@ -103,26 +101,38 @@ pub(super) fn open(path: &Path) -> Result<File> {
     Ok(File::open(path).map_err(Cause::Io)?)
 }
 
-/// Reads the whole file, if its length is the one in its header.
-fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
-    let mut file = open(path)?;
-    let mut bytes = Vec::new();
-    Read::take(&mut file, wide(HEADER)).read_to_end(&mut bytes).map_err(Cause::Io)?;
-    let expected = Header::read(&bytes, kind, limits)?.total()?;
-    let length = file.metadata().map_err(Cause::Io)?.len();
-    check_length(expected, length)?;
-
-    let rest = expected.saturating_sub(wide(HEADER));
-    reserve(&mut bytes, rest)?;
-    file.take(rest).read_to_end(&mut bytes).map_err(Cause::Io)?;
-    Ok(bytes)
+/// What is read at the places that are asked for.
+pub(super) struct SeekSource<R> {
+    reader: R,
+    length: u64,
 }
 
-/// Makes room for so many bytes more, or returns an error.
-pub(super) fn reserve(bytes: &mut Vec<u8>, room: u64) -> Result<()> {
-    let room = usize::try_from(room).map_err(|_| Cause::TooLarge)?;
-    let reserved = bytes.try_reserve_exact(room);
-    Ok(reserved.map_err(|_| Cause::Io(io::ErrorKind::OutOfMemory.into()))?)
+impl<R: Seek> SeekSource<R> {
+    pub(super) fn new(mut reader: R) -> Result<Self> {
+        let length = reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
+        Ok(SeekSource { reader, length })
+    }
+}
+
+impl<R: Read + Seek> ByteSource<'static> for SeekSource<R> {
+    fn length(&mut self) -> Result<u64> {
+        Ok(self.length)
+    }
+
+    fn bytes(&mut self, range: Range<u64>) -> Result<Cow<'static, [u8]>> {
+        let length = range.end - range.start;
+        let (mut bytes, room) = (Vec::new(), usize::try_from(length));
+        let reserved = bytes.try_reserve_exact(room.map_err(|_| Cause::TooLarge)?);
+        reserved.map_err(|_| Cause::Io(io::ErrorKind::OutOfMemory.into()))?;
+        self.reader.seek(SeekFrom::Start(range.start)).map_err(Cause::Io)?;
+        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
+        if wide(read.map_err(Cause::Io)?) == length {
+            return Ok(Cow::Owned(bytes));
+        }
+        // It was longer when it was opened.
+        let found = self.reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
+        Err(cut_off(self.length, found))
+    }
 }
 
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use blake2b_simd::Params;
+use hmac_sha256::Hash;
 
 use crate::error::{Cause, Error, Result};
 use crate::model::TreeDef;
@@ -14,7 +14,7 @@ use super::encode::encode_part;
 
 /// A 128-bit hash of a structure. It is the same in every process and release.
 ///
-/// It is a BLAKE2b hash of the structure's encoding in file format 1, so it does not depend on the
+/// It is the beginning of the SHA-256 of the structure's encoding in file format 1, so it does not depend on the
 /// machine, either. Two structures share one by accident with a probability of 2⁻¹²⁸, and finding
 /// two that do takes some 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for
 /// example as the name of a directory in a cache.
@@ -24,7 +24,7 @@ use super::encode::encode_part;
 ///
 /// let treedef = treedef::structure(&vec![(1.0, "a"); 3])?;
 /// let fingerprint = treedef.fingerprint()?;
-/// assert_eq!(fingerprint.to_string(), "b33dfdce6fc8b6f19ca528206793b34d");
+/// assert_eq!(fingerprint.to_string(), "4b0a39d6e8035035ba00462d87214e74");
 /// assert_eq!(fingerprint.to_string().parse::<Fingerprint>()?, fingerprint);
 /// # Ok::<(), treedef::Error>(())
 /// ```
@@ -39,11 +39,11 @@ impl TreeDef {
     /// Returns an error when the structure has more than 2³² nodes or names.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
-        let mut hasher = Params::new().hash_length(16).personal(b"treedef").to_state();
-        hasher.update(&flags(self.encoding.options).to_le_bytes());
-        hasher.update(&encode_part(std::iter::empty(), Some(self))?.part(0)?);
-        let hash = hasher.finalize();
-        let bits = hash.as_bytes().iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
+        let mut hash = Hash::new();
+        hash.update(flags(self.encoding.options).to_le_bytes());
+        hash.update(encode_part(std::iter::empty(), Some(self))?.part()?);
+        let hash = hash.finalize();
+        let bits = hash.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte));
         Ok(Fingerprint(bits))
     }
 }

@@ -10,24 +10,37 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Visits, Walk};
 
 use super::container::ORDERS as PART;
-use super::wire::{self, OrderRow, Orders, count, wide};
+use super::wire::{self, OrderRow, count, read_table, wide, write_table};
 
-/// Adds the insertion orders of structures. Their numbers start at `first`.
-pub(super) fn write(
-    orders: &[(usize, &[Insertion])],
-    first: usize,
-    into: &mut Orders,
-) -> Result<()> {
-    for (structure, insertions) in orders {
-        for insertion in *insertions {
+/// The insertion orders of maps, one after another.
+#[derive(Default)]
+pub(super) struct OrderWriter {
+    maps: Vec<OrderRow>,
+    positions: Vec<u64>,
+}
+
+impl OrderWriter {
+    /// Adds the insertion orders of structures. Their numbers start at `first`.
+    pub(super) fn add(&mut self, orders: &[(usize, &[Insertion])], first: usize) -> Result<()> {
+        for (structure, insertions) in orders {
             let structure = count(first + structure)?; // both count what is in memory
-            into.maps.push(OrderRow { structure, map: wide(insertion.map) });
-            for &position in &*insertion.order {
-                into.positions.push(wide(position));
+            for insertion in *insertions {
+                self.maps.push(OrderRow { structure, map: wide(insertion.map) });
+                self.positions.extend(insertion.order.iter().map(|position| wide(*position)));
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// The part of a file. It is empty if all entries came in canonical order.
+    pub(super) fn part(&self) -> Vec<u8> {
+        let mut part = Vec::new();
+        if !self.maps.is_empty() {
+            write_table(&self.maps, &mut part);
+            write_table(&self.positions, &mut part);
+        }
+        part
+    }
 }
 
 /// Returns the insertion orders of one structure after another.
@@ -40,19 +53,17 @@ pub(super) struct OrderReader {
 }
 
 impl OrderReader {
-    /// Reads the part of a file. If it is empty, all entries came in canonical order.
+    /// Reads the part of a file.
     pub(super) fn new(mut part: &[u8]) -> Result<Self> {
-        let some = !part.is_empty();
-        let Orders { maps, positions } =
-            if some { wire::read(&mut part, PART)? } else { Orders::default() };
-        if some && maps.is_empty() {
-            return Err(wire::invalid(PART, "it is of no map"));
+        let (mut maps, mut positions) = (Vec::new(), Vec::new());
+        if !part.is_empty() {
+            (maps, positions) = (read_table(&mut part, PART)?, read_table(&mut part, PART)?);
+            if maps.is_empty() {
+                return Err(wire::invalid(PART, "it is of no map"));
+            }
         }
-        let reader = OrderReader {
-            maps: maps.into_iter().peekable(),
-            positions: positions.into_iter(),
-            structure: 0,
-        };
+        let (maps, positions) = (maps.into_iter().peekable(), positions.into_iter());
+        let reader = OrderReader { maps, positions, structure: 0 };
         if part.is_empty() { Ok(reader) } else { Err(wire::invalid(PART, "it goes on")) }
     }
 

@@ -2,29 +2,19 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::ops::Range;
+use std::io::{Read, Seek};
 use std::path::{Path as FilePath, PathBuf};
 
-use crc32c::crc32c;
-
 use crate::argument::{ToPath, ToPattern};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree, TreeDef};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 
-use super::container::{
-    CHUNK, HEADER, Header, Kind, TABLE_BYTES, Table, VALUES, check_length, cut_off, damaged,
-    damaged_table, lengths_do_not_fit,
-};
-use super::file::{open, reserve};
-use super::orders::OrderReader;
-use super::scalars::{IndexedRows, Selection};
-use super::structure::structure_of;
-use super::tree::{LEAVES, name_damage, opaque_leaf, read_kinds, read_leaves, read_values};
-use super::wire::{invalid, wide};
+use super::container::ByteSource;
+use super::file::{SeekSource, open};
+use super::tree::TreeParts;
 
 /// A tree in a file, of which subtrees are read without the rest.
 ///
@@ -51,33 +41,8 @@ use super::wire::{invalid, wide};
 pub struct TreeReader<R> {
     name: Option<PathBuf>,
     treedef: TreeDef,
-    contents: Contents<R>,
-}
-
-/// All except the structure.
-struct Contents<R> {
-    source: Bytes<R>,
-    table: Table,
-    /// One checksum for each chunk of the leaves.
-    checksums: Vec<u8>,
-    /// The tables of the leaves.
-    indexed: IndexedRows,
-    /// The insertion orders of the values among the leaves.
-    orders: OrderReader,
-    /// Where the values among the leaves are.
-    values: Range<u64>,
-    /// These values, once they were read.
-    opaque: Option<Vec<Leaf>>,
-    /// Where the leaves are.
-    leaves: Range<u64>,
-    /// The chunk of the leaves that was read last, and where it begins.
-    last: Option<(u64, Vec<u8>)>,
-}
-
-/// Bytes that are read by their places.
-struct Bytes<R> {
-    reader: R,
-    length: u64,
+    source: SeekSource<R>,
+    parts: TreeParts<'static>,
 }
 
 impl TreeReader<File> {
@@ -113,49 +78,10 @@ impl<R: Read + Seek> TreeReader<R> {
     /// assert_eq!(reader.subtree(".1")?.to_string(), "(1, 2)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn new(mut reader: R, limits: Limits) -> Result<Self> {
-        let length = reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
-        let mut source = Bytes { reader, length };
-        let header = source.at(0, length.min(wide(HEADER)))?;
-        let header = Header::read(&header, Kind::Tree, limits)?;
-        check_length(header.total()?, length)?;
-        let structure = source.at(wide(HEADER), header.structure)?;
-        header.verify(&structure)?;
-
-        let mut at = wide(HEADER) + header.structure; // at most the length of the file
-        let mut next = |bytes: u64, otherwise: fn() -> Error| {
-            let start = at;
-            at = start.checked_add(bytes).filter(|end| *end <= length).ok_or_else(otherwise)?;
-            Ok::<_, Error>(start..at)
-        };
-        let table = source.part(&next(wide(TABLE_BYTES), lengths_do_not_fit)?)?;
-        let table = Table::read(&table)?;
-        // The lengths are not verified yet. If they do not fit, the table is damaged.
-        let checksums = source.part(&next(table.bytes_of_checksums()?, damaged_table)?)?;
-        table.verify(&checksums)?;
-        let mut parts = [const { 0..0 }; 4];
-        for (part, bytes) in parts.iter_mut().zip(table.lengths) {
-            *part = next(bytes, lengths_do_not_fit)?;
-        }
-        if at != length {
-            return Err(lengths_do_not_fit());
-        }
-        let [orders, values, kinds, leaves] = parts;
-        let (orders, kinds) = (source.part(&orders)?, source.part(&kinds)?);
-        table.verify_parts([Some(&orders), None, Some(&kinds)])?;
-        let mut orders = OrderReader::new(&orders)?;
-        let treedef = structure_of(&header, &structure, &mut orders, limits)?;
-        let rows = read_kinds(&kinds)?;
-        rows.expect(LEAVES, header.leaves, leaves.end - leaves.start)?;
-        if values.is_empty() {
-            orders.clone().finish()?;
-        } else if rows.opaque() == 0 {
-            return Err(invalid(VALUES, "there are too many"));
-        }
-        let (indexed, opaque, last) = (IndexedRows::new(rows), None, None);
-        let contents =
-            Contents { source, table, checksums, indexed, orders, values, opaque, leaves, last };
-        Ok(TreeReader { name: None, treedef, contents })
+    pub fn new(reader: R, limits: Limits) -> Result<Self> {
+        let mut source = SeekSource::new(reader)?;
+        let (treedef, parts) = TreeParts::open(&mut source, limits)?;
+        Ok(TreeReader { name: None, treedef, source, parts })
     }
 
     /// The structure of the whole tree.
@@ -193,8 +119,8 @@ impl<R: Read + Seek> TreeReader<R> {
     /// ```
     pub fn subtree_as<L: LeafType>(&mut self, path: impl ToPath) -> Result<Tree<L>> {
         let path = path.to_path()?;
-        let TreeReader { name, treedef, contents } = self;
-        let part = treedef.node(&*path).and_then(|node| contents.subtree(treedef, node));
+        let TreeReader { name, treedef, source, parts } = self;
+        let part = treedef.node(&*path).and_then(|node| subtree(parts, source, treedef, node));
         part.map_err(|error| in_file(name.as_deref(), error))
     }
 
@@ -224,110 +150,29 @@ impl<R: Read + Seek> TreeReader<R> {
         pattern: impl ToPattern,
     ) -> Result<impl Iterator<Item = Result<(Path, Tree<Leaf>)>>> {
         let pattern = pattern.to_pattern()?.into_owned();
-        let TreeReader { name, treedef, contents } = self;
+        let TreeReader { name, treedef, source, parts } = self;
         treedef.expect_match(&pattern, None).map_err(|error| in_file(name.as_deref(), error))?;
         Ok(treedef.matches(pattern).map(|(path, node)| {
-            let part = contents.subtree(treedef, node);
+            let part = subtree(parts, source, treedef, node);
             Ok((path, part.map_err(|error| in_file(name.as_deref(), error))?))
         }))
     }
 }
 
-impl<R: Read + Seek> Contents<R> {
-    fn subtree<L: LeafType>(&mut self, treedef: &TreeDef, node: NodeRef<'_>) -> Result<Tree<L>> {
-        let leaves = self.leaves(treedef, node.leaf_range())?;
-        Ok(Tree::from_parts(node.to_treedef().with_limits(treedef.limits), leaves))
-    }
-
-    fn leaves<L: LeafType>(&mut self, treedef: &TreeDef, range: Range<usize>) -> Result<Vec<L>> {
-        let Selection { rows, bytes, opaque } =
-            self.indexed.select(&(wide(range.start)..wide(range.end)));
-        let bits = self.bits(treedef, &bytes)?;
-        if !opaque.is_empty() {
-            self.read_opaque(treedef.limits)?;
-        }
-        let values = self.opaque.as_deref().unwrap_or_default();
-        let values = values.get(near(opaque.start)..near(opaque.end)).unwrap_or_default();
-        read_leaves(treedef, range, rows, &bits, values.iter().cloned())
-    }
-
-    /// Bytes of the leaves, verified.
-    fn bits(&mut self, treedef: &TreeDef, range: &Range<u64>) -> Result<Vec<u8>> {
-        let mut bits = Vec::new();
-        reserve(&mut bits, range.end - range.start)?;
-        let mut at = range.start;
-        while at < range.end {
-            let start = at - at % wide(CHUNK);
-            let chunk = start..(start + wide(CHUNK)).min(self.leaves.end - self.leaves.start);
-            let end = chunk.end.min(range.end);
-            let bytes = self.chunk(treedef, &chunk)?;
-            let inside = near(at - start)..near(end - start);
-            bits.extend_from_slice(bytes.get(inside).unwrap_or_default());
-            at = end;
-        }
-        Ok(bits)
-    }
-
-    /// A chunk of the leaves.
-    fn chunk(&mut self, treedef: &TreeDef, chunk: &Range<u64>) -> Result<&[u8]> {
-        let bytes = match self.last.take() {
-            Some((start, bytes)) if start == chunk.start => bytes,
-            _ => {
-                let start = self.leaves.start;
-                let bytes = self.source.part(&(start + chunk.start..start + chunk.end))?;
-                let mut checksums = self.checksums.chunks(4);
-                let checksum = checksums.nth(near(chunk.start) / CHUNK).unwrap_or_default();
-                if crc32c(&bytes).to_le_bytes() != checksum {
-                    let damage = near(chunk.start)..=near(chunk.end - 1);
-                    return Err(damaged(&name_damage(treedef, &self.indexed.rows, damage)));
-                }
-                bytes
-            }
-        };
-        Ok(&self.last.insert((chunk.start, bytes)).1)
-    }
-
-    /// Reads the values among the leaves.
-    fn read_opaque(&mut self, limits: Limits) -> Result<()> {
-        if self.opaque.is_none() {
-            let bytes = self.source.part(&self.values)?;
-            self.table.verify_parts([None, Some(&bytes), None])?;
-            let values = read_values(&bytes, self.orders.clone(), limits)?;
-            let (found, needed) = (wide(values.len()), self.indexed.rows.opaque());
-            if found != needed {
-                let reason =
-                    if found < needed { "there are too few" } else { "there are too many" };
-                return Err(invalid(VALUES, reason));
-            }
-            self.opaque = Some(values.into_iter().map(opaque_leaf).collect());
-        }
-        Ok(())
-    }
+fn subtree<L: LeafType>(
+    parts: &mut TreeParts<'static>,
+    source: &mut dyn ByteSource<'static>,
+    treedef: &TreeDef,
+    node: NodeRef<'_>,
+) -> Result<Tree<L>> {
+    let leaves = parts.leaves(source, treedef, node.leaf_range())?;
+    Ok(Tree::from_parts(node.to_treedef().with_limits(treedef.limits), leaves))
 }
 
 fn in_file(name: Option<&FilePath>, error: Error) -> Error {
     match name {
         Some(name) => error.in_file(name.to_owned()),
         None => error,
-    }
-}
-
-impl<R: Read + Seek> Bytes<R> {
-    fn part(&mut self, range: &Range<u64>) -> Result<Vec<u8>> {
-        self.at(range.start, range.end - range.start)
-    }
-
-    fn at(&mut self, start: u64, length: u64) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        reserve(&mut bytes, length)?;
-        self.reader.seek(SeekFrom::Start(start)).map_err(Cause::Io)?;
-        let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
-        if wide(read.map_err(Cause::Io)?) == length {
-            return Ok(bytes);
-        }
-        // It was longer when it was opened.
-        let found = self.reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
-        Err(cut_off(self.length, found))
     }
 }
 
@@ -338,9 +183,4 @@ impl<R> fmt::Debug for TreeReader<R> {
             .field("treedef", &self.treedef)
             .finish_non_exhaustive()
     }
-}
-
-/// A place in memory.
-fn near(at: u64) -> usize {
-    usize::try_from(at).unwrap_or(usize::MAX)
 }

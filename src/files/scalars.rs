@@ -8,10 +8,38 @@ use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::LeafKind;
 
-use super::wire::{KindRow, ScalarRows, invalid, leaf_code, leaf_kind, wide};
+use super::wire::{KindRow, invalid, leaf_code, leaf_kind, near, read_table, wide, write_table};
 
 const FEWER: &str = "it holds fewer scalars than it should";
 const MORE: &str = "it holds more scalars than there are places";
+
+/// Describes the bytes after it: runs of scalars of one kind.
+#[derive(Default)]
+pub(super) struct ScalarRows {
+    pub(super) runs: Vec<KindRow>,
+    /// The number of bytes of each `str` and `bytes`.
+    pub(super) lengths: Vec<u64>,
+}
+
+impl ScalarRows {
+    pub(super) fn write(&self, part: &mut Vec<u8>) {
+        write_table(&self.runs, part);
+        write_table(&self.lengths, part);
+    }
+
+    pub(super) fn read(part: &mut &[u8], name: &'static str) -> Result<Self> {
+        let rows = ScalarRows { runs: read_table(part, name)?, lengths: read_table(part, name)? };
+        for run in &rows.runs {
+            if run.count == 0 || leaf_kind(run.kind).is_none() {
+                return Err(invalid(name, "a run of scalars is empty or of an unknown kind"));
+            }
+        }
+        if rows.runs.windows(2).any(|pair| matches!(pair, [a, b] if a.kind == b.kind)) {
+            return Err(invalid(name, "neighbouring runs of scalars are of one kind"));
+        }
+        Ok(rows)
+    }
+}
 
 #[derive(Default)]
 pub(super) struct ScalarWriter {
@@ -68,161 +96,140 @@ pub(super) struct Selection {
 
 /// The tables of a part, of which any scalars can be found without reading all.
 pub(super) struct IndexedRows {
-    pub(super) rows: ScalarRows,
+    rows: ScalarRows,
     /// Where every 64th run begins. A place for each would take more memory than the tables.
     runs: Vec<RowPlace>,
     /// The sum of the lengths before every 64th, and of all.
     sums: Vec<u64>,
+    /// Where the last run ends.
+    end: RowPlace,
 }
 
 /// The distance of what is indexed.
 const STRIDE: usize = 64;
 
-/// What is before a scalar.
+/// What is before a scalar. A hostile file may count more than 64 bits hold, which is more than any part has.
 #[derive(Clone, Copy, Default)]
 struct RowPlace {
     scalars: u64,
     bytes: u64,
     opaque: u64,
-    lengths: usize,
+    lengths: u64,
 }
 
 impl IndexedRows {
-    /// The tables are as [expected](ScalarRows::expect), so no sum exceeds the bytes of the part.
-    pub(super) fn new(rows: ScalarRows) -> Self {
-        let (mut sum, mut sums) = (0, vec![0]);
+    /// Checks that the tables describe so many scalars in so many bytes.
+    pub(super) fn new(
+        rows: ScalarRows,
+        part: &'static str,
+        scalars: u64,
+        bytes: u64,
+    ) -> Result<Self> {
+        let (mut sum, mut sums) = (0u64, vec![0]);
         sums.extend(rows.lengths.chunks(STRIDE).map(|lengths| {
-            sum += lengths.iter().sum::<u64>();
+            sum = lengths.iter().fold(sum, |sum, length| sum.saturating_add(*length));
             sum
         }));
-        let mut indexed = IndexedRows { rows, runs: Vec::new(), sums };
-        let mut place = RowPlace::default();
+        let end = RowPlace::default();
+        let mut indexed = IndexedRows { rows, runs: Vec::new(), sums, end };
         for runs in indexed.rows.runs.chunks(STRIDE) {
-            indexed.runs.push(place);
-            place = runs.iter().fold(place, |place, run| indexed.after(place, run, run.count));
+            indexed.runs.push(indexed.end);
+            indexed.end =
+                runs.iter().fold(indexed.end, |place, run| indexed.after(place, run, run.count));
         }
-        indexed
-    }
-
-    /// The sum of the first lengths.
-    fn sum(&self, count: usize) -> u64 {
-        let before = count / STRIDE;
-        let lengths = self.rows.lengths.get(before * STRIDE..count).or_bug();
-        self.sums.get(before).copied().or_bug() + lengths.iter().sum::<u64>()
-    }
-
-    /// The place behind `count` scalars of a run, which begins at `place`.
-    fn after(&self, place: RowPlace, run: &KindRow, count: u64) -> RowPlace {
-        let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
-        let mut after = RowPlace { scalars: place.scalars + count, ..place };
-        if kind == LeafKind::Opaque {
-            after.opaque += count;
-        }
-        match kind.width() {
-            Some(width) => after.bytes += count * width,
-            None => {
-                after.lengths += usize::try_from(count).unwrap_or(usize::MAX); // they are in memory
-                after.bytes += self.sum(after.lengths) - self.sum(place.lengths);
-            }
-        }
-        after
-    }
-
-    /// The scalars of a range of those that there are.
-    pub(super) fn select(&self, range: &Range<u64>) -> Selection {
-        let first = self.runs.partition_point(|run| run.scalars <= range.start).saturating_sub(1);
-        let mut place = self.runs.get(first).copied().unwrap_or_default();
-        let (mut start, mut end, mut runs) = (None, RowPlace::default(), Vec::new());
-        for run in self.rows.runs.iter().skip(first * STRIDE) {
-            if range.is_empty() || place.scalars >= range.end {
-                break;
-            }
-            let next = self.after(place, run, run.count);
-            if next.scalars > range.start {
-                let before = range.start.saturating_sub(place.scalars);
-                let count = run.count.min(range.end - place.scalars) - before;
-                let begin = self.after(place, run, before);
-                end = self.after(begin, run, count);
-                start.get_or_insert(begin);
-                runs.push(KindRow { kind: run.kind, count });
-            }
-            place = next;
-        }
-        let start = start.unwrap_or(end);
-        let lengths = self.rows.lengths.get(start.lengths..end.lengths).or_bug().to_vec();
-        Selection {
-            rows: ScalarRows { runs, lengths },
-            bytes: start.bytes..end.bytes,
-            opaque: start.opaque..end.opaque,
-        }
-    }
-}
-
-impl ScalarRows {
-    /// Checks that the tables describe so many scalars in so many bytes.
-    pub(super) fn expect(&self, part: &'static str, scalars: u64, bytes: u64) -> Result<()> {
-        self.expect_valid(part)?;
-        // No sum of numbers of 64 bits that are in memory reaches 128 bits.
-        let (mut count, mut with_length) = (0u128, 0u128);
-        let mut size: u128 = self.lengths.iter().map(|length| u128::from(*length)).sum();
-        for run in &self.runs {
-            let more = u128::from(run.count);
-            count += more;
-            match leaf_kind(run.kind).and_then(LeafKind::width) {
-                Some(width) => size += more * u128::from(width),
-                None => with_length += more,
-            }
-        }
-        let there = [count, wide(self.lengths.len()).into(), bytes.into()];
-        let needed = [u128::from(scalars), with_length, size];
+        let end = indexed.end;
+        let there = [scalars, wide(indexed.rows.lengths.len()), bytes];
+        let needed = [end.scalars, end.lengths, end.bytes];
         if there == needed {
-            return Ok(());
+            return Ok(indexed);
         }
         let is_short = there.iter().zip(needed).any(|(there, needed)| *there < needed);
         Err(invalid(part, if is_short { FEWER } else { MORE }))
     }
 
-    /// The number of opaque leaves. The tables are as [expected](Self::expect).
+    /// The number of opaque leaves.
     pub(super) fn opaque(&self) -> u64 {
-        let opaque = self.runs.iter().filter(|run| leaf_kind(run.kind) == Some(LeafKind::Opaque));
-        opaque.map(|run| run.count).sum()
+        self.end.opaque
     }
 
-    fn expect_valid(&self, part: &'static str) -> Result<()> {
-        for run in &self.runs {
-            if run.count == 0 || leaf_kind(run.kind).is_none() {
-                return Err(invalid(part, "a run of scalars is empty or of an unknown kind"));
+    /// The sum of the first lengths.
+    fn sum(&self, count: u64) -> u64 {
+        let lengths = &self.rows.lengths;
+        let count = near(count).min(lengths.len()); // more if the file is hostile
+        let before = count / STRIDE;
+        let lengths = lengths.get(before * STRIDE..count).or_bug();
+        let sum = self.sums.get(before).copied().or_bug();
+        lengths.iter().fold(sum, |sum, length| sum.saturating_add(*length))
+    }
+
+    /// The place behind `count` scalars of a run, which begins at `place`.
+    fn after(&self, place: RowPlace, run: &KindRow, count: u64) -> RowPlace {
+        let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+        let mut after = RowPlace { scalars: place.scalars.saturating_add(count), ..place };
+        if kind == LeafKind::Opaque {
+            after.opaque = place.opaque.saturating_add(count);
+        }
+        let bytes = match kind.width() {
+            Some(width) => count.saturating_mul(width),
+            None => {
+                after.lengths = place.lengths.saturating_add(count);
+                self.sum(after.lengths) - self.sum(place.lengths)
+            }
+        };
+        after.bytes = place.bytes.saturating_add(bytes);
+        after
+    }
+
+    /// The runs from the last indexed one that begins where this holds, each with its place.
+    fn from(
+        &self,
+        is_before: impl Fn(&RowPlace) -> bool,
+    ) -> impl Iterator<Item = (RowPlace, KindRow)> {
+        let first = self.runs.partition_point(is_before).saturating_sub(1);
+        let mut next = self.runs.get(first).copied().unwrap_or_default();
+        self.rows.runs.iter().skip(first * STRIDE).map(move |run| {
+            let place = next;
+            next = self.after(place, run, run.count);
+            (place, *run)
+        })
+    }
+
+    /// The scalars of a range of those that there are.
+    pub(super) fn select(&self, range: &Range<u64>) -> Selection {
+        let (mut start, mut end, mut runs) = (None, RowPlace::default(), Vec::new());
+        for (place, run) in self.from(|run| run.scalars <= range.start) {
+            if range.is_empty() || place.scalars >= range.end {
+                break;
+            }
+            let before = range.start.saturating_sub(place.scalars);
+            if before < run.count {
+                let count = run.count.min(range.end - place.scalars) - before;
+                let begin = self.after(place, &run, before);
+                end = self.after(begin, &run, count);
+                start.get_or_insert(begin);
+                runs.push(KindRow { kind: run.kind, count });
             }
         }
-        if self.runs.windows(2).any(|pair| matches!(pair, [a, b] if a.kind == b.kind)) {
-            return Err(invalid(part, "neighbouring runs of scalars are of one kind"));
+        let start = start.unwrap_or(end);
+        let lengths = self.rows.lengths.get(near(start.lengths)..near(end.lengths)).or_bug();
+        Selection {
+            rows: ScalarRows { runs, lengths: lengths.to_vec() },
+            bytes: start.bytes..end.bytes,
+            opaque: start.opaque..end.opaque,
         }
-        Ok(())
     }
 
-    /// The index of the scalar that contains a byte. `byte` counts from the end of the tables.
+    /// The index of the scalar that contains a byte.
     pub(super) fn scalar_at(&self, byte: u64) -> u64 {
-        let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.iter());
-        for run in &self.runs {
-            match leaf_kind(run.kind).and_then(LeafKind::width) {
-                Some(width) if left / width >= run.count => {
-                    left = left.saturating_sub(run.count.saturating_mul(width));
-                }
-                Some(width) => return scalar.saturating_add(left / width),
-                None => {
-                    let run_lengths =
-                        lengths.by_ref().take(usize::try_from(run.count).unwrap_or(usize::MAX));
-                    for (place, length) in run_lengths.enumerate() {
-                        match left.checked_sub(*length) {
-                            Some(rest) => left = rest,
-                            None => return scalar.saturating_add(wide(place)),
-                        }
-                    }
-                }
-            }
-            scalar = scalar.saturating_add(run.count);
+        let last =
+            self.from(|run| run.bytes <= byte).take_while(|(run, _)| run.bytes <= byte).last();
+        let Some((place, run)) = last else { return 0 };
+        let (mut low, mut high) = (0, run.count);
+        while low + 1 < high {
+            let middle = low.midpoint(high);
+            if self.after(place, &run, middle).bytes <= byte { low = middle } else { high = middle }
         }
-        scalar
+        place.scalars + low
     }
 }
 
@@ -253,11 +260,9 @@ pub(super) struct ScalarReader<'a> {
 }
 
 impl<'a> ScalarReader<'a> {
-    pub(super) fn new(part: &'static str, rows: ScalarRows, bits: &'a [u8]) -> Result<Self> {
-        rows.expect_valid(part)?;
-        let ScalarRows { runs, lengths } = rows;
-        let (runs, lengths) = (runs.into_iter(), lengths.into_iter());
-        Ok(ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits })
+    pub(super) fn new(part: &'static str, rows: ScalarRows, bits: &'a [u8]) -> Self {
+        let (runs, lengths) = (rows.runs.into_iter(), rows.lengths.into_iter());
+        ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits }
     }
 
     /// An upper bound for the remaining scalars: each takes at least one byte or one length.
@@ -268,8 +273,7 @@ impl<'a> ScalarReader<'a> {
     pub(super) fn next(&mut self) -> Result<Stored<'a>> {
         if self.left_in_run == 0 {
             let run = self.runs.next().ok_or_else(|| self.short())?;
-            // The kinds were checked when the reader was made.
-            self.kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+            self.kind = leaf_kind(run.kind).unwrap_or(LeafKind::None); // the kinds were checked
             self.left_in_run = run.count;
         }
         self.left_in_run -= 1;

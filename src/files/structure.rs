@@ -3,13 +3,11 @@
 use crate::error::Result;
 use crate::model::{Limits, TreeDef};
 
-use super::container::{HEADER, Header, Kind};
-use super::decode::{Decoded, Part, decode};
+use super::container::{ByteSource, Container, Kind, NewFile, Part, STRUCTURE};
+use super::decode::{Decoded, EncodedBytes, decode};
 use super::encode::{EncodedPart, encode_part};
 use super::orders::OrderReader;
 use super::wire::{invalid, wide};
-
-const STRUCTURE: &str = "the structure";
 
 impl TreeDef {
     /// Encodes the treedef as the bytes of a file.
@@ -34,7 +32,7 @@ impl TreeDef {
     #[doc(alias = "treespec_dumps")]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let encoded = encode_part(std::iter::empty(), Some(self))?;
-        self.begin_file(Kind::TreeDef, &encoded, 0)
+        self.to_file(Kind::TreeDef, &encoded, [&[]; 4])
     }
 
     /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
@@ -54,9 +52,7 @@ impl TreeDef {
     ///
     /// Same as [`from_bytes`](Self::from_bytes).
     pub fn from_bytes_with(bytes: &[u8], limits: Limits) -> Result<Self> {
-        let header = Header::read(bytes, Kind::TreeDef, limits)?;
-        let (structure, _) = header.parts(bytes)?;
-        structure_of(&header, structure, &mut OrderReader::new(&[])?, limits)
+        read_structure(&mut &*bytes, limits)
     }
 
     /// Checks that the limits of this treedef allow it to be loaded again.
@@ -71,41 +67,39 @@ impl TreeDef {
         if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
     }
 
-    /// The header and the structure of a file. `rest` more bytes follow them.
-    pub(super) fn begin_file(
+    /// A file with a structure, and with the orders, values, kinds and leaves of a tree.
+    pub(super) fn to_file(
         &self,
         kind: Kind,
         encoded: &EncodedPart<'_>,
-        rest: usize,
+        [orders, values, kinds, leaves]: [&[u8]; 4],
     ) -> Result<Vec<u8>> {
-        let mut file = encoded.part(HEADER)?;
-        let part = file.get(HEADER..).unwrap_or_default();
-        self.expect_loadable(encoded.nodes(), part.len())?;
-        let header = Header {
-            kind,
-            options: self.encoding.options,
-            structure: wide(part.len()),
-            nodes: wide(encoded.nodes()),
-            leaves: wide(self.num_leaves()),
-            rest: wide(rest),
-            checksum: crc32c::crc32c(part),
-        };
-        file.splice(..HEADER, header.write()?);
-        Ok(file)
+        let structure = encoded.part()?;
+        self.expect_loadable(encoded.nodes(), structure.len())?;
+        let (options, counts) = (self.encoding.options, [encoded.nodes(), self.num_leaves()]);
+        let parts = [&structure, orders, values, kinds, leaves];
+        Ok(NewFile { kind, options, counts, parts }.write())
     }
+}
+
+/// Reads a file with a structure alone.
+pub(super) fn read_structure(source: &mut dyn ByteSource<'_>, limits: Limits) -> Result<TreeDef> {
+    let container = Container::open(source, Kind::TreeDef, limits)?;
+    structure_of(&container, source, &mut OrderReader::new(&[])?, limits)
 }
 
 /// Reads the structure of a file, and checks it against the header.
 pub(super) fn structure_of(
-    header: &Header,
-    bytes: &[u8],
+    container: &Container,
+    source: &mut dyn ByteSource<'_>,
     orders: &mut OrderReader,
     limits: Limits,
 ) -> Result<TreeDef> {
-    let part = Part { name: STRUCTURE, bytes, structure: Some(header.options) };
+    let bytes = &container.part(source, Part::Structure)?;
+    let part = EncodedBytes { name: STRUCTURE, bytes, structure: Some(container.options) };
     let Decoded { structure, nodes, .. } = decode(&part, orders, limits)?;
     let treedef = structure.ok_or_else(|| invalid(STRUCTURE, "there is none"))?;
-    if (wide(nodes), wide(treedef.num_leaves())) == (header.nodes, header.leaves) {
+    if [nodes, treedef.num_leaves()].map(wide) == container.counts {
         Ok(treedef)
     } else {
         Err(invalid("the header", "it counts other nodes or leaves than there are"))

@@ -1,24 +1,26 @@
 //! A tree in a file: its structure and its leaves.
 
-use std::ops::RangeInclusive;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::arrays::collect::in_one_buffer;
+use crate::bug::OrBug;
 use crate::error::{Cause, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
-use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
-use super::decode::{Decoded, Part, decode};
+use super::container::{BLOCK, ByteSource, Container, KINDS, Kind, Part, VALUES};
+use super::decode::{Decoded, EncodedBytes, decode};
 use super::encode::encode_part;
-use super::orders::{self, OrderReader};
-use super::scalars::{ScalarReader, ScalarWriter, Stored};
+use super::orders::{OrderReader, OrderWriter};
+use super::scalars::{IndexedRows, ScalarReader, ScalarRows, ScalarWriter, Selection, Stored};
 use super::structure::structure_of;
-use super::wire::{self, Orders, ScalarRows, wide};
+use super::wire::{invalid, near, wide};
 
-pub(super) const LEAVES: &str = "the leaves";
+const LEAVES: &str = "the leaves";
 
-pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
+pub(super) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
     let structure = encode_part(std::iter::empty(), Some(&tree.treedef))?;
     let (mut writer, mut opaque) = (ScalarWriter::default(), Vec::new());
     for leaf in &tree.leaves {
@@ -31,42 +33,125 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
             (None, None) => {} // every leaf is a scalar or opaque
         }
     }
-    let (mut kinds, leaves) = (Vec::new(), writer.bits);
-    wire::write(&writer.rows, &mut kinds)?;
-
-    let values =
-        if opaque.is_empty() { None } else { Some(encode_part(opaque.iter().copied(), None)?) };
-    let mut remembered = Orders::default();
-    orders::write(&structure.orders, 0, &mut remembered)?;
-    if let Some(values) = &values {
-        orders::write(&values.orders, structure.numbers, &mut remembered)?;
+    let (mut kinds, mut orders, mut values) = (Vec::new(), OrderWriter::default(), Vec::new());
+    writer.rows.write(&mut kinds);
+    orders.add(&structure.orders, 0)?;
+    if !opaque.is_empty() {
+        let encoded = encode_part(opaque.iter().copied(), None)?;
+        orders.add(&encoded.orders, structure.numbers)?;
+        values = encoded.part()?;
     }
-    let mut order = Vec::new();
-    if !remembered.maps.is_empty() {
-        wire::write(&remembered, &mut order)?;
-    }
-    let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
     expect_values(tree.treedef.limits, opaque.iter().copied(), values.len())?;
-    let rest = Trailer::write([&order, &values, &kinds], &leaves)?;
-    let mut file = tree.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
-    file.extend_from_slice(&rest);
-    Ok(file)
+    tree.treedef.to_file(Kind::Tree, &structure, [&orders.part(), &values, &kinds, &writer.bits])
 }
 
-pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>> {
-    let header = Header::read(bytes, Kind::Tree, limits)?;
-    let (structure, rest) = header.parts(bytes)?;
-    let parts = Trailer::read(rest)?;
-    let mut orders = OrderReader::new(parts.orders)?;
-    let treedef = structure_of(&header, structure, &mut orders, limits)?;
-    let values = read_values(parts.values, orders, limits)?;
-    let rows = read_kinds(parts.kinds)?;
-    if let Some(damage) = parts.damage() {
-        return Err(damaged(&name_damage(&treedef, &rows, damage)));
-    }
-    let values = values.into_iter().map(opaque_leaf);
-    let leaves = read_leaves(&treedef, 0..treedef.num_leaves(), rows, parts.leaves, values)?;
+/// Reads a whole tree.
+pub(super) fn read<'a, L: LeafType>(
+    source: &mut dyn ByteSource<'a>,
+    limits: Limits,
+) -> Result<Tree<L>> {
+    let (treedef, mut parts) = TreeParts::open(source, limits)?;
+    let leaves = parts.leaves(source, &treedef, 0..treedef.num_leaves())?;
     Ok(Tree::from_parts(treedef, leaves))
+}
+
+/// The parts of a tree in a file, as far as they were read.
+pub(super) struct TreeParts<'a> {
+    container: Container,
+    /// One for each block of the leaves.
+    checksums: Cow<'a, [u8]>,
+    /// The tables of the leaves.
+    rows: IndexedRows,
+    /// The insertion orders of the values among the leaves.
+    orders: OrderReader,
+    /// The values among the leaves, once they were read.
+    opaque: Option<Vec<Leaf>>,
+    /// The blocks of the leaves that were read last, and which bytes they are.
+    last: (Range<u64>, Cow<'a, [u8]>),
+}
+
+impl<'a> TreeParts<'a> {
+    /// Reads all but the leaves and the values among them.
+    pub(super) fn open(source: &mut dyn ByteSource<'a>, limits: Limits) -> Result<(TreeDef, Self)> {
+        let container = Container::open(source, Kind::Tree, limits)?;
+        let mut orders = OrderReader::new(&container.part(source, Part::Orders)?)?;
+        let treedef = structure_of(&container, source, &mut orders, limits)?;
+        let kinds = container.part(source, Part::Kinds)?;
+        let mut kinds = &*kinds;
+        let rows = ScalarRows::read(&mut kinds, KINDS)?;
+        if !kinds.is_empty() {
+            return Err(invalid(KINDS, "they go on behind the tables"));
+        }
+        let Range { start, end } = container.leaves;
+        let rows = IndexedRows::new(rows, LEAVES, wide(treedef.num_leaves()), end - start)?;
+        if container.is_empty(Part::Values) {
+            orders.clone().finish()?;
+        } else if rows.opaque() == 0 {
+            return Err(invalid(VALUES, "there are too many"));
+        }
+        let checksums = container.part(source, Part::Blocks)?;
+        let last = (0..0, Cow::default());
+        Ok((treedef, TreeParts { container, checksums, rows, orders, opaque: None, last }))
+    }
+
+    /// Reads the leaves of these indices.
+    pub(super) fn leaves<L: Emit>(
+        &mut self,
+        source: &mut dyn ByteSource<'a>,
+        treedef: &TreeDef,
+        range: Range<usize>,
+    ) -> Result<Vec<L>> {
+        let Selection { rows, bytes, opaque } =
+            self.rows.select(&(wide(range.start)..wide(range.end)));
+        self.read_blocks(source, treedef, &bytes)?;
+        let mut values = Vec::new();
+        if !opaque.is_empty() {
+            let all = self.read_opaque(source, treedef.limits)?;
+            values = all.get(near(opaque.start)..near(opaque.end)).or_bug().to_vec();
+        }
+        let (blocks, bits) = &self.last;
+        let bits = bits.get(near(bytes.start - blocks.start)..near(bytes.end - blocks.start));
+        let leaves = read_leaves(treedef, range, rows, bits.or_bug(), values.into_iter())?;
+        if blocks.end - blocks.start > BLOCK {
+            self.last = Default::default();
+        }
+        Ok(leaves)
+    }
+
+    /// Reads the blocks around these bytes, unless they were the last.
+    fn read_blocks(
+        &mut self,
+        source: &mut dyn ByteSource<'a>,
+        treedef: &TreeDef,
+        bytes: &Range<u64>,
+    ) -> Result<()> {
+        let (last, _) = &self.last;
+        if bytes.is_empty() {
+            self.last = (bytes.clone(), Cow::default());
+        } else if bytes.start < last.start || last.end < bytes.end {
+            let rows = &self.rows;
+            let named = |damage| name_damage(treedef, rows, damage);
+            self.last = self.container.blocks(source, &self.checksums, bytes, named)?;
+        }
+        Ok(())
+    }
+
+    /// The values among the leaves.
+    fn read_opaque(&mut self, source: &mut dyn ByteSource<'a>, limits: Limits) -> Result<&[Leaf]> {
+        if self.opaque.is_none() {
+            let mut orders = self.orders.clone();
+            let bytes = &self.container.part(source, Part::Values)?;
+            let part = EncodedBytes { name: VALUES, bytes, structure: None };
+            let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
+            orders.finish()?;
+            if wide(values.len()) != self.rows.opaque() {
+                return Err(invalid(VALUES, "there are too many or too few"));
+            }
+            let opaque = |value| Leaf::Opaque(Arc::new(in_one_buffer(value)));
+            self.opaque = Some(values.into_iter().map(opaque).collect());
+        }
+        Ok(self.opaque.as_deref().or_bug())
+    }
 }
 
 /// Checks the values among the leaves, which take so many bytes.
@@ -80,55 +165,22 @@ fn expect_values<'v>(
     limits.expect_names(sum(Value::bytes_of_names), bytes)
 }
 
-/// The values among the leaves. `orders` are those that the structure left.
-pub(super) fn read_values(
-    bytes: &[u8],
-    mut orders: OrderReader,
-    limits: Limits,
-) -> Result<Vec<Value>> {
-    let mut values = Vec::new();
-    if !bytes.is_empty() {
-        let part = Part { name: VALUES, bytes, structure: None };
-        Decoded { values, .. } = decode(&part, &mut orders, limits)?;
-        if values.is_empty() {
-            return Err(wire::invalid(VALUES, "there are none"));
-        }
-    }
-    orders.finish()?;
-    Ok(values)
-}
-
-pub(super) fn read_kinds(mut kinds: &[u8]) -> Result<ScalarRows> {
-    let rows = wire::read(&mut kinds, KINDS)?;
-    if kinds.is_empty() {
-        Ok(rows)
-    } else {
-        Err(wire::invalid(KINDS, "they go on behind the tables"))
-    }
-}
-
-/// An opaque leaf of a file.
-pub(super) fn opaque_leaf(value: Value) -> Leaf {
-    Leaf::Opaque(Arc::new(in_one_buffer(value)))
-}
-
 /// The leaves of these indices, of which `rows`, `bits` and `values` are.
-pub(super) fn read_leaves<L: Emit>(
+fn read_leaves<L: Emit>(
     treedef: &TreeDef,
-    indices: impl Iterator<Item = usize>,
+    indices: Range<usize>,
     rows: ScalarRows,
     bits: &[u8],
     mut values: impl Iterator<Item = Leaf>,
 ) -> Result<Vec<L>> {
-    let mut scalars = ScalarReader::new(LEAVES, rows, bits)?;
-    let count = indices.size_hint().0.min(scalars.at_most());
-    let mut leaves = Vec::with_capacity(count);
+    let mut scalars = ScalarReader::new(LEAVES, rows, bits);
+    let mut leaves = Vec::with_capacity(indices.len().min(scalars.at_most()));
     for index in indices {
         let (leaf, found) = match scalars.next()? {
             Stored::Scalar(scalar) => (L::from_scalar(scalar), scalar.kind()),
             Stored::Opaque => {
                 let leaf = values.next();
-                let leaf = leaf.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
+                let leaf = leaf.ok_or_else(|| invalid(VALUES, "there are too few"))?;
                 (L::from_leaf(leaf), LeafKind::Opaque)
             }
         };
@@ -137,20 +189,12 @@ pub(super) fn read_leaves<L: Emit>(
         })?);
     }
     scalars.finish()?;
-    match values.next() {
-        None => Ok(leaves),
-        Some(_) => Err(wire::invalid(VALUES, "there are too many")),
-    }
+    Ok(leaves)
 }
 
 /// The indices and paths of the leaves whose bytes are damaged.
-pub(super) fn name_damage(
-    treedef: &TreeDef,
-    rows: &ScalarRows,
-    bytes: RangeInclusive<usize>,
-) -> String {
-    let leaf = |byte: &usize| usize::try_from(rows.scalar_at(wide(*byte))).unwrap_or(usize::MAX);
-    let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
+fn name_damage(treedef: &TreeDef, rows: &IndexedRows, bytes: Range<u64>) -> String {
+    let [first, last] = [bytes.start, bytes.end - 1].map(|byte| near(rows.scalar_at(byte)));
     match (treedef.leaf_path(first), treedef.leaf_path(last)) {
         (Ok(from), Ok(to)) if first < last => {
             format!("leaves {first} to {last}, `{}` to `{}`", from.brief(), to.brief())

@@ -50,7 +50,7 @@ impl Tree<Leaf> {
     /// assert_eq!(Tree::from_bytes(&bytes)?, tree);
     ///
     /// let error = Tree::from_bytes(&bytes[..10]).unwrap_err();
-    /// assert_eq!(error.to_string(), "cut off: expected at least 64 bytes, found 10");
+    /// assert_eq!(error.to_string(), "cut off: expected at least 96 bytes, found 10");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -76,7 +76,7 @@ impl Tree<Leaf> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn from_bytes_as<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>> {
-        read(bytes, limits)
+        read(&mut &*bytes, limits)
     }
 }
 

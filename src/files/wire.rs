@@ -1,134 +1,162 @@
-//! The rows of a file: flat, of fixed width, and independent of the types in memory.
+//! The tables of a file: rows of numbers, flat, of fixed width, and independent of the types in memory.
 
-use bincode::config;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::bug::{OrBug, bug};
+use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{LeafKind, NodeKind};
 
-/// The tables that describe nodes.
-pub(super) struct Tables<'a> {
-    /// All names, one after another. Each is stored once, in the order of the first use below.
-    pub(super) text: &'a str,
-    /// The number of bytes of each name.
-    pub(super) names: Vec<u32>,
-    pub(super) node_data: Vec<NodeDataRow>,
-    /// Beside each row of `node_data`: the names of its fields, or the numbers of its keys or its
-    /// static.
-    pub(super) labels: Vec<u32>,
+/// A number, or a row of numbers: one after another, little endian.
+pub(super) trait FixedWidth: Default {
+    const BYTES: usize;
+
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads it from the front of the bytes.
+    fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-/// The keys and statics, if there are any. Their scalars follow: see [`super::scalars`].
-#[derive(Default)]
-pub(super) struct Values {
-    /// A value comes after the values that are keys of its own maps.
-    pub(super) rows: Vec<ValueRow>,
-    pub(super) scalars: ScalarRows,
-}
+macro_rules! numbers {
+    ($($number:ident)*) => {$(
+        impl FixedWidth for $number {
+            const BYTES: usize = size_of::<$number>();
 
-/// The number of rows of each table that belong to a value, after those of the previous value. A
-/// scalar has no nodes.
-#[derive(Clone, Copy)]
-pub(super) struct ValueRow {
-    pub(super) nodes: u32,
-    pub(super) node_data: u32,
-    pub(super) scalars: u32,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct NodeDataRow {
-    pub(super) name: u32,
-    pub(super) variant: u32,
-    pub(super) form: u8,
-    pub(super) labels: u32,
-}
-
-/// One run of equal siblings. The rows follow their number, which has 64 bits.
-#[derive(Clone, Copy)]
-pub(super) struct NodeRow {
-    pub(super) kind: u8,
-    /// The index of the node data in the same structure, numbered by first use; or [`NO_INDEX`].
-    pub(super) data: u32,
-    pub(super) span: u32,
-    pub(super) repeat: u64,
-}
-
-impl NodeRow {
-    pub(super) const BYTES: usize = 17;
-}
-
-/// Describes the bytes after it: runs of scalars of one kind.
-#[derive(Default)]
-pub(super) struct ScalarRows {
-    pub(super) runs: Vec<KindRow>,
-    /// The number of bytes of each `str` and `bytes`.
-    pub(super) lengths: Vec<u64>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct KindRow {
-    pub(super) kind: u8,
-    pub(super) count: u64,
-}
-
-/// The insertion orders of maps. `positions` contains those of one map after another.
-#[derive(Default)]
-pub(super) struct Orders {
-    pub(super) maps: Vec<OrderRow>,
-    pub(super) positions: Vec<u64>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct OrderRow {
-    /// The number of the structure: first the keys and statics, then the structure itself, then the
-    /// values of opaque leaves.
-    pub(super) structure: u32,
-    /// The number of maps before this one in its structure.
-    pub(super) map: u64,
-}
-
-/// In bincode, a struct is a sequence of its fields, like a tuple.
-macro_rules! as_tuples {
-    ($($name:ident: $($field:ident),+;)*) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                ($(&self.$field,)+).serialize(serializer)
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
             }
-        }
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let ($($field,)+) = Deserialize::deserialize(deserializer)?;
-                Ok($name { $($field),+ })
+            fn read(bytes: &mut &[u8]) -> Option<Self> {
+                let (number, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some($number::from_le_bytes(*number))
             }
         }
     )*};
 }
 
-as_tuples! {
-    Values: rows, scalars;
-    ValueRow: nodes, node_data, scalars;
-    NodeDataRow: name, variant, form, labels;
-    NodeRow: kind, data, span, repeat;
-    ScalarRows: runs, lengths;
-    KindRow: kind, count;
-    Orders: maps, positions;
-    OrderRow: structure, map;
-}
+numbers! { u8 u16 u32 u64 }
 
-impl Serialize for Tables<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.text, &self.names, &self.node_data, &self.labels).serialize(serializer)
+impl<T: FixedWidth + Copy, const N: usize> FixedWidth for [T; N]
+where
+    [T; N]: Default,
+{
+    const BYTES: usize = N * T::BYTES;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|number| number.write(out));
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let mut numbers = <[T; N]>::default();
+        for number in &mut numbers {
+            *number = T::read(bytes)?;
+        }
+        Some(numbers)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (text, names, node_data, labels) = Deserialize::deserialize(deserializer)?;
-        Ok(Tables { text, names, node_data, labels })
+macro_rules! rows {
+    ($($(#[$doc:meta])* $row:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default)]
+        pub(super) struct $row {
+            $($(#[$of])* pub(super) $field: $type,)*
+        }
+
+        impl $crate::files::wire::FixedWidth for $row {
+            const BYTES: usize = 0 $(+ <$type as $crate::files::wire::FixedWidth>::BYTES)*;
+
+            fn write(&self, out: &mut Vec<u8>) {
+                $(self.$field.write(out);)*
+            }
+
+            fn read(bytes: &mut &[u8]) -> Option<Self> {
+                Some($row { $($field: $crate::files::wire::FixedWidth::read(bytes)?,)* })
+            }
+        }
+    )*};
+}
+
+pub(super) use rows;
+
+rows! {
+    /// The numbers of rows of each table that belong to a value, after those of the previous value.
+    /// A scalar has no nodes.
+    ValueRow {
+        nodes: u32,
+        node_data: u32,
+        scalars: u32,
     }
+
+    NodeDataRow {
+        name: u32,
+        variant: u32,
+        form: u8,
+        labels: u32,
+    }
+
+    /// One run of equal siblings.
+    NodeRow {
+        kind: u8,
+        /// The index of the node data in the same structure, numbered by first use; or [`NO_INDEX`].
+        data: u32,
+        span: u32,
+        repeat: u64,
+    }
+
+    /// A run of scalars of one kind.
+    KindRow {
+        kind: u8,
+        count: u64,
+    }
+
+    /// The insertion order of a map.
+    OrderRow {
+        /// The number of the structure: first the keys and statics, then the structure itself, then
+        /// the values of opaque leaves.
+        structure: u32,
+        /// The number of maps before this one in its structure.
+        map: u64,
+    }
+}
+
+/// Appends a table: the number of its rows, and the rows.
+pub(super) fn write_table<T: FixedWidth>(rows: &[T], part: &mut Vec<u8>) {
+    wide(rows.len()).write(part);
+    part.reserve(rows.len() * T::BYTES);
+    rows.iter().for_each(|row| row.write(part));
+}
+
+/// Appends a text like a table of bytes.
+pub(super) fn write_text(text: &str, part: &mut Vec<u8>) {
+    wide(text.len()).write(part);
+    part.extend_from_slice(text.as_bytes());
+}
+
+/// Takes a table from the front of `part`.
+pub(super) fn read_table<T: FixedWidth>(part: &mut &[u8], name: &'static str) -> Result<Vec<T>> {
+    Ok(read_rows(part, name)?.collect())
+}
+
+pub(super) fn read_text<'a>(part: &mut &'a [u8], name: &'static str) -> Result<&'a str> {
+    str::from_utf8(take_table(part, 1, name)?).map_err(|_| invalid(name, "its names are not UTF-8"))
+}
+
+/// Takes a table whose rows are read one by one.
+pub(super) fn read_rows<'a, T: FixedWidth>(
+    part: &mut &'a [u8],
+    name: &'static str,
+) -> Result<impl ExactSizeIterator<Item = T> + use<'a, T>> {
+    let table = take_table(part, T::BYTES, name)?;
+    Ok(table.chunks_exact(T::BYTES).map(|mut row| T::read(&mut row).or_bug()))
+}
+
+/// The bytes of a table whose rows have so many.
+fn take_table<'a>(part: &mut &'a [u8], width: usize, name: &'static str) -> Result<&'a [u8]> {
+    let rows = u64::read(part).and_then(|rows| usize::try_from(rows).ok());
+    let bytes = rows.and_then(|rows| rows.checked_mul(width));
+    let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
+    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early"))?;
+    *part = rest;
+    Ok(table)
 }
 
 /// No node data, or the empty name.
@@ -139,59 +167,6 @@ pub(super) mod form {
     pub(in crate::files) const FIELDS: u8 = 1;
     pub(in crate::files) const KEYS: u8 = 2;
     pub(in crate::files) const STATIC: u8 = 3;
-}
-
-pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
-    bincode::serde::encode_into_std_write(tables, part, config::legacy())
-        .map(drop)
-        // A vector fails only when memory is full.
-        .map_err(|_| bug!("a table was not encoded"))
-}
-
-/// Appends a row to a table of bytes.
-pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
-    let mut bytes = [0; NodeRow::BYTES];
-    bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
-        // It fits: a test checks the length of a row.
-        .map_err(|_| bug!("a row has another length"))?;
-    table.extend_from_slice(&bytes);
-    Ok(())
-}
-
-/// Reads owned tables from the front of `part`. Before it reads a table, serde reserves at most
-/// 1 MiB for it, whatever its length claims to be.
-pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
-    let read = bincode::serde::decode_from_slice(part, config::legacy());
-    take_decoded(part, name, read)
-}
-
-/// Reads the tables of a structure from the front of `part`.
-pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
-    let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
-    take_decoded(part, name, read)
-}
-
-/// Reads rows of nodes from the front of `part`. The iterator decodes each row lazily.
-pub(super) fn read_rows<'a>(
-    part: &mut &'a [u8],
-    name: &'static str,
-) -> Result<impl ExactSizeIterator<Item = Result<NodeRow>> + use<'a>> {
-    let rows: u64 = read(part, name)?;
-    let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(NodeRow::BYTES));
-    let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
-    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early"))?;
-    *part = rest;
-    Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
-}
-
-fn take_decoded<T>(
-    part: &mut &[u8],
-    name: &'static str,
-    read: Result<(T, usize), bincode::error::DecodeError>,
-) -> Result<T> {
-    let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is not UTF-8"))?;
-    *part = part.get(used..).or_bug();
-    Ok(tables)
 }
 
 #[cold]
@@ -207,6 +182,11 @@ pub(super) fn count(rows: usize) -> Result<u32> {
 /// A size as it is stored in a file.
 pub(super) fn wide(size: usize) -> u64 {
     size as u64 // `usize` is at most 64 bits wide
+}
+
+/// A size in a file as it is in memory.
+pub(super) fn near(size: u64) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX)
 }
 
 /// The codes of node kinds in files: the index in this list. They must never change.

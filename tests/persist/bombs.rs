@@ -4,7 +4,7 @@
 use treedef::{Limits, Tree, TreeDef};
 
 use crate::crafted::{Tables, Values};
-use crate::layout::{NONE, TRAILER, kind, lengths, load, long, put, repair};
+use crate::layout::{HEADER, NONE, kind, lengths, load, long, parts, put, repair};
 use crate::smoke::{all_of_treedef, within_bounds};
 use crate::specimens::files;
 
@@ -346,7 +346,7 @@ fn orders_that_are_a_lie() {
     let unordered: indexmap::IndexMap<&str, u8> = [("b", 1), ("a", 2)].into();
     let tree = Tree::of(&vec![unordered; 3]).unwrap();
     let original = tree.to_bytes().unwrap();
-    let orders = original.len() - long(&original, 40).unwrap() + TRAILER + 4;
+    let orders = parts(&original)[1].start;
     let rows = long(&original, orders).unwrap();
     assert_eq!(rows, 3);
     for row in 0..rows {
@@ -368,7 +368,7 @@ fn orders_that_are_a_lie() {
 fn files_beyond_a_limit() {
     let treedef: TreeDef = "[(*, None), ()]".parse().unwrap();
     let (bytes, default) = (treedef.to_bytes().unwrap(), Limits::default());
-    let length = bytes.len() - 64;
+    let length = bytes.len() - HEADER;
     let read = |limits| TreeDef::from_bytes_with(&bytes, limits);
     assert_eq!(read(default.max_bytes(length).max_nodes(5)).unwrap(), treedef);
     let refusal = |limits| read(limits).unwrap_err().to_string();

@@ -43,8 +43,8 @@ impl Tables {
             part.extend(values.unwrap());
             part.extend_from_slice(bits);
         }
-        let fields = [part.len() as u64, self.nodes.len() as u64, leaves, 0];
-        let mut file = [header(false, 0, fields), part].concat();
+        let (counts, length) = ([self.nodes.len() as u64, leaves], part.len() as u64);
+        let mut file = [header(false, 0, counts, [length, 0, 0, 0, 0]), part].concat();
         repair(&mut file);
         file
     }

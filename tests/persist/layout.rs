@@ -1,14 +1,18 @@
 //! The layout of format 1, written down a second time: what a crafted file is made of.
 
 use std::io::Cursor;
+use std::ops::Range;
 
-use crc32c::{crc32c, crc32c_append};
+use crc32fast::hash;
 use treedef::{Leaf, Limits, Result, Tree, TreeDef, TreeReader};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
-pub(crate) const HEADER: usize = 64;
-/// Of the table that stands after the structure of a tree.
-pub(crate) const TRAILER: usize = 48;
+pub(crate) const HEADER: usize = 96;
+/// Where the numbers of nodes and leaves stand in the header, then the lengths of the structure, the
+/// orders, the values, the kinds and the leaves, then the checksums of the parts before the leaves.
+pub(crate) const COUNTS: usize = 16;
+pub(crate) const LENGTHS: usize = 32;
+pub(crate) const CHECKSUMS: usize = 72;
 /// Of the leaves that have a checksum of their own.
 pub(crate) const CHUNK: usize = 1 << 16;
 pub(crate) const NONE: u32 = u32::MAX;
@@ -67,14 +71,30 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// A header whose checksums do not fit yet: of a treedef or a tree, then the bytes of the
-/// structure, its nodes and leaves, and the bytes of the rest.
-pub(crate) fn header(is_tree: bool, flags: u8, fields: [u64; 4]) -> Vec<u8> {
+/// A header whose checksums do not fit yet: of a treedef or a tree, with the numbers of nodes and
+/// leaves, and the lengths of its parts.
+pub(crate) fn header(is_tree: bool, flags: u8, counts: [u64; 2], lengths: [u64; 5]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
-    header.extend([1, 0, 1, 0, 1 + u8::from(is_tree), 1, flags, 0]);
-    header.extend(fields.into_iter().flat_map(u64::to_le_bytes));
+    header.extend([1, 0, 1 + u8::from(is_tree), 0, flags, 0, 0, 0]);
+    header.extend(counts.into_iter().chain(lengths).flat_map(u64::to_le_bytes));
     header.resize(HEADER, 0);
     header
+}
+
+/// Where the parts are, as far as their lengths lead to any: the structure, the orders, the values,
+/// the kinds, the checksums of the blocks of leaves, and the leaves.
+pub(crate) fn parts(bytes: &[u8]) -> Vec<Range<usize>> {
+    let [structure, orders, values, kinds, leaves] =
+        [0, 1, 2, 3, 4].map(|part| long(bytes, LENGTHS + 8 * part));
+    let blocks = leaves.and_then(|leaves| leaves.div_ceil(CHUNK).checked_mul(4));
+    let mut end = HEADER;
+    let parts = [structure, orders, values, kinds, blocks, leaves].into_iter();
+    let parts = parts.map_while(|length| {
+        let start = end;
+        end = start.checked_add(length?).filter(|end| *end <= bytes.len())?;
+        Some(start..end)
+    });
+    parts.collect()
 }
 
 /// Makes all checksums fit, as far as the lengths in the file lead to parts.
@@ -87,78 +107,44 @@ pub(crate) fn repair_all(bytes: &mut [u8], wrong: u32) {
     if bytes.len() < HEADER {
         return;
     }
-    if let Some((structure, rest)) =
-        long(bytes, 16).and_then(|length| bytes[HEADER..].split_at_mut_checked(length))
-    {
-        let checksum = crc32c(structure);
-        repair_rest(rest, wrong);
-        put(bytes, HEADER - 8, &checksum.to_le_bytes());
+    let parts = parts(bytes);
+    if let Some(blocks) = parts.get(4) {
+        let (before, leaves) = bytes.split_at_mut(blocks.end);
+        let checksums = before[blocks.start..].chunks_mut(4);
+        for (checksum, block) in checksums.zip(leaves.chunks(CHUNK)) {
+            put(checksum, 0, &(hash(block) ^ wrong).to_le_bytes());
+        }
     }
-    let checksum = crc32c(&bytes[..HEADER - 4]);
+    for (at, part) in parts.into_iter().take(5).enumerate() {
+        let checksum = hash(&bytes[part]);
+        put(bytes, CHECKSUMS + 4 * at, &checksum.to_le_bytes());
+    }
+    let checksum = hash(&bytes[..HEADER - 4]);
     put(bytes, HEADER - 4, &checksum.to_le_bytes());
 }
 
-fn repair_rest(rest: &mut [u8], wrong: u32) {
-    let Some((table, parts)) = rest.split_at_mut_checked(TRAILER) else { return };
-    let [orders, values, kinds, leaves] = [0, 8, 16, 24].map(|at| long(table, at));
-    let chunks = leaves.and_then(|leaves| leaves.div_ceil(CHUNK).checked_mul(4));
-    let Some((chunks, parts)) = chunks.and_then(|length| parts.split_at_mut_checked(length)) else {
-        return;
-    };
-    let mut parts = &*parts;
-    for (length, at) in [orders, values, kinds].into_iter().zip([32, 36, 40]) {
-        let split = length.and_then(|length| parts.split_at_checked(length));
-        let Some((part, rest)) = split else { break };
-        put(table, at, &crc32c(part).to_le_bytes());
-        parts = rest;
-    }
-    for (checksum, chunk) in chunks.chunks_mut(4).zip(parts.chunks(CHUNK)) {
-        put(checksum, 0, &(crc32c(chunk) ^ wrong).to_le_bytes());
-    }
-    let checksum = crc32c_append(crc32c(&table[..TRAILER - 4]), chunks);
-    put(table, TRAILER - 4, &checksum.to_le_bytes());
-}
-
-/// Where the lengths stand: those of the header, of the parts, and of every table.
+/// Where the lengths stand: those of the header, and of every table.
 pub(crate) fn lengths(bytes: &[u8]) -> Vec<usize> {
-    let structure = HEADER + long(bytes, 16).unwrap();
-    let mut found = vec![16, 24, 32, 40];
-    found.extend(lengths_of_values(bytes, HEADER, structure));
-    if long(bytes, 40) == Some(0) {
-        return found;
+    let mut found: Vec<usize> = (COUNTS..CHECKSUMS).step_by(8).collect();
+    let parts = parts(bytes);
+    let [structure, orders, values, kinds] = [0, 1, 2, 3].map(|part: usize| &parts[part]);
+    found.extend(lengths_of_values(bytes, structure.start, structure.end));
+    if !orders.is_empty() {
+        found.extend(lengths_of_tables(bytes, orders.start, &ORDERS));
     }
-    found.extend([0, 8, 16, 24].map(|at| structure + at));
-    let [orders, values, leaves] = [0, 8, 24].map(|at| long(bytes, structure + at).unwrap());
-    let orders_start = structure + TRAILER + 4 * leaves.div_ceil(CHUNK);
-    let (values_start, kinds_start) = (orders_start + orders, orders_start + orders + values);
-    if orders > 0 {
-        found.extend(lengths_of_tables(bytes, orders_start, &ORDERS));
+    if !values.is_empty() {
+        found.extend(lengths_of_values(bytes, values.start, values.end));
     }
-    if values > 0 {
-        found.extend(lengths_of_values(bytes, values_start, kinds_start));
+    if !kinds.is_empty() {
+        found.extend(lengths_of_tables(bytes, kinds.start, &KINDS));
     }
-    found.extend(lengths_of_tables(bytes, kinds_start, &KINDS));
     found
 }
 
-/// Where the lengths stand of what is around a place: the structure, or a part and the rest that it
-/// belongs to.
-pub(crate) fn around(bytes: &[u8], place: usize) -> Vec<usize> {
-    let structure = HEADER + long(bytes, 16).unwrap();
-    let mut found = Vec::new();
-    if (HEADER..structure).contains(&place) {
-        found.push(16);
-    } else if place >= structure + TRAILER {
-        let lengths = [0, 8, 16, 24].map(|at| structure + at);
-        let [.., leaves] = lengths.map(|at| long(bytes, at).unwrap());
-        let mut end = structure + TRAILER + 4 * leaves.div_ceil(CHUNK);
-        let part = lengths.into_iter().find(|at| {
-            end += long(bytes, *at).unwrap();
-            place < end
-        });
-        found.extend(part.into_iter().chain([40]));
-    }
-    found
+/// Where the length stands of the part that is around a place.
+pub(crate) fn around(bytes: &[u8], place: usize) -> Option<usize> {
+    let part = parts(bytes).iter().position(|part| part.contains(&place))?;
+    Some(LENGTHS + 8 * part.min(4))
 }
 
 /// The tables of structures from `start` on, and those of the values unless the part is at its end.
