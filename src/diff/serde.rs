@@ -50,16 +50,16 @@ macro_rules! sparse_record {
         impl<'de> Deserialize<'de> for $record {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 if deserializer.is_human_readable() {
-                    return deserializer.deserialize_map(Fields);
+                    return deserializer.deserialize_map(ChangeFields);
                 }
                 let ($($field,)*) = Deserialize::deserialize(deserializer)?;
                 Ok($record { $($field),* })
             }
         }
 
-        struct Fields;
+        struct ChangeFields;
 
-        impl<'de> Visitor<'de> for Fields {
+        impl<'de> Visitor<'de> for ChangeFields {
             type Value = $record;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -78,7 +78,7 @@ fn the_tour_fits_two_screens() {
     ~ .head.w.0.1: 2.0 → 1.5
 
     A FILE: later releases read it, and damage is found
-    1260 bytes; loaded, it is equal: true
+    1244 bytes; loaded, it is equal: true
 
     AN ERROR: the type has changed since
     missing field `dropout`; here are `w`, `b` at `.layers[0]` (renamed? `#[serde(alias = "b")]`; new? `#[serde(default)]`)
