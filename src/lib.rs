@@ -76,7 +76,7 @@ pub use crate::{
     path::{Key, Path},
     pattern::Pattern,
     selector::Selector,
-    tree::{Ravel, Tolerance, Unique, WithShapes},
+    tree::{Choice, Ravel, Tolerance, Unique, WithShapes},
     treedef::{Children, Edit, LeafPaths, NodeRef, Nodes, TreeDefBuilder},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };

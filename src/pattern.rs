@@ -80,7 +80,7 @@ impl Pattern {
     /// assert!(pattern.covers(&".layers[3].w[0][7]".parse()?));
     ///
     /// let tree = Tree::new("Layer { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
-    /// let (weights, others) = tree.split(|path, _| pattern.covers(path))?;
+    /// let (weights, others) = tree.split(&pattern)?;
     /// assert_eq!((weights.leaves(), others.leaves()), (&[1, 2][..], &[3][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 use serde::de::IgnoredAny;
 use treedef::{
-    Edit, Error, Leaf, Limits, NodeKind, NodeRef, Tolerance, Tree, TreeDef, Value, unflatten,
+    Edit, Error, Leaf, Limits, NodeKind, NodeRef, Path, Tolerance, Tree, TreeDef, Value, unflatten,
     unflatten_strict,
 };
 
@@ -280,9 +280,9 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
                 is_tree(third.patch(&diff));
             }
         }
-        32 => is_tree(a.filter(|_, _| tape.one_in(3))),
+        32 => is_tree(a.filter(|_: &_, _: &_| tape.one_in(3))),
         33 => {
-            if let Some((yes, no)) = checked(a.split(|_, _| tape.one_in(2))) {
+            if let Some((yes, no)) = checked(a.split(|_: &_, _: &_| tape.one_in(2))) {
                 [&yes, &no].into_iter().for_each(is_whole);
                 is_tree(Tree::merge([yes, no]));
             }
@@ -346,18 +346,15 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
             assert!(checked(Tree::<L>::stack([])).is_none());
         }
         45 if few => {
-            let (yes, no) = a.clone().partition(|_, _| tape.one_in(2));
+            let (yes, no) = a.clone().partition(|_: &_, _: &_| tape.one_in(2)).unwrap();
             assert_eq!(checked(Tree::combine([yes, no])), Some(a));
         }
         46 if few => {
             let mask = b.map(|_| tape.one_in(2));
-            let parts = checked(a.clone().partition_mask(&mask));
+            let parts = checked(a.clone().partition(&mask));
             assert!(
                 parts.is_none_or(|(yes, no)| Tree::combine([yes, no]).is_ok_and(|all| all == a))
             );
-            if let Some(parts) = checked(a.partition_into(3, |_, _| tape.below(4))) {
-                is_tree(Tree::combine(parts));
-            }
         }
         47 if few => {
             let unique = a.clone().unique();
@@ -366,7 +363,8 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
         }
         48 if few => {
             let pattern = pattern(x, tape);
-            let selected = a.select_any(&pattern).unwrap().count();
+            let covers = |path: &Path, _: &_| pattern.covers(path);
+            let selected = a.select(covers).unwrap().count();
             // Each alternative in braces has to name something.
             let is_refused = selected == 0 || pattern.to_string().contains('{');
             let strict = a.select(&pattern).map(Iterator::count);
@@ -462,7 +460,7 @@ fn on_trees_of_scalars(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape)
             text(format_args!("{a} {a:#} {a:?}"));
         }
         _ => {
-            let numbers = a.filter(|_, leaf| leaf.kind().is_number());
+            let numbers = a.filter(|_: &_, leaf: &Leaf| leaf.kind().is_number());
             let numbers =
                 checked(numbers).filter(|tree| tree.treedef().root().kind() != NodeKind::Leaf);
             numbers.map(|numbers| checked(numbers.ravel()));

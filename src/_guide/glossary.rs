@@ -31,7 +31,7 @@
 //! | block | a rectangular part of a structure: an array that is still single leaves | [`TreeDef::blocks`] |
 //! | mark | an attribute on a field that says static, opaque or object | [statics](crate#what-belongs-to-the-structure) |
 //! | rule | the same for types of others, by type and field or by path | [`Flattener`] |
-//! | mask | a prefix of bools, which chooses leaves | [`Tree::partition_mask`], [`Tree::mask`] |
+//! | mask | a prefix of bools, which chooses leaves | [`Tree::mask`], [`Choice`] |
 //! | hole | the `None` in the place of a leaf that is in another part | [`Tree::partition`] |
 //! | tied | said of two places with one object or tensor | [shared leaves](super::objects#shared-leaves) |
 //!

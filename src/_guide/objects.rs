@@ -88,8 +88,7 @@
 //! # Shared leaves
 //!
 //! Two fields may hold the same tensor, as tied weights do. They are two leaves.
-//! [`shared_by`](crate::Tree::shared_by) finds them. [`unique_by`](crate::Tree::unique_by) takes each
-//! object once, and what is made of it is put in all its places, so tied weights stay tied:
+//! [`unique_by`](crate::Tree::unique_by) finds them and takes each object once, and what is made of it is put in all its places, so tied weights stay tied:
 //!
 //! ```
 //! use std::rc::Rc;

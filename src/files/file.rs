@@ -60,28 +60,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        TreeDef::load_with(path, Limits::default())
-    }
-
-    /// Reads a treedef from a file, within the given limits.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`load`](Self::load).
-    ///
-    /// ```
-    /// use treedef::{Limits, TreeDef};
-    ///
-    /// let file = std::env::temp_dir().join(format!("limited-{}.treedef", std::process::id()));
-    /// treedef::structure(&vec![(1, "a"); 3])?.save(&file)?;
-    /// let treedef = TreeDef::load_with(&file, Limits::default().max_bytes(1 << 20))?;
-    /// assert_eq!(treedef.to_string(), "[(*, *); 3]");
-    /// assert!(TreeDef::load_with(&file, Limits::default().max_bytes(10)).is_err());
-    /// # std::fs::remove_file(file).unwrap();
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn load_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
-        load(path.as_ref(), |source| read_structure(source, limits))
+        load(path.as_ref(), |source| read_structure(source, Limits::default()))
     }
 }
 

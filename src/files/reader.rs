@@ -151,7 +151,7 @@ impl<R: Read + Seek> TreeReader<R> {
     ) -> Result<impl Iterator<Item = Result<(Path, Tree<Leaf>)>>> {
         let pattern = pattern.to_pattern()?.into_owned();
         let TreeReader { name, treedef, source, parts } = self;
-        treedef.expect_match(&pattern, None).map_err(|error| in_file(name.as_deref(), error))?;
+        treedef.expect_match(&pattern).map_err(|error| in_file(name.as_deref(), error))?;
         Ok(treedef.matches(pattern).map(|(path, node)| {
             let part = subtree(parts, source, treedef, node);
             Ok((path, part.map_err(|error| in_file(name.as_deref(), error))?))

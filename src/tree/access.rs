@@ -123,6 +123,8 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     #[doc(alias = "tree_leaves")]
+    #[doc(alias = "tree_reduce")]
+    #[doc(alias = "tree_all")]
     pub fn leaves(&self) -> &[L] {
         &self.leaves
     }

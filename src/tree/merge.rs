@@ -20,60 +20,70 @@ use crate::treedef::pairs::{equal_subtrees, expect_agreement, in_same_order};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;
 
-use super::partition::no_such_part;
+use super::choice::Choice;
 
 impl<L> Tree<L> {
-    /// Keeps the leaves for which `f` returns `true`.
+    /// Keeps the leaves that `kept` chooses.
     ///
     /// A node that loses all its leaves is removed with its field or key. A node that never had
     /// leaves stays if its parent stays. Elements after a removed element move up.
     ///
-    /// To keep every leaf in its place, use [`partition`](Self::partition).
+    /// # When to use which
+    ///
+    /// [`split`](Self::split) also gives the leaves that are not kept, and fails where one of the two is no
+    /// tree, e.g. if all leaves below a newtype are kept. [`partition`](Self::partition) keeps every leaf in its
+    /// place.
     ///
     /// # Errors
     ///
-    /// Returns an error when no leaf remains and the root is a leaf or a newtype; when there are
+    /// As [`Choice`]. Also when no leaf remains and the root is a leaf or a newtype; when there are
     /// more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
-    /// use treedef::Tree;
+    /// use treedef::{Leaf, Tree};
     ///
     /// let tree = Tree::of(&(1, ["a", "b"], Some(2.5)))?;
-    /// let numbers = tree.filter(|_, leaf| leaf.kind().is_number())?;
+    /// let numbers = tree.filter(|_: &_, leaf: &Leaf| leaf.kind().is_number())?;
     /// assert_eq!(numbers.to_string(), "(1, Some(2.5))");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn filter(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<Tree<L>> {
-        let stays: Vec<bool> = self.iter().map(|(path, leaf)| f(&path, leaf)).collect();
+    pub fn filter(self, kept: impl Choice<L>) -> Result<Tree<L>> {
+        let stays = self.chosen(kept)?;
         let treedef = thinned(&self.treedef, &stays, self.leaves_in_memory())?;
         let leaves = self.leaves.into_iter().zip(stays);
         let kept = leaves.filter_map(|(leaf, stays)| stays.then_some(leaf)).collect();
         Ok(Tree::from_parts(treedef, kept))
     }
 
-    /// The leaves for which `f` returns `true`, and the others, as two [`filter`](Self::filter)s.
+    /// The leaves that `first` chooses, and the others, as two trees without holes.
     /// [`merge`](Self::merge) puts the two together again. Fields and entries may then be in another
     /// order. It cannot if elements of a sequence or tuple were removed, if the root is a `Some`, or
     /// if a map has a key twice.
     ///
+    /// # When to use which
+    ///
+    /// If only one part is needed, [`filter`](Self::filter) makes it. If leaves have to keep their places, or
+    /// elements of sequences are divided, use [`partition`](Self::partition).
+    ///
     /// # Errors
     ///
-    /// As [`filter`](Self::filter).
+    /// As [`filter`](Self::filter), of both parts.
     ///
     /// ```
-    /// use treedef::{Pattern, Tree};
+    /// use treedef::Tree;
     ///
     /// let tree =
     ///     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
-    /// let weight: Pattern = "**.w".parse()?;
-    /// let (weights, others) = tree.clone().split(|path, _| weight.covers(path))?;
+    /// let (weights, others) = tree.clone().split("**.w")?;
     /// assert_eq!(weights.to_string(), r#"{"linear": {"w": 1}, "out": {"w": 3}}"#);
     /// assert_eq!(others.to_string(), r#"{"linear": {"b": 2}}"#);
     /// assert_eq!(Tree::merge([weights, others])?, tree);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn split(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<(Tree<L>, Tree<L>)> {
-        let mut parts = self.split_into(2, |path, leaf| usize::from(!f(path, leaf)))?.into_iter();
+    pub fn split(self, first: impl Choice<L>) -> Result<(Tree<L>, Tree<L>)> {
+        let chosen = self.chosen(first)?;
+        let part = |yes: bool| usize::from(!yes);
+        let mut parts = self.parted(2, chosen.into_iter().map(part).collect())?.into_iter();
         match (parts.next(), parts.next()) {
             (Some(yes), Some(no)) => Ok((yes, no)),
             _ => Err(bug!("two parts are not two")),
@@ -103,21 +113,32 @@ impl<L> Tree<L> {
         parts: usize,
         mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<L>>> {
-        let there = self.leaves_in_memory();
-        // Each part visits the whole structure, and may be a copy of it.
-        let looked_at = self.treedef.root().work().saturating_mul(parts);
-        self.treedef.limits.expect_work(looked_at, there)?;
+        self.expect_parts(parts)?;
         let mut chosen = Vec::with_capacity(self.leaves.len());
         for (path, leaf) in self.iter() {
             let number = part(&path, leaf);
             if number >= parts {
-                return Err(no_such_part(number, parts).at(path));
+                let none = format_args!("there is no part {number} among {parts}");
+                return Err(Error::argument(none).at(path));
             }
             chosen.push(number);
         }
+        self.parted(parts, chosen)
+    }
+
+    /// Each part visits the whole structure, and may be a copy of it.
+    fn expect_parts(&self, parts: usize) -> Result<()> {
+        let looked_at = self.treedef.root().work().saturating_mul(parts);
+        self.treedef.limits.expect_work(looked_at, self.leaves_in_memory())
+    }
+
+    /// The parts, of which `chosen` has the number for each leaf.
+    fn parted(self, parts: usize, chosen: Vec<usize>) -> Result<Vec<Tree<L>>> {
+        self.expect_parts(parts)?;
+        let there = self.leaves_in_memory();
         let mut leaves: Vec<Vec<L>> = (0..parts).map(|_| Vec::new()).collect();
         for (leaf, number) in self.leaves.into_iter().zip(&chosen) {
-            leaves[*number].push(leaf); // less than `parts`, as checked above
+            leaves[*number].push(leaf); // less than `parts`, as checked before
         }
         let tree = |(number, leaves)| {
             let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();

@@ -7,6 +7,7 @@ mod lengths;
 mod map;
 mod zip;
 pub(crate) mod prefix;
+mod choice;
 mod select;
 mod partition;
 mod merge;
@@ -25,6 +26,7 @@ pub(crate) mod private;
 mod document;
 
 pub use check_close::Tolerance;
+pub use choice::Choice;
 pub use ravel::Ravel;
 pub use text::WithShapes;
 pub use unique::Unique;

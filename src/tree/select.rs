@@ -1,13 +1,11 @@
 //! Access to leaves by paths and patterns.
 
+use super::choice::{Choice, Chosen};
 use super::prefix::subtree_of;
-use crate::argument::{ToPath, ToPattern};
+use crate::argument::ToPath;
 use crate::error::Result;
-use crate::model::Tree;
+use crate::model::{Tree, TreeDef};
 use crate::path::Path;
-
-/// What accepts a pattern that names nothing.
-const SELECT_ANY: &str = "select_any";
 
 /// # Find by path or pattern
 impl<L> Tree<L> {
@@ -69,13 +67,12 @@ impl<L> Tree<L> {
         Ok(std::mem::replace(self.get_mut(path)?, leaf))
     }
 
-    /// The leaves at and below the nodes that a pattern names, with their paths. The time depends on
-    /// what is found and on the lengths of its paths, and not on how many leaves there are.
+    /// The leaves that `select` chooses, with their paths. For a pattern, the time depends on what is found
+    /// and on the lengths of its paths, and not on how many leaves there are.
     ///
     /// # Errors
     ///
-    /// Returns an error when the text is not a pattern, or when it names no node of this tree.
-    /// [`select_any`](Self::select_any) accepts the latter.
+    /// As [`Choice`]: for example when a pattern names no node of this tree.
     ///
     /// ```
     /// use treedef::Tree;
@@ -83,37 +80,14 @@ impl<L> Tree<L> {
     /// let tree = Tree::new("[Layer { w: [*; 2], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
     /// let weights: Vec<i32> = tree.select("**.w")?.map(|(_, leaf)| *leaf).collect();
     /// assert_eq!(weights, [1, 2, 4, 5]);
+    /// assert_eq!(tree.select(|_: &_, leaf: &i32| *leaf > 9)?.count(), 0);
     ///
     /// let error = tree.select("**.bias").err().unwrap();
-    /// let message = "no node matches `**.bias` (did you mean `**.b`? or see `select_any`)";
-    /// assert_eq!(error.to_string(), message);
+    /// assert_eq!(error.to_string(), "no node matches `**.bias` (did you mean `**.b`?)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
-        let pattern = pattern.to_pattern()?;
-        let mut found = self.select_any(pattern.clone().into_owned())?.peekable();
-        if found.peek().is_none() || pattern.has_braces() {
-            self.treedef.expect_match(&pattern, Some(SELECT_ANY))?;
-        }
-        Ok(found)
-    }
-
-    /// As [`select`](Self::select), and nothing if the pattern names no node.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the text is not a pattern.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::<i32>::of_as(&(1, [2, 3]))?;
-    /// assert_eq!(tree.select_any("**.bias")?.count(), 0);
-    /// assert!(tree.select("**.bias").is_err());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn select_any(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
-        let found = self.treedef.matches(pattern.to_pattern()?.into_owned()).leaves();
+    pub fn select(&self, select: impl Choice<L>) -> Result<impl Iterator<Item = (Path, &L)>> {
+        let found = found(&self.treedef, select.chosen(self)?);
         Ok(found.map(|(path, index)| (path, &self.leaves[index]))) // the index of a leaf
     }
 
@@ -133,13 +107,9 @@ impl<L> Tree<L> {
     /// ```
     pub fn select_mut(
         &mut self,
-        pattern: impl ToPattern,
+        select: impl Choice<L>,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        let mut found = self.treedef.matches(pattern.clone()).leaves().peekable();
-        if found.peek().is_none() || pattern.has_braces() {
-            self.treedef.expect_match(&pattern, Some(SELECT_ANY))?;
-        }
+        let found = found(&self.treedef, select.chosen(self)?);
         let (mut leaves, mut next) = (self.leaves.iter_mut(), 0);
         Ok(found.filter_map(move |(path, index)| {
             let leaf = leaves.nth(index - next)?; // the indices grow
@@ -148,12 +118,12 @@ impl<L> Tree<L> {
         }))
     }
 
-    /// For each leaf, whether the pattern names it or a node above it. No paths are made, so the time does
-    /// not grow with their lengths.
+    /// For each leaf, whether `select` chooses it. For a pattern no paths are made, so the time does not
+    /// grow with their lengths.
     ///
     /// # Errors
     ///
-    /// Returns an error when the text is not a pattern, or when it names no node of this tree.
+    /// As [`Choice`].
     ///
     /// ```
     /// use treedef::Tree;
@@ -164,22 +134,39 @@ impl<L> Tree<L> {
     ///
     /// // Another pattern adds to the mask.
     /// mask.select_mut("[0].b")?.for_each(|(_, leaf)| *leaf = true);
-    /// let (decayed, others) = tree.partition_mask(&mask)?;
+    /// let (decayed, others) = tree.partition(&mask)?;
     /// assert_eq!(decayed.leaves().iter().flatten().count(), 5);
     /// assert_eq!(others.leaves().iter().flatten().count(), 1);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn mask(&self, pattern: impl ToPattern) -> Result<Tree<bool>> {
-        self.treedef.expect_made(self.leaves.len(), self.leaves_in_memory())?;
-        let mut mask = Tree::from_parts(self.treedef.clone(), vec![false; self.leaves.len()]);
-        let pattern = pattern.to_pattern()?.into_owned();
-        let mut found = self.treedef.matches(pattern.clone()).leaf_ranges().peekable();
-        if found.peek().is_none() || pattern.has_braces() {
-            self.treedef.expect_match(&pattern, None)?;
-        }
-        found.for_each(|range| mask.leaves[range].fill(true)); // of leaves of the structure
-        Ok(mask)
+    pub fn mask(&self, select: impl Choice<L>) -> Result<Tree<bool>> {
+        Ok(Tree::from_parts(self.treedef.clone(), self.chosen(select)?))
     }
+
+    /// For each leaf, whether it is chosen.
+    pub(super) fn chosen(&self, select: impl Choice<L>) -> Result<Vec<bool>> {
+        match select.chosen(self)? {
+            Chosen::Leaves(chosen) => Ok(chosen),
+            Chosen::Named(pattern) => {
+                self.treedef.expect_made(self.leaves.len(), self.leaves_in_memory())?;
+                let mut chosen = vec![false; self.leaves.len()];
+                let found = self.treedef.matches(pattern).leaf_ranges();
+                found.for_each(|range| chosen[range].fill(true)); // of leaves of the structure
+                Ok(chosen)
+            }
+        }
+    }
+}
+
+/// The chosen leaves, with their paths and indices.
+fn found(treedef: &TreeDef, chosen: Chosen) -> impl Iterator<Item = (Path, usize)> {
+    let (pattern, leaves) = match chosen {
+        Chosen::Named(pattern) => (Some(pattern), Vec::new()),
+        Chosen::Leaves(leaves) => (None, leaves),
+    };
+    let named = pattern.into_iter().flat_map(|pattern| treedef.matches(pattern).leaves());
+    let paths = treedef.leaf_paths().zip(0..).zip(leaves);
+    named.chain(paths.filter_map(|(leaf, is_chosen)| is_chosen.then_some(leaf)))
 }
 
 impl<L: Clone> Tree<L> {

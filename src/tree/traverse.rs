@@ -199,7 +199,7 @@ impl<L> Tree<L> {
     ) -> Result<Vec<(Path, Tree<L>)>> {
         let treedef = self.treedef.clone();
         let pattern = pattern.to_pattern()?;
-        treedef.expect_match(&pattern, None)?;
+        treedef.expect_match(&pattern)?;
         let mut named = treedef.matches(pattern.into_owned()).peekable();
         self.cut(|path, node, leaves| match named.next_if(|(named, _)| named == path) {
             Some(_) => f(path, node, leaves),

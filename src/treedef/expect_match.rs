@@ -22,23 +22,20 @@ const MOST_TRIED: usize = 16;
 const MOST_STEPS: usize = 64;
 
 impl TreeDef {
-    /// Returns an error if a pattern, or one of the names in its braces, names no node: with the pattern that
-    /// was perhaps meant, and with the function that accepts such a pattern, if there is one.
-    pub(crate) fn expect_match(
-        &self,
-        pattern: &Pattern,
-        accepts: Option<&'static str>,
-    ) -> Result<()> {
+    /// Returns an error if a pattern, or one of the names in its braces, names no node, with the pattern that
+    /// was perhaps meant.
+    pub(crate) fn expect_match(&self, pattern: &Pattern) -> Result<()> {
         let is_nothing = |pattern: &Cow<'_, Pattern>| {
             self.matches(pattern.clone().into_owned()).next().is_none()
         };
         let Some(pattern) = pattern.alternatives().find(is_nothing) else { return Ok(()) };
         let nearest = self.nearest_pattern(&pattern);
-        let meant = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
-        let accepts = accepts.map(|function| format!("see `{function}`"));
-        let hints: Vec<String> = meant.into_iter().chain(accepts).collect();
+        let hint = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
         let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
-        Err(if hints.is_empty() { error } else { error.with_hint(hints.join(" or ")) })
+        Err(match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        })
     }
 
     /// The pattern at any depth, or with the other wildcard or another name in the first step that fits

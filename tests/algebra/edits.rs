@@ -45,7 +45,7 @@ proptest! {
         let treedef = tree.treedef();
         prop_assert_eq!(&treedef.edit(|_| Ok(Edit::Keep)).unwrap(), treedef);
         prop_assert_eq!(&treedef.edit_up(|_| Ok(Edit::Keep)).unwrap(), treedef);
-        prop_assert_eq!(&tree.clone().filter(|_, _| true).unwrap(), &tree);
+        prop_assert_eq!(&tree.clone().filter(|_: &_, _: &_| true).unwrap(), &tree);
     }
 
     #[test]
@@ -75,7 +75,7 @@ proptest! {
         let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
         let stays = |leaf: &usize| bits >> (leaf % 64) & 1 == 1;
         let expected: Vec<usize> = tree.leaves().iter().copied().filter(stays).collect();
-        match tree.clone().filter(|_, leaf| stays(leaf)) {
+        match tree.clone().filter(|_: &_, leaf: &_| stays(leaf)) {
             Ok(left) => {
                 prop_assert_eq!(left.leaves(), &expected[..]);
                 prop_assert_eq!(left.treedef().to_string().parse::<TreeDef>().unwrap(), left.treedef().clone());
@@ -92,7 +92,7 @@ proptest! {
     fn merging_undoes_splitting(keys in prop::collection::btree_map("[a-d]{1,2}", prop::collection::btree_map("[a-c]", 0..9u8, 0..4), 0..5), bits in any::<u32>()) {
         let tree = Tree::of(&keys).unwrap();
         let mut index = 0;
-        let (yes, no) = tree.clone().split(|_, _| { index += 1; bits >> (index % 32) & 1 == 1 }).unwrap();
+        let (yes, no) = tree.clone().split(|_: &_, _: &_| { index += 1; bits >> (index % 32) & 1 == 1 }).unwrap();
         prop_assert_eq!(Tree::merge([yes.clone(), no.clone()]).unwrap(), tree.clone());
         prop_assert_eq!(Tree::merge([no, yes]).unwrap(), tree);
     }
@@ -247,7 +247,7 @@ fn errors_of_edits_say_where() {
     insta::assert_snapshot!(error(Tree::merge(Vec::<Tree<usize>>::new())), @"there are no parts to merge");
     let bomb = numbered_bomb();
     insta::assert_snapshot!(error(bomb.clone().edit(|_, _, _| Ok(Edit::Keep))), @"1152921504606846977 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
-    insta::assert_snapshot!(error(bomb.clone().filter(|_, _| true)), @"1152921504606846977 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
+    insta::assert_snapshot!(error(bomb.clone().filter(|_: &_, _: &_| true)), @"1152921504606846977 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
     assert_eq!(Tree::merge([bomb.clone(), bomb.clone()]).unwrap(), bomb);
 }
 
@@ -360,9 +360,9 @@ fn what_is_split_into_many_is_named_for_each_leaf() {
     assert_eq!(error.to_string(), "there is no part 2 among 2 at `[\"a\"][2]`");
     let parts = tree.clone().split_into(3, |_, leaf| leaf % 3).unwrap();
     assert_eq!(parts[0].to_string(), "{\"a\": [0], \"b\": {\"c\": 3}}");
-    let (even, odd) = tree.clone().split(|_, leaf| leaf % 2 == 0).unwrap();
+    let (even, odd) = tree.clone().split(|_: &_, leaf: &usize| leaf % 2 == 0).unwrap();
     assert_eq!((even.leaves(), odd.leaves()), (&[0, 2][..], &[1, 3][..]));
-    assert_eq!(parts[1], tree.filter(|_, leaf| *leaf == 1).unwrap());
+    assert_eq!(parts[1], tree.filter(|_: &_, leaf: &usize| *leaf == 1).unwrap());
 }
 
 #[test]

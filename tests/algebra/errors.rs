@@ -22,15 +22,13 @@ fn the_kind_says_who_is_wrong() {
     let mut tree = numbered("(*, [*])");
     assert!(is_argument(tree.insert("2", Tree::leaf(0)).unwrap_err()));
     assert!(is_argument(tree.insert("1[2]", Tree::leaf(0)).unwrap_err()));
-    assert!(is_argument(tree.clone().partition_into(1, |_, leaf| *leaf).unwrap_err()));
     assert!(is_argument(tree.clone().split_into(1, |_, leaf| *leaf).unwrap_err()));
     assert!(is_argument(tree.clone().map(|leaf| vec![(); leaf]).unstack().unwrap_err()));
     assert!(is_argument(Tree::of(&(1, "a")).unwrap().ravel().unwrap_err()));
     let (_, ravel) = Tree::of(&(1u8, 2u8)).unwrap().ravel().unwrap();
     assert!(is_argument(ravel.unravel(&[0.5, 256.0]).unwrap_err()));
 
-    let mut parts = tree.clone().partition_into(2, |_, leaf| *leaf).unwrap();
-    let first = parts.remove(0);
+    let (first, _) = tree.clone().partition(|_: &_, leaf: &usize| *leaf == 0).unwrap();
     for parts in [vec![first.clone(), first.clone()], vec![first]] {
         assert_eq!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Argument);
     }
@@ -53,7 +51,7 @@ fn a_static_of_a_prefix_stands_for_any() {
     assert_eq!(zipped.treedef(), full.treedef());
     assert!(!prefix.treedef().is_prefix_of(full.treedef()));
     let mask = prefix.clone().map(|leaf| leaf == 0);
-    assert_eq!(full.partition_mask(&mask).unwrap().1.leaves(), [None, None, Some(2)]);
+    assert_eq!(full.partition(&mask).unwrap().1.leaves(), [None, None, Some(2)]);
 
     // It stands for no other node, and the other differences are still told.
     let error = prefix.broadcast_to(&treedef("[L { s: *, w: * }, L { s: static 1, w: () }, *]"));

@@ -212,11 +212,9 @@ proptest! {
         same(&tree.clone().zip(tree.clone()).unwrap().unzip().1, &doc);
         same(&Tree::leaf(2).zip_prefix(tree.clone(), |a, b| a * b).unwrap(), &twice);
         same(&Tree::leaf(7).broadcast_to(tree.treedef()).unwrap(), &doc.each(&mut |_| Number(7)));
-        let (yes, no) = tree.clone().partition(even);
+        let (yes, no) = tree.clone().partition(even).unwrap();
         same(&Tree::combine([no, yes]).unwrap(), &doc);
-        let parts = tree.clone().partition_into(3, |_, x| usize::try_from(x % 3).unwrap()).unwrap();
-        same(&Tree::combine(parts).unwrap(), &doc);
-        let (yes, no) = tree.clone().partition_mask(&tree.clone().map(|x| x > 50)).unwrap();
+        let (yes, no) = tree.clone().partition(&tree.clone().map(|x| x > 50)).unwrap();
         same(&Tree::combine([yes, no]).unwrap(), &doc);
         if doc.numbers() > 0 {
             let rows = Tree::stack([tree.clone(), tree.clone()]).unwrap().unstack().unwrap();
@@ -236,7 +234,7 @@ proptest! {
         same(&new(tree.treedef().common_suffix(tree.treedef())).unwrap(), &doc);
         same(&new(tree.treedef().compose(&TreeDef::leaf())).unwrap(), &doc);
         same(&new(tree.treedef().inner_of(&TreeDef::leaf())).unwrap(), &doc);
-        same(&tree.clone().filter(|_, _| true).unwrap(), &doc);
+        same(&tree.clone().filter(|_: &_, _: &_| true).unwrap(), &doc);
         let level = tree.treedef().root().one_level().unwrap();
         let apart = tree.flatten_up_to(&level).unwrap();
         same(&apart, &doc);
@@ -314,7 +312,7 @@ proptest! {
     #[test]
     fn filters_keep_the_order(doc in docs(true)) {
         if let Some(expected) = doc.filtered(|number| number % 2 == 0) {
-            same(&doc.tree().filter(|_, leaf| leaf % 2 == 0).unwrap(), &expected);
+            same(&doc.tree().filter(|_: &_, leaf: &i64| leaf % 2 == 0).unwrap(), &expected);
         }
     }
 

@@ -37,22 +37,21 @@ proptest! {
 
     #[test]
     fn combining_undoes_partitions(tree in trees(), parts in 5..7usize) {
-        let (low, high) = tree.clone().partition(|_, leaf| *leaf < 2);
+        let (low, high) = tree.clone().partition(|_: &_, leaf: &u8| *leaf < 2).unwrap();
         prop_assert_eq!(low.treedef(), high.treedef());
         let alternate = low.leaves().iter().zip(high.leaves());
         prop_assert!(alternate.clone().all(|(a, b)| a.is_some() != b.is_some()));
         prop_assert_eq!(&Tree::combine([high, low]).unwrap(), &tree);
 
-        let split = tree.clone().partition_into(parts, |_, leaf| usize::from(*leaf)).unwrap();
-        prop_assert_eq!(split.len(), parts);
-        for (number, part) in split.iter().enumerate() {
-            prop_assert!(part.leaves().iter().flatten().all(|leaf| usize::from(*leaf) == number));
-        }
-        prop_assert_eq!(&Tree::combine(split).unwrap(), &tree);
+        let part = |number| {
+            let is_there = move |_: &_, leaf: &u8| usize::from(*leaf) == number;
+            tree.clone().partition(is_there).unwrap().0
+        };
+        prop_assert_eq!(&Tree::combine((0..parts).map(part)).unwrap(), &tree);
 
         let mask = tree.clone().map(|leaf| leaf == 3);
-        let (masked, rest) = tree.clone().partition_mask(&mask).unwrap();
-        prop_assert_eq!((masked, rest), tree.partition(|_, leaf| *leaf == 3));
+        let (masked, rest) = tree.clone().partition(&mask).unwrap();
+        prop_assert_eq!((masked, rest), tree.partition(|_: &_, leaf: &u8| *leaf == 3).unwrap());
     }
 
     #[test]
@@ -176,7 +175,8 @@ fn a_hole_is_no_absent_leaf() {
     let (leaves, treedef) =
         Flattener::new().none_is_leaf(true).flatten(&[Some(1.5), None, Some(2.5)]).unwrap();
     let tree = Tree::new(treedef, leaves).unwrap();
-    let (absent, present) = tree.clone().partition(|_, leaf| *leaf == Leaf::None);
+    let (absent, present) =
+        tree.clone().partition(|_: &_, leaf: &Leaf| *leaf == Leaf::None).unwrap();
     assert_eq!(absent.leaves(), [None, Some(Leaf::None), None]);
     assert_eq!(Tree::combine([present, absent]).unwrap(), tree);
 }
@@ -192,8 +192,8 @@ fn what_is_refused() {
     let uneven = a.clone().map(|leaf| vec![0; leaf / 2]);
     assert_snapshot!(uneven.unstack().unwrap_err(), @"expected 0 elements as in the first leaf, found 1 at `[1].1`");
     assert_snapshot!(numbered("[]").map(|_| vec![0]).unstack().unwrap_err(), @"without leaves there is nothing to unstack");
-    assert_snapshot!(a.clone().partition_into(2, |_, leaf| *leaf).unwrap_err(), @"there is no part 2 among 2 at `[1].1`");
-    assert_snapshot!(a.clone().partition_mask(&numbered("[*]").map(|_| true)).unwrap_err(), @"the prefix has 1 child, the tree 2 children at the root");
+    assert_snapshot!(a.clone().split_into(2, |_, leaf| *leaf).unwrap_err(), @"there is no part 2 among 2 at `[1].1`");
+    assert_snapshot!(a.clone().partition(&numbered("[*]").map(|_| true)).unwrap_err(), @"the prefix has 1 child, the tree 2 children at the root");
     assert_snapshot!(Tree::combine([a.clone().map(Some), b.clone().map(Some)]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"no part has this leaf at `[0]`");
     assert_snapshot!(Tree::<Option<u8>>::combine([]).unwrap_err(), @"there are no parts to combine");

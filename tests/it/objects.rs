@@ -148,7 +148,7 @@ fn the_treedef_is_that_of_any_other_value() {
         sum.to_string(),
         "Linear { w: 2, b: Some(4), dropout: static 0.1, heads: static 1u64 }"
     );
-    let (weights, rest) = tree.partition(|path, _| path.to_string().ends_with("w"));
+    let (weights, rest) = tree.partition("**.w").unwrap();
     assert_eq!(
         (weights.leaves().iter().flatten().count(), rest.leaves().iter().flatten().count()),
         (1, 1)

@@ -28,12 +28,14 @@ fn partitions_are_those_of_the_model() {
         let (a, b) = case.pair();
         let a = case.numbers(&a);
         let part = |part: i32| a.map(&mut |leaf| (*leaf == part).then_some(*leaf));
-        let found = case.tree(&a).partition_into(4, |_, leaf| *leaf as usize).unwrap();
+        let is_part = |part| move |_: &_, leaf: &i32| *leaf == part;
+        let found = |part| case.tree(&a).partition(is_part(part)).unwrap().0;
+        let found: Vec<_> = (0..4).map(found).collect();
         for (number, found) in found.iter().enumerate() {
             case.is_tree(found, &part(number as i32))?;
         }
         case.gives_tree(Tree::combine(found), Some(a.clone()))?;
-        let (first, rest) = case.tree(&a).partition(|_, leaf| *leaf > 1);
+        let (first, rest) = case.tree(&a).partition(|_: &_, leaf: &i32| *leaf > 1).unwrap();
         case.is_tree(&first, &a.map(&mut |leaf| (*leaf > 1).then_some(*leaf)))?;
         case.is_tree(&rest, &a.map(&mut |leaf| (*leaf <= 1).then_some(*leaf)))?;
 

@@ -61,7 +61,7 @@ fn filtered_and_split_trees_are_those_of_the_model() {
         let shape = case.draw(5);
         let tree = case.numbers(&shape);
         let bound = case.tape.below(4) as i32;
-        let found = case.tree(&tree).filter(|_, leaf| *leaf < bound);
+        let found = case.tree(&tree).filter(|_: &_, leaf: &i32| *leaf < bound);
         case.gives_tree(found, filtered(&tree, &|leaf| leaf < bound))?;
 
         let parts: Vec<_> = (0..4).map(|part| filtered(&tree, &|leaf| leaf == part)).collect();

@@ -39,7 +39,7 @@ fn prefixes_are_those_of_the_model() {
                 })
             };
             let mask = case.tree(&few).map(|leaf| leaf > 1);
-            let found = case.tree(&many).partition_mask(&mask);
+            let found = case.tree(&many).partition(&mask);
             let expected = chosen(true).zip(chosen(false));
             case.gives(found, expected, |found, expected| {
                 case.is_tree(&found.0, &expected.0)?;

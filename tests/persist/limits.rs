@@ -151,7 +151,7 @@ fn what_an_operation_would_make_is_counted_first() {
     let inner: TreeDef = "[*; 10000000000]".parse().unwrap();
     let empty = Tree::<u8>::new(outer.clone(), Vec::new()).unwrap();
     assert_eq!(empty.transpose(&outer, &inner).unwrap().to_string(), "[[()]; 10000000000]");
-    assert_snapshot!(Tree::leaf(1u8).partition_into(usize::MAX, |_, _| 0).unwrap_err(), @"18446744073709551615 nodes to visit, the limit is 16777280 (see `Limits::max_work`)");
+    assert_snapshot!(Tree::leaf(1u8).split_into(usize::MAX, |_, _| 0).unwrap_err(), @"18446744073709551615 nodes to visit, the limit is 16777280 (see `Limits::max_work`)");
     let apart: TreeDef = format!("[{}]", vec!["*, ()"; 5_000].join(", ")).parse().unwrap();
     let cost = measure(
         || assert_snapshot!(apart.compose(&apart).unwrap_err(), @"50010001 nodes, the limit is 16777216 (see `Limits::max_nodes`)"),

@@ -174,7 +174,7 @@ fn a_map_keeps_its_order() {
     let value = || of(&Dict::from([("z".to_owned(), 1), ("a".to_owned(), 2)]));
     let order =
         |tree: Tree<Leaf>| -> String { tree.into_typed::<Dict>().unwrap().into_keys().collect() };
-    let (yes, no) = value().partition(|_, leaf| *leaf == Leaf::I32(1));
+    let (yes, no) = value().partition(|_: &_, leaf: &Leaf| *leaf == Leaf::I32(1)).unwrap();
     let kept = [
         value().map(|leaf| leaf),
         value().zip_with(value(), |leaf, _| leaf).unwrap(),
@@ -193,7 +193,7 @@ fn a_map_keeps_its_order() {
         replaced,
         value().edit(|_, _, _| Ok(Edit::Keep)).unwrap(),
         value().edit_up(|_, _| Ok(Edit::Keep)).unwrap(),
-        value().filter(|_, _| true).unwrap(),
+        value().filter(|_: &_, _: &_| true).unwrap(),
     ];
     assert_eq!(made.map(order), ["za"; 4]);
 }
@@ -337,7 +337,7 @@ fn none_is_not_a_hole() {
     let none_is_leaf = Flattener::new().none_is_leaf(true);
     let (leaves, treedef) = none_is_leaf.flatten(&(1, None::<i32>, 2.5)).unwrap();
     let value = Tree::new(treedef, leaves).unwrap();
-    let (nones, rest) = value.clone().partition(|_, leaf| *leaf == Leaf::None);
+    let (nones, rest) = value.clone().partition(|_: &_, leaf: &Leaf| *leaf == Leaf::None).unwrap();
     assert_eq!(nones.leaves(), [None, Some(Leaf::None), None]);
     assert_eq!(rest.leaves(), [Some(1.into()), None, Some(2.5.into())]);
     assert_eq!(Tree::combine([nones.clone(), rest]).unwrap(), value);

@@ -75,7 +75,7 @@ fn a_module_prints_with_its_arrays_in_short() {
 
 #[test]
 fn arrays_are_told_from_the_rest_and_joined_again() {
-    let (dynamic, rest) = m().partition(|_, leaf| is_array(leaf));
+    let (dynamic, rest) = m().partition(|_: &_, leaf: &Leaf| is_array(leaf)).unwrap();
     let holes = |part: &Tree<Option<Leaf>>| part.leaves().iter().map(Option::is_none).collect();
     assert_eq!(
         (holes(&dynamic), holes(&rest)),
@@ -141,8 +141,8 @@ fn shapes_and_kinds_are_checked_on_the_way_back() {
 #[test]
 fn lists_are_told_apart_by_a_predicate() {
     let leaves: [Leaf; 2] = [1.into(), 2.5.into()];
-    let (ints, rest) =
-        tree("[*, None, *]", leaves).partition(|_, leaf| leaf.kind() == LeafKind::I32);
+    let ints = |_: &_, leaf: &Leaf| leaf.kind() == LeafKind::I32;
+    let (ints, rest) = tree("[*, None, *]", leaves).partition(ints).unwrap();
     // Ours: None has no leaf, so there are two places, not three.
     assert_eq!(ints.leaves(), [Some(1.into()), None]);
     assert_eq!(rest.leaves(), [None, Some(2.5.into())]);
@@ -157,15 +157,15 @@ fn lists_are_told_apart_by_a_predicate() {
 fn masks_are_prefixes() {
     let value = tree("{\"a\": [*, *], \"b\": *}", [1, 2, 3]);
     let mask = tree("{\"a\": *, \"b\": *}", [true, false]);
-    let (kept, rest) = value.partition_mask(&mask).unwrap();
+    let (kept, rest) = value.partition(&mask).unwrap();
     assert_eq!(kept.leaves(), [Some(1), Some(2), None]);
     assert_eq!(rest.leaves(), [None, None, Some(3)]);
     // `filter([(arr, 1), 's'], [(False, False), True])`.
     let (kept, _) = tree("[(*, *), *]", ["arr", "1", "s"])
-        .partition_mask(&tree("[(*, *), *]", [false, false, true]))
+        .partition(&tree("[(*, *), *]", [false, false, true]))
         .unwrap();
     assert_eq!(kept.leaves(), [None, None, Some("s")]);
-    let refused = numbered("[*, *]").partition_mask(&tree("[*]", [true]));
+    let refused = numbered("[*, *]").partition(&tree("[*]", [true]));
     assert_snapshot!(said(refused), @"the prefix has 1 child, the tree 2 children at the root");
 }
 

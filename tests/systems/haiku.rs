@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
-use treedef::{ChangeKind, Leaf, Tree};
+use treedef::{ChangeKind, Leaf, Path, Tree};
 
 use crate::common::{def, numbered, of, pattern, said};
 
@@ -25,8 +25,7 @@ fn back(tree: Tree<Leaf>) -> Params {
 
 #[test]
 fn what_is_told_apart_is_dropped_and_merged_again() {
-    let w = pattern("**.w");
-    let (weights, others) = of(&p()).split(|path, _| w.matches(path)).unwrap();
+    let (weights, others) = of(&p()).split("**.w").unwrap();
     let expected = params(&[("linear", &[("w", 1.0)]), ("mlp/~/out", &[("w", 3.0)])]);
     assert_eq!(back(weights.clone()), expected);
     assert_eq!(back(others.clone()), params(&[("linear", &[("b", 2.0)])]));
@@ -37,7 +36,7 @@ fn what_is_told_apart_is_dropped_and_merged_again() {
 #[test]
 fn three_parts_are_told_apart() {
     let part = |number: usize| {
-        let parts = of(&p()).filter(|path, _| {
+        let parts = of(&p()).filter(|path: &Path, _: &_| {
             let name = path.keys().last().map(ToString::to_string);
             number
                 == ["[\"w\"]", "[\"b\"]"]
@@ -51,7 +50,7 @@ fn three_parts_are_told_apart() {
     assert_eq!(part(1), params(&[("linear", &[("b", 2.0)])]));
     assert_eq!(part(2), params(&[]));
     // `5 must be in range [0, 2)`.
-    assert_snapshot!(said(numbered("[*]").partition_into(2, |_, _| 5)), @"there is no part 5 among 2 at `[0]`");
+    assert_snapshot!(said(numbered("[*]").split_into(2, |_, _| 5)), @"there is no part 5 among 2 at `[0]`");
 }
 
 #[test]
@@ -72,7 +71,7 @@ fn what_stands_in_two_is_refused() {
     let second = of(&params(&[("linear", &[("w", 2.0), ("b", 3.0)])]));
     assert_snapshot!(said(Tree::merge([first.clone(), second.clone()])), @r#"two parts have this leaf at `["linear"]["w"]`"#);
     // The last wins when the first gives up what the second has.
-    let rest = first.filter(|path, _| second.get(path).is_err()).unwrap();
+    let rest = first.filter(|path: &Path, _: &_| second.get(path).is_err()).unwrap();
     let merged = back(Tree::merge([rest, second]).unwrap());
     assert_eq!(merged, params(&[("linear", &[("w", 2.0), ("b", 3.0)])]));
 }

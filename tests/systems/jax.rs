@@ -94,7 +94,7 @@ fn none_is_a_leaf_when_told_so() {
 #[test]
 fn leaves_are_dropped_on_purpose_only() {
     let even = |_: &treedef::Path, leaf: &usize| leaf.is_multiple_of(2);
-    let (kept, _) = numbered("[*, *, *]").partition(even);
+    let (kept, _) = numbered("[*, *, *]").partition(even).unwrap();
     assert_eq!(kept.leaves(), [Some(0), None, Some(2)]);
     assert_eq!(kept.treedef(), &def("[*, *, *]"));
     let dropped = numbered("{\"a\": *, \"b\": *, \"c\": *}").filter(even).unwrap();

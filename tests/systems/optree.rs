@@ -76,7 +76,8 @@ fn outputs_are_transposed() {
 
 #[test]
 fn trees_are_told_apart_by_a_predicate() {
-    let (even, odd) = tree("[*, (*, *)]", [1, 2, 3]).partition(|_, leaf| leaf % 2 == 0);
+    let (even, odd) =
+        tree("[*, (*, *)]", [1, 2, 3]).partition(|_: &_, leaf: &i32| leaf % 2 == 0).unwrap();
     assert_eq!(even.leaves(), [None, Some(2), None]);
     assert_eq!(odd.leaves(), [Some(1), None, Some(3)]);
 }

@@ -41,7 +41,7 @@ fn a_sequence_is_set() {
 /// `NotInThisPartition`: a hole that is no value. Ours: `Option`.
 #[test]
 fn leaves_are_told_apart_with_holes() {
-    let (large, rest) = t().partition(|_, x| *x > 1);
+    let (large, rest) = t().partition(|_: &_, x: &i32| *x > 1).unwrap();
     assert_eq!(
         (large.leaves(), rest.leaves()),
         (&[None, Some(2), Some(3)][..], &[Some(1), None, None][..])
@@ -49,7 +49,7 @@ fn leaves_are_told_apart_with_holes() {
     assert_eq!(Tree::combine([large, rest]).unwrap(), t());
     // A subtree is chosen by a mask that ends where it stands. Ours: the holes are always at the
     // leaves.
-    let (inner, outer) = t().partition_mask(&tree("[*, *]", [false, true])).unwrap();
+    let (inner, outer) = t().partition(&tree("[*, *]", [false, true])).unwrap();
     assert_eq!(
         (inner.leaves(), outer.leaves()),
         (&[None, Some(2), Some(3)][..], &[Some(1), None, None][..])
@@ -89,7 +89,7 @@ fn elements_are_put_behind_others() {
 /// `at_equal_to(2).remove_from_parent()`.
 #[test]
 fn what_is_equal_is_removed() {
-    assert_eq!(t().filter(|_, x| *x != 2).unwrap().to_string(), "[1, [3]]");
+    assert_eq!(t().filter(|_: &_, x: &i32| *x != 2).unwrap().to_string(), "[1, [3]]");
     let mut rest = t();
     let taken = rest.remove_all(pattern("[1][0]")).unwrap();
     assert_eq!((rest.to_string().as_str(), taken[0].1.leaves()), ("[1, [3]]", &[2][..]));

@@ -158,7 +158,7 @@ fn describe(tree: &Tree<Tensor>) -> Vec<String> {
 }
 
 fn has_doubles(tree: &Tree<Tensor>) -> bool {
-    tree.any(|tensor| tensor.dtype() == DType::F64)
+    tree.leaves().iter().any(|tensor| tensor.dtype() == DType::F64)
 }
 
 /// The tensors of a gradient, which must be those of the model.

@@ -99,9 +99,10 @@ fn gradients_are_a_model_and_descend() -> Result {
     let step = 1e-6;
     let moved = |by: f64| -> Result<f64> {
         let tree = Tree::<Tensor>::of_objects(&model)?;
-        let tree = tree.try_map_with_path(|path, tensor| {
+        let tree = tree.map_with_path(|path, tensor| {
             if path.to_string() == ".scales[\"out\"]" { tensor + by } else { Ok(tensor) }
-        })?;
+        });
+        let tree = tree.try_map(|moved| moved)?;
         Ok(tree.into_objects::<Mlp>()?.loss(&input()?)?.to_scalar()?)
     };
     let expected = (moved(step)? - moved(-step)?) / (2.0 * step);
@@ -172,10 +173,11 @@ fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
          unused `layers.1.w`: f64[4, 1]\n\
          unused `scales.out`: f64[]"
     );
-    let wide = zeros.try_map_with_path(|path, tensor| match path.to_string().as_str() {
+    let wide = zeros.map_with_path(|path, tensor| match path.to_string().as_str() {
         ".layers[1].w" => Tensor::zeros((1, 4), DType::F64, &Device::Cpu),
         _ => Ok(tensor),
-    })?;
+    });
+    let wide = wide.try_map(|tensor| tensor)?;
     let error = loader.objects_like(&wide, &source, described, read).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -8,9 +8,9 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `partition(tree, p)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, never confused with `None` |
-//! | `partition(tree, mask)` | [`tree.partition_mask(&mask)?`](Tree::partition_mask) | the mask is a prefix, a `Tree<bool>` |
-//! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops leaves, as Haiku's does |
+//! | `partition(tree, p)` | [`tree.partition(p)?`](Tree::partition) | holes are `Option`s, never confused with `None` |
+//! | `partition(tree, mask)` | [`tree.partition(&mask)?`](Tree::partition) | the mask is a prefix, a `Tree<bool>` |
+//! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p)?.0`](Tree::partition), [`tree.partition(p)?.1`](Tree::partition) | our [`Tree::filter`] drops leaves, as Haiku's does |
 //! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf is in exactly one part; if the first part wins: `a.zip_with(b, Option::or)?` |
 //! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars; with [`flatten_objects`](crate::flatten_objects()) the tensors are the leaves, and all else is static |
@@ -77,8 +77,8 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf; for trees of any depth |
-//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes: [`Tree::partition_into`] |
+//! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf, or is a pattern or a mask; for trees of any depth |
+//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes: [`Tree::partition`] of what is left |
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves at one path are an error; the last never wins |
@@ -99,7 +99,7 @@
 //! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | for leaves only, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
 //! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | returns the removed subtrees; for one path: [`Tree::remove`] |
-//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition_mask`] |
+//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition`] |
 //! | `.insert_before(x)`, `.insert_after(x)` | [`tree.insert(&path, x)?`](Tree::insert) | the index that `x` then has |
 //! | `.apply_and_inline(f)` | none | replace the sequence that contains it |
 //! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is not a value |
@@ -112,7 +112,7 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{ChangeKind, Leaf, Pattern, Tolerance, Tree, TreeDef, signature};
+//! use treedef::{ChangeKind, Leaf, Tolerance, Tree, TreeDef, signature};
 //!
 //! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 //! struct Linear {
@@ -135,7 +135,7 @@
 //! );
 //! let model = Model { enc, tag: "t".into() };
 //! let tree = Tree::of(&model)?;
-//! let (floats, others) = tree.clone().partition(|_, leaf| leaf.kind().is_float());
+//! let (floats, others) = tree.clone().partition(|_: &_, leaf: &Leaf| leaf.kind().is_float())?;
 //! assert_eq!(others.leaves()[7], Some(Leaf::from("t")));
 //! assert_eq!(
 //!     floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7],
@@ -143,7 +143,7 @@
 //! );
 //! assert_eq!(Tree::combine([floats, others])?, tree);
 //! let mask = Tree::new("Model { enc: *, tag: * }".parse()?, vec![true, false])?;
-//! assert_eq!(tree.clone().partition_mask(&mask)?.0.leaves()[7], None);
+//! assert_eq!(tree.clone().partition(&mask)?.0.leaves()[7], None);
 //!
 //! // Edits.
 //! let mut edited = tree.clone();
@@ -175,8 +175,7 @@
 //! // Dropping, and merging again.
 //! let p =
 //!     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
-//! let weight: Pattern = "**.w".parse()?;
-//! let (yes, no) = p.clone().split(|path, _| weight.covers(path))?;
+//! let (yes, no) = p.clone().split("**.w")?;
 //! assert!(
 //!     no.treedef()
 //!         .diff(p.treedef())
@@ -185,7 +184,7 @@
 //!         .all(|change| matches!(change.kind, ChangeKind::Added { .. }))
 //! );
 //! assert_eq!(Tree::merge([yes, no])?, p);
-//! assert_eq!(p.partition_into(4, |_, n| *n)?[3].leaves(), [None, None, Some(3)]);
+//! assert_eq!(p.partition(|_: &_, n: &usize| *n == 3)?.0.leaves(), [None, None, Some(3)]);
 //! assert!("Model { enc: *, tag: * }".parse::<TreeDef>()?.is_prefix_of(tree.treedef()));
 //! # Ok::<(), treedef::Error>(())
 //! ```

@@ -15,7 +15,7 @@
 //! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
 //! | `contraction_fn` | [`results.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef before the expansion; then [`Tree::map`] |
 //! | `register_…_conversion_functions` | none | you pass the two functions yourself |
-//! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)`](Tree::partition) | the fed leaves, and the leaves to compute |
+//! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)?`](Tree::partition) | the fed leaves, and the leaves to compute |
 //! | `handler.fetches()`, `handler.targets()` | [`unique.leaves.iter().filter(p)`](Unique::leaves) | |
 //! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | you choose the result of an operation, such as `None` in an `Option` |
 //! | `Session.run(fetches)` | [`unique.rebuild(&results)?`](Unique::rebuild) | you compute the results in between |
@@ -54,7 +54,7 @@
 //! assert_eq!((aliases.leaves, aliases.inverse.leaves()), (vec!["a:0"], &[0, 0][..]));
 //!
 //! // What is fed is not computed.
-//! let (fed, rest) = wanted.clone().partition(|_, name| *name == "a");
+//! let (fed, rest) = wanted.clone().partition(|_: &_, name: &&str| *name == "a")?;
 //! let fed = fed.map(|name| name.map(|_| 99));
 //! let computed = rest.map(|name| name.map(str::len));
 //! assert_eq!(Tree::combine([fed, computed])?.leaves(), [99, 1, 1, 99, 99, 2]);

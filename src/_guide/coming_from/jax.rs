@@ -57,8 +57,8 @@
 //! | `optax.apply_updates(params, updates)` | [`params.zip_with(updates, \|p, u\| p + u)?`](Tree::zip_with) | equal structures |
 //! | `optax.adam(…).init(params)` | [`params.as_ref().map(\|_\| 0.0)`](Tree::map) | a tree for each moment, with the treedef of `params` |
 //! | `optax.global_norm(grads)` | `grads.leaves().iter().map(\|g\| g * g).sum::<f64>().sqrt()` | [`Tree::leaves`] is a slice |
-//! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`params.mask("**.w")?`](Tree::mask) and [`Tree::partition_mask`] |
-//! | `optax.multi_transform(txs, labels)` | [`labels.zip_prefix(params, f)?`](Tree::zip_prefix) | a label may stand for a subtree; a part for each label: [`Tree::partition_into`] |
+//! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`params.mask("**.w")?`](Tree::mask) and [`Tree::partition`] |
+//! | `optax.multi_transform(txs, labels)` | [`labels.zip_prefix(params, f)?`](Tree::zip_prefix) | a label may stand for a subtree; a part for each label: [`Tree::partition`] |
 //! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
 //! | orbax `checkpointer.save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
 //! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |

@@ -52,7 +52,7 @@
 //!
 //! **Nothing broadcasts by itself.** Functions of several trees require equal structures. Prefixes
 //! are accepted only by functions that say so: [`Tree::zip_prefix`], [`Tree::broadcast_to`],
-//! [`Tree::partition_mask`].
+//! [`Tree::partition`].
 //!
 //! **Options are kept.** A treedef remembers the options it was made with, such as `none_is_leaf`
 //! and insertion order. Two treedefs can be combined if their options are equal. A treedef that was
@@ -94,7 +94,7 @@
 //! | transpose, inner given | [`tree.transpose(&outer, &inner)?`](Tree::transpose) |
 //! | transpose, inner inferred | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) |
 //! | transpose map, with path, with accessor | [`tree.try_map(f)?.compose()?`](Tree::compose), then [`Tree::transpose`] |
-//! | partition | [`tree.partition(p)`](Tree::partition), [`Tree::partition_into`], [`Tree::combine`]; without holes: [`Tree::split`], [`Tree::split_into`], [`Tree::merge`] |
+//! | partition | [`tree.partition(p)?`](Tree::partition), [`Tree::combine`]; without holes: [`Tree::split`], [`Tree::split_into`], [`Tree::merge`] |
 //! | replace Nones | [`Tree::edit`]; or [`Flattener::none_is_leaf`] and [`Tree::map`] |
 //! | reduce, associatively, sum, max, min, all, any | none: [`Tree::leaves`] is a slice, use its iterators |
 //! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |

@@ -22,7 +22,7 @@
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |
 //! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or, with `none_is_leaf`, [`Tree::map`] each [`Leaf::None`] |
-//! | `tree_partition(p, x)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
+//! | `tree_partition(p, x)` | [`tree.partition(p)?`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
 //! | `tree_transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | compares both; [`TreeDef::inner_of`] finds `inner` |
 //! | `tree_transpose_map(f, x)` | [`tree.try_map(f)?.compose()?`](Tree::compose) | then [`Tree::transpose`] |
 //! | `tree_transpose_map_with_path(f, x)`, `…_with_accessor` | [`tree.map_with_path(f).compose()?`](Tree::map_with_path) | likewise |
@@ -109,7 +109,7 @@
 //! tree.leaves_mut().iter_mut().for_each(|x| *x *= 10.0);
 //! let path = treedef.leaf_path(1)?;
 //! assert_eq!((format!("t{path}"), tree.get(&path)?), ("t[0].1?".into(), &20.0));
-//! let (small, large) = tree.clone().partition(|_, x| *x < 15.0);
+//! let (small, large) = tree.clone().partition(|_: &_, x: &f64| *x < 15.0)?;
 //! assert_eq!(Tree::combine([large, small])?, tree);
 //! let filled = tree.clone().edit(|_, node, _| Ok(match node.kind() {
 //!     NodeKind::None => Edit::Replace(Tree::leaf(0.0)),

@@ -1,16 +1,18 @@
 //! Trees with leaves left out.
 
+use treedef::Path;
+
 use super::Row;
 
 pub(super) const ROWS: &[Row] = &[
     ("Tree::filter", |cases| {
-        cases.trees(&(), |tree| tree.filter(|_, ()| true));
-        cases.trees(&(), |tree| tree.filter(|_, ()| false));
-        cases.trees(&1.5, |tree| tree.filter(|path, _| path.to_string().len() % 2 == 0));
+        cases.trees(&(), |tree| tree.filter(|_: &_, _: &()| true));
+        cases.trees(&(), |tree| tree.filter(|_: &_, _: &()| false));
+        cases.trees(&1.5, |tree| tree.filter(|path: &Path, _: &_| path.to_string().len() % 2 == 0));
     }),
     ("Tree::split", |cases| {
-        cases.trees(&(), |tree| tree.split(|_, ()| true));
-        cases.trees(&1.5, |tree| tree.split(|path, _| path.to_string().len() % 2 == 0));
+        cases.trees(&(), |tree| tree.split(|_: &_, _: &()| true));
+        cases.trees(&1.5, |tree| tree.split(|path: &Path, _: &_| path.to_string().len() % 2 == 0));
     }),
     ("Tree::split_into", |cases| {
         for parts in [0, 1, 2, 1 << 40, usize::MAX] {

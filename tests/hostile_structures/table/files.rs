@@ -41,12 +41,6 @@ pub(super) const ROWS: &[Row] = &[
         cases
             .structures(|treedef| with_file(|file| treedef.save(file), |file| TreeDef::load(file)));
     }),
-    ("TreeDef::load_with", |cases| {
-        let limits = Limits::default().max_work(1 << 27);
-        cases.structures(|treedef| {
-            with_file(|file| treedef.save(file), |file| TreeDef::load_with(file, limits))
-        });
-    }),
     ("Tree::to_bytes", |cases| {
         cases.trees(&1.5, |tree| tree.to_bytes());
         cases.values(|value| Tree::leaf(Leaf::from(value.clone())).to_bytes());

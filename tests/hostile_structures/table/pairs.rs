@@ -50,10 +50,6 @@ pub(super) const ROWS: &[Row] = &[
             Tree::new(full, leaves)?.transpose(outer, inner)
         });
     }),
-    ("Tree::partition_mask", |cases| {
-        cases.tree_pairs(&(), &true, |tree, mask| tree.partition_mask(&mask));
-        cases.tree_pairs(&1.5, &false, |tree, mask| tree.partition_mask(&mask));
-    }),
     ("Tree::combine", |cases| {
         cases.tree_pairs(&Some(()), &None, |a, b| Tree::combine(Lying([a, b].into_iter())));
         cases.trees(&Some(1.5), |tree| Tree::combine([tree.clone(), tree]));

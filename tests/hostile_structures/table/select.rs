@@ -17,11 +17,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::select", |cases| {
         cases.trees_and_patterns(&(), |tree, pattern| Ok(tree.select(pattern)?.take(10).count()));
     }),
-    ("Tree::select_any", |cases| {
-        cases.trees_and_patterns(&(), |tree, pattern| {
-            Ok(tree.select_any(pattern)?.take(10).count())
-        });
-    }),
     ("Tree::mask", |cases| {
         cases.trees_and_patterns(&1.5, |tree, pattern| tree.mask(pattern));
     }),

@@ -49,20 +49,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&(), |tree| Ok(tree.map_with_path(|_, ()| 1u64)));
         cases.trees(&1.5, |tree| Ok(tree.map_with_path(|_, leaf| leaf)));
     }),
-    ("Tree::try_map_with_path", |cases| {
-        cases.trees(&1.5, |tree| tree.try_map_with_path(|_, leaf| Ok::<_, Infallible>(leaf)));
-        cases.trees(&1.5, |tree| tree.try_map_with_path(|_, _| Err::<(), _>("refused")));
-    }),
-    ("Tree::fold", |cases| cases.trees(&1.5, |tree| Ok(tree.fold(0.0, |sum, leaf| sum + leaf)))),
-    ("Tree::try_fold", |cases| {
-        cases.trees(&1.5, |tree| tree.try_fold(0.0, |sum, leaf| Ok::<_, Infallible>(sum + leaf)));
-        cases.trees(&1.5, |tree| tree.try_fold(0.0, |_, _| Err::<f64, _>("refused")));
-    }),
-    ("Tree::all", |cases| cases.trees(&1.5, |tree| Ok(tree.all(|leaf| *leaf > 1.0)))),
-    ("Tree::any", |cases| cases.trees(&1.5, |tree| Ok(tree.any(|leaf| *leaf > 2.0)))),
-    ("Tree::shared_by", |cases| {
-        cases.trees(&1.5f64, |tree| Ok(tree.shared_by(|leaf| leaf.to_bits()).len()));
-    }),
     ("Tree::as_ref", |cases| {
         cases.trees(&(), |tree| Ok(tree.as_ref().leaves().len()));
         cases.trees(&1.5, |tree| Ok(tree.as_ref().leaves().len()));
@@ -110,14 +96,10 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&LeafKind::F32, |tree| debug(&tree.with_shapes()));
     }),
     ("Tree::partition", |cases| {
-        cases.trees(&(), |tree| Ok(tree.partition(|_, ()| true)));
-        cases.trees(&1.5, |tree| Ok(tree.partition(|_, _| false)));
-    }),
-    ("Tree::partition_into", |cases| {
-        for parts in [0, 1, 2, 1 << 40, usize::MAX] {
-            cases.trees(&(), |tree| tree.partition_into(parts, |_, ()| 0));
-            cases.trees(&1.5, |tree| tree.partition_into(parts, |_, _| parts.wrapping_sub(1)));
-        }
+        cases.tree_pairs(&(), &true, |tree, mask| tree.partition(&mask));
+        cases.tree_pairs(&1.5, &false, |tree, mask| tree.partition(&mask));
+        cases.trees(&(), |tree| tree.partition(|_: &_, _: &()| true));
+        cases.trees(&1.5, |tree| tree.partition(|_: &_, _: &_| false));
     }),
     ("Tree::unique", |cases| {
         cases.trees(&(), |tree| Ok(tree.unique()));

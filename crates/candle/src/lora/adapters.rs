@@ -147,11 +147,11 @@ impl Lora {
     fn moved<T: Serialize + DeserializeOwned>(&self, model: &T, alpha: f64) -> Result<T> {
         let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
         let mut unused = self.adapters.clone();
-        let tree = tree.try_map_with_path(|path, weight| {
+        let tree = tree.map_with_path(|path, weight| {
             let Some(adapter) = unused.remove(&layer_of(path)) else { return Ok(weight) };
             weight.add(&adapter.product(&weight, alpha)?)
         });
-        let tree = tree.map_err(Error::wrap)?;
+        let tree = tree.try_map(|moved| moved).map_err(Error::wrap)?;
         if let Some((layer, _)) = unused.first_key_value() {
             candle_core::bail!("the model has no `{layer}.weight`, for which there is an adapter");
         }

@@ -254,7 +254,7 @@ impl<W: Write> Selecting<'_, W> {
         }
         self.found = true;
         if part {
-            let kept = with_empty_leaves(tree)?.filter(|path, _| pattern.covers(path))?;
+            let kept = with_empty_leaves(tree)?.filter(pattern)?;
             let kept = numbers(kept, halves)?;
             if place == Place::Whole {
                 self.out.write_all(&output::write(&kept, Format::Json)?)?;
