@@ -31,7 +31,8 @@
 //!
 //! # Format 1
 //!
-//! All integers are little endian and of fixed width. A row is its fields one after another. A table
+//! The tables are written by bincode 2 in its legacy configuration: all integers are little endian and of
+//! fixed width, and a row is its fields one after another. A table
 //! or string is its length as a `u64`, followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1.
 //! Checksums are CRC-32 as in zip and PNG; that of no bytes is 0.
 //!
@@ -114,6 +115,25 @@
 //!    be shorter. So some leaves are read and checked without the others.
 //! 5. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
 //!    the second part.
+//!
+//! # Why bincode, and how it could be replaced
+//!
+//! bincode is small and fast, and what it writes here is specified above. It is no longer maintained
+//! (RUSTSEC-2025-0141), and its version 3 intentionally does not compile. Hence:
+//!
+//! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
+//!   public signature.
+//! - It only decodes rows of integers whose width is known, from bytes whose checksum was verified. So
+//!   neither nesting nor the lengths that make it abort on other input can occur. Its output is
+//!   checked as if it were hostile.
+//! - It could be replaced by some forty lines without a change of the format.
+//!
+//! Projects that check advisories need this in their `deny.toml`:
+//!
+//! ```toml
+//! [advisories]
+//! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef, behind checks" }]
+//! ```
 
 #[allow(unused_imports, reason = "the page links to them")]
 use crate::{Fingerprint, Limits, TreeDef};

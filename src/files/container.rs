@@ -9,7 +9,7 @@ use crate::bug::bug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
-use super::wire::{FixedWidth, invalid, near, rows, wide};
+use super::wire::{FixedWidth, invalid, near, read, rows, wide, write};
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl NewFile<'_> {
         let blocks: Vec<u8> = blocks.collect();
         let [nodes, count] = self.counts.map(wide);
         let mut header = Vec::with_capacity(HEADER);
-        Header {
+        let parts = Header {
             magic: MAGIC,
             version: VERSION,
             kind: self.kind as u16,
@@ -95,9 +95,9 @@ impl NewFile<'_> {
             leaves: count,
             lengths: self.parts.map(|part| wide(part.len())),
             checksums: [structure, orders, values, kinds, &blocks].map(hash),
-        }
-        .write(&mut header);
-        hash(&header).write(&mut header);
+        };
+        write(&parts, &mut header);
+        write(&hash(&header), &mut header);
         [&header, structure, orders, values, kinds, &blocks, leaves].concat()
     }
 }
@@ -217,8 +217,8 @@ impl Header {
             return Err(not_ours(start, expected));
         }
         let (mut bytes, short) = (start, || cut_off(wide(HEADER), wide(start.len())));
-        let header = Header::read(&mut bytes).ok_or_else(short)?;
-        let checksum = u32::read(&mut bytes).ok_or_else(short)?;
+        let header = read::<Header>(&mut bytes).ok_or_else(short)?;
+        let checksum = read::<u32>(&mut bytes).ok_or_else(short)?;
         if start.get(..Header::BYTES).map(hash) != Some(checksum) {
             return Err(damaged("the header"));
         }

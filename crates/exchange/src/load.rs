@@ -35,12 +35,12 @@ use crate::export::Export;
 use crate::glob::{Glob, parts};
 use crate::load::entry::is_float;
 use crate::load::failure::Failure;
-use crate::load::forms::{Form, Forms, with_forms};
+use crate::load::forms::{Form, Forms};
 use crate::load::names::Below;
 use crate::load::place::{Place, overflow};
 use crate::load::report::Unused;
 use crate::load::rules::Rule;
-use crate::load::table::Table;
+use crate::load::table::{Table, with_forms};
 use crate::renames::Names;
 use crate::report::LoadReport;
 use crate::shape::display;
@@ -529,7 +529,12 @@ impl Loader {
         let of_file = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
         let base = self.base.as_ref().filter(|_| example.is_none());
         let of_base = base.and_then(|base| structure_of(base.metadata(STRUCTURE), true));
-        Forms::new(example.or(of_base.as_ref()), of_file.as_ref(), table)
+        Forms::new(
+            example.or(of_base.as_ref()),
+            of_file.as_ref(),
+            table.separator,
+            table.entries.len(),
+        )
     }
 
     /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types

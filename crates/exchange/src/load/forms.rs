@@ -8,8 +8,6 @@ use treedef::{ArrayFields, Leaf, NodeKind, NodeRef, TreeDef, Value};
 use crate::arrays::matrix_data;
 use crate::glob::parts;
 use crate::load::entry::{Entry, most_made};
-use crate::load::failure::Failure;
-use crate::load::table::Table;
 use crate::names::push_parts;
 
 /// What a tensor is in a buffer.
@@ -60,14 +58,20 @@ impl Forms {
     pub(crate) fn new(
         example: Option<&TreeDef>,
         file: Option<&TreeDef>,
-        table: &Table<'_>,
+        separator: &str,
+        tensors: usize,
     ) -> Self {
         let known = |treedef: &TreeDef| {
             let mut known = Known::default();
-            known.add(treedef.root(), table.separator, &mut most_made(table.entries.len()));
+            known.add(treedef.root(), separator, &mut most_made(tensors));
             known
         };
         Forms { example: example.map(known), file: file.map(known) }
+    }
+
+    /// Whether no structure is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.example.is_none() && self.file.is_none()
     }
 
     pub(crate) fn form(&self, entry: &Entry<'_>, separator: &str) -> Form {
@@ -161,23 +165,4 @@ fn matrix_form(node: NodeRef<'_>) -> Option<Form> {
     matrix_data(node)?;
     let has_size = |position| node.child(position).map(NodeRef::is_leaf);
     Some(Form::Matrix([has_size(1)?, has_size(2)?]))
-}
-
-/// Reads a value, and once more if serde keeps tensors in a buffer of which the structures know the forms.
-pub(crate) fn with_forms<'t, T>(
-    table: &Table<'t>,
-    structures: impl FnOnce() -> Forms,
-    walk: impl Fn(&Table<'t>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let first = walk(table);
-    if table.entries.iter().all(|entry| !entry.buffered.get()) {
-        return first;
-    }
-    let forms = structures();
-    if forms.example.is_none() && forms.file.is_none() {
-        return first;
-    }
-    table.learn(forms);
-    let is_known = table.entries.iter().any(|entry| table.form(entry) != Form::Nested);
-    if is_known || first.is_err() { walk(table) } else { first }
 }

@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
 use crate::literal::{is_empty, string};
 use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
+use crate::load::failure::Failure;
 use crate::load::findings::Findings;
 use crate::load::forms::{Form, Forms, Keys};
 use crate::load::named::named;
@@ -260,4 +261,23 @@ fn with_names_above<'n>(name: &'n str, separator: &'n str) -> impl Iterator<Item
 /// By parts, so that those below a name follow it.
 fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
+}
+
+/// Reads a value, and once more if serde keeps tensors in a buffer of which the structures know the forms.
+pub(crate) fn with_forms<'t, T>(
+    table: &Table<'t>,
+    structures: impl FnOnce() -> Forms,
+    walk: impl Fn(&Table<'t>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let first = walk(table);
+    if table.entries.iter().all(|entry| !entry.buffered.get()) {
+        return first;
+    }
+    let forms = structures();
+    if forms.is_empty() {
+        return first;
+    }
+    table.learn(forms);
+    let is_known = table.entries.iter().any(|entry| table.form(entry) != Form::Nested);
+    if is_known || first.is_err() { walk(table) } else { first }
 }
