@@ -360,7 +360,7 @@ fn what_is_split_into_many_is_named_for_each_leaf() {
     assert_eq!(error.to_string(), "there is no part 2 among 2 at `[\"a\"][2]`");
     let parts = tree.clone().split_into(3, |_, leaf| leaf % 3).unwrap();
     assert_eq!(parts[0].to_string(), "{\"a\": [0], \"b\": {\"c\": 3}}");
-    let (even, odd) = tree.clone().split(|_: &_, leaf: &usize| leaf % 2 == 0).unwrap();
+    let (even, odd) = tree.clone().split(|_: &_, leaf: &usize| leaf.is_multiple_of(2)).unwrap();
     assert_eq!((even.leaves(), odd.leaves()), (&[0, 2][..], &[1, 3][..]));
     assert_eq!(parts[1], tree.filter(|_: &_, leaf: &usize| *leaf == 1).unwrap());
 }

@@ -180,7 +180,9 @@ fn gradients_of_candle_are_those_by_differences() {
     wrong[0].b = Some((wrong[0].b.as_ref().unwrap() + 0.5).unwrap());
     let worst = finite::check::<Tensor, _, _>(with, &floats(&net()), &wrong).unwrap();
     assert_eq!(worst.path.to_string(), ".[0].b?".trim_start_matches('.'));
-    assert!((worst.error - 0.5).abs() < 1e-6);
+    assert!((worst.found - worst.expected - 0.5).abs() < 1e-6, "{worst}");
+    let larger = worst.found.abs().max(worst.expected.abs());
+    assert!((worst.error - 0.5 / larger).abs() < 1e-6, "{worst}");
 }
 
 /// An angle between 0 and 2π.
