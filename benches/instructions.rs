@@ -219,7 +219,7 @@ fn people(count: usize) -> Vec<Person> {
     let person = |i: usize| Person {
         name: format!("person {i}"),
         age: 20 + (i % 60) as u8,
-        mail: (i % 3 > 0).then(|| format!("{i}@example.org")),
+        mail: (!i.is_multiple_of(3)).then(|| format!("{i}@example.org")),
         height: (i % 5 > 1).then_some(1.5),
         tags: (0..i % 4).map(|tag| format!("tag {tag}")).collect(),
     };

@@ -72,9 +72,10 @@ impl File {
     }
 
     fn write(&self) -> Vec<u8> {
-        let [structure, orders, values, kinds, leaves] = match self.is_tree {
-            true => self.parts.each_ref().map(|part| &part[..]),
-            false => [&self.parts[STRUCTURE][..], &[], &[], &[], &[]],
+        let [structure, orders, values, kinds, leaves] = if self.is_tree {
+            self.parts.each_ref().map(|part| &part[..])
+        } else {
+            [&self.parts[STRUCTURE][..], &[], &[], &[], &[]]
         };
         let (nodes, count) = counts(structure).unwrap_or_default();
         let lengths = [structure, orders, values, kinds, leaves].map(|part| part.len() as u64);

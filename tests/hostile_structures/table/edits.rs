@@ -8,11 +8,15 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::filter", |cases| {
         cases.trees(&(), |tree| tree.filter(|_: &_, _: &()| true));
         cases.trees(&(), |tree| tree.filter(|_: &_, _: &()| false));
-        cases.trees(&1.5, |tree| tree.filter(|path: &Path, _: &_| path.to_string().len() % 2 == 0));
+        cases.trees(&1.5, |tree| {
+            tree.filter(|path: &Path, _: &_| path.to_string().len().is_multiple_of(2))
+        });
     }),
     ("Tree::split", |cases| {
         cases.trees(&(), |tree| tree.split(|_: &_, _: &()| true));
-        cases.trees(&1.5, |tree| tree.split(|path: &Path, _: &_| path.to_string().len() % 2 == 0));
+        cases.trees(&1.5, |tree| {
+            tree.split(|path: &Path, _: &_| path.to_string().len().is_multiple_of(2))
+        });
     }),
     ("Tree::split_into", |cases| {
         for parts in [0, 1, 2, 1 << 40, usize::MAX] {
