@@ -7,10 +7,9 @@
 //! assert_eq!(tree::add::<f64, _>((3.0, [4.0]), &(1.0, [1.0]))?, (4.0, [5.0]));
 //!
 //! let error = tree::add::<f64, _>(vec![3.0, 4.0], &vec![3.0]).unwrap_err();
-//! assert_eq!(
-//!     error.to_string(),
-//!     "the second value has another structure than the first: expected 2 children, found 1 child at the root"
-//! );
+//! let reason = "expected 2 children, found 1 child at the root";
+//! let message = format!("the second value has another structure than the first: {reason}");
+//! assert_eq!(error.to_string(), message);
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!

@@ -190,7 +190,8 @@ impl<T> Parameters<T> {
     /// assert_eq!(error.to_string(), message);
     ///
     /// // Several patterns.
-    /// let model = std::collections::BTreeMap::from([("embedding", [1.0, 2.0]), ("head", [1.0, 2.0])]);
+    /// let model = [("embedding", [1.0, 2.0]), ("head", [1.0, 2.0])];
+    /// let model = std::collections::BTreeMap::from(model);
     /// let p = Parameters::new(&model)?.tie(["embedding", "head"])?;
     /// assert_eq!(p.names(), [r#"["embedding"].0"#, r#"["embedding"].1"#]);
     /// # Ok::<(), treedef_optim::ParametersError>(())

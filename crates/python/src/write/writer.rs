@@ -166,11 +166,12 @@ pub fn into_python<'py>(py: Python<'py>, value: impl Serialize) -> Result<Bound<
 ///     let like = Like::of(&example)?;
 ///     for step in [1.0, 2.0] {
 ///         let object = like.to_python(&State { step, x: vec![0.5; 2] })?;
-///         assert_eq!(object.to_string(), format!("{{'step': {step}, 'x': (0.5, 0.5), 'name': 'chain'}}"));
+///         let expected = format!("{{'step': {step}, 'x': (0.5, 0.5), 'name': 'chain'}}");
+///         assert_eq!(object.to_string(), expected);
 ///     }
 ///     let error = like.to_python(&State { step: 2.5, x: vec![0.5; 2] }).unwrap_err();
-///     let text = "['step']: expected an integer as in the example, found float 2.5, which does not fit";
-///     assert_eq!(error.to_string(), text);
+///     let text = "expected an integer as in the example, found float 2.5, which does not fit";
+///     assert_eq!(error.to_string(), format!("['step']: {text}"));
 ///     Ok::<_, PyErr>(())
 /// })
 /// # .unwrap();
