@@ -35,7 +35,6 @@
 //!
 //! The words of the code are in `ARCHITECTURE.md`.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -232,22 +231,62 @@ impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Late<T> for OnceLock<T> {
     }
 }
 
-/// What a walk keeps beside a structure, and takes while it needs it. It is behind a trait as
-/// [`Late`] is.
-pub(crate) trait WalkCache: Send + Sync + UnwindSafe + RefUnwindSafe {
-    fn take(&self) -> Option<Box<dyn Any + Send>>;
-    fn put(&self, kept: Box<dyn Any + Send>);
+/// The serde calls of a value, as a walk recorded them. Another value of the same structure makes the
+/// same calls, so they need only be compared. [`flatten`](mod@crate::flatten) writes and reads it.
+pub(crate) struct Script {
+    pub(crate) words: Arc<[Word]>,
+    /// The keys and statics, which words have by number.
+    pub(crate) labels: Arc<[Label]>,
+    /// What brings the leaves of the walk into the order of the structure, one after the other.
+    pub(crate) swaps: Box<[Swap]>,
+    /// How the entries of the maps came, which the encoding does not say.
+    pub(crate) insertions: Option<Arc<[Insertion]>>,
 }
 
-/// If another thread has it just now, there is nothing to take, and nothing is put.
-impl WalkCache for Mutex<Option<Box<dyn Any + Send>>> {
-    fn take(&self) -> Option<Box<dyn Any + Send>> {
-        self.try_lock().ok()?.take()
+/// A serde call, or a part of one: the name of a field or of a variant has a word of its own. It says as
+/// well how many leaves came since the word before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    /// The name of a type, a variant or a field.
+    pub(crate) name: &'static str,
+    /// The tag, and above it the count.
+    pub(crate) code: u64,
+}
+
+/// A key or a static of a walk.
+#[derive(Clone)]
+pub(crate) struct Label {
+    pub(crate) value: Value,
+    /// How the value was recorded, if its leaves came in the order of its structure and there are no
+    /// labels in it, whose numbers are those of one walk. Otherwise there are no words.
+    pub(crate) words: Box<[Word]>,
+    /// Its value is needed only once.
+    pub(crate) is_last_use: bool,
+}
+
+/// Two blocks of so many items to swap, by their first ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Swap {
+    pub a: usize,
+    pub b: usize,
+    pub len: usize,
+}
+
+/// The script of a structure, if one is kept beside it. It is behind a trait as [`Late`] is.
+pub(crate) trait ScriptCache: Send + Sync + UnwindSafe + RefUnwindSafe {
+    fn get(&self) -> Option<Arc<Script>>;
+    fn put(&self, script: Arc<Script>);
+}
+
+/// While another thread is in here, there is nothing to get, and nothing is put.
+impl ScriptCache for Mutex<Option<Arc<Script>>> {
+    fn get(&self) -> Option<Arc<Script>> {
+        self.try_lock().ok()?.clone()
     }
 
-    fn put(&self, kept: Box<dyn Any + Send>) {
+    fn put(&self, script: Arc<Script>) {
         if let Ok(mut place) = self.try_lock() {
-            *place = Some(kept);
+            *place = Some(script);
         }
     }
 }
@@ -379,7 +418,7 @@ pub(crate) struct Encoding {
     /// Follows from `nodes`. A structure of few nodes has none.
     pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
     /// How values of the structure are walked, if that is too large to be kept by a thread.
-    pub(crate) walk_cache: Box<dyn WalkCache>,
+    pub(crate) script: Box<dyn ScriptCache>,
 }
 
 /// Where the runs of children are, for nodes with many of them. So a lookup need not pass all runs

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::model::Swap;
+
 /// The positions of so many items in their order. Equal items keep their order.
 pub(crate) fn sorted_positions(
     count: usize,
@@ -20,14 +22,6 @@ pub(crate) fn distinct_positions(
     let mut positions = sorted_positions(count, compare);
     positions.dedup_by(|later, first| compare(*later, *first) == Ordering::Equal);
     positions
-}
-
-/// Two blocks of so many items to swap, by their first ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Swap {
-    pub a: usize,
-    pub b: usize,
-    pub len: usize,
 }
 
 impl Swap {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::Name;
 use crate::path::Key;
 
-use super::tape::{Accepts, Failure, Tape};
+use super::tape::{Accepts, Failed, Tape};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
@@ -15,11 +15,11 @@ impl Tape {
     #[cold]
     #[inline(never)]
     pub(super) fn child_failed(&mut self, key: Option<Key>, error: Error) -> Error {
-        let failure = self.fail();
-        failure.in_some = false;
+        let failed = self.fail();
+        failed.in_some = false;
         // The compound that went on is the place.
-        if !mem::take(&mut failure.went_on) {
-            failure.keys.extend(key);
+        if !mem::take(&mut failed.went_on) {
+            failed.keys.extend(key);
         }
         error
     }
@@ -44,7 +44,7 @@ impl Tape {
     /// The value of an entry failed, whose key has this number.
     #[cold]
     pub(super) fn entry_failed(&mut self, key: usize, error: Error) -> Error {
-        let key = self.labels.value(key).cloned().map(Key::Entry);
+        let key = self.drivers.recorder.labels.value(key).cloned().map(Key::Entry);
         self.child_failed(key, error)
     }
 
@@ -52,15 +52,15 @@ impl Tape {
     /// it, or its end.
     #[cold]
     pub(super) fn swallowed(&mut self, is_child: bool) -> Error {
-        let failure = self.fail();
-        failure.forget();
-        failure.went_on = is_child;
+        let failed = self.fail();
+        failed.forget();
+        failed.went_on = is_child;
         Error::protocol(SWALLOWED)
     }
 
     /// The result of a walk, with the path of its error.
     pub(super) fn ended(&mut self, end: Result<usize>) -> Result<usize> {
-        let keys = self.failure.as_mut().map(|failure| mem::take(&mut failure.keys));
+        let keys = self.failed.as_mut().map(|failed| mem::take(&mut failed.keys));
         match (end, keys) {
             (Err(error), Some(keys)) => Err(error.at(keys.into_iter().rev().collect())),
             // A format that is read has ignored it.
@@ -69,20 +69,21 @@ impl Tape {
         }
     }
 
-    /// From now on nothing is written.
+    /// From now on nothing is followed or recorded.
     #[cold]
-    pub(super) fn fail(&mut self) -> &mut Failure {
+    pub(super) fn fail(&mut self) -> &mut Failed {
         (self.accepts, self.keeping.before_label) = (Accepts::default(), None);
-        let Tape { words, follow, keeping, .. } = self;
-        self.failure.get_or_insert_with(|| {
-            follow.frames.clear();
+        let Tape { drivers, keeping, failed, .. } = self;
+        failed.get_or_insert_with(|| {
+            drivers.follower.stop();
+            drivers.recorder.open.clear();
             keeping.values.clear();
-            Box::new(Failure { words: mem::take(words), ..Failure::default() })
+            Box::default()
         })
     }
 }
 
-impl Failure {
+impl Failed {
     /// The place is that of the compound that is innermost now.
     fn forget(&mut self) {
         self.keys.clear();

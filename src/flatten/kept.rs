@@ -6,15 +6,14 @@ use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Tree, Value, Word};
 use crate::path::Key;
 
-use super::labels::LabelTable;
 use super::marks::{Keep, Objects, object_leaf};
 use super::nodes::{Made, is_nothing};
 use super::refused::{object_is_kept, put_leaf};
 use super::tape::{BeforeLabel, Kept, Tape};
-use super::word::{self, ALL_KINDS, Tag, Word, bit};
+use super::word::{self, ALL_KINDS, Tag, bit};
 
 impl Kept {
     pub(super) fn is_key(&self) -> bool {
@@ -36,15 +35,14 @@ impl Tape {
         self.keeping.values.push(Kept {
             keep,
             at,
-            word: self.words.len(),
+            word: self.drivers.recorder.words.len(),
             leaf: self.leaves.len(),
             sink,
             accepts: self.accepts,
-            pending: mem::take(&mut self.pending),
+            pending: mem::take(&mut self.drivers.pending),
         });
         self.accepts.leaves = ALL_KINDS;
-        self.cursor = self.words.len();
-        Ok(self.cursor)
+        Ok(self.drivers.recorder.position())
     }
 
     /// A label that is not a scalar begins.
@@ -66,7 +64,7 @@ impl Tape {
 
     /// A key comes next. Returns how many values are being kept.
     pub(super) fn expect_key(&mut self) -> usize {
-        if self.failure.is_none() {
+        if self.failed.is_none() {
             self.expect_label(Keep::Key);
         }
         self.keeping.values.len()
@@ -94,7 +92,7 @@ impl Tape {
             return self.open_object(at);
         }
         // Inside a kept value, a mark changes nothing.
-        if self.is_keeping() || self.keeping.before_label.is_some() || self.failure.is_some() {
+        if self.is_keeping() || self.keeping.before_label.is_some() || self.failed.is_some() {
             return self.descend(at);
         }
         if keep == Keep::Static {
@@ -138,7 +136,7 @@ impl Tape {
     /// The number of an object comes next, the only scalar that is a leaf.
     #[cold]
     fn open_object(&mut self, at: usize) -> Result<usize> {
-        if self.failure.is_some() {
+        if self.failed.is_some() {
             return Err(self.swallowed(true));
         }
         if self.is_keeping() || self.keeping.before_label.is_some() {
@@ -155,7 +153,7 @@ impl Tape {
     fn close_object(&mut self) {
         self.accepts.leaves = 0;
         if self.settings.objects == Objects::AmongLeaves
-            && self.failure.is_none()
+            && self.failed.is_none()
             && let Sink::Leaves(leaves) = &mut self.leaves
         {
             self.accepts.leaves = ALL_KINDS;
@@ -178,7 +176,7 @@ impl Tape {
         let expected = self.expected_label(&kept);
         let value = self.take_off(kept.word, kept.leaf, expected);
         let Kept { keep, at, word, leaf, sink, accepts, pending, .. } = kept;
-        self.words.truncate(word);
+        self.drivers.recorder.words.truncate(word);
         if let Sink::Leaves(leaves) = &mut self.leaves {
             leaves.truncate(leaf);
         }
@@ -187,7 +185,7 @@ impl Tape {
         {
             self.keeping.leaves = leaves;
         }
-        (self.accepts, self.pending, self.cursor) = (accepts, pending, at);
+        (self.accepts, self.drivers.pending) = (accepts, pending);
         let tag = match keep {
             Keep::Key => word::KEY,
             Keep::Static => word::STATIC,
@@ -200,7 +198,7 @@ impl Tape {
             },
             Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
             Recorded::Value { value, words } => {
-                let number = self.labels.compound(tag, value, words);
+                let number = self.drivers.recorder.labels.compound(tag, value, words);
                 Ok(self.put_label(at, tag, number))
             }
         }
@@ -211,7 +209,8 @@ impl Tape {
         let Sink::Leaves(leaves) = &mut self.leaves else {
             return Err(bug!("a kept value has other leaves"));
         };
-        let words = self.words.get(word..).or_bug();
+        let recorder = &mut self.drivers.recorder;
+        let words = recorder.words.get(word..).or_bug();
         if let [only] = words
             && only.tag() == word::LEAVES
             && let Some(leaf) = leaves.pop()
@@ -220,23 +219,23 @@ impl Tape {
         }
         let values = leaves.get(leaf..).or_bug();
         if let Some(number) = expected
-            && self.labels.is_recorded(number, words, values)
+            && recorder.labels.is_recorded(number, words, values)
         {
             return Ok(Recorded::Known(number));
         }
         let mut values = leaves.split_off(leaf.min(leaves.len()));
-        if let Some(treedef) = self.labels.structure_of(words) {
+        if let Some(treedef) = recorder.labels.structure_of(words) {
             let value = Value::from_tree(Tree::from_parts(treedef.clone(), values));
             return Ok(Recorded::Value { value, words: words.into() });
         }
-        let Made { treedef, swaps } =
-            self.nodes.reader.made_of(words, &mut self.labels.list, Options::default())?;
+        let Made { treedef, swaps } = recorder.made_from(word)?;
+        let words = recorder.words.get(word..).or_bug();
         swaps.iter().for_each(|swap| swap.apply(&mut values)); // its leaves
         let treedef = treedef.with_limits(self.settings.limits);
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
         let words: Box<[Word]> = if is_found { words.into() } else { Box::default() };
         if is_found {
-            self.labels.remember_structure(words.clone(), treedef.clone());
+            recorder.labels.remember_structure(words.clone(), treedef.clone());
         }
         let value = Value::from_tree(Tree::from_parts(treedef, values));
         Ok(Recorded::Value { value, words })
@@ -245,7 +244,7 @@ impl Tape {
     /// The number of the label that is expected in the place of a key or a static.
     fn expected_label(&self, kept: &Kept) -> Option<usize> {
         let at = kept.at + usize::from(kept.pending > 0); // behind the count of the leaves before it
-        let expected = self.words.get(..kept.word)?.get(at)?;
+        let expected = self.drivers.follower.word(at)?;
         (kept.keep != Keep::Leaf && expected.has_label()).then(|| expected.number())
     }
 
@@ -274,43 +273,32 @@ impl Tape {
     /// Writes a scalar that is a key or a static.
     fn label(&mut self, at: usize, tag: Tag, scalar: Scalar<'_>) -> usize {
         let at = self.count_leaves(at);
-        match self.follow_label(at, tag, |labels, number| labels.is(number, scalar)) {
-            Some(next) => next,
-            None => {
-                let labels = &mut self.labels;
-                let number = match tag {
-                    word::KEY => labels.key(scalar),
-                    _ => labels.scalar(scalar),
-                };
-                self.write_label(at, tag, number)
-            }
+        let labels = &mut self.drivers.recorder.labels;
+        if let Some(number) = self.drivers.follower.label(at, tag)
+            && (labels.is(number, scalar) || self.drivers.follower.overlooks(tag))
+        {
+            labels.last = number;
+            return at + 1; // it is in range
         }
-    }
-
-    /// Follows a label, if the expected one is of this kind and `is_it` is true of its number.
-    fn follow_label(
-        &mut self,
-        at: usize,
-        tag: Tag,
-        is_it: impl Fn(&LabelTable, usize) -> bool,
-    ) -> Option<usize> {
-        let expected = self.words.get(at).filter(|expected| expected.tag() == tag)?;
-        let number = expected.number();
-        if self.follow.overlooks(at, tag) || is_it(&self.labels, number) {
-            self.labels.last = number;
-            self.cursor = at + 1; // it is in range
-            Some(self.cursor)
-        } else {
-            None
-        }
+        let number = if tag == word::KEY { labels.key(scalar) } else { labels.scalar(scalar) };
+        self.write_label(at, tag, number)
     }
 
     fn put_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         let at = self.count_leaves(at);
-        match self.follow_label(at, tag, |_, expected| expected == number) {
-            Some(next) => next,
-            None => self.write_label(at, tag, number),
+        let follower = &self.drivers.follower;
+        if let Some(expected) = follower.label(at, tag)
+            && (expected == number || follower.overlooks(tag))
+        {
+            self.drivers.recorder.labels.last = expected;
+            return at + 1; // it is in range
         }
+        self.write_label(at, tag, number)
+    }
+
+    /// The number of the last key or static.
+    pub(super) fn last_label(&self) -> usize {
+        self.drivers.recorder.labels.last
     }
 
     fn put_opaque(&mut self, at: usize, value: Recorded) -> Result<usize> {
@@ -326,7 +314,7 @@ impl Tape {
         match tag {
             Some(tag) => Ok(self.emit(at, tag, "")),
             None => {
-                self.pending += 1; // at most the leaves
+                self.drivers.pending += 1; // at most the leaves
                 Ok(at)
             }
         }

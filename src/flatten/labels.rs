@@ -2,18 +2,23 @@
 
 use std::hash::BuildHasher;
 use std::mem;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Labels, Leaf, TreeDef, Value};
+use crate::model::{Content, Label, Labels, Leaf, TreeDef, Value, Word};
 
-use super::word::{self, Tag, Word, same};
+use super::word::{self, Tag, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
 pub(super) struct LabelTable {
-    pub(super) list: Vec<Label>,
+    /// Those of the script that the walk follows, or followed to its first difference. They have
+    /// the first numbers.
+    followed: Arc<[Label]>,
+    /// Its own, which have the next ones.
+    own: Vec<Label>,
     /// The number of the last one that came.
     pub(super) last: usize,
     /// The numbers of the first labels by the hashes of their values. The others are not there yet.
@@ -39,17 +44,6 @@ impl Most {
 
 /// After so many new keys, a map is expected to have no others.
 const MOST_NEW_KEYS: usize = 64;
-
-/// A key or a static.
-#[derive(Clone)]
-pub(super) struct Label {
-    pub(super) value: Value,
-    /// How the value was recorded, if its leaves came in the order of its structure and there are no
-    /// labels in it, whose numbers are those of one walk. Otherwise there are no words.
-    words: Box<[Word]>,
-    /// Its value is needed only once.
-    is_last_use: bool,
-}
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
@@ -98,8 +92,7 @@ impl Label {
         Label::new(value, Box::default())
     }
 
-    /// The value of a key: moved out if this is its last use.
-    pub(super) fn take_value(&mut self) -> Value {
+    fn take_value(&mut self) -> Value {
         if self.is_last_use {
             mem::replace(&mut self.value, Value(Content::Scalar(Leaf::Bool(false))))
         } else {
@@ -119,8 +112,33 @@ impl Label {
 }
 
 impl LabelTable {
+    /// From now on these labels have the first numbers. The walk needs none of its own.
+    pub(super) fn follow(&mut self, labels: Option<&Arc<[Label]>>) {
+        self.followed = labels.map(Arc::clone).unwrap_or_default();
+        self.own.clear();
+        self.index.clear();
+    }
+
+    #[inline]
+    fn get(&self, number: usize) -> Option<&Label> {
+        self.followed.get(number).or_else(|| self.own.get(number - self.followed.len())) // not below
+    }
+
+    fn len(&self) -> usize {
+        self.followed.len() + self.own.len() // both are in memory
+    }
+
+    #[inline]
     pub(super) fn value(&self, number: usize) -> Option<&Value> {
-        self.list.get(number).map(|label| &label.value)
+        self.get(number).map(|label| &label.value)
+    }
+
+    /// The value of a key: moved out if this is its last use.
+    pub(super) fn take_value(&mut self, number: usize) -> Option<Value> {
+        match number.checked_sub(self.followed.len()) {
+            None => self.value(number).cloned(),
+            Some(own) => self.own.get_mut(own).map(Label::take_value),
+        }
     }
 
     /// Whether a scalar is the label of that number.
@@ -141,7 +159,7 @@ impl LabelTable {
         if self.expects_new_keys() {
             return self.push(Label::of_scalar(scalar));
         }
-        let labels = self.list.len();
+        let labels = self.len();
         let number = self.scalar(scalar);
         self.key_came(number, labels)
     }
@@ -151,8 +169,8 @@ impl LabelTable {
     }
 
     fn push(&mut self, label: Label) -> usize {
-        self.list.push(label);
-        self.list.len() - 1 // it was pushed
+        self.own.push(label);
+        self.len() - 1 // it was pushed
     }
 
     /// A key was looked for among so many labels, and has this number.
@@ -170,7 +188,7 @@ impl LabelTable {
 
     /// Whether the label of that number is a compound that was recorded as these words and leaves.
     pub(super) fn is_recorded(&self, number: usize, words: &[Word], leaves: &[Leaf]) -> bool {
-        self.list.get(number).is_some_and(|label| label.is(words, leaves))
+        self.get(number).is_some_and(|label| label.is(words, leaves))
     }
 
     /// The number of a compound, which is found by these words again. Equal values whose maps had
@@ -179,7 +197,7 @@ impl LabelTable {
         if tag == word::KEY && self.expects_new_keys() {
             return self.push(Label::new(value, words));
         }
-        let (labels, hash) = (self.list.len(), self.hash_of_compound(&value));
+        let (labels, hash) = (self.len(), self.hash_of_compound(&value));
         let known = self.find(hash, |label| label.is_of(&value));
         let number = self.came(known, hash, || Label::new(value, words));
         if tag == word::KEY { self.key_came(number, labels) } else { number }
@@ -201,8 +219,8 @@ impl LabelTable {
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
-        for number in self.index.len()..self.list.len() {
-            let hash = match self.list.get(number).map(|label| &label.value) {
+        for number in self.index.len()..self.len() {
+            let hash = match self.get(number).map(|label| &label.value) {
                 Some(value) => match scalar_of(value) {
                     Some(scalar) => hash_of(&self.hasher, scalar),
                     None => self.hash_of_compound(value),
@@ -211,9 +229,8 @@ impl LabelTable {
             };
             self.add_to_index(hash, number);
         }
-        let list = &self.list;
         let is_it = |(other, number): &(u64, usize)| {
-            *other == hash && list.get(*number).is_some_and(&is_it)
+            *other == hash && self.get(*number).is_some_and(&is_it)
         };
         self.index.find(hash, is_it).map(|(_, number)| *number)
     }
@@ -225,17 +242,16 @@ impl LabelTable {
     /// The number of a label that was looked for, and is added if it is not known.
     fn came(&mut self, known: Option<usize>, hash: u64, new: impl FnOnce() -> Label) -> usize {
         known.unwrap_or_else(|| {
-            let number = self.list.len();
-            self.list.push(new());
+            let number = self.push(new());
             self.add_to_index(hash, number);
             number
         })
     }
 
-    /// The labels of `words`, which get their numbers among these alone, by first use. `None` if
-    /// there are more than `most`.
-    pub(super) fn used(&self, words: &mut [Word], most: Most) -> Option<Vec<Label>> {
-        let (mut used, mut places) = (Vec::new(), vec![None; self.list.len()]);
+    /// The words with the numbers of labels among those alone that they use, by first use; and these
+    /// labels. `None` if there are more than `most`.
+    pub(super) fn used(&self, mut words: Vec<Word>, most: Most) -> Option<(Vec<Word>, Vec<Label>)> {
+        let (mut used, mut places) = (Vec::new(), vec![None; self.len()]);
         let mut stored = most.stored;
         for word in words.iter_mut().filter(|word| word.has_label()) {
             let place = places.get_mut(word.number())?;
@@ -243,7 +259,7 @@ impl LabelTable {
                 Some(place) => place,
                 None if used.len() == most.labels => return None,
                 None => {
-                    let label = self.list.get(word.number())?;
+                    let label = self.get(word.number())?;
                     stored = stored.checked_sub(label.value.stored())?;
                     used.push(label.clone());
                     *place.insert(used.len() - 1)
@@ -251,33 +267,26 @@ impl LabelTable {
             };
             *word = Word::new(word.tag(), "", place as u64);
         }
-        Some(used)
+        Some((words, used))
     }
 
     /// Only `words` still need the labels. Marks those that they use once, so that
-    /// [`Label::take_value`] moves their values. The first `kept` labels stay.
-    pub(super) fn mark_single_uses(&mut self, words: &[Word], kept: usize) {
-        let mut seen = vec![false; self.list.len()];
+    /// [`LabelTable::take_value`] moves their values.
+    pub(super) fn mark_single_uses(&mut self, words: &[Word]) {
+        let mut seen = vec![false; self.own.len()];
         for word in words.iter().filter(|word| word.has_label()) {
-            let number = word.number();
-            if number >= kept
-                && let (Some(seen), Some(label)) = (seen.get_mut(number), self.list.get_mut(number))
+            if let Some(own) = word.number().checked_sub(self.followed.len())
+                && let (Some(seen), Some(label)) = (seen.get_mut(own), self.own.get_mut(own))
             {
                 label.is_last_use = !mem::replace(seen, true);
             }
         }
     }
 
-    /// Takes other labels, and gives back its own ones.
-    pub(super) fn replace(&mut self, list: Vec<Label>) -> Vec<Label> {
-        self.index.clear();
-        mem::replace(&mut self.list, list)
-    }
-
-    /// Removes the labels from a number on, and keeps the memory unless it is large.
-    pub(super) fn truncate(&mut self, len: usize, most_room: usize) {
-        self.list.truncate(len);
-        self.list.shrink_to(most_room);
+    /// Removes its own labels, and keeps the memory unless it is large.
+    pub(super) fn clear(&mut self, most_room: usize) {
+        self.own.clear();
+        self.own.shrink_to(most_room);
         if self.index.capacity() > most_room {
             self.index = HashTable::new();
         }

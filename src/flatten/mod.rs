@@ -1,8 +1,9 @@
 //! Flattens a value into leaves and a treedef.
 //!
-//! serde calls the [`serializer`], which writes a word on the [`tape`] for each call. At the end,
-//! [`nodes`] makes the nodes of the structure from the words. What is there only for speed is in
-//! [`fast`].
+//! serde calls the [`serializer`], which hands each call to the [`tape`]. While a value makes the calls of
+//! a [`script`] that was recorded before, the [`follower`] only compares. From the first difference on
+//! the [`recorder`] writes a word for each call, and [`nodes`] makes the nodes of the structure
+//! from them. What is there only for speed is in [`fast`].
 
 #![allow(
     clippy::question_mark,
@@ -15,6 +16,10 @@ mod marks;
 mod refused;
 mod nodes;
 mod calls;
+mod script;
+mod follower;
+mod recorder;
+mod drivers;
 mod fast;
 mod tape;
 mod kept;

@@ -1,4 +1,4 @@
-//! Following gives the same tape as recording alone, and copied nodes are those that are read: on
+//! Following gives the same words as recording alone, and copied nodes are those that are read: on
 //! random values, which also fail, go on after an error, and walk other values meanwhile.
 
 use std::cell::Cell;
@@ -9,14 +9,14 @@ use serde::{Serialize, Serializer};
 use treedef_testing::cases::cases;
 
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, Limits, Options, TreeDef};
+use crate::model::{Leaf, Limits, Options, TreeDef, Word};
 
-use super::labels::{Label, Most};
+use super::labels::{LabelTable, Most};
 use super::nodes::{Made, WordReader};
 use super::serializer::Writer;
 use super::tape::Tape;
 use super::walk::Request;
-use super::word::{Word, same};
+use super::word::same;
 
 #[derive(Clone, Debug)]
 enum Model {
@@ -175,22 +175,22 @@ struct Walked {
 fn walk(tape: &mut Tape, value: &Model) -> Option<Walked> {
     let end = value.serialize(Writer { tape: &mut *tape, at: 0 });
     let at = tape.ended(end).ok()?;
-    let mut at = tape.count_leaves(at);
-    let Tape { words, follow, labels, leaves, .. } = tape;
-    let followed = follow.follows_known && at == words.len();
-    if follow.follows_known && !followed {
-        at = follow.write_followed(words, at);
-    }
-    let mut own = words[if followed { 0 } else { follow.base }..at].to_vec();
-    let mut labels = labels.used(&mut own, Most::ANY)?;
-    assert_copies_are_right(&own, &mut labels);
+    let at = tape.count_leaves(at);
+    let Tape { drivers, leaves, .. } = tape;
+    let (followed, words) = match drivers.end(at) {
+        Some(known) => (true, known.script.words.to_vec()),
+        None => (false, drivers.recorder.words.clone()),
+    };
+    let labels = &mut drivers.recorder.labels;
+    assert_copies_are_right(&words, labels);
+    let (words, labels) = labels.used(words, Most::ANY)?;
     let labels = labels.iter().map(|label| label.value.to_string()).collect();
     let Sink::Leaves(leaves) = leaves else { return None };
-    Some(Walked { words: own, labels, leaves: std::mem::take(leaves), followed })
+    Some(Walked { words, labels, leaves: std::mem::take(leaves), followed })
 }
 
 /// The nodes are the same if no child is copied from one that is like it.
-fn assert_copies_are_right(words: &[Word], labels: &mut [Label]) {
+fn assert_copies_are_right(words: &[Word], labels: &mut LabelTable) {
     let mut made = |mut reader: WordReader| {
         let made = reader.made_of(words, labels, Options::default());
         made.map(|Made { treedef, swaps }| (format!("{:?}", treedef.insertions), treedef, swaps))
@@ -207,7 +207,7 @@ fn nodes_made_early(value: &Model) -> crate::Result<(Vec<Leaf>, TreeDef)> {
     tape.prepare(request(), None);
     tape.settings.most_words = 4;
     let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-    EARLY.set(EARLY.get() + u32::from(tape.nodes.early.is_some()));
+    EARLY.set(EARLY.get() + u32::from(tape.drivers.recorder.has_early_nodes()));
     let (treedef, leaves) = tape.finish(end)?;
     let Sink::Leaves(leaves) = leaves else { return Ok((Vec::new(), treedef)) };
     Ok((leaves, treedef))
@@ -231,7 +231,7 @@ fn request() -> Request {
 }
 
 #[test]
-fn following_gives_the_tape_of_recording_alone() {
+fn following_gives_the_words_of_recording_alone() {
     let followed = Cell::new(0u32);
     let seeds = cases(4_000);
     for seed in 0..seeds.into() {

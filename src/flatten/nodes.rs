@@ -1,16 +1,15 @@
-//! Makes the nodes of a structure from the words of a tape.
+//! Makes the nodes of a structure from recorded words.
 
 use std::mem;
 use std::ops::Range;
 
 use crate::bug::{OrBug, bug};
 use crate::error::Result;
-use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value};
-use crate::positions::Swap;
+use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, Swap, TreeDef, Value, Word};
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
-use super::labels::Label;
-use super::word::{self, Tag, Word};
+use super::labels::LabelTable;
+use super::word::{self, Tag};
 
 /// A structure, and what brings the leaves of a walk into its order.
 pub(super) struct Made {
@@ -28,7 +27,7 @@ const MOST_MAPS: usize = 8;
 /// In the place of the first word of a child: the child must not be reused.
 pub(super) const UNSEEN: usize = usize::MAX;
 
-/// Reads words and makes nodes. It lives as long as the tape of a thread: what a structure fills is
+/// Reads words and makes nodes. It lives as long as the recorder of a thread: what a structure fills is
 /// taken out or cleared at its end.
 #[derive(Default)]
 pub(super) struct WordReader {
@@ -126,7 +125,7 @@ impl WordReader {
     pub(super) fn made_of(
         &mut self,
         words: &[Word],
-        labels: &mut [Label],
+        labels: &mut LabelTable,
         options: Options,
     ) -> Result<Made> {
         self.options = options;
@@ -150,7 +149,7 @@ impl WordReader {
         (self.swaps, self.so_far) = Default::default();
     }
 
-    pub(super) fn read(&mut self, words: &[Word], labels: &mut [Label]) -> Result<()> {
+    fn read(&mut self, words: &[Word], labels: &mut LabelTable) -> Result<()> {
         self.so_far.word = 0;
         while let Some(word) = words.get(self.so_far.word) {
             let leaves = word.leaves();
@@ -173,8 +172,8 @@ impl WordReader {
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
-                    if let Some(label) = labels.get(word.number()) {
-                        self.put_static(&label.value)?;
+                    if let Some(value) = labels.value(word.number()) {
+                        self.put_static(value)?;
                     }
                 }
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
@@ -184,7 +183,25 @@ impl WordReader {
         Ok(())
     }
 
-    fn node(&mut self, word: Word, words: &[Word], labels: &[Label]) -> Result<()> {
+    /// Reads the words of complete elements, and of what is around them so far. The words are not
+    /// needed any more.
+    pub(super) fn read_part(
+        &mut self,
+        words: &[Word],
+        labels: &mut LabelTable,
+        options: Options,
+    ) -> Result<()> {
+        self.options = options;
+        self.read(words, labels)?;
+        // No child can be found by its words any more.
+        self.seen.children.clear();
+        for open in &mut self.open {
+            (open.child.word, open.first_seen) = (UNSEEN, 0);
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, word: Word, words: &[Word], labels: &LabelTable) -> Result<()> {
         let Some(kind) = word.kind() else { return Err(bug!("a word is of no kind")) };
         let variant = if kind.is_variant() {
             self.variant
@@ -333,7 +350,7 @@ impl WordReader {
     }
 
     /// Completes a node with any number of children.
-    fn close(&mut self, labels: &mut [Label]) -> Result<()> {
+    fn close(&mut self, labels: &mut LabelTable) -> Result<()> {
         let Some(open) = self.open.pop() else { return Err(bug!("an end has no beginning")) };
         self.seen.children.truncate(open.first_seen);
         let Some(node) = open.node else { return Err(bug!("an end is that of no node")) };
@@ -359,7 +376,7 @@ impl WordReader {
     }
 
     /// The node data of the map at `node`. Sorts its entries if they did not come in order.
-    fn keys_of(&mut self, node: usize, open: &Open, labels: &mut [Label]) -> usize {
+    fn keys_of(&mut self, node: usize, open: &Open, labels: &mut LabelTable) -> usize {
         let numbers = self.numbers.get(open.first_label..).or_bug();
         let is_it = |(known, _): &&(Range<usize>, usize)| {
             self.known_keys.keys.get(known.clone()).is_some_and(|known| known == numbers)
@@ -368,9 +385,7 @@ impl WordReader {
             return *data;
         }
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
-        keys.extend(
-            numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::take_value)),
-        );
+        keys.extend(numbers.iter().filter_map(|number| labels.take_value(*number)));
         let Count { leaf, map, .. } = open.begin;
         let moved = !self.options.insertion
             && self.builder.sort_entries(node, map, &mut keys, Some(leaf), &mut self.swaps);
@@ -387,7 +402,7 @@ impl WordReader {
 
 /// With the option `none_is_leaf`: whether a `Some` before these words gets a node, because its
 /// inside is an option or reads as `None`.
-fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
+fn is_around_nothing(after: &[Word], labels: &LabelTable) -> bool {
     if after.first().is_some_and(|word| word.tag() == NodeKind::Some as Tag && word.leaves() == 0) {
         return true;
     }
@@ -396,7 +411,7 @@ fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
     let inside = after.iter().find(|word| !is_newtype(word));
     let Some(inside) = inside.filter(|word| word.leaves() == 0) else { return false };
     match inside.tag() {
-        word::STATIC => labels.get(inside.number()).is_some_and(|label| is_nothing(&label.value)),
+        word::STATIC => labels.value(inside.number()).is_some_and(is_nothing),
         word::OPAQUE_NOTHING => true,
         tag => {
             let nothing = [NodeKind::None, NodeKind::Unit, NodeKind::UnitStruct];

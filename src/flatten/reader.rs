@@ -131,7 +131,7 @@ impl DocumentPlace<'_> {
                     outer
                 }
                 DocumentPlace::Entry(outer, key) => {
-                    keys.extend(tape.labels.value(*key).cloned().map(Key::Entry));
+                    keys.extend(tape.drivers.recorder.labels.value(*key).cloned().map(Key::Entry));
                     outer
                 }
                 DocumentPlace::Key(outer) => {
@@ -279,7 +279,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let opened = tape.open(at, NodeKind::Map, "");
         let mut at = told(tape, &place, opened)?;
         while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at, map: &place })? {
-            let place = DocumentPlace::Entry(&place, tape.labels.last);
+            let place = DocumentPlace::Entry(&place, tape.last_label());
             at = map.next_value_seed(Reader { tape: &mut *tape, at: next, place })?;
         }
         let closed = tape.close(at);
@@ -299,7 +299,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         tape.expect_key();
         let key = tape.scalar(at, Scalar::Str(&name));
         let at = told(tape, &place, key)?;
-        let entry = DocumentPlace::Entry(&place, tape.labels.last);
+        let entry = DocumentPlace::Entry(&place, tape.last_label());
         let payload = Reader { tape: &mut *tape, at, place: entry };
         let at = variant.newtype_variant_seed(payload)?;
         let closed = tape.close(at);

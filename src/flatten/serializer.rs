@@ -207,7 +207,7 @@ impl SeqWriter<'_> {
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        self.tape.row(is_leaf, owning, progress, most)
+        self.tape.row(self.at, is_leaf, owning, progress, most)
     }
 
     /// Handles the outcome of the last row, and of the element before it.
@@ -244,7 +244,7 @@ impl MapWriter<'_> {
         match key.and_then(|next| self.tape.key_came(outer, next)) {
             Ok(next) => {
                 self.at = next;
-                self.key = self.tape.labels.last;
+                self.key = self.tape.last_label();
                 Ok(())
             }
             Err(error) => Err(self.tape.compound_failed(error)),
@@ -441,7 +441,7 @@ impl<'t> Serializer for Writer<'t> {
             loop {
                 // Borrowed, because code that notes what was moved would be compiled for each type.
                 let Some(item) = &next else { return seq.end() };
-                let owning = seq.tape.owning;
+                let owning = seq.tape.rows.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));
                 let is_leaf = match seq.came(child) {
                     Ok(is_leaf) => is_leaf,

@@ -1,20 +1,19 @@
-//! The state of a walk: a tape of serde calls, and the leaves.
+//! The state of a walk: who takes the serde calls, and the leaves.
 //!
 //! Nothing here depends on the type of the value. serde's side is the
 //! [serializer](super::serializer).
 //!
 //! # Invariants
 //!
-//! 1. A word is written for each serde call that is not a scalar, and for each end of a compound
+//! 1. There is a word for each serde call that is not a scalar, and for each end of a compound
 //!    with any number of children. A leaf is only counted: the next word says how many came.
-//! 2. A position is an index of `words`. Who serializes hands it on by value: it is where the next
-//!    word belongs. If it is the length, the word is added. If it is less, the words from there on
-//!    are only expected: see [`follow`](super::fast::follow).
-//! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is written behind the
+//! 2. Who serializes hands on a position by value: it is where the next word belongs, in the script
+//!    that is followed or behind what is recorded. See [`drivers`](super::drivers).
+//! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is recorded behind the
 //!    other words, with leaves of its own. When it is complete, it is taken off again.
-//! 4. The nodes of a long sequence are made [early](super::fast::early): the words before its last
-//!    element are taken off the tape then, and the positions in its frame move back.
-//! 5. After a failure nothing is written any more: the words are set aside in `failure`, and each call is an error.
+//! 4. The nodes of a long sequence are made early: the words before its last
+//!    element are taken off then. See [`recorder`](super::recorder).
+//! 5. After a failure nothing is followed or recorded, and each call is an error.
 
 use std::mem;
 
@@ -22,39 +21,29 @@ use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
+use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options, Word};
 use crate::path::Key;
 
-use super::fast::early::WalkNodes;
-use super::fast::follow::Follow;
-use super::fast::rows::{Progress, Row, SeqState};
-use super::labels::LabelTable;
+use super::drivers::Drivers;
+use super::fast::rows::{Progress, Row, Rows, SeqState};
 use super::marks::{Keep, Objects};
 use super::refused::wrong_scalar;
-use super::word::{self, KindSet, Tag, Word, bit};
+use super::script::Memory;
+use super::word::{self, KindSet, Tag, bit};
 
 /// The state of a walk. Its memory stays with the thread between walks; what one walk leaves in it is
 /// cleared at its end, but for the structures that are expected again.
 #[derive(Default)]
 pub(super) struct Tape {
-    pub(super) words: Vec<Word>,
-    /// Where the next word belongs.
-    pub(super) cursor: usize,
+    pub(super) drivers: Drivers,
     pub(super) leaves: Sink,
-    /// The number of leaves since the last word.
-    pub(super) pending: u64,
     /// What the next value may be: nothing if a label comes next, and after a failure.
     pub(super) accepts: Accepts,
     pub(super) settings: Settings,
     pub(super) keeping: Keeping,
-    pub(super) labels: LabelTable,
-    pub(super) follow: Follow,
-    /// How many children so far have a type that owns something.
-    pub(super) owning: usize,
-    pub(super) failure: Option<Box<Failure>>,
-    pub(super) nodes: WalkNodes,
-    /// The number of leaves for which the next walk makes room: those of this one, if few.
-    pub(super) expected: usize,
+    pub(super) rows: Rows,
+    pub(super) failed: Option<Box<Failed>>,
+    pub(super) memory: Memory,
 }
 
 /// What a value may be without being kept.
@@ -89,6 +78,8 @@ pub(super) struct Keeping {
     pub(super) leaves: Vec<Leaf>,
     /// The whole value is one that is kept.
     pub(super) whole: bool,
+    /// The position behind the last float that was no leaf of the next slot.
+    pub(super) after_float: usize,
 }
 
 /// A label that comes next, and what was accepted before it.
@@ -110,13 +101,12 @@ pub(super) struct Kept {
     pub(super) pending: u64,
 }
 
-/// The words at the first error, and what is known of the place.
+/// The first error, and what is known of the place.
 ///
 /// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
 /// has a hole.
 #[derive(Default)]
-pub(super) struct Failure {
-    pub(super) words: Vec<Word>,
+pub(super) struct Failed {
     /// The keys that lead to the place, the innermost first, as far as the error has come.
     pub(super) keys: Vec<Key>,
     /// The last compound that the error came out of is a `Some`.
@@ -129,13 +119,13 @@ impl Tape {
     /// The type of the next value may own something.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn count_owning(&mut self, owning: bool) {
-        self.owning = self.owning.wrapping_add(usize::from(owning));
+        self.rows.owning = self.rows.owning.wrapping_add(usize::from(owning));
     }
 
     /// Writes a word, or follows it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
-        match self.follow_word(at, tag, name) {
+        match self.drivers.follow(at, tag, name) {
             Some(next) => next,
             None => self.unexpected(at, tag, name),
         }
@@ -144,69 +134,61 @@ impl Tape {
     /// The same for the last word of a value, which is an error after a failure.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn emit_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
-        match self.follow_word(at, tag, name) {
+        match self.drivers.follow(at, tag, name) {
             Some(next) => Ok(next),
             None => self.unexpected_last(at, tag, name),
         }
     }
 
-    /// Follows a word, if it is the expected one.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn follow_word(&mut self, at: usize, tag: Tag, name: &'static str) -> Option<usize> {
-        let word = Word::new(tag, name, self.pending);
-        let expected = self.words.get(at)?;
-        if !(if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) }) {
-            return None;
-        }
-        self.pending = 0;
-        self.cursor = at + 1; // it is in range
-        Some(at + 1)
-    }
-
     #[cold]
     #[inline(never)]
     fn unexpected_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
-        if self.failure.is_some() {
+        if self.failed.is_some() {
             return Err(self.swallowed(tag != word::CLOSE));
         }
-        let leaves = mem::take(&mut self.pending);
+        let leaves = mem::take(&mut self.drivers.pending);
         Ok(self.write(at, Word::new(tag, name, leaves)))
     }
 
     #[cold]
     #[inline(never)]
     fn unexpected(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
-        let leaves = mem::take(&mut self.pending);
+        let leaves = mem::take(&mut self.drivers.pending);
         self.write(at, Word::new(tag, name, leaves))
     }
 
-    /// Writes a word that is not the expected one.
+    /// Records a word that is not the expected one.
     pub(super) fn write(&mut self, at: usize, word: Word) -> usize {
-        if self.failure.is_some() {
+        if self.failed.is_some() {
             return at;
         }
-        if at < self.words.len() {
-            let Tape { words, labels, follow, settings, .. } = self;
-            if at == 0 && follow.follow_other(words, labels, settings.options, word) {
-                self.cursor = 1;
-                return 1;
-            }
-            follow.write_followed(words, at);
+        if at == 0 && self.expects_other(word) { 1 } else { self.drivers.record(at, word) }
+    }
+
+    /// From the first word on, another structure than the last one may be expected.
+    fn expects_other(&mut self, first: Word) -> bool {
+        let Tape { drivers, memory, settings, .. } = self;
+        // A label has a number, which is that of another script.
+        if drivers.follower.known.is_none() || first.has_label() {
+            return false;
         }
-        self.words.push(word);
-        self.cursor = self.words.len();
-        self.cursor
+        let other = memory.begins_with(settings.options, first).cloned();
+        let is_expected = other.is_some();
+        if is_expected {
+            drivers.expect(other);
+        }
+        is_expected
     }
 
     /// Writes a label that is not the expected one, by its number.
     pub(super) fn write_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
-        self.labels.last = number;
+        self.drivers.recorder.labels.last = number;
         self.write(at, Word::new(tag, "", number as u64))
     }
 
     /// Writes down the leaves since the last word, if there are any.
     pub(super) fn count_leaves(&mut self, at: usize) -> usize {
-        if self.pending > 0 { self.emit(at, word::LEAVES, "") } else { at }
+        if self.drivers.pending > 0 { self.emit(at, word::LEAVES, "") } else { at }
     }
 }
 
@@ -225,12 +207,12 @@ macro_rules! floats {
                 }
                 _ => {
                     return match self.other_float(at, Scalar::$kind(value)) {
-                        Ok(()) => Ok(self.cursor),
+                        Ok(()) => Ok(self.keeping.after_float),
                         Err(error) => Err(error),
                     };
                 }
             }
-            self.pending += 1; // at most the leaves
+            self.drivers.pending += 1; // at most the leaves
             Ok(at)
         }
     )*};
@@ -240,11 +222,11 @@ macro_rules! floats {
 impl Tape {
     floats! { f64 F64, f32 F32 }
 
-    /// Moves the cursor behind the float. (A position in the result would be tested after each float.)
+    /// The position behind the float is not in the result: there it would be tested after each float.
     #[cold]
     #[inline(never)]
     fn other_float(&mut self, at: usize, scalar: Scalar<'_>) -> Result<()> {
-        self.cursor = self.scalar(at, scalar)?;
+        self.keeping.after_float = self.scalar(at, scalar)?;
         Ok(())
     }
 
@@ -255,7 +237,7 @@ impl Tape {
             && leaves.len() < leaves.capacity()
         {
             leaves.push(Leaf::from(scalar));
-            self.pending += 1; // at most the leaves
+            self.drivers.pending += 1; // at most the leaves
             return Ok(at);
         }
         self.scalar_here(at, scalar)
@@ -263,14 +245,14 @@ impl Tape {
 
     #[inline(never)]
     fn scalar_here(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
-        if self.failure.is_some() {
+        if self.failed.is_some() {
             return Err(self.swallowed(true));
         }
         if self.accepts.leaves & bit(scalar.kind()) == 0 {
             return Ok(self.scalar_label(at, scalar));
         }
         if self.leaves.push(scalar) {
-            self.pending += 1; // at most the leaves
+            self.drivers.pending += 1; // at most the leaves
             return Ok(at);
         }
         Err(self.wrong_scalar(scalar.kind()))
@@ -300,7 +282,7 @@ impl Tape {
         let is_leaf = self.settings.options.none_is_leaf && !self.is_keeping();
         if is_leaf
             && self.keeping.before_label.is_none()
-            && self.failure.is_none()
+            && self.failed.is_none()
             && !self.leaves.push(Scalar::None)
         {
             return Err(self.wrong_scalar(LeafKind::None));
@@ -312,7 +294,7 @@ impl Tape {
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn open(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
         if kind == NodeKind::Map {
-            self.labels.begin_map();
+            self.drivers.recorder.labels.begin_map();
         }
         match self.descend(at) {
             Ok(at) => Ok(self.emit(at, kind as Tag, name)),
@@ -352,7 +334,7 @@ impl Tape {
     #[cold]
     #[inline(never)]
     fn no_room(&mut self, at: usize) -> Result<usize> {
-        if self.failure.is_some() {
+        if self.failed.is_some() {
             return Err(self.swallowed(true));
         }
         if self.keeping.before_label.is_none() {
@@ -397,7 +379,7 @@ impl Tape {
     pub(super) fn open_seq(&mut self, at: usize) -> Result<usize> {
         match self.open(at, NodeKind::Seq, "") {
             Ok(at) => {
-                self.follow.open_seq(at, self.words.len());
+                self.drivers.open_seq(at);
                 Ok(at)
             }
             Err(error) => Err(error),
@@ -406,7 +388,7 @@ impl Tape {
 
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn close_seq(&mut self, at: usize) -> Result<usize> {
-        let at = self.follow.close_seq(&mut self.words, at);
+        let at = self.drivers.close_seq(at);
         self.close(at)
     }
 
@@ -414,13 +396,10 @@ impl Tape {
     #[inline(never)]
     pub(super) fn element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
-        self.cursor = self.follow.element(&mut self.words, at);
-        if self.words.len() >= self.settings.most_words && self.keeping.values.is_empty() {
-            let Tape { words, labels, follow, nodes, settings, .. } = self;
-            let made = follow.make_early(words, &mut labels.list, nodes, settings.options);
-            self.cursor -= made; // it is behind them
-        }
-        self.cursor
+        // All words are needed if a kept value is behind them, or an element is compared.
+        let is_free = self.keeping.values.is_empty() && self.rows.checks == 0;
+        let most_words = if is_free { self.settings.most_words } else { usize::MAX };
+        self.drivers.element(at, most_words, self.settings.options)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try. `owning` is the
@@ -429,23 +408,24 @@ impl Tape {
     #[inline(never)]
     pub(super) fn row<'r>(
         &'r mut self,
+        at: usize,
         is_leaf: bool,
         owning: usize,
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        if !self.settings.predicts || self.is_keeping() || self.failure.is_some() {
+        if !self.settings.predicts || self.is_keeping() || self.failed.is_some() {
             progress.never_pays();
             return None;
         }
         if !progress.pays() {
             return None;
         }
-        let Tape { leaves, words, settings, accepts, .. } = self;
+        let Tape { drivers, leaves, settings, accepts, rows, .. } = self;
         let (compact, takes) = (settings.options.compact, accepts.leaves);
-        let is_owning = owning != self.owning;
-        let seq = SeqState { leaves, words, compact, is_leaf, takes, is_owning, most };
-        self.follow.row(seq, progress)
+        let is_owning = owning != rows.owning;
+        let seq = SeqState { leaves, drivers, at, compact, is_leaf, takes, is_owning, most };
+        rows.row(seq, progress)
     }
 
     /// Handles the outcome of the last row, and of the element before it. Returns where the next
@@ -462,10 +442,6 @@ impl Tape {
 
     #[inline(never)]
     fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
-        let Tape { words, follow, .. } = self;
-        let (next, came) = follow.end_row(words, at, is_leaf, progress)?;
-        self.pending += came as u64; // at most the leaves
-        self.cursor = next;
-        Ok(next)
+        self.rows.end_row(&mut self.drivers, at, is_leaf, progress)
     }
 }

@@ -1,17 +1,18 @@
 //! Begins and ends walks, and keeps the tape of a thread between them.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use crate::bug::bug;
 use crate::call_stack;
 use crate::error::Result;
 use crate::leaf::sink::Sink;
-use crate::model::{Limits, Options, TreeDef, Value};
+use crate::model::{Limits, Options, Script, TreeDef, Value};
 
-use super::fast::early::EARLY_FROM;
+use super::labels::Most;
 use super::marks::Objects;
-use super::nodes::empty;
+use super::nodes::{Made, empty};
+use super::recorder::EARLY_FROM;
+use super::script::{Known, MOST_LABELS};
 use super::tape::{Accepts, Settings, Tape};
 use super::word::{ALL_KINDS, KindSet};
 
@@ -52,6 +53,15 @@ impl Request {
     }
 }
 
+/// The structure of a value.
+enum WalkEnd {
+    /// That of the treedef which the value should be like.
+    Expected,
+    /// One that the thread keeps.
+    Known(TreeDef),
+    New(Made),
+}
+
 impl Tape {
     /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
     /// that the thread met last among those that came twice.
@@ -71,17 +81,31 @@ impl Tape {
         self.settings = Settings { options, limits, objects, predicts, most_words };
         self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
-            self.leaves.reserve(self.expected);
+            self.leaves.reserve(self.memory.leaves);
         }
-        let Tape { words, labels, follow, .. } = self;
-        follow.begin(words, labels, options, like);
+        self.drivers.follower.ignore_statics = like.is_some_and(|(_, ignored)| ignored);
+        self.expect(options, like.map(|(like, _)| like));
+    }
+
+    /// Expects the structure `like`, or else the last one that came.
+    fn expect(&mut self, options: Options, like: Option<&TreeDef>) {
+        let Tape { drivers, memory, .. } = self;
+        let is_it = |known: &Known| match like {
+            Some(like) => known.is_of(like),
+            None => known.encoding.options == options,
+        };
+        if drivers.follower.known.as_ref().is_some_and(is_it) {
+            return;
+        }
+        let known =
+            like.and_then(|like| memory.like(like).cloned().or_else(|| Known::beside(like)));
+        drivers.expect(known.or_else(|| memory.last(options).cloned()));
     }
 
     /// Begins the walk of a value that is kept as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
         let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
-        let Tape { words, labels, follow, .. } = &mut *tape;
-        follow.take_back(words, labels);
+        tape.drivers.expect(None);
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
         tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
         tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
@@ -89,39 +113,81 @@ impl Tape {
         tape
     }
 
-    /// The structure of the value that ends at `at`, unless it is that of `like` itself. Brings the
-    /// leaves into its order.
-    fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<Option<TreeDef>> {
+    /// The structure of the value that ends at `at`. Brings the leaves into its order.
+    fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<WalkEnd> {
         let at = self.count_leaves(at);
         self.check_end();
-        let Tape { words, labels, follow, nodes, leaves, settings, .. } = self;
-        let Settings { options, limits, .. } = *settings;
-        let made = follow.structure(words, labels, nodes, options, at)?;
-        leaves.swap(&made.swaps);
-        if like.is_some_and(|like| Arc::ptr_eq(&made.treedef.encoding, &like.encoding)) {
-            return Ok(None);
+        if let Some(known) = self.drivers.end(at) {
+            self.leaves.swap(&known.script.swaps);
+            return Ok(match like {
+                Some(like) if known.is_of(like) => WalkEnd::Expected,
+                _ => WalkEnd::Known(known.treedef(self.settings.limits)),
+            });
         }
-        Ok(Some(TreeDef { limits, walked: true, ..made.treedef.clone() }))
+        self.recorded(like.is_some())
+    }
+
+    /// The structure of a value that was recorded, which the thread keeps if it is small and came
+    /// twice, or is compared with a treedef.
+    fn recorded(&mut self, is_like: bool) -> Result<WalkEnd> {
+        let Tape { drivers, memory, leaves, settings, .. } = self;
+        let Settings { options, limits, .. } = *settings;
+        let recorder = &mut drivers.recorder;
+        if let Some(words) = recorder.few_words()
+            && (is_like || memory.came(words))
+            && let Some((words, labels)) = recorder.labels.used(words.to_vec(), MOST_LABELS)
+        {
+            let known = match memory.recorded(options, &words, &labels) {
+                Some(known) => known.clone(),
+                None => {
+                    let Made { treedef, swaps } = recorder.made(options, true)?;
+                    let script = Script::new(words, labels, swaps, treedef.insertions);
+                    let known = Known { encoding: treedef.encoding, script };
+                    memory.add(known.clone());
+                    known
+                }
+            };
+            leaves.swap(&known.script.swaps);
+            let treedef = known.treedef(limits);
+            drivers.expect(Some(known));
+            return Ok(WalkEnd::Known(treedef));
+        }
+        let made = recorder.made(options, is_like)?;
+        leaves.swap(&made.swaps);
+        let treedef = TreeDef { limits, walked: true, ..made.treedef };
+        Ok(WalkEnd::New(Made { treedef, ..made }))
+    }
+
+    /// Keeps the script of a value beside `like`, to which its structure is equal. The thread does
+    /// not keep it.
+    fn keep_beside(&mut self, like: &TreeDef, Made { treedef, swaps }: Made) {
+        let insertions = treedef.insertions.clone();
+        drop(treedef); // it is large
+        let recorder = &mut self.drivers.recorder;
+        let words = std::mem::take(&mut recorder.words);
+        if let Some((words, labels)) = recorder.labels.used(words, Most::ANY) {
+            like.encoding.script.put(Script::new(words, labels, swaps, insertions));
+        }
     }
 
     /// At the end of a walk that did not fail, nothing is open, and no label comes next.
     #[inline]
     pub(super) fn check_end(&self) {
-        debug_assert!(self.follow.frames.is_empty(), "a sequence is open at the end of a walk");
+        debug_assert!(self.drivers.no_seq_is_open(), "a sequence is open at the end of a walk");
         debug_assert!(self.keeping.values.is_empty(), "a value is kept at the end of a walk");
         debug_assert!(self.keeping.before_label.is_none(), "a label is missing");
-        debug_assert_eq!(self.pending, 0, "leaves are not counted at the end of a walk");
+        debug_assert_eq!(self.drivers.pending, 0, "leaves are not counted at the end of a walk");
     }
 
     /// Ends a walk. Returns the structure and the leaves.
     pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
-        let treedef = self.ended(end).and_then(|at| self.structure(at, None));
+        let found = self.ended(end).and_then(|at| self.structure(at, None));
         let leaves = std::mem::take(&mut self.leaves);
-        self.expected = leaves.len().min(MOST_EXPECTED);
+        self.memory.leaves = leaves.len().min(MOST_EXPECTED);
         self.spare();
-        match treedef? {
-            Some(treedef) => Ok((treedef, leaves)),
-            None => Err(bug!("a walk has no structure")),
+        match found? {
+            WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => Ok((treedef, leaves)),
+            WalkEnd::Expected => Err(bug!("no structure was expected")),
         }
     }
 
@@ -132,15 +198,19 @@ impl Tape {
         like: &TreeDef,
         check: impl FnOnce(&TreeDef) -> Result<()>,
     ) -> Result<Sink> {
-        let other = self.ended(end).and_then(|at| self.structure(at, Some(like)));
-        let checked = other.and_then(|other| match other {
-            None => Ok(()),
-            Some(treedef) if treedef == *like => {
-                let Tape { words, labels, follow, .. } = &mut *self;
-                follow.remember_as(words, labels, like);
+        let found = self.ended(end).and_then(|at| self.structure(at, Some(like)));
+        let checked = found.and_then(|found| match found {
+            WalkEnd::Expected => Ok(()),
+            WalkEnd::Known(treedef) if treedef == *like => {
+                self.memory.share(&like.encoding);
+                self.expect(self.settings.options, Some(like));
                 Ok(())
             }
-            Some(treedef) => check(&treedef),
+            WalkEnd::New(made) if made.treedef == *like => {
+                self.keep_beside(like, made);
+                Ok(())
+            }
+            WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => check(&treedef),
         });
         let leaves = std::mem::take(&mut self.leaves);
         self.spare();
@@ -159,17 +229,15 @@ impl Tape {
 
     /// Gives the tape back to the thread. After a walk that panics, the next one makes a new tape.
     pub(super) fn spare(mut self: Box<Self>) {
-        if let Some(failure) = self.failure.take() {
-            self.words = failure.words;
+        let Tape { drivers, memory, failed, .. } = &mut *self;
+        if failed.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
+            drivers.expect(None);
         }
-        let Tape { words, labels, follow, .. } = &mut *self;
-        follow.end(words, labels);
-        if self.nodes.early.is_some() {
-            self.nodes.early = None; // it is large
-        }
+        drivers.clear();
+        self.rows.checks = 0;
         empty(&mut self.keeping.values, MOST_KEPT);
         empty(&mut self.keeping.leaves, MOST_KEPT);
-        (self.pending, self.cursor, self.keeping.before_label) = (0, 0, None);
+        self.keeping.before_label = None;
         (self.keeping.whole, self.settings.objects) = (false, Objects::None);
         self.leaves = Sink::Counted(0);
         // This fails only while the thread ends. The tape is dropped then.

@@ -1,18 +1,8 @@
-//! The words of a [tape](super::tape).
+//! The words of a [script](crate::model::Script).
 
 use std::hash::{Hash, Hasher};
 
-use crate::model::{LeafKind, NodeKind};
-
-/// A serde call, or a part of one: the name of a field or of a variant has a word of its own. It says as
-/// well how many leaves came since the word before.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
-    /// The name of a type, a variant or a field.
-    pub(super) name: &'static str,
-    /// The tag, and above it the count.
-    code: u64,
-}
+use crate::model::{LeafKind, NodeKind, Word};
 
 /// What a word stands for. The kinds of nodes come first, in their order.
 pub(super) type Tag = u8;
@@ -151,20 +141,20 @@ impl Hash for Word {
     }
 }
 
-/// Whether a stretch of a tape begins with another one.
+/// Whether words begin with others.
 pub(super) fn begins_with(words: &[Word], first: &[Word]) -> bool {
     words.len() >= first.len() && words.iter().zip(first).all(|(a, b)| a.is(*b))
 }
 
-/// Whether two stretches of a tape are the same.
+/// Whether words are the same as others.
 pub(super) fn same(a: &[Word], b: &[Word]) -> bool {
     a.len() == b.len() && begins_with(a, b)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KINDS, Word};
-    use crate::model::NodeKind;
+    use super::KINDS;
+    use crate::model::{NodeKind, Word};
 
     #[test]
     fn the_tag_of_a_node_is_its_kind() {

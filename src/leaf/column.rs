@@ -8,8 +8,7 @@ use std::ops::Range;
 use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
-use crate::model::{Column, Leaf, LeafKind};
-use crate::positions::Swap;
+use crate::model::{Column, Leaf, LeafKind, Swap};
 
 /// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]

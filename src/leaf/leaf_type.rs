@@ -9,8 +9,7 @@ use crate::leaf::bits::scalar;
 use crate::leaf::column::LeafVec;
 use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
-use crate::model::{Leaf, LeafKind, Packed, Value};
-use crate::positions::Swap;
+use crate::model::{Leaf, LeafKind, Packed, Swap, Value};
 
 /// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
 /// [`Leaf`] for any kind.

@@ -9,8 +9,7 @@ use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::column::{Columns, LeafVec};
 use crate::leaf::leaf_type::Emit;
-use crate::model::{Leaf, LeafKind};
-use crate::positions::Swap;
+use crate::model::{Leaf, LeafKind, Swap};
 
 /// The leaves of a recording.
 pub(crate) enum Sink {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::bug::bug;
 use crate::error::Result;
-use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
-use crate::positions::Swap;
+use crate::model::{
+    Insertion, Limits, Name, Node, NodeData, NodeKind, Options, Swap, TreeDef, Value,
+};
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::options::options_mismatch;

@@ -27,7 +27,7 @@ static LEAF: LazyLock<TreeDef> = LazyLock::new(|| {
         }]),
         node_data: Box::new([]),
         run_index: None,
-        walk_cache: Box::new(Mutex::new(None)),
+        script: Box::new(Mutex::new(None)),
     };
     let limits = Limits::default();
     TreeDef { encoding: Arc::new(encoding), insertions: None, limits, walked: false }.checked()

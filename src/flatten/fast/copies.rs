@@ -2,10 +2,10 @@
 
 use crate::bug::OrBug;
 use crate::error::Result;
-use crate::model::{Node, NodeKind};
+use crate::model::{Node, NodeKind, Word};
 
 use super::super::nodes::{Count, SeenChild, UNSEEN, WordReader};
-use super::super::word::{self, Word, begins_with};
+use super::super::word::{self, begins_with};
 
 /// A child of a sequence is copied, not read, if it has the words of one of the first so many.
 const MOST_SEEN: usize = 4;

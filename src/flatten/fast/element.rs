@@ -1,5 +1,5 @@
-//! The serializer of an element that should make the calls of the last one, whose words are on the
-//! tape.
+//! The serializer of an element that should make the calls of the last one, whose words
+//! are in the script or recorded.
 //!
 //! Each call is compared with the next word. The new call is a constant at compile time, so this is
 //! cheap. Numbers are stored as bits, beside those of the elements before, in the same way for all
@@ -13,12 +13,12 @@ use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
 use crate::error::ElementMismatch;
-use crate::model::{LeafKind, NodeKind};
+use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
 use super::super::calls::{children, mismatches, numbers};
 use super::super::marks::Keep;
-use super::super::word::{self, KindSet, Tag, Word, bit};
+use super::super::word::{self, KindSet, Tag, bit};
 
 /// The most leaves and words of an element in a row.
 pub(super) const MOST_LEAVES: usize = 64;

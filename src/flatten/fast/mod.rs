@@ -1,13 +1,8 @@
-//! What is here only for speed.
+//! What is here only for speed, and may be left out: the result is the same.
 //!
-//! Without [`follow`] and [`known`] each call is written anew. Without [`rows`], for
-//! which [`element`] compares, each number of a sequence is a call. Without [`early`] the words of a
-//! long sequence stay on the tape to its end, and without [`copies`] its nodes are made element by
-//! element. The result is the same.
+//! Without [`rows`], for which [`element`] compares, each number of a sequence is a call. Without [`copies`]
+//! the nodes of a long sequence are made element by element.
 
 mod element;
 mod copies;
-pub(super) mod follow;
 pub(super) mod rows;
-pub(super) mod early;
-mod known;

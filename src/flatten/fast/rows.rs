@@ -1,7 +1,7 @@
 //! Elements of a sequence that are expected to look like the last one: numbers, and structs, tuples
 //! and options of numbers.
 //!
-//! The tape takes the first element itself, and each element that is different. The elements
+//! The walk takes the first element call by call, and each element that is different. The elements
 //! between them are compared with [its words](super::element), and their numbers are added to the
 //! leaves here, a row at a time.
 //!
@@ -21,11 +21,11 @@ use crate::error::{ElementMismatch, Error, Result};
 use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, NodeKind};
+use crate::model::{Leaf, LeafKind, NodeKind, Word};
 
-use super::super::word::{self, ALL_KINDS, KindSet, Word, bit};
+use super::super::drivers::{Drivers, Span};
+use super::super::word::{self, ALL_KINDS, KindSet, bit};
 use super::element::{At, Cells, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS};
-use super::follow::Follow;
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
@@ -72,7 +72,7 @@ struct Outcome {
 /// An element that is serialized again.
 struct Retry {
     /// The words of the element that it was expected to be like.
-    like: (usize, usize),
+    like: Span,
     different: Different,
 }
 
@@ -195,7 +195,9 @@ fn gave_less() -> Error {
 /// The state of a sequence between two elements.
 pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) leaves: &'t mut Sink,
-    pub(in crate::flatten) words: &'t [Word],
+    pub(in crate::flatten) drivers: &'t Drivers,
+    /// Where the next element begins.
+    pub(in crate::flatten) at: usize,
     pub(in crate::flatten) compact: bool,
     /// The last element is a leaf.
     pub(in crate::flatten) is_leaf: bool,
@@ -207,7 +209,18 @@ pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) most: Option<usize>,
 }
 
-impl Follow {
+/// What the rows of a walk share.
+#[derive(Default)]
+pub(in crate::flatten) struct Rows {
+    /// Room for the numbers of elements.
+    cells: Option<Box<Cells>>,
+    /// How many children so far have a type that owns something.
+    pub(in crate::flatten) owning: usize,
+    /// In how many open sequences an element is serialized again, and compared with the one before.
+    pub(in crate::flatten) checks: usize,
+}
+
+impl Rows {
     /// A row for elements that look like the last one, if a row is worth a try.
     #[inline(never)]
     pub(in crate::flatten) fn row<'r>(
@@ -215,13 +228,13 @@ impl Follow {
         seq: SeqState<'r>,
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
-        let SeqState { leaves, words, compact, is_leaf, takes, is_owning, most } = seq;
-        let expected = if is_leaf { usize::MAX } else { self.expected_like_last(words) };
+        let SeqState { leaves, drivers, at, compact, is_leaf, takes, is_owning, most } = seq;
+        let expected = if is_leaf { usize::MAX } else { drivers.more_like_last(at) };
         if expected < FEW {
             return None;
         }
-        let last = self.last_range().filter(|_| !is_leaf);
-        let words = last.map_or(&[][..], |(first, end)| words.get(first..end).or_bug());
+        let last = drivers.last(at).filter(|_| !is_leaf);
+        let words = last.map_or(&[][..], |last| drivers.words(last));
         let end = if is_leaf { Some(At::end(0, 1, 1)) } else { end_of(words) };
         let takes = takes & kinds_of_row(leaves);
         let Some(end) = end.filter(|_| takes != 0 && !is_owning) else {
@@ -241,40 +254,40 @@ impl Follow {
     }
 
     /// Counts the elements of the last row. Checks that an element that was serialized again gave
-    /// at least what it gave the first time. Returns where the next element begins, and how many
-    /// leaves came.
+    /// at least what it gave the first time. Returns where the next element begins.
     #[inline(never)]
     pub(in crate::flatten) fn end_row(
         &mut self,
-        words: &mut Vec<Word>,
+        drivers: &mut Drivers,
         at: usize,
         is_leaf: bool,
         progress: &mut Progress,
-    ) -> Result<(usize, usize)> {
+    ) -> Result<usize> {
         if let Some(Retry { like, different }) = progress.again.take() {
             self.checks -= 1; // it was counted
-            let last = self.last_range().filter(|_| !is_leaf);
+            let last = drivers.last(at).filter(|_| !is_leaf);
             let agrees = if last == Some(like) {
                 !different.surely
             } else {
-                let words = |(first, end): (usize, usize)| words.get(first..end).or_bug();
-                agree(words(like), last.map_or(&[][..], words), different.leaves)
+                let last = last.map_or(&[][..], |last| drivers.words(last));
+                agree(drivers.words(like), last, different.leaves)
             };
             if !agrees {
                 return Err(gave_less());
             }
         }
         let Some(Outcome { done, different }) = progress.take() else {
-            return Ok((at, 0));
+            return Ok(at);
         };
         if is_leaf {
-            return Ok((at, done));
+            drivers.pending += done as u64; // at most the leaves
+            return Ok(at);
         }
-        let next = self.more_elements(words, at, done);
+        let next = drivers.elements(at, done);
         progress.again =
-            different.and_then(|different| Some(Retry { like: self.last_range()?, different }));
+            different.and_then(|different| Some(Retry { like: drivers.last(next)?, different }));
         self.checks += usize::from(progress.again.is_some()); // at most the sequences
-        Ok((next, 0))
+        Ok(next)
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{
-    Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef, Value,
+    Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Swap, Tree, TreeDef, Value,
 };
-use crate::positions::{Swap, permute, sorted_positions};
+use crate::positions::{permute, sorted_positions};
 use crate::treedef::insertion::MapOrders;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
@@ -347,8 +347,8 @@ fn encode(
     limits: Limits,
 ) -> TreeDef {
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
-    let walk_cache = Box::new(Mutex::new(None));
-    let encoding = Encoding { options, nodes, node_data, run_index, walk_cache };
+    let script = Box::new(Mutex::new(None));
+    let encoding = Encoding { options, nodes, node_data, run_index, script };
     let insertions = orders.take();
     TreeDef { encoding: Arc::new(encoding), insertions, limits, walked: false }.checked()
 }

@@ -1,0 +1,153 @@
+//! The two that take the calls of a value: the [follower](super::follower) of a script, and from the
+//! first difference on the [recorder](super::recorder).
+//!
+//! Who serializes hands on a position by value. It says which of the two has the next call: the
+//! follower if it is an index of the script, the recorder from [`RECORDED`] on. There is no other
+//! state that says so, and no way back. Only what is kept as one value (a key, a static, a subtree that is
+//! a leaf) is recorded while the value around it is followed; when it is complete, its words are cut off.
+
+use crate::model::{Options, Word};
+
+use super::follower::Follower;
+use super::nodes::empty;
+use super::recorder::{MOST_SPARE, RECORDED, RecordedSeq, Recorder};
+use super::script::Known;
+use super::word::{self, Tag};
+
+#[derive(Default)]
+pub(super) struct Drivers {
+    pub(super) follower: Follower,
+    pub(super) recorder: Recorder,
+    /// The number of leaves since the last word.
+    pub(super) pending: u64,
+}
+
+/// The words of an element of the innermost sequence, in the script or recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    is_recorded: bool,
+    words: (usize, usize),
+}
+
+#[inline(always)]
+fn is_recorded(at: usize) -> bool {
+    at >= RECORDED
+}
+
+impl Drivers {
+    /// Values of this structure are expected from now on, or of none.
+    pub(super) fn expect(&mut self, known: Option<Known>) {
+        self.recorder.labels.follow(known.as_ref().map(|known| &known.script.labels));
+        self.follower.expect(known);
+    }
+
+    /// Ends a walk: what was recorded is forgotten, and what is expected is not.
+    pub(super) fn clear(&mut self) {
+        self.pending = 0;
+        self.recorder.clear();
+        empty(&mut self.follower.open, MOST_SPARE);
+        // What was recorded is followed next time, and then needs no memory.
+        self.follower.open.reserve(self.recorder.open.capacity());
+    }
+
+    pub(super) fn no_seq_is_open(&self) -> bool {
+        self.follower.open.is_empty() && self.recorder.open.is_empty()
+    }
+
+    /// Follows a word, if it is the expected one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn follow(&mut self, at: usize, tag: Tag, name: &'static str) -> Option<usize> {
+        let word = Word::new(tag, name, self.pending);
+        let expected = self.follower.word(at)?;
+        if !(if word::has_name(tag) { expected.is(word) } else { expected.has_code_of(word) }) {
+            return None;
+        }
+        self.pending = 0;
+        Some(at + 1) // it is in range
+    }
+
+    /// Records a word that is not the expected one.
+    pub(super) fn record(&mut self, at: usize, word: Word) -> usize {
+        self.part(at);
+        self.recorder.write(word)
+    }
+
+    /// What was followed before `at` is handed to the recorder, which goes on. Returns its position.
+    fn part(&mut self, at: usize) -> usize {
+        if !is_recorded(at) {
+            self.recorder.replay(&mut self.follower, at);
+        }
+        self.recorder.position()
+    }
+
+    /// The structure of a value that made all calls of its script. Otherwise all was recorded.
+    pub(super) fn end(&mut self, at: usize) -> Option<&Known> {
+        if self.follower.complete(at).is_none() {
+            self.part(at);
+        }
+        self.follower.complete(at)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn open_seq(&mut self, at: usize) {
+        if is_recorded(at) { self.recorder.open_seq() } else { self.follower.open_seq(at) }
+    }
+
+    /// A sequence ends. Returns where its end belongs.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn close_seq(&mut self, at: usize) -> usize {
+        if !is_recorded(at) && self.follower.close_seq() { at } else { self.close_recorded(at) }
+    }
+
+    /// A sequence ends that is recorded, or expected to go on. After a failure none is followed.
+    #[inline(never)]
+    fn close_recorded(&mut self, at: usize) -> usize {
+        let is_parted = is_recorded(at) || self.follower.open.is_empty();
+        let at = if is_parted { at } else { self.part(at) };
+        self.recorder.open.pop();
+        at
+    }
+
+    /// An element came that is not a leaf. Returns where the next one begins.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn element(&mut self, at: usize, most_words: usize, options: Options) -> usize {
+        if is_recorded(at) {
+            self.recorder.element(most_words, options)
+        } else {
+            self.follower.element(at)
+        }
+    }
+
+    /// More elements like the last one came. Returns where the next one begins.
+    pub(super) fn elements(&mut self, at: usize, count: usize) -> usize {
+        if !is_recorded(at) {
+            return self.follower.elements(at, count);
+        }
+        self.recorder.elements(count);
+        self.recorder.position()
+    }
+
+    /// The words of the last element before `at`, if the next one may have the same.
+    pub(super) fn last(&self, at: usize) -> Option<Span> {
+        let is_recorded = is_recorded(at);
+        let words = if is_recorded {
+            self.recorder.open.last()?.last
+        } else {
+            self.follower.open.last()?.last
+        };
+        words.map(|words| Span { is_recorded, words })
+    }
+
+    /// How many more elements like the last one are expected, or may come.
+    pub(super) fn more_like_last(&self, at: usize) -> usize {
+        match self.recorder.open.last() {
+            _ if !is_recorded(at) => self.follower.more_like_last(),
+            Some(RecordedSeq { last: Some(_), .. }) => usize::MAX,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn words(&self, Span { is_recorded, words }: Span) -> &[Word] {
+        if is_recorded { self.recorder.words(words) } else { self.follower.words(words) }
+    }
+}

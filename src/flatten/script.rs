@@ -1,0 +1,146 @@
+//! The structures that a thread has walked before, and the script of each.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::model::{Encoding, Insertion, Label, Limits, Options, Script, Swap, TreeDef, Word};
+
+use super::labels::Most;
+use super::word::same;
+
+/// The maximum number of words of a structure that a thread remembers.
+pub(super) const MOST_KEPT_WORDS: usize = 1_024;
+
+/// The labels of such a structure: 64 KiB of texts at most.
+pub(super) const MOST_LABELS: Most = Most { labels: 64, stored: 4_096 };
+
+/// The maximum number of structures that a thread remembers.
+const MOST_KNOWN: usize = 8;
+
+impl Script {
+    pub(super) fn new(
+        words: Vec<Word>,
+        labels: Vec<Label>,
+        swaps: Vec<Swap>,
+        insertions: Option<Arc<[Insertion]>>,
+    ) -> Arc<Self> {
+        let (words, labels, swaps) = (words.into(), labels.into(), swaps.into());
+        Arc::new(Script { words, labels, swaps, insertions })
+    }
+
+    /// Whether values of these words and labels are walked in the same way.
+    fn is(&self, words: &[Word], labels: &[Label]) -> bool {
+        same(&self.words, words)
+            && self.labels.len() == labels.len()
+            && self.labels.iter().zip(labels).all(|(a, b)| a.is_of(&b.value))
+    }
+}
+
+/// A structure and its script.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) encoding: Arc<Encoding>,
+    pub(super) script: Arc<Script>,
+}
+
+impl Known {
+    /// The structure `like`, if its script is beside it.
+    pub(super) fn beside(like: &TreeDef) -> Option<Self> {
+        let script = like.encoding.script.get()?;
+        Some(Known { encoding: Arc::clone(&like.encoding), script })
+    }
+
+    /// Whether it is the very structure, not only an equal one.
+    pub(super) fn is_of(&self, like: &TreeDef) -> bool {
+        Arc::ptr_eq(&self.encoding, &like.encoding)
+    }
+
+    /// The structure of a value that was walked by the script.
+    pub(super) fn treedef(&self, limits: Limits) -> TreeDef {
+        let encoding = Arc::clone(&self.encoding);
+        TreeDef { encoding, insertions: self.script.insertions.clone(), limits, walked: true }
+    }
+}
+
+/// What a thread keeps of the structures that came.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Those that came twice, the last one first.
+    known: Vec<Known>,
+    /// The hashes of the last ones that came once, of which many never come again: those are not
+    /// worth the copies.
+    once: [u64; MOST_KNOWN],
+    next: usize,
+    hasher: DefaultHashBuilder,
+    /// The number of leaves for which the next walk makes room: those of the last one, if few.
+    pub(super) leaves: usize,
+}
+
+impl Memory {
+    /// Whether a structure with these words came lately. From now on it did.
+    pub(super) fn came(&mut self, words: &[Word]) -> bool {
+        let hash = self.hasher.hash_one(words);
+        let again = self.once.contains(&hash);
+        if !again {
+            self.once[self.next] = hash; // in range
+            self.next = (self.next + 1) % MOST_KNOWN;
+        }
+        again
+    }
+
+    /// The last structure, if it has these options.
+    pub(super) fn last(&self, options: Options) -> Option<&Known> {
+        self.known.first().filter(|last| last.encoding.options == options)
+    }
+
+    /// Whether this is the last structure. One that is kept beside its treedef is none of a thread.
+    pub(super) fn ends_with(&self, known: Option<&Known>) -> bool {
+        self.known
+            .first()
+            .zip(known)
+            .is_some_and(|(last, known)| Arc::ptr_eq(&last.script, &known.script))
+    }
+
+    /// The first structure of which this is true. From now on it is the last one that came.
+    fn find(&mut self, is_it: impl Fn(&Known) -> bool) -> Option<&Known> {
+        let place = self.known.iter().position(is_it)?;
+        self.known.swap(0, place);
+        self.known.first()
+    }
+
+    pub(super) fn like(&mut self, like: &TreeDef) -> Option<&Known> {
+        self.find(|known| known.is_of(like))
+    }
+
+    /// A structure with these options whose script begins with this word.
+    pub(super) fn begins_with(&mut self, options: Options, first: Word) -> Option<&Known> {
+        self.find(|known| {
+            known.encoding.options == options
+                && known.script.words.first().is_some_and(|word| word.is(first))
+        })
+    }
+
+    /// The structure with these options, words and labels.
+    pub(super) fn recorded(
+        &mut self,
+        options: Options,
+        words: &[Word],
+        labels: &[Label],
+    ) -> Option<&Known> {
+        self.find(|known| known.encoding.options == options && known.script.is(words, labels))
+    }
+
+    pub(super) fn add(&mut self, known: Known) {
+        self.known.truncate(MOST_KNOWN - 1);
+        self.known.insert(0, known);
+    }
+
+    /// The last structure has an encoding elsewhere, which is equal.
+    pub(super) fn share(&mut self, encoding: &Arc<Encoding>) {
+        if let Some(last) = self.known.first_mut() {
+            last.encoding = Arc::clone(encoding);
+        }
+    }
+}
