@@ -79,10 +79,13 @@ fn of_threads_that_end() {
     let (all, threads) = (rows(), 64);
     let round = |round: usize| {
         thread::scope(|scope| {
-            for thread in 0..threads {
+            let spawn = |thread| {
                 let rows = all.iter().skip(thread).step_by(threads);
-                scope.spawn(move || rows.for_each(|row| run(*row, threads * round + thread)));
-            }
+                scope.spawn(move || rows.for_each(|row| run(*row, threads * round + thread)))
+            };
+            let started: Vec<_> = (0..threads).map(spawn).collect();
+            // A scope waits for the closures alone, a join also for what a thread drops at its end.
+            started.into_iter().for_each(|thread| thread.join().unwrap());
         });
     };
     round(0);
