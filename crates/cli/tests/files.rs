@@ -59,7 +59,7 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     fs::write(at("in.json"), document(1_000_000)).unwrap();
-    fs::write(at("patch.json"), "[]").unwrap();
+    fs::write(at("patch.json"), r#"{"changes": []}"#).unwrap();
     for args in writers(&at("in.json"), &at("patch.json"), &at("out")) {
         fs::write(at("out"), "old").unwrap();
         // No file may grow beyond 200 blocks of 512 bytes.
@@ -98,7 +98,7 @@ fn a_full_disk_destroys_nothing() {
     let patch = folder.path().join("patch.json").display().to_string();
     let out = disk.join("out").display().to_string();
     fs::write(&input, document(1_000_000)).unwrap();
-    fs::write(&patch, "[]").unwrap();
+    fs::write(&patch, r#"{"changes": []}"#).unwrap();
     let tried: Vec<_> = writers(&input, &patch, &out)
         .iter()
         .map(|args| {
