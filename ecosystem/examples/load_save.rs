@@ -59,12 +59,36 @@ struct Model {
     flattened: Flattened,
 }
 
+/// Which arrays the type has below `flatten`. Sizes do not matter.
+fn example() -> Model {
+    Model {
+        layers: Vec::new(),
+        table: Matrix { shape: Vec::new(), data: Vec::new() },
+        colours: Array2::from_elem((0, 0), [0; 3]),
+        cube: Array3::from_elem((0, 0, 0), false),
+        any: Array0::zeros(()).into_dyn(),
+        step: Array0::zeros(()),
+        plain: Vec::new(),
+        columns: Columns {
+            fixed: SMatrix::zeros(),
+            square: glam::Mat3::IDENTITY,
+            dynamic: DMatrix::zeros(0, 0),
+            vector: DVector::from_vec(Vec::new()),
+        },
+        flattened: Flattened {
+            mask: TensorData::from([[true]]),
+            gain: Array2::zeros((1, 1)),
+            bias: vec![0.0],
+        },
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [from, to] = arguments.as_slice() else { return Err("usage: load_save FROM TO".into()) };
     let file = fs::read(from)?;
     let loader = Loader::new().column_major("columns.*");
-    let model: Model = loader.load(&safetensors::from_bytes(&file)?)?;
+    let model: Model = loader.load_like(&example(), &safetensors::from_bytes(&file)?)?;
     let rules = Flattener::new()
         .arrays(true)
         .array_rule(ArrayRule::Matrix("**.fixed".parse()?, 2, 3))

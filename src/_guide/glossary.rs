@@ -66,6 +66,6 @@
 
 #[allow(unused_imports, reason = "the page links to them")]
 use crate::{
-    Array, Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
-    as_opaque, as_static, flatten, signature, structure, unflatten,
+    Array, Choice, Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Path, Pattern, Tree,
+    TreeDef, as_opaque, as_static, flatten, signature, structure, unflatten,
 };

@@ -69,6 +69,16 @@ impl Rules {
 /// another wrote is read and written as it is: by default, and where arrays are leaves.
 #[track_caller]
 fn comes_back<T: Subject>(value: &T, rules: &Rules) -> Listed {
+    comes_back_by(value, rules, |tensors| rules.loader.load(tensors))
+}
+
+/// The same of a value that is read as an example has it.
+#[track_caller]
+fn comes_back_by<T: Subject>(
+    value: &T,
+    rules: &Rules,
+    load: impl Fn(&Tensors) -> treedef_exchange::Result<T>,
+) -> Listed {
     let file = |tree: &Tree<Leaf>| {
         let tensors = Tensors::of(tree).unwrap();
         treedef_exchange::safetensors::to_bytes(&tensors).unwrap()
@@ -77,7 +87,7 @@ fn comes_back<T: Subject>(value: &T, rules: &Rules) -> Listed {
     let saved = read(&file(&tree));
     let there = write(&saved);
     let there = treedef_exchange::safetensors::from_bytes(&there).unwrap();
-    let loaded: T = rules.loader.load(&there).unwrap();
+    let loaded: T = load(&there).unwrap();
     assert_eq!(loaded, *value);
     assert_eq!(read(&file(&rules.flattener.tree(&loaded).unwrap())), saved);
     let arrays = rules.flattener.clone().arrays(true).tree(&loaded).unwrap();
@@ -139,7 +149,8 @@ fn tensors_by<T: Subject>(value: T, rules: &dyn Fn(&[Place]) -> Rules) -> String
     // There a tuple with a unit in it looks like a map.
     if alone.keys().all(|name| name.parse::<usize>().is_err()) {
         let inner = Inner { array: value, list: vec![0.5, 1.5] };
-        comes_back(&Outer { epoch: 7, inner }, &rules(&[(r#"["array"]"#, "array")]));
+        let (outer, rules) = (Outer { epoch: 7, inner }, rules(&[(r#"["array"]"#, "array")]));
+        comes_back_by(&outer, &rules, |tensors| rules.loader.load_like(&outer, tensors));
     }
     // A vector of equal blocks is one tensor; arrays that are structs are one each.
     assert!(

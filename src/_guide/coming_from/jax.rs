@@ -207,7 +207,7 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
+    FlatFn, Flattener, Key, Leaf, Limits, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
     as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
     unflatten,
 };

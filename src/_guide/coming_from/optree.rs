@@ -190,6 +190,6 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef, as_static,
-    flatten, leaves, map, map_with_path, structure, unflatten,
+    FlatFn, Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
+    as_static, flatten, leaves, map, map_with_path, structure, unflatten,
 };
