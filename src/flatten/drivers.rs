@@ -9,8 +9,8 @@
 use crate::model::{Options, Word};
 
 use super::follower::Follower;
-use super::nodes::empty;
-use super::recorder::{MOST_SPARE, RECORDED, RecordedSeq, Recorder};
+use super::nodes::{MOST_SPARE, empty};
+use super::recorder::{RECORDED, RecordedSeq, Recorder};
 use super::script::Known;
 use super::word::{self, Tag};
 
@@ -36,9 +36,9 @@ fn is_recorded(at: usize) -> bool {
 
 impl Drivers {
     /// Values of this structure are expected from now on, or of none.
-    pub(super) fn expect(&mut self, known: Option<Known>) {
+    pub(super) fn install(&mut self, known: Option<Known>) {
         self.recorder.labels.follow(known.as_ref().map(|known| &known.script.labels));
-        self.follower.expect(known);
+        self.follower.install(known);
     }
 
     /// Ends a walk: what was recorded is forgotten, and what is expected is not.

@@ -39,7 +39,7 @@ pub(super) struct FollowedSeq {
 
 impl Follower {
     /// From now on, or no longer, values of a structure are expected.
-    pub(super) fn expect(&mut self, known: Option<Known>) {
+    pub(super) fn install(&mut self, known: Option<Known>) {
         self.words =
             known.as_ref().map(|known| Arc::clone(&known.script.words)).unwrap_or_default();
         self.known = known;
@@ -48,7 +48,7 @@ impl Follower {
     /// No call is expected any more.
     pub(super) fn stop(&mut self) {
         self.open.clear();
-        self.expect(None);
+        self.install(None);
     }
 
     #[inline(always)]

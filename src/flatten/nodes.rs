@@ -19,7 +19,7 @@ pub(super) struct Made {
 }
 
 /// The maximum number of keys, fields or open compounds for which room is kept.
-const MOST_SPARE: usize = 4_096;
+pub(super) const MOST_SPARE: usize = 4_096;
 
 /// A map is expected to have the keys of one of the last so many.
 const MOST_MAPS: usize = 8;

@@ -12,7 +12,7 @@ use crate::model::{Options, Word};
 
 use super::follower::{FollowedSeq, Follower};
 use super::labels::LabelTable;
-use super::nodes::{Made, WordReader, empty};
+use super::nodes::{MOST_SPARE, Made, WordReader, empty};
 use super::script::MOST_KEPT_WORDS;
 use super::word::{self, same};
 
@@ -22,9 +22,8 @@ pub(super) const RECORDED: usize = 1 << (usize::BITS - 1);
 /// From this number of words on, nodes are made before the value ends.
 pub(super) const EARLY_FROM: usize = 16_384;
 
-/// The maximum number of words, of labels and of open sequences for which a thread keeps room.
+/// The maximum number of words for which a thread keeps room.
 const MOST_SPARE_WORDS: usize = 131_072;
-pub(super) const MOST_SPARE: usize = 4_096;
 
 #[derive(Default)]
 pub(super) struct Recorder {

@@ -175,7 +175,7 @@ impl Tape {
         let other = memory.begins_with(settings.options, first).cloned();
         let is_expected = other.is_some();
         if is_expected {
-            drivers.expect(other);
+            drivers.install(other);
         }
         is_expected
     }

@@ -84,11 +84,11 @@ impl Tape {
             self.leaves.reserve(self.memory.leaves);
         }
         self.drivers.follower.ignore_statics = like.is_some_and(|(_, ignored)| ignored);
-        self.expect(options, like.map(|(like, _)| like));
+        self.install_script(options, like.map(|(like, _)| like));
     }
 
     /// Expects the structure `like`, or else the last one that came.
-    fn expect(&mut self, options: Options, like: Option<&TreeDef>) {
+    fn install_script(&mut self, options: Options, like: Option<&TreeDef>) {
         let Tape { drivers, memory, .. } = self;
         let is_it = |known: &Known| match like {
             Some(like) => known.is_of(like),
@@ -99,13 +99,13 @@ impl Tape {
         }
         let known =
             like.and_then(|like| memory.like(like).cloned().or_else(|| Known::beside(like)));
-        drivers.expect(known.or_else(|| memory.last(options).cloned()));
+        drivers.install(known.or_else(|| memory.last(options).cloned()));
     }
 
     /// Begins the walk of a value that is kept as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
         let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
-        tape.drivers.expect(None);
+        tape.drivers.install(None);
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
         tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
         tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
@@ -149,7 +149,7 @@ impl Tape {
             };
             leaves.swap(&known.script.swaps);
             let treedef = known.treedef(limits);
-            drivers.expect(Some(known));
+            drivers.install(Some(known));
             return Ok(WalkEnd::Known(treedef));
         }
         let made = recorder.made(options, is_like)?;
@@ -203,7 +203,7 @@ impl Tape {
             WalkEnd::Expected => Ok(()),
             WalkEnd::Known(treedef) if treedef == *like => {
                 self.memory.share(&like.encoding);
-                self.expect(self.settings.options, Some(like));
+                self.install_script(self.settings.options, Some(like));
                 Ok(())
             }
             WalkEnd::New(made) if made.treedef == *like => {
@@ -231,7 +231,7 @@ impl Tape {
     pub(super) fn spare(mut self: Box<Self>) {
         let Tape { drivers, memory, failed, .. } = &mut *self;
         if failed.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
-            drivers.expect(None);
+            drivers.install(None);
         }
         drivers.clear();
         self.rows.checks = 0;

@@ -234,7 +234,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Group)]
 pub(crate) struct Shapes {
-    /// The documents: each line of JSON lines, each file of other formats, and those of saved counts
+    /// The documents: each line of JSON lines, and each file of other formats; or saved counts
     #[arg(default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -152,10 +152,7 @@ impl Format {
 
     /// As [`of_path`](Self::of_path). The error names the option that says the format otherwise.
     pub(crate) fn of_path_or(path: &Path, option: &str) -> Result<Self> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
-        let extension = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, end)| end);
-        Ok(match extension {
+        Ok(match &*extension(path) {
             "json" | "geojson" | "ipynb" | "webmanifest" => Format::Json,
             "json5" | "jsonc" => Format::Json5,
             "jsonl" | "ndjson" | "jsonlines" | "log" => Format::Jsonl,
@@ -179,4 +176,11 @@ impl Format {
             }
         })
     }
+}
+
+/// The extension in lower case, without the one of a compression. A path without a name has none.
+pub(crate) fn extension(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, end)| end).to_owned()
 }

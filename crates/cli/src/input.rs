@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
+use std::mem;
 use std::path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,6 +61,15 @@ pub(crate) struct Rest {
     /// Tags of CBOR.
     pub(crate) tags: Tags,
     pub(crate) beside: BesideTree,
+}
+
+/// The first bytes of a reader, at most so many, which gives them again.
+pub(crate) fn peek(reader: &mut Box<dyn Read + Send>, most: usize) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    reader.by_ref().take(most as u64).read_to_end(&mut start)?; // not wider
+    let rest = mem::replace(reader, Box::new(io::empty()));
+    *reader = Box::new(Cursor::new(start.clone()).chain(rest));
+    Ok(start)
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
@@ -133,11 +143,9 @@ fn open_or(
     let format = match format.map_or_else(|| Format::of_path(path), Ok) {
         Ok(format) => format,
         Err(unclear) => {
-            let mut start = Vec::new();
-            reader.by_ref().take(__STAND_IN as u64).read_to_end(&mut start).map_err(of_file)?;
+            let start = peek(&mut reader, __STAND_IN).map_err(of_file)?;
             let begun = Format::of_start(&start).map_err(|failure| failure.in_file(&name))?;
             let format = begun.or_else(|| otherwise(is_stdin, &start)).ok_or(unclear)?;
-            reader = Box::new(Cursor::new(start).chain(reader));
             format
         }
     };

@@ -35,7 +35,7 @@ pub(crate) struct How {
     pub(crate) decimals: bool,
 }
 
-/// What was counted.
+/// The counts of all lines and documents so far.
 pub(crate) struct Tally {
     pub(crate) structures: Structures,
     pub(crate) bad: Bad,

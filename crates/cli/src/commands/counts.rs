@@ -1,9 +1,8 @@
-//! Counts of structures in a file, so that the parts of a log are counted apart and meet later.
+//! Counts of structures in a file, so that the parts of a log are counted apart and added up later.
 //!
 //! A file has a line of JSON for each part. So the outputs of many processes can be concatenated, and any tool that
 //! passes lines on can carry them.
 
-use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,7 @@ use treedef_structures::Structures;
 use crate::args::{Reading, Shapes};
 use crate::documents::Place;
 use crate::failure::{Failure, Result};
-use crate::format::Format;
+use crate::format::{Format, extension};
 use crate::input::{self, Input, STDIN};
 use crate::json::Bad;
 use crate::json_lines::LineReader;
@@ -25,7 +24,7 @@ use super::print::write_with;
 const BEGIN: &[u8] = br#"{"treedef_shapes":"#;
 const VERSION: u32 = 1;
 
-/// What was counted of files.
+/// The structures of files, with their places.
 pub(super) struct Counted {
     pub(super) tally: Tally,
     pub(super) files: Vec<Counting>,
@@ -83,7 +82,7 @@ impl Counted {
     }
 }
 
-/// What was counted of one part.
+/// A part in a file: a line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
@@ -101,8 +100,8 @@ struct Counts {
     structures: Box<RawValue>,
 }
 
-/// Files in the order in which they are counted: those of counts after the others, sorted by name, so that the
-/// order in which they are passed makes no difference.
+/// Files in the order in which they are counted: documents first, then counts, sorted by name, so that the order of
+/// the arguments makes no difference.
 pub(super) fn in_order(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
     let (mut counts, others): (Vec<&Path>, Vec<&Path>) =
         files.iter().map(PathBuf::as_path).partition(|file| is_named_so(file));
@@ -111,9 +110,7 @@ pub(super) fn in_order(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
 }
 
 fn is_named_so(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
-    inner.unwrap_or(&name).ends_with(".counts")
+    extension(path) == "counts"
 }
 
 /// Opens documents or counts.
@@ -149,12 +146,7 @@ pub(super) fn is_one(input: &mut Input) -> Result<bool> {
     if !matches!(input.format, Format::Json | Format::Jsonl) {
         return Ok(false);
     }
-    let mut start = Vec::new();
-    input.reader.by_ref().take(BEGIN.len() as u64).read_to_end(&mut start)?; // not wider
-    let is_one = start == BEGIN;
-    let rest = std::mem::replace(&mut input.reader, Box::new(std::io::empty()));
-    input.reader = Box::new(Cursor::new(start).chain(rest));
-    Ok(is_one)
+    Ok(input::peek(&mut input.reader, BEGIN.len())? == BEGIN)
 }
 
 /// Adds the parts of a file of counts to what was counted.
@@ -216,15 +208,13 @@ fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) ->
         counted.tally.structures.merge(&structures)?;
     }
     for mut file in counts.files {
-        file.name = file.name.take().or_else(|| Some(part.to_owned()));
-        if let Some(twice) = counted.files.iter().find(|other| other.name == file.name) {
-            let name = twice.name.as_deref().unwrap_or_default();
+        let name = file.name.take().unwrap_or_else(|| part.to_owned());
+        if counted.files.iter().any(|other| other.name.as_ref() == Some(&name)) {
             return Err(Failure::new(format!(
                 "{name} is in these counts and in others, so it would be counted twice: pass each once"
             )));
         }
-        file.first += first;
-        counted.files.push(file);
+        counted.files.push(Counting { name: Some(name), first: first + file.first, ..file });
     }
     counted.tally.bad.add(counts.bad.shifted(first));
     counted.tally.twice.add(counts.twice.shifted(first));
