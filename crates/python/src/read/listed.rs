@@ -1,6 +1,7 @@
 //! Nested lists where a type asks for an array.
 
 use numpy::PyUntypedArray;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -22,9 +23,15 @@ impl<'py> Place<'_, 'py> {
         if list_items(self.object).is_none() || !self.is_of_numbers(self.object, 0)? {
             return Ok(Err(argument));
         }
-        // Rows of several lengths are no array.
         let asarray = ASARRAY.import(self.context.py, "numpy", "asarray")?;
-        let Ok(array) = asarray.call1((self.object,)) else { return Ok(Err(argument)) };
+        let array = match asarray.call1((self.object,)) {
+            Ok(array) => array,
+            // Rows of several lengths are no array, nor are integers that no type of numpy holds.
+            Err(error) if error.is_instance_of::<PyException>(self.context.py) => {
+                return Ok(Err(argument));
+            }
+            Err(interrupt) => return Err(interrupt.into()),
+        };
         let array = array.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
         if is_of_objects(&array) {
             return Ok(Err(argument));

@@ -431,9 +431,7 @@ fn fill<'py>(
     }
     if taken < value.len() {
         for key in value.keys() {
-            if !fields.iter().any(|field| field.key.eq(&key).unwrap_or(false))
-                && !is_computed(&key)?
-            {
+            if !filled.contains(&key)? && !is_computed(&key)? {
                 let message =
                     format_args!("the example lacks {}, found {}", literal(&key), keys(fields));
                 return Err(Error::new(ErrorKind::Key, message));
