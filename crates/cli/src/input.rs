@@ -145,8 +145,7 @@ fn open_or(
         Err(unclear) => {
             let start = peek(&mut reader, __STAND_IN).map_err(of_file)?;
             let begun = Format::of_start(&start).map_err(|failure| failure.in_file(&name))?;
-            let format = begun.or_else(|| otherwise(is_stdin, &start)).ok_or(unclear)?;
-            format
+            begun.or_else(|| otherwise(is_stdin, &start)).ok_or(unclear)?
         }
     };
     if format.is_text() {
