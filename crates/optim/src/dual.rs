@@ -29,6 +29,8 @@
 //! All `f64` of the model; everything else, such as a name, is as it is in the model. For a model of
 //! millions of numbers, take gradients backward, by candle.
 
+use std::sync::LazyLock;
+
 use num_dual::{Dual64, DualSVec64, HyperDual64};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,8 +48,12 @@ pub trait Dual: Clone + 'static {
     const LANES: usize;
 
     #[doc(hidden)]
-    /// The number, with the derivative 1 with respect to one lane, and 0 to the others.
-    fn with_lane(re: f64, lane: Option<usize>) -> Self;
+    /// The number, with no derivative.
+    fn of(re: f64) -> Self;
+
+    #[doc(hidden)]
+    /// The number with the derivative 1 in one more lane.
+    fn along(self, lane: usize) -> Self;
 
     #[doc(hidden)]
     /// The number alone.
@@ -58,8 +64,8 @@ pub trait Dual: Clone + 'static {
     fn lane(&self, lane: usize) -> f64;
 
     #[doc(hidden)]
-    /// The structure that the number has in serde, and its parts in this order. `None` if it has none.
-    fn parts(&self) -> Option<Result<Tree<f64>>> {
+    /// What serde makes of the type. `None` if it has no serde.
+    fn form() -> Option<&'static Form> {
         None
     }
 }
@@ -67,8 +73,12 @@ pub trait Dual: Clone + 'static {
 impl Dual for Dual64 {
     const LANES: usize = 1;
 
-    fn with_lane(re: f64, lane: Option<usize>) -> Self {
-        Dual64::new(re, f64::from(u8::from(lane == Some(0))))
+    fn of(re: f64) -> Self {
+        Dual64::from_re(re)
+    }
+
+    fn along(self, _lane: usize) -> Self {
+        self.derivative()
     }
 
     fn re(&self) -> f64 {
@@ -79,20 +89,21 @@ impl Dual for Dual64 {
         self.eps
     }
 
-    fn parts(&self) -> Option<Result<Tree<f64>>> {
-        Some(Tree::of_as(self).map_err(Into::into))
+    fn form() -> Option<&'static Form> {
+        static FORM: LazyLock<Option<Form>> = LazyLock::new(Form::of::<Dual64>);
+        FORM.as_ref()
     }
 }
 
 impl<const N: usize> Dual for DualSVec64<N> {
     const LANES: usize = N;
 
-    fn with_lane(re: f64, lane: Option<usize>) -> Self {
-        let number = DualSVec64::from_re(re);
-        match lane {
-            Some(lane) => number.derivative(lane),
-            None => number,
-        }
+    fn of(re: f64) -> Self {
+        DualSVec64::from_re(re)
+    }
+
+    fn along(self, lane: usize) -> Self {
+        self.derivative(lane)
     }
 
     fn re(&self) -> f64 {
@@ -113,13 +124,12 @@ impl<const N: usize> Dual for DualSVec64<N> {
 impl Dual for HyperDual64 {
     const LANES: usize = 2;
 
-    fn with_lane(re: f64, lane: Option<usize>) -> Self {
-        let number = HyperDual64::from_re(re);
-        match lane {
-            Some(0) => number.derivative1(),
-            Some(_) => number.derivative2(),
-            None => number,
-        }
+    fn of(re: f64) -> Self {
+        HyperDual64::from_re(re)
+    }
+
+    fn along(self, lane: usize) -> Self {
+        if lane == 0 { self.derivative1() } else { self.derivative2() }
     }
 
     fn re(&self) -> f64 {
@@ -130,63 +140,162 @@ impl Dual for HyperDual64 {
         if lane == 0 { self.eps1 } else { self.eps2 }
     }
 
-    fn parts(&self) -> Option<Result<Tree<f64>>> {
-        Some(Tree::of_as(self).map_err(Into::into))
+    fn form() -> Option<&'static Form> {
+        static FORM: LazyLock<Option<Form>> = LazyLock::new(Form::of::<HyperDual64>);
+        FORM.as_ref()
     }
 }
 
-/// A model of numbers, and the model of duals that is made of it.
-struct Model {
-    tree: Tree<f64>,
-    /// The structure in which each number is a struct with its parts, if duals are no objects in this
-    /// model.
-    composed: Option<TreeDef>,
+#[doc(hidden)]
+/// What serde makes of a dual number: a structure of floats, one of which is the number and one the derivative of each lane.
+#[derive(Debug)]
+pub struct Form {
+    treedef: TreeDef,
+    number: usize,
+    lanes: Vec<usize>,
 }
 
-impl Model {
-    fn of<A: DeserializeOwned, D: Dual>(model: &impl Serialize) -> Result<Self> {
-        let tree = f64::tree(model)?;
-        if tree.leaves().is_empty() {
+impl Form {
+    /// `None` if serde does not write each part as a float of its own.
+    fn of<D: Dual + Serialize>() -> Option<Self> {
+        let place_of_one = |dual: D| {
+            let floats = Tree::<f64>::of_as(&dual).ok()?;
+            floats.leaves().iter().position(|float| *float == 1.0)
+        };
+        Some(Form {
+            treedef: Tree::<f64>::of_as(&D::of(0.0)).ok()?.into_parts().0,
+            number: place_of_one(D::of(1.0))?,
+            lanes: (0..D::LANES)
+                .map(|lane| place_of_one(D::of(0.0).along(lane)))
+                .collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// A model of numbers, and its numbers as duals, from which the model of duals is rebuilt for each call of the function.
+struct Model<D> {
+    numbers: Tree<f64>,
+    duals: Duals<D>,
+}
+
+/// The numbers of a model as duals.
+enum Duals<D> {
+    /// The model has them as [objects](treedef::object).
+    Objects(Vec<D>),
+    /// Serde writes each as several floats.
+    Written {
+        form: &'static Form,
+        /// The structure of the model, with that of a dual in the place of each leaf.
+        treedef: TreeDef,
+        /// The floats of all duals.
+        floats: Vec<f64>,
+    },
+}
+
+impl<D: Dual> Duals<D> {
+    fn of<A: DeserializeOwned>(numbers: &Tree<f64>) -> Result<Self> {
+        let written = D::form().map(|form| Self::written::<A>(form, numbers));
+        let Some(Err(failure)) = written else {
+            return written.unwrap_or_else(|| Self::objects::<A>(numbers));
+        };
+        Self::objects::<A>(numbers).map_err(|_| failure)
+    }
+
+    fn written<A: DeserializeOwned>(form: &'static Form, numbers: &Tree<f64>) -> Result<Self> {
+        let each = form.treedef.num_leaves();
+        let mut floats = vec![0.0; numbers.leaves().len() * each];
+        for (dual, number) in floats.chunks_exact_mut(each).zip(numbers.leaves()) {
+            dual[form.number] = *number;
+        }
+        let treedef = numbers.treedef().compose(&form.treedef)?;
+        let duals = Duals::Written { form, treedef, floats };
+        duals.model::<A>(numbers.treedef()).map(|_| duals)
+    }
+
+    fn objects<A: DeserializeOwned>(numbers: &Tree<f64>) -> Result<Self> {
+        let duals = Duals::Objects(numbers.leaves().iter().copied().map(D::of).collect());
+        duals.model::<A>(numbers.treedef()).map(|_| duals)
+    }
+
+    /// Gives a number the derivative 1 in a lane.
+    fn set(&mut self, leaf: usize, lane: usize) {
+        match self {
+            Duals::Objects(duals) => duals[leaf] = duals[leaf].clone().along(lane),
+            Duals::Written { form, floats, .. } => {
+                floats[leaf * form.treedef.num_leaves() + form.lanes[lane]] = 1.0;
+            }
+        }
+    }
+
+    /// Takes its derivatives away.
+    fn clear(&mut self, leaf: usize) {
+        match self {
+            Duals::Objects(duals) => duals[leaf] = D::of(duals[leaf].re()),
+            Duals::Written { form, floats, .. } => {
+                for lane in &form.lanes {
+                    floats[leaf * form.treedef.num_leaves() + lane] = 0.0;
+                }
+            }
+        }
+    }
+
+    fn model<A: DeserializeOwned>(&self, treedef: &TreeDef) -> Result<A> {
+        Ok(match self {
+            Duals::Objects(duals) => treedef::unflatten_objects(treedef, duals.clone())?,
+            Duals::Written { treedef, floats, .. } => treedef::unflatten(treedef, floats)?,
+        })
+    }
+}
+
+impl<D: Dual> Model<D> {
+    fn of<A: DeserializeOwned>(model: &impl Serialize) -> Result<Self> {
+        let numbers = f64::tree(model)?;
+        if numbers.leaves().is_empty() {
             return Err(Error::NoLeaves { leaf: "f64" });
         }
-        let mut model = Model { tree, composed: None };
-        let Err(error) = model.with_lanes::<A, D>(&[]) else { return Ok(model) };
-        let Some(parts) = D::with_lane(0.0, None).parts() else { return Err(error) };
-        model.composed = Some(model.tree.treedef().compose(parts?.treedef())?);
-        model.with_lanes::<A, D>(&[]).map(|_| model)
+        let duals = Duals::of::<A>(&numbers)?;
+        Ok(Model { numbers, duals })
     }
 
-    /// The model of duals, with derivatives with respect to these leaves.
-    fn with_lanes<A: DeserializeOwned, D: Dual>(&self, lanes: &[usize]) -> Result<A> {
-        let duals = self.tree.leaves().iter().enumerate().map(|(leaf, number)| {
-            D::with_lane(*number, lanes.iter().position(|lane| *lane == leaf))
-        });
-        self.rebuild::<A, D>(duals)
+    fn num_leaves(&self) -> usize {
+        self.numbers.leaves().len()
     }
 
-    fn rebuild<A: DeserializeOwned, D: Dual>(&self, duals: impl Iterator<Item = D>) -> Result<A> {
-        let Some(composed) = &self.composed else {
-            return Ok(treedef::unflatten_objects(self.tree.treedef(), duals.collect())?);
-        };
-        let mut parts = Vec::with_capacity(composed.num_leaves());
-        for dual in duals {
-            // All have it, as the first.
-            let of_dual = dual.parts().transpose()?;
-            parts.extend(of_dual.map(|parts| parts.into_parts().1).unwrap_or_default());
+    /// The result of a function for the model of duals, with derivatives by these leaves: one lane for each.
+    fn call<A: DeserializeOwned, R>(
+        &mut self,
+        lanes: impl Iterator<Item = usize> + Clone,
+        function: impl FnOnce(&A) -> R,
+    ) -> Result<R> {
+        for (lane, leaf) in lanes.clone().enumerate() {
+            self.duals.set(leaf, lane);
         }
-        Ok(treedef::unflatten(composed, parts)?)
+        let model = self.duals.model::<A>(self.numbers.treedef());
+        for leaf in lanes {
+            self.duals.clear(leaf);
+        }
+        Ok(function(&model?))
     }
 
     fn typed<T: Serialize + DeserializeOwned>(&self, numbers: Vec<f64>) -> Result<T> {
-        let value = f64::rebuild(self.tree.treedef(), &mut numbers.clone())?;
-        expect_kept(self.tree.treedef(), &numbers, &value, "it cannot hold a derivative")?;
+        let value = f64::rebuild(self.numbers.treedef(), &mut numbers.clone())?;
+        expect_kept(self.numbers.treedef(), &numbers, &value, "it cannot hold a derivative")?;
         Ok(value)
     }
 
-    /// Calls something for each group of leaves whose derivatives are calculated at once.
-    fn each_group<D: Dual>(&self, mut call: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
-        let leaves: Vec<usize> = (0..self.tree.leaves().len()).collect();
-        leaves.chunks(D::LANES.max(1)).try_for_each(&mut call)
+    /// Calls a function for each group of leaves whose derivatives are calculated at once.
+    fn each_group<A: DeserializeOwned, R>(
+        &mut self,
+        function: impl Fn(&A) -> R,
+        mut take: impl FnMut(usize, R) -> Result<()>,
+    ) -> Result<()> {
+        let lanes = D::LANES.max(1);
+        for first in (0..self.num_leaves()).step_by(lanes) {
+            let group = first..self.num_leaves().min(first + lanes);
+            let result = self.call(group.clone(), &function)?;
+            take(group.len(), result)?;
+        }
+        Ok(())
     }
 }
 
@@ -202,12 +311,11 @@ where
     T: Serialize + DeserializeOwned,
     D: Dual,
 {
-    let at = Model::of::<A, D>(model)?;
-    let (mut value, mut gradient) = (0.0, Vec::with_capacity(at.tree.leaves().len()));
-    at.each_group::<D>(|lanes| {
-        let result = function(&at.with_lanes::<A, D>(lanes)?);
+    let mut at = Model::<D>::of::<A>(model)?;
+    let (mut value, mut gradient) = (0.0, Vec::with_capacity(at.num_leaves()));
+    at.each_group(function, |lanes, result| {
         value = result.re();
-        gradient.extend((0..lanes.len()).map(|lane| result.lane(lane)));
+        gradient.extend((0..lanes).map(|lane| result.lane(lane)));
         Ok(())
     })?;
     Ok((value, at.typed(gradient)?))
@@ -235,11 +343,11 @@ where
     D: Dual,
     R: IntoIterator<Item = D>,
 {
-    let at = Model::of::<A, D>(model)?;
+    let mut at = Model::<D>::of::<A>(model)?;
     let mut values: Option<Vec<f64>> = None;
     let mut rows: Vec<Vec<f64>> = Vec::new();
-    at.each_group::<D>(|lanes| {
-        let results: Vec<D> = function(&at.with_lanes::<A, D>(lanes)?).into_iter().collect();
+    at.each_group(function, |lanes, results| {
+        let results: Vec<D> = results.into_iter().collect();
         let known = values.get_or_insert_with(|| results.iter().map(Dual::re).collect());
         if known.len() != results.len() {
             let (before, now) = (known.len(), results.len());
@@ -248,7 +356,7 @@ where
         }
         rows.resize(results.len(), Vec::new());
         for (row, result) in rows.iter_mut().zip(results) {
-            row.extend((0..lanes.len()).map(|lane| result.lane(lane)));
+            row.extend((0..lanes).map(|lane| result.lane(lane)));
         }
         Ok(())
     })?;
@@ -289,18 +397,14 @@ where
     A: DeserializeOwned,
     T: Serialize + DeserializeOwned,
 {
-    let at = Model::of::<A, HyperDual64>(model)?;
-    let count = at.tree.leaves().len();
+    let mut at = Model::<HyperDual64>::of::<A>(model)?;
+    let count = at.num_leaves();
     let mut value = 0.0;
     let mut gradient = vec![0.0; count];
     let mut rows = vec![vec![0.0; count]; count];
     let pairs = (0..count).flat_map(|first| (0..=first).map(move |second| (first, second)));
     for (first, second) in pairs {
-        let numbers = at.tree.leaves().iter().enumerate().map(|(leaf, number)| {
-            let part = |at: usize| f64::from(u8::from(leaf == at));
-            HyperDual64::new(*number, part(first), part(second), 0.0)
-        });
-        let result = function(&at.rebuild::<A, HyperDual64>(numbers)?);
+        let result = at.call([first, second].into_iter(), &function)?;
         value = result.re;
         // In bounds: both are less than the count.
         gradient[first] = result.eps1;
