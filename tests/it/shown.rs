@@ -1,6 +1,9 @@
 //! What the README and the tour show is what they print.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 thread_local! {
     static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
@@ -21,6 +24,7 @@ fn printed<T>(run: impl FnOnce() -> T) -> (T, String) {
     (run(), PRINTED.take())
 }
 
+#[cfg(feature = "persist")]
 mod readme {
     include!("shown/readme.rs");
 
@@ -35,6 +39,7 @@ mod readme {
 mod tour;
 
 #[test]
+#[cfg(feature = "persist")]
 fn the_readme_prints_what_its_comments_say() {
     let program = include_str!("shown/readme.rs");
     let readme = include_str!("../../README.md");
@@ -44,6 +49,34 @@ fn the_readme_prints_what_its_comments_say() {
     let said: String =
         said.map(|line| line.split_once("; // ").unwrap().1.to_owned() + "\n").collect();
     assert_eq!(printed(readme::run).1, said);
+}
+
+#[derive(Serialize)]
+enum Shape {
+    Circle { r: f64 },
+}
+
+#[derive(Serialize)]
+struct Rgb(u8, u8, u8);
+
+/// Each row of the table: the expression, and what its value is flattened to.
+macro_rules! treedefs {
+    ($($value:expr;)*) => { [$((stringify!($value), treedef::structure(&$value).unwrap().to_string())),*] };
+}
+
+#[test]
+fn the_readme_shows_treedefs_as_they_are_printed() {
+    let readme = include_str!("../../README.md");
+    for (value, treedef) in treedefs! {
+        vec![0.5; 1_000];
+        (Some("a"), None::<u8>);
+        BTreeMap::from([("lr", 0.1), ("wd", 0.0)]);
+        Shape::Circle { r: 2.0 };
+        Rgb(255, 0, 0);
+    } {
+        let row = format!("| `{value}` | `{treedef}` |");
+        assert!(readme.contains(&row), "README.md has another row than {row}");
+    }
 }
 
 #[test]

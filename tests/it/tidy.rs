@@ -312,7 +312,11 @@ fn the_workflow_runs_all_stages() {
 /// They work where the file is shown in a repository.
 #[test]
 fn links_of_the_readme_lead_to_files() {
-    for (folder, text) in [("", read("README.md")), ("tests", read("tests/README.md"))] {
+    for (folder, text) in [
+        ("", read("README.md")),
+        ("crates", read("crates/README.md")),
+        ("tests", read("tests/README.md")),
+    ] {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             assert!(root().join(folder).join(link).exists(), "{folder}/README.md: {link}");
         }

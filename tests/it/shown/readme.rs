@@ -1,43 +1,41 @@
 // The program of the README.
 
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, LeafKind};
+use treedef::TreeDef;
+
+#[derive(Serialize, Deserialize)]
+struct Model {
+    #[serde(with = "treedef::as_static")]
+    name: String, // part of the treedef, not a leaf
+    layers: Vec<Layer>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Layer {
     w: [f64; 2],
-    b: f64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Model {
-    name: String,
-    layers: Vec<Layer>,
 }
 
 fn main() -> treedef::Result<()> {
-    let layer = Layer { w: [1.0, 2.0], b: 0.5 };
-    let (leaves, treedef) = treedef::flatten(&layer)?;
-    println!("{leaves:?}"); // [F64(1.0), F64(2.0), F64(0.5)]
-    println!("{treedef}"); // Layer { w: (*, *), b: * }
-    let layer: Layer = treedef::unflatten(&treedef, leaves)?;
-
-    let layers = vec![layer, Layer { w: [3.0, 4.0], b: 0.25 }];
+    let layers = vec![Layer { w: [1.0, 2.0] }, Layer { w: [3.0, 4.0] }];
     let model = Model { name: "fox".to_owned(), layers };
 
-    // All floats as one vector, for the optimiser, the C library or the GPU …
-    let floats = Flattener::new().leaves_where(LeafKind::is_float);
-    let (mut leaves, treedef) = floats.flatten_as::<f64>(&model)?;
-    println!("{leaves:?}"); // [1.0, 2.0, 0.5, 3.0, 4.0, 0.25]
-    println!("{}", treedef.node(".layers")?); // [Layer { w: (*, *), b: * }; 2]
+    // The numbers as one flat vector, and the structure beside it.
+    let (mut leaves, treedef) = treedef::flatten_as::<f64>(&model)?;
+    println!("{leaves:?}"); // [1.0, 2.0, 3.0, 4.0]
+    println!("{treedef}"); // Model { name: static "fox", layers: [Layer { w: (*, *) }; 2] }
+    println!("{}", treedef.leaf_path(3)?); // .layers[1].w.1
 
-    // … that knows where each number came from …
-    println!("{}", treedef.leaf_path(3)?); // .layers[1].w.0
-    println!("{:?}", treedef.leaf_range(".layers[1].w")?); // 3..5
-
-    // … and becomes the model again, with its name.
+    // Any code that works on slices changes the leaves; the treedef rebuilds the struct.
     leaves.iter_mut().for_each(|x| *x *= 2.0);
-    let model: Model = treedef::unflatten(&treedef, leaves)?;
-    println!("{} {:?}", model.name, model.layers[1].w); // fox [6.0, 8.0]
+    let doubled: Model = treedef::unflatten(&treedef, leaves)?;
+    println!("{} {:?}", doubled.name, doubled.layers[1].w); // fox [6.0, 8.0]
+
+    // A treedef is a value: save it, load it, compare it, use it as a key.
+    let file = std::env::temp_dir().join("fox.treedef");
+    treedef.save(&file)?;
+    println!("{}", TreeDef::load(&file)? == treedef); // true
+
+    // In a test, a snapshot fails and shows a diff when the structure changes.
+    insta::assert_snapshot!(treedef.node(".layers")?, @"[Layer { w: (*, *) }; 2]");
     Ok(())
 }
