@@ -34,6 +34,8 @@ OPTIMISERS = {
     "nesterov": lambda rate, momentum: optax.sgd(rate, momentum, nesterov=True),
     "adam": lambda rate, b1, b2, eps: optax.adam(rate, b1, b2, eps),
     "adamw": lambda rate, b1, b2, eps, weight_decay, decay: optax.adamw(rate, b1, b2, eps, weight_decay=weight_decay, mask=selected(decay)),
+    "adabelief": lambda rate, b1, b2, eps: optax.adabelief(rate, b1, b2, eps),
+    "radam": lambda rate, b1, b2, threshold: optax.radam(rate, b1, b2, threshold=threshold),
     "adagrad": lambda rate, initial, eps: optax.adagrad(rate, initial, eps),
     "rmsprop": lambda rate, decay, eps: optax.rmsprop(rate, decay, eps),
     "lion": lambda rate, b1, b2: optax.lion(rate, b1, b2, weight_decay=0.0),
@@ -142,7 +144,7 @@ def results(run):
     return made | ({"average": lists(average)} if run.get("ema") is not None else {})
 
 
-def random_run(parts, seed):
+def random_run(parts, seed, steps):
     """A perceptron of random sizes on random data."""
     random = np.random.default_rng(seed)
     sizes = random.integers(2, 6, random.integers(2, 5)).tolist()
@@ -160,7 +162,7 @@ def random_run(parts, seed):
         "x": random.normal(size=(rows, sizes[0])).tolist(),
         "t": labels.tolist(),
         "optimiser": parts,
-        "steps": int(random.integers(5, 26)),
+        "steps": steps or int(random.integers(5, 26)),
     }
 
 
@@ -192,9 +194,10 @@ if __name__ == "__main__":
     add = commands.add_parser("add")
     add.add_argument("optimiser", help="a list of parts, as JSON")
     add.add_argument("--seed", type=int, default=0)
+    add.add_argument("--steps", type=int, help="5 to 25 at random, if it is not given")
     chosen = parser.parse_args()
     if chosen.command == "check":
         check(chosen.path, chosen.first)
     else:
-        run = random_run(json.loads(chosen.optimiser), chosen.seed)
+        run = random_run(json.loads(chosen.optimiser), chosen.seed, chosen.steps)
         print(json.dumps(run | results(run)))

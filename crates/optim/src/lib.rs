@@ -34,7 +34,8 @@ pub use crate::{
     migration::StateMigration,
     optimise::Optimiser,
     optimisers::{
-        AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd, adagrad, adam, adamw, lion, rmsprop, sgd,
+        AdaBelief, AdaGrad, Adam, AdamW, Lion, RAdam, RmsProp, Sgd, adabelief, adagrad, adam,
+        adamw, lion, radam, rmsprop, sgd,
     },
     parameters::{Covariance, Dims, Error as ParametersError, Jacobian, Parameters, Report, Row},
     state::State,

@@ -6,7 +6,7 @@ use treedef::Tree;
 
 use crate::error::Result;
 use crate::leaf::Trainable;
-use crate::optimisers::{AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd};
+use crate::optimisers::{AdaBelief, AdaGrad, Adam, AdamW, Lion, RAdam, RmsProp, Sgd};
 use crate::state::State;
 use crate::transform::{
     Accumulate, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Mask, Only, Partition,
@@ -251,10 +251,12 @@ macro_rules! optimisers {
 }
 
 optimisers! {
+    [] AdaBelief;
     [] AdaGrad;
     [] Adam;
     [] AdamW;
     [] Lion;
+    [] RAdam;
     [] RmsProp;
     [] Sgd;
     [O] Accumulate<O>;

@@ -112,6 +112,66 @@ pub fn warmup_cosine(init: f64, peak: f64, warmup: u64, steps: u64, end: f64) ->
     join([linear(init, peak, warmup), decay], [warmup])
 }
 
+/// `init`, multiplied by a factor from each of some steps on: optax's `piecewise_constant_schedule`.
+///
+/// ```
+/// use treedef_optim::schedules::piecewise_constant;
+///
+/// let rate = piecewise_constant(1.0, [(100, 0.5), (200, 0.1)]);
+/// assert_eq!((rate.at(99), rate.at(100), rate.at(200)), (1.0, 0.5, 0.05));
+/// ```
+#[doc(alias = "piecewise_constant_schedule")]
+pub fn piecewise_constant(init: f64, factors: impl IntoIterator<Item = (u64, f64)>) -> Schedule {
+    let factors: Vec<(u64, f64)> = factors.into_iter().collect();
+    Schedule::from(move |count: u64| {
+        let begun = factors.iter().filter(|(step, _)| count >= *step);
+        begun.fold(init, |rate, (_, factor)| rate * factor)
+    })
+}
+
+/// One cycle with a cosine: from `peak / 25` to `peak` in the first 30 % of the steps, then down to `peak / 250_000`: optax's
+/// `cosine_onecycle_schedule` with its defaults. L. N. Smith and N. Topin, *Super-Convergence*, 2017.
+///
+/// ```
+/// use treedef_optim::schedules::cosine_onecycle;
+///
+/// let rate = cosine_onecycle(100, 0.5);
+/// assert_eq!((rate.at(0), rate.at(30), rate.at(100)), (0.02, 0.5, 2e-6));
+/// ```
+#[doc(alias = "cosine_onecycle_schedule")]
+pub fn cosine_onecycle(steps: u64, peak: f64) -> Schedule {
+    let bend = |from: f64, to: f64, steps: u64| {
+        Schedule::from(move |count: u64| {
+            let done = 0.5 * (1.0 - (PI * ratio(count.min(steps), steps)).cos());
+            from * (1.0 - done) + to * done
+        })
+    };
+    let top = share(0.3, steps);
+    let (first, last) = (peak / 25.0, peak / 25.0 / 1e4);
+    join([bend(first, peak, top), bend(peak, last, steps - top)], [top])
+}
+
+/// One cycle in straight lines: from `peak / 25` to `peak` in the first 30 % of the steps, back until 85 %, then down to
+/// `peak / 250_000`: optax's `linear_onecycle_schedule` with its defaults.
+///
+/// ```
+/// use treedef_optim::schedules::linear_onecycle;
+///
+/// let rate = linear_onecycle(100, 0.5);
+/// assert_eq!((rate.at(0), rate.at(30), rate.at(85)), (0.02, 0.5, 0.02));
+/// ```
+#[doc(alias = "linear_onecycle_schedule")]
+pub fn linear_onecycle(steps: u64, peak: f64) -> Schedule {
+    let [top, bottom] = [0.3, 0.85].map(|part| share(part, steps));
+    let (first, last) = (peak / 25.0, peak / 25.0 / 1e4);
+    let lines = [
+        linear(first, peak, top),
+        linear(peak, first, bottom - top),
+        linear(first, last, steps - bottom),
+    ];
+    join(lines, [top, bottom])
+}
+
 /// One schedule after another. Each begins to count at its boundary: optax's `join_schedules`.
 ///
 /// The last one goes on for ever. Schedules without a boundary before them are never reached.
@@ -127,6 +187,12 @@ pub fn join(
         let begun = later.iter().rev().find(|(boundary, _)| count >= *boundary);
         begun.map_or_else(|| first.at(count), |(boundary, schedule)| schedule.at(count - boundary))
     })
+}
+
+/// A part of the steps, rounded down.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most all steps")]
+fn share(part: f64, steps: u64) -> u64 {
+    ((part * steps as f64) as u64).min(steps)
 }
 
 /// How much of the steps is done. Counts beyond 2⁵³ are rounded.

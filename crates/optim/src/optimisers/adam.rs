@@ -2,77 +2,12 @@
 
 use super::decay::Decay;
 use super::mode::{Mode, descends};
-use crate::argument::{expect_at_least_zero, expect_decay};
+use super::moments::{Moments, Next, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
-use crate::number::{Number, Rule, mean};
+use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Mask, Place, Slots, Step, Transform, correction};
-
-/// The constants of Adam.
-#[derive(Clone, Debug)]
-struct Moments {
-    rate: Schedule,
-    b1: f64,
-    b2: f64,
-    eps: f64,
-    eps_root: f64,
-}
-
-impl Moments {
-    fn new(rate: Schedule) -> Self {
-        Moments { rate, b1: 0.9, b2: 0.999, eps: 1e-8, eps_root: 0.0 }
-    }
-
-    /// The rule of a step, if its numbers make sense.
-    fn rule(&self, count: u64, decay: f64) -> Result<Next> {
-        expect_decay(self.b1)?;
-        expect_decay(self.b2)?;
-        expect_at_least_zero("an eps", self.eps)?;
-        expect_at_least_zero("an eps_root", self.eps_root)?;
-        Ok(Next {
-            rate: self.rate.rate(count)?,
-            b1: self.b1,
-            b2: self.b2,
-            eps: self.eps,
-            eps_root: self.eps_root,
-            first: 1.0 / correction(self.b1, count + 1),
-            second: 1.0 / correction(self.b2, count + 1),
-            decay,
-        })
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Next {
-    rate: f64,
-    b1: f64,
-    b2: f64,
-    eps: f64,
-    eps_root: f64,
-    first: f64,
-    second: f64,
-    decay: f64,
-}
-
-impl Next {
-    #[inline(always)]
-    fn moments<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
-        let mu = mean(gradient.clone(), mu, self.b1);
-        let nu = mean(gradient.clone() * gradient, nu, self.b2);
-        let square = nu.clone().times(self.second);
-        let square = if self.eps_root == 0.0 { square } else { square.plus(self.eps_root) };
-        (mu.clone().times(self.first) / square.sqrt().plus(self.eps), [mu, nu])
-    }
-}
-
-impl Rule<2> for Next {
-    #[inline(always)]
-    fn next<X: Number>(&self, gradient: X, _: X, slots: [X; 2]) -> (X, [X; 2]) {
-        let (update, slots) = self.moments(gradient, slots);
-        (update.times(-self.rate), slots)
-    }
-}
+use crate::transform::{Mask, Place, Slots, Step, Transform};
 
 /// With decaying weights.
 #[derive(Clone, Copy)]
@@ -84,34 +19,6 @@ impl Rule<2> for NextDecayed {
         let (update, slots) = self.0.moments(gradient, slots);
         ((update + parameter.times(self.0.decay)).times(-self.0.rate), slots)
     }
-}
-
-macro_rules! constants {
-    () => {
-        /// Sets the decay of the mean of the gradients. The default is 0.9.
-        pub fn b1(mut self, b1: f64) -> Self {
-            self.moments.b1 = b1;
-            self
-        }
-
-        /// Sets the decay of the mean of their squares. The default is 0.999.
-        pub fn b2(mut self, b2: f64) -> Self {
-            self.moments.b2 = b2;
-            self
-        }
-
-        /// Sets what is added to the root. The default is 1e-8.
-        pub fn eps(mut self, eps: f64) -> Self {
-            self.moments.eps = eps;
-            self
-        }
-
-        /// Sets what is added below the root. The default is 0.
-        pub fn eps_root(mut self, eps_root: f64) -> Self {
-            self.moments.eps_root = eps_root;
-            self
-        }
-    };
 }
 
 /// Adam: optax's `adam`.
@@ -135,7 +42,7 @@ pub struct Adam {
 }
 
 impl Adam {
-    constants!();
+    constants!(eps: "1e-8", eps_root: "0");
 
     fn go<L: Trainable>(
         &self,
@@ -182,7 +89,7 @@ pub struct AdamW {
 }
 
 impl AdamW {
-    constants!();
+    constants!(eps: "1e-8", eps_root: "0");
 
     /// Sets how much of a parameter, times the learning rate, a step takes away. The default is
     /// 1e-4.

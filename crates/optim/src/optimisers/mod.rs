@@ -5,14 +5,19 @@
 
 mod mode;
 mod decay;
+mod moments;
+mod adabelief;
 mod adagrad;
 mod adam;
 mod lion;
+mod radam;
 mod rmsprop;
 mod sgd;
 
+pub use adabelief::{AdaBelief, adabelief};
 pub use adagrad::{AdaGrad, adagrad};
 pub use adam::{Adam, AdamW, adam, adamw};
 pub use lion::{Lion, lion};
+pub use radam::{RAdam, radam};
 pub use rmsprop::{RmsProp, rmsprop};
 pub use sgd::{Sgd, sgd};

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use treedef_optim::transform::{
     Transform, check_finite, clip, clip_by_global_norm, partition, weight_decay,
 };
-use treedef_optim::{Optimiser, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
+use treedef_optim::{
+    Optimiser, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, schedules, sgd,
+};
 
 /// Thirty numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ fn a_step_of_a_struct_allocates_nothing() {
         ("sgd", allocations(sgd(rate()).momentum(0.9).nesterov(true))),
         ("adam", allocations(adam(rate()))),
         ("adamw", allocations(adamw(rate()).weight_decay(0.1).decay_only("**.w"))),
+        ("adabelief", allocations(adabelief(rate()))),
+        ("radam", allocations(radam(rate()))),
         ("adagrad", allocations(adagrad(rate()))),
         ("rmsprop", allocations(rmsprop(rate()).momentum(0.5))),
         ("lion", allocations(lion(rate()).decay_only("**.w"))),

@@ -6,7 +6,9 @@ use treedef_optim::transform::{
     Transform, check_finite, clip, clip_by_global_norm, ema, partition, scale, scale_by_schedule,
     weight_decay,
 };
-use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, sgd};
+use treedef_optim::{
+    Optimiser, State, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, sgd,
+};
 
 use crate::random::net;
 
@@ -168,6 +170,11 @@ fn arguments_that_make_no_sense() {
         (Box::new(rmsprop(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
         (Box::new(rmsprop(0.1).initial_scale(-1.0)), "an initial scale of 0 or more, found -1"),
         (Box::new(rmsprop(0.1).momentum(-0.5)), "a momentum of 0 or more, found -0.5"),
+        (Box::new(adabelief(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(adabelief(0.1).b1(1.0)), "a decay from 0 to below 1, found 1"),
+        (Box::new(radam(nan)), "a learning rate of 0 or more, found NaN"),
+        (Box::new(radam(0.1).threshold(3.5)), "a threshold of 4 or more, found 3.5"),
+        (Box::new(radam(0.1).threshold(nan)), "a threshold of 4 or more, found NaN"),
         (Box::new(adagrad(nan)), "a learning rate of 0 or more, found NaN"),
         (Box::new(adagrad(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
         (

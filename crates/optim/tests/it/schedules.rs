@@ -1,7 +1,8 @@
 //! Schedules against their formulas.
 
 use treedef_optim::schedules::{
-    Schedule, cosine_decay, exponential_decay, join, linear, polynomial, warmup_cosine,
+    Schedule, cosine_decay, cosine_onecycle, exponential_decay, join, linear, linear_onecycle,
+    piecewise_constant, polynomial, warmup_cosine,
 };
 
 fn rates(schedule: Schedule, counts: impl IntoIterator<Item = u64>) -> Vec<f64> {
@@ -23,6 +24,12 @@ fn schedules_have_the_values_of_their_formulas() {
     near(rates(cosine_decay(2.0, 4, 0.5), [0, 2, 4, 99]), &[2.0, 1.5, 1.0, 1.0]);
     let warm = warmup_cosine(0.0, 1.0, 2, 6, 0.2);
     near(rates(warm, [0, 1, 2, 4, 6, 7]), &[0.0, 0.5, 1.0, 0.6, 0.2, 0.2]);
+    let steps = piecewise_constant(1.0, [(2, 0.5), (5, 0.1)]);
+    near(rates(steps, 0..7), &[1.0, 1.0, 0.5, 0.5, 0.5, 0.05, 0.05]);
+    let at = [0, 3, 6, 13, 20, 30];
+    near(rates(cosine_onecycle(20, 0.5), at), &[0.02, 0.26, 0.5, 0.250001, 2e-6, 2e-6]);
+    let at = [0, 3, 6, 17, 20, 30];
+    near(rates(linear_onecycle(20, 0.5), at), &[0.02, 0.26, 0.5, 0.02, 2e-6, 2e-6]);
     let joined = join([Schedule::from(1.0), linear(5.0, 6.0, 2), Schedule::from(9.0)], [1, 4]);
     near(rates(joined, 0..6), &[1.0, 5.0, 5.5, 6.0, 9.0, 9.0]);
 }
@@ -34,6 +41,9 @@ fn schedules_without_steps_are_no_division_by_zero() {
         cosine_decay(1.0, 0, 0.5),
         exponential_decay(1.0, 0, 0.5),
         warmup_cosine(0.0, 1.0, 0, 0, 0.0),
+        cosine_onecycle(0, 0.5),
+        linear_onecycle(0, 0.5),
+        linear_onecycle(u64::MAX, 0.5),
         warmup_cosine(0.0, 0.0, 5, 2, 0.0),
         join([], []),
     ] {

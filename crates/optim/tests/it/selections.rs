@@ -265,13 +265,15 @@ fn updates_and_descent_agree() {
             assert_ne!(models.0.bits(), model.bits(), stringify!($optimiser));
         )*};
     }
-    use treedef_optim::{adagrad, lion, rmsprop};
+    use treedef_optim::{adabelief, adagrad, lion, radam, rmsprop};
     both!(
         sgd(0.1),
         sgd(0.1).momentum(0.9),
         adam(0.1),
         adamw(0.1).decay_only("**.w"),
+        adabelief(0.1),
         lion(0.1),
+        radam(0.1),
         adagrad(0.1),
         rmsprop(0.1).momentum(0.5),
         adam(0.1).accumulate(2),

@@ -6,7 +6,9 @@ use treedef::Tree;
 use treedef_optim::transform::{
     check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
 };
-use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
+use treedef_optim::{
+    Optimiser, State, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, schedules, sgd,
+};
 
 use crate::random::{Net, net};
 
@@ -60,6 +62,8 @@ fn training_that_is_resumed_gives_the_same_bits() {
         sgd(schedules::linear(0.1, 0.0, 15)).momentum(0.9).nesterov(true),
         chain!(clip_by_global_norm(1.0), adam(schedules::warmup_cosine(0.0, 0.1, 4, 18, 0.01))),
         adamw(0.1).weight_decay(0.1).decay_only("**.w"),
+        adabelief(0.1),
+        radam(0.1),
         adagrad(schedules::exponential_decay(0.1, 7, 0.5)),
         rmsprop(0.01).momentum(0.5),
         rmsprop(0.01).centered(true).momentum(0.5),

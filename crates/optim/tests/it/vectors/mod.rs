@@ -20,7 +20,8 @@ use treedef_optim::transform::{
     Chain, Mask, Partition, Transform, clip, clip_by_global_norm, partition, weight_decay,
 };
 use treedef_optim::{
-    Optimiser, Result, State, Trainable, adagrad, adam, adamw, lion, rmsprop, sgd, tree,
+    Optimiser, Result, State, Trainable, adabelief, adagrad, adam, adamw, lion, radam, rmsprop,
+    sgd, tree,
 };
 
 use model::{Data, Mlp};
@@ -165,6 +166,11 @@ fn descent<L: Trainable>(
         }
         "adagrad" => {
             Box::new(adagrad(rate).initial_accumulator(field("initial")).eps(field("eps")))
+        }
+        "adabelief" => Box::new(adabelief(rate).b1(field("b1")).b2(field("b2")).eps(field("eps"))),
+        "radam" => {
+            let radam = radam(rate).b1(field("b1")).b2(field("b2"));
+            Box::new(radam.threshold(field("threshold")))
         }
         "rmsprop" => Box::new(rmsprop(rate).decay(field("decay")).eps(field("eps"))),
         // The vectors were made with `weight_decay=0.0`: the first step has exactly the length of the rate.

@@ -1,0 +1,72 @@
+//! AdaBelief.
+
+use super::mode::{Mode, descends};
+use super::moments::{Moments, Next, constants};
+use crate::error::Result;
+use crate::leaf::Trainable;
+use crate::number::{Number, Rule, mean};
+use crate::schedules::Schedule;
+use crate::transform::{Place, Slots, Step, Transform};
+
+/// Adam that divides by how far the gradients are from their average: optax's `adabelief`.
+///
+/// A gradient that is as expected moves the parameter far. J. Zhuang et al., *AdaBelief Optimizer*, 2020.
+///
+/// ```
+/// use treedef_optim::{Optimiser, adabelief};
+///
+/// let mut state = adabelief(0.1).init::<f64, _>(&1.0)?;
+/// let model = adabelief(0.1).step(1.0f64, 7.0, &mut state)?;
+/// assert!((model - (1.0 - 0.1 / 0.9)).abs() < 1e-8); // the average of one gradient is a tenth of it
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn adabelief(rate: impl Into<Schedule>) -> AdaBelief {
+    AdaBelief { moments: Moments { eps: 1e-16, eps_root: 1e-16, ..Moments::new(rate.into()) } }
+}
+
+/// Made by [`adabelief`].
+#[derive(Clone, Debug)]
+pub struct AdaBelief {
+    moments: Moments,
+}
+
+impl AdaBelief {
+    constants!(eps: "1e-16", eps_root: "1e-16");
+
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
+        let (count, leaves) = slots.counted("adabelief", ["mu", "nu"])?;
+        mode.run(step, &Belief(self.moments.rule(*count, 0.0)?), leaves)?;
+        *count += 1;
+        Ok(())
+    }
+}
+
+impl<L: Trainable> Transform<L> for AdaBelief {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.moments.rule(0, 0.0)?;
+        let slots = Slots::new("adabelief").with_filled("mu", 0.0, place, parameters)?;
+        slots.with_filled("nu", 0.0, place, parameters)
+    }
+
+    descends!();
+}
+
+#[derive(Clone, Copy)]
+struct Belief(Next);
+
+impl Rule<2> for Belief {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
+        let Belief(next) = self;
+        let mu = mean(gradient.clone(), mu, next.b1);
+        let error = gradient - mu.clone();
+        let nu = mean(error.clone() * error, nu, next.b2).plus(next.eps_root);
+        let root = nu.clone().times(next.second).sqrt().plus(next.eps);
+        ((mu.clone().times(next.first) / root).times(-next.rate), [mu, nu])
+    }
+}

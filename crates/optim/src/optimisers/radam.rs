@@ -1,0 +1,105 @@
+//! Rectified Adam.
+
+use super::mode::{Mode, descends};
+use super::moments::{Moments, Next, constants};
+use crate::error::{Error, Result};
+use crate::leaf::Trainable;
+use crate::number::{Number, Rule, mean};
+use crate::schedules::Schedule;
+use crate::transform::{Place, Slots, Step, Transform};
+
+/// Adam that needs no warm-up: optax's `radam`.
+///
+/// Its first steps are those of momentum, until enough gradients were seen to trust the mean of their squares.
+/// L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2019.
+///
+/// ```
+/// use treedef_optim::{Optimiser, radam};
+///
+/// let mut state = radam(0.1).init::<f64, _>(&1.0)?;
+/// let model = radam(0.1).step(1.0f64, 7.0, &mut state)?;
+/// assert!((model - (1.0 - 0.1 * 7.0)).abs() < 1e-12); // no root of squares yet
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn radam(rate: impl Into<Schedule>) -> RAdam {
+    RAdam { moments: Moments::new(rate.into()), threshold: 5.0 }
+}
+
+/// Made by [`radam`].
+#[derive(Clone, Debug)]
+pub struct RAdam {
+    moments: Moments,
+    threshold: f64,
+}
+
+impl RAdam {
+    constants!(eps: "1e-8", eps_root: "0");
+
+    /// Sets the length of the average from which its squares are trusted: 4 or more. The default is 5.
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// The step of Adam, if its numbers make sense.
+    fn rule(&self, count: u64) -> Result<Next> {
+        if self.threshold >= 4.0 {
+            return self.moments.rule(count, 0.0);
+        }
+        let message = format!("expected a threshold of 4 or more, found {}", self.threshold);
+        Err(Error::Argument(message))
+    }
+
+    /// By what a step of Adam is multiplied. `None` where the squares are not trusted yet.
+    fn rectification(&self, count: u64) -> Option<f64> {
+        let b2 = self.moments.b2;
+        let longest = 2.0 / (1.0 - b2) - 1.0;
+        // Beyond that many steps, the average is as long as it gets.
+        let power = b2.powi(i32::try_from(count).unwrap_or(i32::MAX));
+        let length = longest - 2.0 * count as f64 * power / (1.0 - power);
+        let of = |length: f64| (length - 4.0) * (length - 2.0) / length;
+        (length >= self.threshold).then(|| (of(length) / of(longest)).sqrt())
+    }
+
+    fn go<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
+        let (count, leaves) = slots.counted("radam", ["mu", "nu"])?;
+        let next = self.rule(*count)?;
+        match self.rectification(*count + 1) {
+            Some(factor) => {
+                mode.run(step, &Next { rate: next.rate * factor, ..next }, leaves)?;
+            }
+            None => mode.run(step, &Momentum(next), leaves)?,
+        }
+        *count += 1;
+        Ok(())
+    }
+}
+
+impl<L: Trainable> Transform<L> for RAdam {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.rule(0)?;
+        let slots = Slots::new("radam").with_filled("mu", 0.0, place, parameters)?;
+        slots.with_filled("nu", 0.0, place, parameters)
+    }
+
+    descends!();
+}
+
+/// A step by the mean of the gradients alone.
+#[derive(Clone, Copy)]
+struct Momentum(Next);
+
+impl Rule<2> for Momentum {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
+        let Momentum(next) = self;
+        let mu = mean(gradient.clone(), mu, next.b1);
+        let nu = mean(gradient.clone() * gradient, nu, next.b2);
+        (mu.clone().times(-next.rate * next.first), [mu, nu])
+    }
+}
