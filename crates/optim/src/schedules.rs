@@ -158,7 +158,7 @@ pub fn cosine_onecycle(steps: u64, peak: f64) -> Schedule {
 /// use treedef_optim::schedules::linear_onecycle;
 ///
 /// let rate = linear_onecycle(100, 0.5);
-/// assert_eq!((rate.at(0), rate.at(30), rate.at(85)), (0.02, 0.5, 0.02));
+/// assert_eq!((rate.at(30), rate.at(85), rate.at(100)), (0.5, 0.02, 2e-6));
 /// ```
 #[doc(alias = "linear_onecycle_schedule")]
 pub fn linear_onecycle(steps: u64, peak: f64) -> Schedule {
