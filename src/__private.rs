@@ -16,6 +16,7 @@ use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
 
 pub use crate::arrays::collect::matrix_shape;
+pub use crate::bug::OrBug;
 pub use crate::destination::{destination, is_open_file};
 #[cfg(feature = "diff")]
 pub use crate::diff::report::alike;
@@ -48,6 +49,12 @@ pub fn expect_nodes(limits: Limits, nodes: usize) -> Result<()> {
 /// Returns an error with a hint if `needed` exceeds `limit`.
 pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static str) -> Result<()> {
     limits::at_most(what, needed, limit, hint)
+}
+
+/// The error for what cannot happen.
+#[track_caller]
+pub fn broken(what: &'static str) -> Error {
+    Error::broken(what)
 }
 
 /// The error at another path.
@@ -115,6 +122,16 @@ pub fn invalid(part: &'static str, reason: &'static str) -> Error {
 /// The sibling of the same run that comes `skip` later.
 pub fn later(node: NodeRef<'_>, skip: usize) -> NodeRef<'_> {
     node.later(skip)
+}
+
+/// The children of a node with their keys.
+pub fn entries<'t>(node: NodeRef<'t>) -> impl Iterator<Item = (Key, NodeRef<'t>)> {
+    node.entries()
+}
+
+/// A child that is there, with its key.
+pub fn entry(node: NodeRef<'_>, position: usize) -> (Key, NodeRef<'_>) {
+    (node.child_key(position), node.child_at(position))
 }
 
 /// How many nodes a visit of the subtree has at most, with keys and statics.

@@ -6,17 +6,15 @@ use std::fmt;
 
 /// The error for what cannot happen.
 macro_rules! bug {
-    ($what:literal) => {{
-        debug_assert!(false, $what);
-        let place = concat!($what, " (", file!(), ":", line!(), ")");
-        $crate::error::Error::from($crate::error::Cause::Internal(place))
-    }};
+    ($what:literal) => {
+        $crate::error::Error::broken(concat!($what, " (", file!(), ":", line!(), ")"))
+    };
 }
 
 pub(crate) use bug;
 
 /// An option that is never `None`, in a function that cannot fail.
-pub(crate) trait OrBug<T> {
+pub trait OrBug<T> {
     /// The value.
     fn or_bug(self) -> T;
 }

@@ -396,11 +396,19 @@ impl Error {
         Cause::Argument(message.to_string()).into()
     }
 
+    /// What cannot happen: `bug!` says the place as well.
+    #[cold]
+    #[track_caller]
+    pub(crate) fn broken(what: &'static str) -> Self {
+        debug_assert!(false, "{what}");
+        Cause::Internal(what).into()
+    }
+
     /// Two structures differ in these places. The path is that of the first.
     #[cold]
     pub(crate) fn structure(differences: Vec<Difference>) -> Self {
-        let first = differences.first();
-        let path = first.map(|first| first.path.clone()).unwrap_or_default();
+        debug_assert!(!differences.is_empty(), "two structures do not differ");
+        let path = differences.first().map(|first| first.path.clone()).unwrap_or_default();
         Error::from(Cause::Structure(differences)).at(path)
     }
 

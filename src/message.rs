@@ -63,7 +63,7 @@ impl fmt::Write for Shown<'_, '_> {
         while let Some((at, char)) = rest.char_indices().find(|(_, char)| is_escaped(*char)) {
             let (before, after) = rest.split_at(at);
             write!(self.0, "{before}\\u{{{:x}}}", u32::from(char))?;
-            rest = after.get(char.len_utf8()..).unwrap_or_default();
+            rest = after.split_at(char.len_utf8()).1;
         }
         self.0.write_str(rest)
     }

@@ -25,9 +25,9 @@ impl Array {
     /// The numbers without their kind, which is that of the array.
     fn numbers_as_text(&self) -> impl Iterator<Item = String> {
         let half = Half::named(self.dtype().name());
-        let bits = self.as_slice::<u16>().unwrap_or_default().iter();
-        let halves = half.into_iter().flat_map(move |half| {
-            bits.clone().map(move |bits| format!("{:?}", half.shortest(*bits)))
+        let halves = half.into_iter().flat_map(|half| {
+            let bits = self.as_slice::<u16>().or_bug().iter();
+            bits.map(move |bits| format!("{:?}", half.shortest(*bits)))
         });
         let plain = self.numbers().filter(move |_| half.is_none());
         halves.chain(plain.map(|number| match number {
@@ -134,7 +134,7 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
 /// A number with three digits, e.g. `0.571`, `1230` or `1.5e-9`.
 fn three_digits(number: f64) -> String {
     let scientific = format!("{number:.2e}");
-    let Ok(near) = scientific.parse::<f64>() else { return scientific };
+    let near: f64 = scientific.parse().ok().or_bug();
     match near.abs() {
         f64::INFINITY => scientific, // rounded up from the largest number
         0.0 => "0".to_owned(),

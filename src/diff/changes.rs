@@ -227,7 +227,7 @@ where
         }
         let (mut steps, mut site) = (Vec::new(), site.clone());
         for (position, x, y, below) in a.different_children(b, differing) {
-            let key = a.node.key(position).unwrap_or(Key::Position(position));
+            let key = a.node.child_key(position);
             // Changes are kept in order, so those behind a child that waits have to wait, too.
             if !steps.is_empty() || self.goes_on(x.node, below) {
                 steps.push(Step::pair(key, 1, x, y));
@@ -246,7 +246,7 @@ where
     }
 
     fn has_list(&self, node: NodeRef<'_>) -> bool {
-        self.with_lists.as_ref().and_then(|all| all.get(node.index())) == Some(&true)
+        self.with_lists.as_ref().is_some_and(|all| all.get(node.index()).copied().or_bug())
     }
 
     fn is_list(&self, node: NodeRef<'_>) -> bool {
@@ -307,8 +307,7 @@ where
                 if self.with_twins.contains(&above.raw().data) {
                     break;
                 }
-                let Some(key) = above.key(position) else { break };
-                site.enter(key, 1);
+                site.enter(above.child_key(position), 1);
                 (old, new) = (child, other);
             }
             reported = old.leaf_range().end;
@@ -345,7 +344,7 @@ fn replaced<T: Diffable>(
 }
 
 fn retyped<T>(old: NodeRef<'_>, new: NodeRef<'_>) -> ChangeKind<T> {
-    let name = |node: NodeRef<'_>| Name::from(node.name().unwrap_or_default().to_owned());
+    let name = |node: NodeRef<'_>| Name::from(node.name().or_bug().to_owned());
     ChangeKind::Retyped { old: name(old), new: name(new) }
 }
 
@@ -357,9 +356,7 @@ fn listed<'a, T: Diffable>(
 ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
     let (mut steps, mut added) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (0, 0);
-    let key = |side: Compared<'a, T>, position| {
-        side.node.key(position).unwrap_or(Key::Position(position))
-    };
+    let key = |side: Compared<'a, T>, position| side.node.child_key(position);
     for aligned in aligned {
         match aligned {
             Aligned::Same(count) => (old, new) = (old + count, new + count),
@@ -414,7 +411,7 @@ fn labelled<'a, T: Diffable>(
     let mut stay: Vec<usize> = children.iter().enumerate().filter_map(stays).collect();
     if !stay.is_sorted() && !a.node.is_sorted_map() {
         stay.sort_unstable();
-        let keys = stay.into_iter().filter_map(|position| b.node.key(position)).collect();
+        let keys = stay.into_iter().map(|position| b.node.child_key(position)).collect();
         steps.push(Step::here(ChangeKind::Reordered { keys }));
     }
     let is_new = |at: usize| !renamed.values().any(|to| *to == at);

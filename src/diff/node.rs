@@ -1,5 +1,6 @@
 //! A node of one of the two trees that are compared.
 
+use crate::bug::OrBug;
 use crate::model::TreeDef;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
@@ -68,7 +69,8 @@ impl<'a, L> DiffNode<'a, L> {
     }
 
     pub(super) fn same_class(self, other: Self) -> bool {
-        self.classes.get(self.node.index()) == other.classes.get(other.node.index())
+        let class = |it: Self| it.classes.get(it.node.index()).copied().or_bug();
+        class(self) == class(other)
     }
 
     /// Whether `siblings` siblings are equal on both sides, starting with these nodes.
@@ -115,5 +117,5 @@ impl<'a, L> DiffNode<'a, L> {
 pub(crate) fn below<'a, L>(node: NodeRef<'_>, leaves: Option<&'a [L]>, siblings: usize) -> &'a [L] {
     let start = node.first_leaf();
     let range = start..start + siblings * node.num_leaves();
-    leaves.and_then(|all| all.get(range)).unwrap_or_default()
+    leaves.map_or(&[], |all| all.get(range).or_bug())
 }

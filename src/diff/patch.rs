@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
+use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Difference, DifferenceKind, Error, Result};
 use crate::model::{Labels, Name, NodeData, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -197,14 +198,15 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let mut plan = Plan { node, depth, rest, came: 0, children, name: None, ranks, print };
         let (mut added, mut order) = (Vec::new(), None);
         for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
-            match group.first().map(|change| change.about(depth)) {
-                Some(About::Old(key)) => plan.change(side, key, group)?,
-                Some(About::New(key)) if node.kind().has_one_child() || !node.takes(key) => {
-                    let here = group.first().map(|change| change.path.parent()).unwrap_or_default();
-                    return Err(refused("no place for what was added", &here.unwrap_or_default()));
+            let first = group.first().ok_or_else(|| bug!("a group has no change"))?;
+            match first.about(depth) {
+                About::Old(key) => plan.change(side, key, first, group)?,
+                About::New(key) if node.kind().has_one_child() || !node.takes(key) => {
+                    let here = first.path.parent().or_bug();
+                    return Err(refused("no place for what was added", &here));
                 }
-                Some(About::New(_)) => added.extend(group),
-                _ => {
+                About::New(_) => added.extend(group),
+                About::Itself => {
                     for change in group {
                         match &change.kind {
                             ChangeKind::Retyped { old, .. } if node.name() != Some(old) => {
@@ -263,9 +265,9 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         &mut self,
         side: DiffNode<'a, T::Leaf>,
         key: &Key,
+        change: &Change<T>,
         group: &'c [Change<T>],
     ) -> Result<()> {
-        let Some(change) = group.first() else { return Ok(()) };
         // Built only for an error. All of them would take memory quadratic in the depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing =
@@ -312,7 +314,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         key: &Key,
         applied: Applied<'c, T>,
     ) -> Result<Option<(Key, PatchedChild<'a, 'c, T>)>> {
-        let Some(change) = applied.changes.first() else { return Ok(None) };
+        let change = applied.changes.first().ok_or_else(|| bug!("a child has no change"))?;
         let changed = PatchedChild::Changed(old_child.node, count, applied);
         let is_whole = change.path.keys().len() == self.depth + 1;
         Ok(Some(match &change.kind {
@@ -357,9 +359,10 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let mut keys: HashSet<Key> = keys.filter(|_| labelled).collect();
         let mut old = mem::take(&mut self.children).into_iter();
         let (mut next, mut count) = (old.next(), 0);
-        let mut rank = self.ranks.len();
-        for change in added {
-            let ChangeKind::Added { position, new } = &change.kind else { continue };
+        for (rank, change) in (self.ranks.len()..).zip(added) {
+            let ChangeKind::Added { position, new } = &change.kind else {
+                return Err(bug!("nothing was added"));
+            };
             let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
             if key.clone().is_some_and(|key| !keys.insert(key)) {
                 let said = "the added field or key exists already";
@@ -383,7 +386,6 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             let span = change.span(self.depth);
             count = count.saturating_add(span);
             self.children.push(PlannedChild { key, rank, part: PatchedChild::New(new, span) });
-            rank += 1;
         }
         self.children.extend(next);
         self.children.extend(old);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::bug::OrBug;
 use crate::message::brief;
 use crate::message::counted;
 use crate::path::{Key, Path};
@@ -29,7 +30,7 @@ impl<T: fmt::Display> fmt::Display for Diff<T> {
         }
         f.write_str(&counted(count, "change", "changes"))?;
         let looked_at = if f.alternate() { count } else { LOOKED_AT.min(count) };
-        let lines = lines(self.changes.get(..looked_at).unwrap_or_default());
+        let lines = lines(self.changes.get(..looked_at).or_bug());
         let all = f.alternate() || lines.len() <= LINES && looked_at == count;
         let shown = if all { lines.len() } else { LINES - 1 };
         let mut rest = count;
@@ -56,7 +57,7 @@ fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
         Some(change.line(&general(&change.path), general)).filter(|line| !line.contains('…'))
     });
     let groups = alike(lines).into_iter();
-    groups.map(|places| places.into_iter().filter_map(|at| changes.get(at)).collect()).collect()
+    groups.map(|places| places.into_iter().map(|at| &changes[at]).collect()).collect()
 }
 
 /// The places of lines in groups: those of equal lines, if there are at least three, and each other
@@ -108,7 +109,7 @@ impl<T: fmt::Display> Change<T> {
                 format!("~ {path}: {} → {}", brief(old), brief(new))
             }
             ChangeKind::Renamed { to } => {
-                let above = self.path.parent().unwrap_or_default();
+                let above = self.path.parent().or_bug();
                 format!("~ {path} is now {}", text_of(&above.child(to.clone())))
             }
             ChangeKind::Retyped { old, new } => format!("~ {path}: type `{old}` → `{new}`"),

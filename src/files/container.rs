@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crc32fast::hash;
 
-use crate::bug::bug;
+use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
@@ -153,7 +153,7 @@ impl Container {
         check_length(end, length)?;
         let [parts @ .., leaves] = ranges;
         let mut checksums = header.checksums.into_iter();
-        let parts = parts.map(|range| (range, checksums.next().unwrap_or_default()));
+        let parts = parts.map(|range| (range, checksums.next().or_bug()));
         // A part that is empty is not read by everyone.
         let fits = parts.iter().all(|(range, checksum)| !range.is_empty() || *checksum == 0);
         check(fits, "an empty part has a checksum")?;

@@ -334,10 +334,10 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
         } else {
             builder.close(node.at, node.data)?;
         }
-        let children = builder.node(node.at).map_or(0, |node| node.children);
+        let made = builder.node(node.at).ok_or_else(|| self.short())?;
         let single = node.kind.has_one_child();
-        self.check(!single || children == 1, "a node around one child has another number")?;
-        let fits = has_its_data(node.kind, builder.node_data.get(node.data), children);
+        self.check(!single || made.children == 1, "a node around one child has another number")?;
+        let fits = made.has_its_data(builder.node_data.get(node.data));
         self.check(fits, "a node has node data of another kind")
     }
 
@@ -360,24 +360,6 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
     fn short(&self) -> Error {
         wire::invalid(self.part, "a table has fewer rows than belong to it")
     }
-}
-
-/// Invariant 4 of the encoding, without the order of keys.
-fn has_its_data(kind: NodeKind, data: Option<&NodeData>, children: usize) -> bool {
-    use NodeKind as Is;
-    let Some(data) = data else {
-        return !kind.is_named() && !matches!(kind, Is::Map | Is::Static);
-    };
-    let nameless = data.name.is_empty() && data.variant.is_empty();
-    let fits = match (kind, &data.labels) {
-        (Is::Map, Labels::Keys(keys)) => nameless && keys.len() == children,
-        (Is::Static, Labels::Static(_)) => nameless,
-        (Is::Struct | Is::StructVariant, Labels::Fields(fields)) => fields.len() == children,
-        (Is::Map | Is::Static | Is::Struct | Is::StructVariant, _) => false,
-        (_, Labels::None) => kind.is_named(),
-        _ => false,
-    };
-    fits && (kind.is_variant() || data.variant.is_empty())
 }
 
 fn index(number: u32) -> Result<usize> {

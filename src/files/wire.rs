@@ -214,7 +214,7 @@ const NODE_KINDS: [NodeKind; 16] = {
 /// The index of an item in a list of fewer than 256 items.
 fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
     let place = list.iter().position(|known| *known == item);
-    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+    place.and_then(|place| u8::try_from(place).ok()).or_bug()
 }
 
 pub(super) fn node_code(kind: NodeKind) -> u8 {

@@ -1,5 +1,7 @@
 //! Conversions between floats of 16, 32 and 64 bits that keep the bits of NaNs where they fit.
 
+use crate::bug::OrBug;
+
 /// A float of 16 bits, as the crate `half` has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
@@ -46,13 +48,12 @@ impl Half {
     /// The shortest decimal that is read as the float with these bits, as an `f64`.
     pub(crate) fn shortest(self, bits: u16) -> f64 {
         let exact = f64::from(self.widen(bits));
-        if !exact.is_finite() {
+        if !exact.is_normal() {
             return exact;
         }
         // Five digits tell apart all floats with a mantissa of 10 bits.
         let mut decimals = (0..5).flat_map(|places| decimals(exact, places));
-        let is_same = |near: &f64| self.narrow(narrow_to_odd(*near)) == bits;
-        decimals.find(is_same).unwrap_or(exact)
+        decimals.find(|near| self.narrow(narrow_to_odd(*near)) == bits).or_bug()
     }
 
     /// The bits of the nearest float, of two the even one. What was [widened](Self::widen) becomes
@@ -90,14 +91,13 @@ pub fn shortest_half(bits: u16, is_bf16: bool) -> f64 {
 
 /// The nearest decimal with so many digits after its first, and the next one away from zero: above
 /// a power of two, floats are further apart.
-fn decimals(number: f64, places: i32) -> [f64; 2] {
-    let text = format!("{number:.*e}", usize::try_from(places).unwrap_or_default());
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let sign = if digits.starts_with('-') { "-" } else { "" };
-    let digits: u32 = digits.replace(['-', '.'], "").parse().unwrap_or_default();
-    let exponent = exponent.parse::<i32>().unwrap_or_default() - places;
-    let decimal = |digits: u32| format!("{sign}{digits}e{exponent}").parse().unwrap_or(number);
-    [decimal(digits), decimal(digits + 1)]
+fn decimals(number: f64, places: u8) -> [f64; 2] {
+    let text = format!("{number:.*e}", usize::from(places));
+    let (digits, exponent) = text.split_once('e').or_bug();
+    let digits: i32 = digits.replace('.', "").parse().ok().or_bug();
+    let exponent = exponent.parse::<i32>().ok().or_bug() - i32::from(places);
+    let decimal = |digits: i32| format!("{digits}e{exponent}").parse().ok().or_bug();
+    [decimal(digits), decimal(digits + digits.signum())]
 }
 
 /// The smallest `f16` above zero.

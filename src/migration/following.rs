@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use crate::bug::OrBug;
 use crate::error::{Difference, Result};
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
@@ -65,7 +66,7 @@ impl<'a> Following<'a> {
         let found = pairing([old.tree, new.tree], self.widened, places, &may_pair);
         for (a, b) in found.settled {
             for (side, leaves) in self.sides.iter_mut().zip([a, b]) {
-                side.settled.get_mut(leaves).unwrap_or_default().fill(true);
+                side.settled.get_mut(leaves).or_bug().fill(true);
             }
         }
         for (side, alone) in self.sides.iter_mut().zip(found.alone) {
@@ -138,9 +139,9 @@ impl<'a> Following<'a> {
         let mut images = vec![None; new.leaves.len()];
         let places = [PlacedNode::root(new), PlacedNode::root(other)];
         for (a, b) in pairing([new, other], false, places, &|_, _| true).settled {
-            let found = other.leaves.get(b.clone()).unwrap_or_default();
+            let found = other.leaves.get(b.clone()).or_bug();
             if a.len() == b.len() {
-                let images = images.get_mut(a).unwrap_or_default();
+                let images = images.get_mut(a).or_bug();
                 images.iter_mut().zip(found).for_each(|(image, leaf)| *image = Some(leaf));
             }
         }

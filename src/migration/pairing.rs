@@ -26,8 +26,7 @@ impl<'a> PlacedNode<'a> {
     }
 
     pub(super) fn child(&self, position: usize, node: NodeRef<'a>) -> Self {
-        let keys = self.path.keys().iter().cloned().chain(self.node.key(position));
-        PlacedNode { node, path: keys.collect() }
+        PlacedNode { node, path: self.path.child(self.node.child_key(position)) }
     }
 }
 
@@ -127,8 +126,8 @@ impl<'a> Comparison<'a, '_> {
 
     /// The child of a node that has one.
     fn inside(&mut self, side: usize, node: NodeRef<'a>) -> NodeRef<'a> {
-        self.paths[side].0.extend(node.key(0));
-        node.child(0).unwrap_or(node)
+        self.paths[side].push(node.child_key(0));
+        node.child_at(0)
     }
 
     fn is_none(&self, side: usize, node: NodeRef<'_>) -> bool {

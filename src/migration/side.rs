@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::bug::OrBug;
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
@@ -42,7 +43,7 @@ impl<'a> Side<'a> {
     }
 
     pub(super) fn push(&mut self, place: PlacedNode<'a>, said: bool) {
-        let leaves = self.alone_of.get_mut(place.node.leaf_range()).unwrap_or_default();
+        let leaves = self.alone_of.get_mut(place.node.leaf_range()).or_bug();
         let outer = leaves.first().copied().flatten();
         leaves.fill(Some(self.alone.len()));
         self.alone.push(Alone { place, said, renamed: false, outer });
@@ -51,13 +52,13 @@ impl<'a> Side<'a> {
     /// For each leaf, whether it is in a node that only this side has, or in one of these.
     pub(super) fn open<'n>(&self, others: impl Iterator<Item = NodeRef<'n>>) -> Vec<bool> {
         let mut open: Vec<bool> = self.alone_of.iter().map(Option::is_some).collect();
-        others.for_each(|node| open.get_mut(node.leaf_range()).unwrap_or_default().fill(true));
+        others.for_each(|node| open.get_mut(node.leaf_range()).or_bug().fill(true));
         open
     }
 
     /// The partner of a leaf, while it is not settled.
     pub(super) fn open_partner(&self, leaf: usize) -> Option<usize> {
-        let is_open = !self.settled.get(leaf).copied().unwrap_or(true);
+        let is_open = !self.settled.get(leaf).copied().or_bug();
         self.partner.get(leaf).copied().flatten().filter(|_| is_open)
     }
 
@@ -92,8 +93,7 @@ impl<'a> Side<'a> {
 
     /// The leaves of a node with their places, whatever kinds they and the nodes around them have.
     pub(super) fn content(&self, node: NodeRef<'_>) -> Vec<(Path, Leaf)> {
-        let leaves =
-            node.leaf_range().zip(self.tree.leaves.get(node.leaf_range()).unwrap_or_default());
+        let leaves = node.leaf_range().zip(self.tree.leaves.get(node.leaf_range()).or_bug());
         leaves.map(|(at, leaf)| (loose_below(&node.path_to_leaf(at), 0), rounded(leaf))).collect()
     }
 
@@ -104,7 +104,7 @@ impl<'a> Side<'a> {
         let mut found = Vec::new();
         for Alone { place, said, renamed, .. } in std::mem::take(&mut self.alone) {
             let leaves = place.node.leaf_range();
-            let settled = self.settled.get_mut(leaves.clone()).unwrap_or_default();
+            let settled = self.settled.get_mut(leaves.clone()).or_bug();
             if said && !settled.contains(&true) {
                 settled.fill(true);
             } else if !renamed && leaves.is_empty() {
@@ -124,7 +124,7 @@ impl<'a> Side<'a> {
         while let Some(event) = walk.next() {
             let Event::Enter { node, .. } = event else { continue };
             walk.lead(&mut below);
-            let leaves = self.settled.get_mut(node.leaf_range()).unwrap_or_default();
+            let leaves = self.settled.get_mut(node.leaf_range()).or_bug();
             if !leaves.contains(&true) {
                 leaves.fill(true);
                 found.push((node.first_leaf(), place.path.join(&below)));

@@ -48,7 +48,8 @@ impl<L: Flat> LeafText for Exact<'_, L> {
         let scalar = match &self.leaves {
             ExactLeaves::Stars => return out.write_char('*'),
             ExactLeaves::Kinds(kinds) => {
-                return kinds.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"));
+                let kind = kinds.get(index);
+                return kind.map_or_else(|| missing("a leaf"), |kind| write!(out, "{kind}"));
             }
             ExactLeaves::Inside(value) => value.scalar(index),
             ExactLeaves::Leaves(leaves) => {
@@ -60,7 +61,8 @@ impl<L: Flat> LeafText for Exact<'_, L> {
                 leaf.as_scalar()
             }
         };
-        scalar.map_or(Ok(()), |scalar| write_scalar(out, scalar, Suffix::Sparing))
+        let write = |scalar| write_scalar(out, scalar, Suffix::Sparing);
+        scalar.map_or_else(|| missing("a leaf"), write)
     }
 
     fn same(&self, a: usize, b: usize) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use crate::bug::missing;
 use crate::model::{LeafKind, NodeKind};
 use crate::treedef::node_ref::NodeRef;
 
@@ -12,7 +13,7 @@ pub(crate) struct KindsAndShapes<'a>(pub(crate) &'a [LeafKind]);
 
 impl LeafText for KindsAndShapes<'_> {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.0.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"))
+        self.0.get(index).map_or_else(|| missing("a leaf"), |kind| write!(out, "{kind}"))
     }
 
     fn same(&self, a: usize, b: usize) -> bool {

@@ -80,7 +80,8 @@ struct Literals<'a>(&'a Value, Suffix);
 
 impl LeafText for Literals<'_> {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.0.scalar(index).map_or(Ok(()), |scalar| write_scalar(out, scalar, self.1))
+        let scalar = self.0.scalar(index);
+        scalar.map_or_else(|| missing("a leaf"), |scalar| write_scalar(out, scalar, self.1))
     }
 
     fn same(&self, a: usize, b: usize) -> bool {
@@ -118,7 +119,7 @@ impl LeafTexts {
 
 impl LeafText for LeafTexts {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.leaf(index).map_or(Ok(()), |text| out.write_str(text))
+        self.leaf(index).map_or_else(|| missing("a leaf"), |text| out.write_str(text))
     }
 
     fn same(&self, a: usize, b: usize) -> bool {

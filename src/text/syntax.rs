@@ -116,23 +116,13 @@ impl Syntax {
     pub(super) const SIGNATURE: Self = Syntax {
         leaf: kind,
         arrays: true,
-        statics: true,
-        hides_lengths: false,
-        keeps_order: false,
-        opaque: false,
         expected: "a node, or a kind such as `f32`",
+        ..Syntax::STRUCTURE
     };
 
     /// `[1.5f32, (2u8, "a")]`
-    pub(super) const VALUE: Self = Syntax {
-        leaf: literal,
-        arrays: false,
-        statics: false,
-        hides_lengths: false,
-        keeps_order: false,
-        opaque: false,
-        expected: "a value",
-    };
+    pub(super) const VALUE: Self =
+        Syntax { leaf: literal, statics: false, expected: "a value", ..Syntax::STRUCTURE };
 
     /// `[1.5f32, {"b": none, "a": opaque [2u8]}]`: a tree with all that belongs to it.
     #[cfg(feature = "diff")]

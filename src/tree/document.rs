@@ -1,8 +1,9 @@
 //! Trees as nested documents, as their values would be in a format like JSON.
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
-use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
+use serde::ser::{self, Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 
+use crate::bug::{OrBug, bug};
 use crate::call_stack;
 use crate::flatten::TreeSeed;
 use crate::leaf::Scalar;
@@ -79,29 +80,20 @@ impl<L: Serialize> Serialize for Document<'_, L> {
         if let Some(private) = Private::of(self.node) {
             return self.private(private, serializer);
         }
-        let variant = self.node.variant().unwrap_or_default();
+        let variant = || self.node.variant().or_bug();
         match self.node.kind() {
-            Is::Leaf => match self.leaves.get(self.node.first_leaf()) {
-                Some(leaf) => leaf.serialize(serializer),
-                None => Err(S::Error::custom("a leaf is missing")),
-            },
+            Is::Leaf => there(self.leaves.get(self.node.first_leaf()))?.serialize(serializer),
             Is::None => serializer.serialize_none(),
-            Is::Some => match self.only_child() {
-                Some(child) => serializer.serialize_some(&child),
-                None => serializer.serialize_none(),
-            },
+            Is::Some => serializer.serialize_some(&self.only_child()?),
             Is::Unit | Is::UnitStruct => serializer.serialize_unit(),
-            Is::Static => match self.node.static_value() {
-                Some(value) => value.serialize(serializer),
-                None => Err(S::Error::custom("a static is missing")),
-            },
-            Is::UnitVariant => serializer.serialize_str(variant),
+            Is::Static => there(self.node.static_value())?.serialize(serializer),
+            Is::UnitVariant => serializer.serialize_str(variant()),
             Is::NewtypeStruct | Is::Seq | Is::Tuple | Is::TupleStruct | Is::Map | Is::Struct => {
                 self.inside(serializer)
             }
             Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
                 let mut entry = serializer.serialize_map(Some(1))?;
-                entry.serialize_entry(variant, &Inside(self))?;
+                entry.serialize_entry(variant(), &Inside(self))?;
                 entry.end()
             }
         }
@@ -122,8 +114,8 @@ impl<'a, L: Serialize> Document<'a, L> {
         Document { node, ..*self }
     }
 
-    fn only_child(&self) -> Option<Self> {
-        self.node.children().next().map(|node| self.child(node))
+    fn only_child<E: ser::Error>(&self) -> Result<Self, E> {
+        there(self.node.children().next()).map(|node| self.child(node))
     }
 
     /// A value of a format that has no kind in serde: that format knows it by its name, as do trees, and
@@ -167,10 +159,10 @@ impl<'a, L: Serialize> Document<'a, L> {
         use NodeKind as Is;
         let (children, count) = (self.node.children(), self.node.num_children());
         match self.node.kind() {
-            Is::NewtypeStruct | Is::NewtypeVariant => match self.only_child() {
-                Some(child) => call_stack::grow!(child.serialize(serializer)),
-                None => serializer.serialize_unit(),
-            },
+            Is::NewtypeStruct | Is::NewtypeVariant => {
+                let child = self.only_child()?;
+                call_stack::grow!(child.serialize(serializer))
+            }
             Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
                 let mut tuple = serializer.serialize_tuple(count)?;
                 for child in children {
@@ -208,9 +200,8 @@ impl<'a, L: Serialize> Document<'a, L> {
         };
         let children: Vec<NodeRef<'a>> = children.collect();
         for &position in order.iter() {
-            if let (Some(key), Some(child)) = (keys.get(position), children.get(position)) {
-                call_stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
-            }
+            let (key, child) = there(keys.get(position).zip(children.get(position)))?;
+            call_stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
         }
         entries.end()
     }
@@ -232,4 +223,9 @@ impl<'de> Deserialize<'de> for Tree<Leaf> {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
         TreeSeed::default().deserialize(document)
     }
+}
+
+/// What a structure has at a place.
+fn there<T, E: ser::Error>(found: Option<T>) -> Result<T, E> {
+    found.ok_or_else(|| E::custom(bug!("a structure lacks what it says")))
 }

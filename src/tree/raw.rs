@@ -1,5 +1,7 @@
 //! Texts that a format writes as they stand: none of them may be more than one value.
 
+use crate::bug::OrBug;
+
 /// Whether a text is a document of JSON.
 pub(super) fn is_json(text: &str) -> bool {
     let mut raw = RawText { rest: text.as_bytes() };
@@ -47,7 +49,7 @@ struct RawText<'t> {
 
 impl RawText<'_> {
     fn skip(&mut self, count: usize) {
-        self.rest = self.rest.get(count..).unwrap_or_default();
+        self.rest = self.rest.get(count..).or_bug();
     }
 
     fn take(&mut self, byte: u8) -> Option<()> {

@@ -197,13 +197,14 @@ impl Differences {
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
         let nothing = || "nothing".to_owned();
-        let children = by_label(a.node, b.node, &|key| match key {
-            Key::Entry(text) if !self.heads.exact && text.as_str().is_some() => {
-                Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
-            }
-            Key::VariantField(_, field) if !self.heads.exact => Key::Field(field.clone()),
-            key => key.clone(),
-        });
+        let field = |key: &Key| match key {
+            Key::Entry(value) => Some(Name::from(value.as_str()?.to_owned())),
+            Key::VariantField(_, field) => Some(field.clone()),
+            _ => None,
+        };
+        let field = |key: &Key| if self.heads.exact { None } else { field(key) };
+        let label = |key: &Key| field(key).map_or_else(|| key.clone(), Key::Field);
+        let children = by_label(a.node, b.node, &label);
         let mut steps = Vec::with_capacity(children.len());
         let matched = children.iter().all(|(_, child)| matches!(child, Labelled::Both(..)));
         let in_order = !self.heads.exact || a.node.same_labels(b.node);
@@ -237,7 +238,7 @@ impl Differences {
         // If leaves are compared, each pair that has some is on its own.
         let most = |a, b| if self.with_leaves && have_leaves(a, b) { 1 } else { usize::MAX };
         while let Some(Overlap { position, a: child, b: other, count }) = pairs.next_up_to(most) {
-            let key = a.node.key(position).unwrap_or(Key::Position(position));
+            let key = a.node.child_key(position);
             steps.push(Step::pair(key, count, a.child(child), b.child(other)));
         }
         steps

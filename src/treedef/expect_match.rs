@@ -101,9 +101,8 @@ impl TreeDef {
         let mut walk = Walk::new(self.root(), Visits::AtRuns);
         while let Some(event) = walk.next() {
             let Event::Enter { node, .. } = event else { continue };
-            let keys = (0..node.num_children()).map_while(|position| node.key(position));
-            let keys = keys.take(if node.is_labelled() { usize::MAX } else { 0 });
-            for key in keys {
+            let count = if node.is_labelled() { node.num_children() } else { 0 };
+            for key in (0..count).map(|position| node.child_key(position)) {
                 if names.len() == MOST_NAMES {
                     return names;
                 }

@@ -40,7 +40,7 @@ impl Encoding {
                 ensure(node.data <= used, || of("data is not numbered by first use".to_owned()))?;
                 used = used.max(node.data + 1); // at most the nodes
             }
-            node.check_data(data).map_err(of)?;
+            ensure(node.has_its_data(data), || of("the data is not that of the kind".to_owned()))?;
             let cost = costs.get(node.data).copied().unwrap_or_default(); // most nodes have no data
             self.check_sums(at, node, cost).map_err(of)?;
         }
@@ -82,29 +82,6 @@ impl Encoding {
             _ => node.children,
         };
         ensure(node.children == children, || "a kind has another number of children".to_owned())
-    }
-}
-
-impl Node {
-    /// The node has the data of its kind, with a label for each child.
-    fn check_data(&self, data: Option<&NodeData>) -> Checked {
-        let Some(NodeData { name, variant, labels }) = data else {
-            let needs_none = !self.kind.is_named() && self.kind != NodeKind::Static;
-            let is_none = self.data == NodeData::NONE && (self.kind != NodeKind::Map);
-            return ensure(needs_none && is_none, || "data is missing".to_owned());
-        };
-        ensure(self.kind.is_named() || name.is_empty(), || "there is a name".to_owned())?;
-        ensure(self.kind.is_variant() || variant.is_empty(), || "there is a variant".to_owned())?;
-        let fits = match (self.kind, labels) {
-            (NodeKind::Struct | NodeKind::StructVariant, Labels::Fields(fields)) => {
-                fields.len() == self.children
-            }
-            (NodeKind::Map, Labels::Keys(keys)) => keys.len() == self.children,
-            (NodeKind::Static, Labels::Static(_)) => true,
-            (NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map, _) => false,
-            (_, labels) => self.kind.is_named() && *labels == Labels::None,
-        };
-        ensure(fits, || "the labels are not those of the kind and the children".to_owned())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::bug::{OrBug, bug};
 use crate::error::Result;
 use crate::model::{Leaf, Limits, NodeHead, NodeKind, Tree, Value};
 use crate::treedef::builder::TreeDefBuilder;
@@ -92,7 +93,7 @@ fn scalar_form(leaf: &Leaf) -> Option<Leaf> {
         Leaf::Char(char) => Some(Leaf::from(char.to_string())),
         Leaf::F32(number) if number.is_nan() => Some(f64::NAN.into()),
         Leaf::F64(number) if number.is_nan() => Some(f64::NAN.into()),
-        Leaf::F32(number) => number.to_string().parse::<f64>().ok().map(Leaf::from),
+        Leaf::F32(number) => Some(number.to_string().parse::<f64>().ok().or_bug().into()),
         _ => None,
     }
 }
@@ -153,11 +154,12 @@ impl<'v> KeyForm<'v> {
         use NodeKind as Is;
         match node.kind() {
             Is::Leaf => {
-                let leaf = self.leaves.get(node.first_leaf()).unwrap_or(&Leaf::None);
+                let leaf = self.leaves.get(node.first_leaf());
+                let leaf = leaf.ok_or_else(|| bug!("a leaf is missing"))?;
                 return self.leaf(scalar_form(leaf).unwrap_or_else(|| leaf.clone()));
             }
             Is::Some | Is::NewtypeStruct | Is::NewtypeVariant => {
-                self.next.extend(node.child(0).map(FormStep::Node));
+                self.next.extend(node.children().map(FormStep::Node));
                 return Ok(());
             }
             Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant => {

@@ -124,8 +124,8 @@ fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
 
 /// Goes to the child at a position. Returns whether there is one.
 fn descend(node: &mut NodeRef<'_>, path: &mut Path, position: usize) -> bool {
-    let (Some(key), Some(child)) = (node.key(position), node.child(position)) else { return false };
-    path.push(key);
+    let Some(child) = node.child(position) else { return false };
+    path.push(node.child_key(position));
     *node = child;
     true
 }
@@ -237,8 +237,7 @@ fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
         return None;
     }
     let asked = Asked::new([key].into_iter().chain(rest))?;
-    let keys = (0..node.num_children()).filter_map(|position| node.key(position));
-    let close = keys.filter_map(|actual| Some((asked.distance(&actual)?, actual)));
+    let close = node.entries().filter_map(|(actual, _)| Some((asked.distance(&actual)?, actual)));
     let (_, near) = close.min_by_key(|(distance, _)| *distance)?;
     let short = Asked::short(&near);
     Some(if matches!(position(node, &short), Ok(Some(_))) { short } else { near })

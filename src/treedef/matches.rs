@@ -114,7 +114,7 @@ impl<'a> Matches<'a> {
                 self.leave();
                 continue;
             };
-            let Some(key) = open.node.key(open.position) else { continue };
+            let key = open.node.child_key(open.position);
             let steps = self.pattern.steps_behind(&open.steps, open.node.kind(), &key);
             if self.pattern.is_end(&steps) {
                 self.found += 1;

@@ -258,6 +258,20 @@ impl<'a> NodeRef<'a> {
         Key::of_child(self.kind(), position, variant, field, entry)
     }
 
+    /// A child that is there.
+    pub(crate) fn child_at(self, position: usize) -> NodeRef<'a> {
+        let child = self.child(position);
+        debug_assert!(child.is_some(), "a child is missing");
+        child.unwrap_or(self)
+    }
+
+    /// The key of a child that is there.
+    pub(crate) fn child_key(self, position: usize) -> Key {
+        let key = self.key(position);
+        debug_assert!(key.is_some(), "a child has no key");
+        key.unwrap_or(Key::Position(position))
+    }
+
     /// The index of the child with a key.
     ///
     /// The time grows with the logarithm of the number of entries of a map, but with the number of
@@ -317,8 +331,7 @@ impl<'a> NodeRef<'a> {
 
     /// The children with their keys.
     pub(crate) fn entries(self) -> impl Iterator<Item = (Key, NodeRef<'a>)> {
-        let keyed = move |(position, child)| Some((self.key(position)?, child));
-        self.children().enumerate().filter_map(keyed)
+        self.children().enumerate().map(move |(position, child)| (self.child_key(position), child))
     }
 
     /// The runs of equal neighbouring children: the first child of each run, and their number.
@@ -336,7 +349,7 @@ impl<'a> NodeRef<'a> {
 
     /// The path from this node to a leaf at or below it. `index` is that in the whole tree.
     pub(crate) fn path_to_leaf(self, index: usize) -> Path {
-        self.steps_to_leaf(index).filter_map(|(node, position, _)| node.key(position)).collect()
+        self.steps_to_leaf(index).map(|(node, position, _)| node.child_key(position)).collect()
     }
 
     /// The steps from this node to a leaf: each node, the index of the child that contains the

@@ -212,36 +212,36 @@ impl PartsBuilder {
 
     /// Closes the current node. All its children have been added.
     pub(crate) fn close(&mut self) -> Result<()> {
-        let Some(OpenNode { at, repeat, first_map, .. }) = self.complete()? else {
-            return Ok(());
-        };
+        let OpenNode { at, repeat, first_map, .. } = self.complete()?;
         self.join(at, 1, first_map)?;
         self.repeat_last(repeat)
     }
 
     /// Repeats the child of the current node that came last, so that it occurs `times` times.
     pub(crate) fn repeat_last(&mut self, times: usize) -> Result<()> {
-        let Some(OpenNode { last: Some(last), last_map, .. }) = self.open.last() else {
+        if times <= 1 {
             return Ok(());
+        }
+        let Some(OpenNode { last: Some(last), last_map, .. }) = self.open.last() else {
+            return Err(bug!("nothing is there to repeat"));
         };
         let (last, first_map) = (*last, *last_map);
-        if times > 1 {
-            let maps = self.maps.saturating_sub(first_map);
-            if self.has_room_for_orders(first_map, times) {
-                self.encoding.orders.repeat(first_map, maps, times);
-            } else {
-                self.encoding.orders.forget_from(first_map);
-            }
-            self.maps = first_map.saturating_add(maps.saturating_mul(times));
-            self.encoding.lengthen(last, times - 1)?;
+        let maps = self.maps.saturating_sub(first_map);
+        if self.has_room_for_orders(first_map, times) {
+            self.encoding.orders.repeat(first_map, maps, times);
+        } else {
+            self.encoding.orders.forget_from(first_map);
         }
-        Ok(())
+        self.maps = first_map.saturating_add(maps.saturating_mul(times));
+        self.encoding.lengthen(last, times - 1)
     }
 
     /// Sets the order in which the entries of the current node came, if it is a map with sorted keys.
     /// `None` is the order of the keys.
     pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {
-        let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else { return };
+        let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else {
+            return debug_assert!(false, "no node is open");
+        };
         // `at` is the index of the open node. If that is no map, `map` is below it or after it.
         if self.encoding.node(*at).is_none_or(|node| node.kind != NodeKind::Map) {
             return;
@@ -263,9 +263,8 @@ impl PartsBuilder {
     /// Sets the kind and node data of the current node.
     pub(crate) fn set_data(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
         let data = self.intern(data);
-        if let Some(open) = self.open.last() {
-            self.encoding.relabel(open.at, kind, data);
-        }
+        let Some(open) = self.open.last() else { return debug_assert!(false, "no node is open") };
+        self.encoding.relabel(open.at, kind, data);
     }
 
     /// Adds a node that cannot have children, `times` times one after the other.
@@ -309,20 +308,19 @@ impl PartsBuilder {
 
     /// Closes the current node, removes it from the builder and returns it.
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
-        let nothing = || bug!("no node is open");
-        let OpenNode { at, first_map, .. } = self.complete()?.ok_or_else(nothing)?;
+        let OpenNode { at, first_map, .. } = self.complete()?;
         self.maps = first_map;
         Ok(self.encoding.extract(at, first_map, self.options.unwrap_or_default()))
     }
 
-    fn complete(&mut self) -> Result<Option<OpenNode>> {
-        let Some(open) = self.open.pop() else { return Ok(None) };
+    fn complete(&mut self) -> Result<OpenNode> {
+        let open = self.open.pop().ok_or_else(|| bug!("no node is open"))?;
         if let Some(Node { kind, data, .. }) = self.encoding.node(open.at)
             && !kind.is_atom()
         {
             self.encoding.close(open.at, *data)?;
         }
-        Ok(Some(open))
+        Ok(open)
     }
 
     /// Inserts `siblings` siblings of one run, starting with this node.

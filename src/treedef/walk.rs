@@ -77,7 +77,8 @@ impl<'a> Walk<'a> {
     /// The path of a leaf. The index must be greater in each call.
     pub(crate) fn path_to_leaf(&mut self, index: usize) -> Path {
         self.seek(NodeRef::is_leaf, |children| children.with_leaf(index));
-        self.open.iter().filter_map(|open| open.node.key(open.position)).collect()
+        let above = self.open.split_last().map_or(&[][..], |(_, above)| above);
+        above.iter().map(|open| open.node.child_key(open.position)).collect()
     }
 
     /// The map with this index. The index must be greater in each call.
@@ -130,7 +131,7 @@ impl<'a> Walk<'a> {
     /// Changes `path` from the path of the previous node to that of the node that was just entered.
     pub(crate) fn lead(&self, path: &mut Path) {
         path.0.truncate(self.open.len().saturating_sub(2)); // keeps the path of the parent
-        path.0.extend(self.parent().and_then(|(above, position)| above.key(position)));
+        path.0.extend(self.parent().map(|(above, position)| above.child_key(position)));
     }
 }
 
@@ -199,7 +200,7 @@ impl<'a, 'b> PairWalk<'a, 'b> {
     /// The path of the pair that was just entered, in the first structure.
     pub(crate) fn path(&self) -> Path {
         let above = self.open.split_last().map_or(&[][..], |(_, above)| above);
-        above.iter().filter_map(|open| open.a.key(open.position)).collect()
+        above.iter().map(|open| open.a.child_key(open.position)).collect()
     }
 }
 

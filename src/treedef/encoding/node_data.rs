@@ -210,6 +210,29 @@ impl<N: AsRef<str>> Hash for NodeDataRef<'_, N> {
     }
 }
 
+#[cfg(any(debug_assertions, feature = "persist"))]
+impl Node {
+    /// Whether a node has the data of its kind, with a label for each child.
+    pub(crate) fn has_its_data(&self, data: Option<&NodeData>) -> bool {
+        use NodeKind as Is;
+        let Some(NodeData { name, variant, labels }) = data else {
+            return !self.kind.is_named() && !matches!(self.kind, Is::Map | Is::Static);
+        };
+        let fits = match (self.kind, labels) {
+            (Is::Struct | Is::StructVariant, Labels::Fields(fields)) => {
+                fields.len() == self.children
+            }
+            (Is::Map, Labels::Keys(keys)) => keys.len() == self.children,
+            (Is::Static, Labels::Static(_)) => true,
+            (Is::Struct | Is::StructVariant | Is::Map | Is::Static, _) => false,
+            (kind, labels) => kind.is_named() && *labels == Labels::None,
+        };
+        let has_names = (self.kind.is_named() || name.is_empty())
+            && (self.kind.is_variant() || variant.is_empty());
+        fits && has_names
+    }
+}
+
 impl NodeData {
     /// How deep the labels are. Keys are one level below their map.
     pub(crate) fn depth(&self) -> u32 {
