@@ -438,7 +438,7 @@ impl Structures {
         all.max_structures = self.max_structures.max(other.max_structures);
         all.insert_all(other)?;
         all.next_index = self.next_index.max(other.next_index);
-        *self = all;
+        *self = all.checked();
         Ok(())
     }
 
@@ -544,6 +544,7 @@ impl Structures {
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
         let StructureRecorder { interner, pools, .. } = &mut self.recorder;
+        debug_assert_eq!(pools.len(), interner.node(root).pools, "a pool belongs to no node");
         let at = interner.node(root).entry;
         let known = self.entries.get_mut(at);
         let is_new = known.is_none();
@@ -620,7 +621,7 @@ impl Structures {
         }
         (clean.next_index, clean.max_structures) = (self.next_index, self.max_structures);
         clean.clean_size = clean.recorder.size();
-        Ok(clean)
+        Ok(clean.checked())
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use treedef::__private::{expect_nodes, key_form, too_large, work_of};
+use treedef::__private::{OrBug, expect_nodes, key_form, too_large, work_of};
 use treedef::{Leaf, Limits, NodeKind, Result, Value};
 
 use crate::structure::Kinds;
@@ -55,7 +55,7 @@ pub(crate) struct InternedNode {
     /// The number of nodes and leaves of a tree of this, in which only nodes have runs.
     pub(crate) size: usize,
     /// The number of leaves.
-    leaves: usize,
+    pub(crate) leaves: usize,
     /// The index of the structure whose root this is.
     pub(crate) entry: usize,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Interner {
     label_table: HashTable<u32>,
     /// The labels of keys that are no texts, by what is the same in all that are one value.
     keys: HashMap<Value, u32>,
-    hasher: DefaultHashBuilder,
+    pub(crate) hasher: DefaultHashBuilder,
     pub(crate) limits: Limits,
     /// What all takes in memory, in nodes. 16 bytes of text count as one.
     pub(crate) cost: usize,
@@ -97,8 +97,9 @@ impl Interner {
         self.labels.get(label as usize)
     }
 
+    /// A text among the labels; nothing for no label.
     pub(crate) fn text(&self, label: u32) -> &str {
-        self.label(label).and_then(Value::as_str).unwrap_or_default()
+        if label == NO_ID { "" } else { self.label(label).and_then(Value::as_str).or_bug() }
     }
 
     #[inline]
@@ -108,15 +109,33 @@ impl Interner {
 
     pub(crate) fn intern(&mut self, head: Head, children: &[Child]) -> Result<u32> {
         let hash = self.hasher.hash_one((head, children));
+        if let Some(known) = self.find(hash, head, children) {
+            return Ok(known);
+        }
+        self.charge(1 + children.len())?;
+        let id = number(self.nodes.len())?;
+        let (pools, leaves, size) = self.sums(head, children);
+        let children = children.into();
+        self.nodes.push(InternedNode { head, children, pools, size, leaves, entry: usize::MAX });
+        let (nodes, hasher) = (&self.nodes, &self.hasher);
+        let hash_of = |id: &u32| {
+            let node = &nodes[*id as usize];
+            hasher.hash_one((node.head, &*node.children))
+        };
+        self.table.insert_unique(hash, id, hash_of);
+        Ok(id)
+    }
+
+    pub(crate) fn find(&self, hash: u64, head: Head, children: &[Child]) -> Option<u32> {
         let is_it = |id: &u32| {
             let node = &self.nodes[*id as usize];
             node.head == head && *node.children == *children
         };
-        if let Some(known) = self.table.find(hash, is_it) {
-            return Ok(*known);
-        }
-        self.charge(1 + children.len())?;
-        let id = number(self.nodes.len())?;
+        self.table.find(hash, is_it).copied()
+    }
+
+    /// The number of pools, leaves, and nodes with leaves of a node with these children.
+    pub(crate) fn sums(&self, head: Head, children: &[Child]) -> (usize, usize, usize) {
         let own = usize::from(matches!(head, Head::Seq | Head::Map));
         let leaf = usize::from(own == 1 || matches!(head, Head::Scalar(_)));
         let (mut pools, mut leaves, mut size) = (own, leaf, 1 + leaf);
@@ -127,15 +146,7 @@ impl Interner {
             let others = node.leaves.saturating_mul(child.repeat.saturating_sub(1));
             size = size.saturating_add(node.size).saturating_add(others);
         }
-        let children = children.into();
-        self.nodes.push(InternedNode { head, children, pools, size, leaves, entry: usize::MAX });
-        let (nodes, hasher) = (&self.nodes, &self.hasher);
-        let hash_of = |id: &u32| {
-            let node = &nodes[*id as usize];
-            hasher.hash_one((node.head, &*node.children))
-        };
-        self.table.insert_unique(hash, id, hash_of);
-        Ok(id)
+        (pools, leaves, size)
     }
 
     pub(crate) fn intern_text(&mut self, text: &str) -> Result<u32> {

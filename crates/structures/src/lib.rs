@@ -9,6 +9,7 @@ mod places;
 mod recorder;
 mod view;
 mod count;
+mod invariants;
 mod seed;
 mod serde_impls;
 mod schema;

@@ -156,6 +156,20 @@ impl Places {
         Ok(())
     }
 
+    /// Whether each step is found, and each place knows its keys.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_key = |(step, _): &&(PlaceStep, u32)| matches!(step, PlaceStep::Key(_));
+        let is_whole = |(at, place): (u32, &Place)| {
+            place.keys == place.below.iter().filter(is_key).count()
+                && place.below.iter().enumerate().all(|(index, (step, below))| {
+                    let is_there = (*below as usize) < self.list.len();
+                    is_there && self.table.get(&(at, *step)) == Some(&index)
+                })
+        };
+        let steps: usize = self.list.iter().map(|place| place.below.len()).sum();
+        steps == self.table.len() && (0..).zip(&self.list).all(is_whole)
+    }
+
     fn forget_steps(&mut self, place: u32, was: &Place) {
         for (step, _) in &was.below {
             self.table.remove(&(place, *step));

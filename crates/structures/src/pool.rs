@@ -43,6 +43,11 @@ pub(crate) fn cost(pools: &[Pool]) -> usize {
 }
 
 /// Joins the pools of two equal nodes, one by one. Returns what that takes in memory, in nodes.
-pub(crate) fn join(pools: &mut [Pool], others: impl IntoIterator<Item = Pool>) -> usize {
+pub(crate) fn join(
+    pools: &mut [Pool],
+    others: impl IntoIterator<Item = Pool, IntoIter: ExactSizeIterator>,
+) -> usize {
+    let others = others.into_iter();
+    debug_assert_eq!(pools.len(), others.len(), "equal nodes have as many pools");
     pools.iter_mut().zip(others).map(|(pool, other)| pool.join(other)).sum()
 }

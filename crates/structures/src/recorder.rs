@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use treedef::__private::{deepest, later, too_deep, under as under_key};
+use treedef::__private::{OrBug, broken, deepest, entry, later, too_deep, under};
 use treedef::{Error, Key, LeafKind, Limits, NodeKind, NodeRef, Path, Result, TreeDef};
 
 use crate::interner::{Child, Head, Interner, NO_ID};
@@ -190,7 +190,7 @@ impl StructureRecorder {
                 last.repeat = last.repeat.saturating_add(repeat);
                 let these: Vec<Pool> = self.pools.drain(pools..).collect();
                 let own = pools.saturating_sub(these.len());
-                join(self.pools.get_mut(own..).unwrap_or_default(), these);
+                join(self.pools.get_mut(own..).or_bug(), these);
             }
             _ => self.open.push(Child { label: NO_ID, node, repeat }),
         }
@@ -199,18 +199,18 @@ impl StructureRecorder {
     /// Records a compound whose children are those from index `first` on.
     pub(crate) fn close(&mut self, head: Head, first: usize) -> Result<u32> {
         let is_map = matches!(head, Head::Node { kind: NodeKind::Map, .. });
-        let children = self.open.get(first..).unwrap_or_default();
+        let children = self.open.get(first..).or_bug();
         if is_map && !children.is_sorted_by_key(|child| child.label) {
             self.sort(first);
         }
-        let node = self.interner.intern(head, self.open.get(first..).unwrap_or_default())?;
+        let node = self.interner.intern(head, self.open.get(first..).or_bug())?;
         self.open.truncate(first);
         Ok(node)
     }
 
     /// Sorts children by their labels, with their pools. Equal labels keep their order.
     fn sort(&mut self, first: usize) {
-        let Some(children) = self.open.get_mut(first..) else { return };
+        let children = self.open.get_mut(first..).or_bug();
         let of = |child: &Child| self.interner.node(child.node).pools;
         let all: usize = children.iter().map(of).sum();
         if all == 0 {
@@ -258,7 +258,7 @@ impl StructureRecorder {
                     let head = Head::Scalar(self.folds.kinds(kinds));
                     return self.interner.intern(head, &[]);
                 }
-                None => return self.kind(LeafKind::None),
+                None => return Err(broken("a leaf has no structure")),
                 folded => folded,
             },
             kind if kind.is_atom() => return self.compound(node, leaf, place),
@@ -292,7 +292,8 @@ impl StructureRecorder {
         let mut position = 0usize;
         for (child, repeat) in distinct(node) {
             let first = self.pools.len();
-            let id = self.node(child, leaf, below).map_err(|error| under(node, position, error))?;
+            let id =
+                self.node(child, leaf, below).map_err(|error| within(node, position, error))?;
             pool.add(id, &mut self.pools, first);
             position = position.saturating_add(repeat);
         }
@@ -318,7 +319,7 @@ impl StructureRecorder {
                 let (below, _) = self.places.below(place, step)?;
                 let pools = self.pools.len();
                 let id =
-                    self.node(child, leaf, below).map_err(|error| under(node, position, error))?;
+                    self.node(child, leaf, below).map_err(|error| within(node, position, error))?;
                 match label {
                     NO_ID => self.element(first, pools, id, repeat),
                     label => self.child(label, id),
@@ -380,11 +381,8 @@ impl StructureRecorder {
 }
 
 #[cold]
-fn under(node: NodeRef<'_>, position: usize, error: Error) -> Error {
-    match node.key(position) {
-        Some(key) => under_key(error, key),
-        None => error,
-    }
+fn within(node: NodeRef<'_>, position: usize, error: Error) -> Error {
+    under(error, entry(node, position).0)
 }
 
 /// Whether each child has a field or a key.

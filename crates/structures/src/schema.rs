@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use treedef::__private::{argument, key_form, later, under};
+use treedef::__private::{OrBug, argument, broken, entry, key_form, later, under};
 use treedef::{Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
 
 use crate::count::Structures;
@@ -81,7 +81,7 @@ impl Structures {
         let mut entries = vec![("$schema".to_owned(), draft)];
         entries.extend(match any_of(schemas) {
             Schema::Object(any) => any,
-            _ => Vec::new(),
+            _ => return Err(broken("a schema is no object")),
         });
         let limits = Limits::default().max_depth(DEEPEST_STRUCTURE);
         Flattener::new().limits(limits).tree(&Schema::Object(entries))
@@ -95,26 +95,21 @@ fn schema(structure: &Structure) -> Result<Schema> {
 /// The schema of a node. The recursion is as deep as a structure that was recorded.
 fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
     use NodeKind as Is;
-    let inside = || match node.child(0) {
-        Some(child) => of_node(child, leaves),
-        None => Ok(typed("null", [])),
-    };
-    let variant = |inside| {
-        let name = node.variant().unwrap_or_default().to_owned();
-        object(vec![(name, inside)])
-    };
+    let inside = || of_node(entry(node, 0).1, leaves);
+    let name = || node.variant().or_bug().to_owned();
+    let variant = |inside| object(vec![(name(), inside)]);
     Ok(match node.kind() {
-        Is::Leaf => return leaves.get(node.leaf_range().start).map_or(Ok(anything()), of_leaf),
+        Is::Leaf => {
+            let leaf = leaves.get(node.leaf_range().start);
+            of_leaf(leaf.ok_or_else(|| broken("a leaf is missing"))?)?
+        }
         Is::None | Is::Unit | Is::UnitStruct => typed("null", []),
         Is::Some | Is::NewtypeStruct => inside()?,
         Is::Static => {
-            let value = node.static_value().cloned().map(Schema::Value);
-            value.map_or_else(anything, |value| Schema::Object(vec![("const".to_owned(), value)]))
+            let value = node.static_value().ok_or_else(|| broken("a static is missing"))?;
+            Schema::Object(vec![("const".to_owned(), Schema::Value(value.clone()))])
         }
-        Is::UnitVariant => {
-            let name = Schema::Text(node.variant().unwrap_or_default().to_owned());
-            Schema::Object(vec![("const".to_owned(), name)])
-        }
+        Is::UnitVariant => Schema::Object(vec![("const".to_owned(), Schema::Text(name()))]),
         Is::NewtypeVariant => variant(inside()?),
         Is::TupleVariant => variant(array(node, leaves)?),
         Is::StructVariant => variant(object(entries(node, leaves)?)),
@@ -224,17 +219,13 @@ fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
 fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, Schema)>> {
     let mut all: Vec<(String, Vec<Schema>)> = Vec::new();
     let mut places = BTreeMap::new();
-    for (position, child) in node.children().enumerate() {
-        let name = match (node.fields().get(position), node.entry_keys().get(position)) {
-            (Some(field), _) => field.as_ref().to_owned(),
-            (None, Some(key)) => property(key)?,
-            (None, None) => continue,
+    for (key, child) in treedef::__private::entries(node) {
+        let name = match &key {
+            Key::Entry(key) => property(key)?,
+            Key::Field(name) | Key::VariantField(_, name) => name.as_ref().to_owned(),
+            _ => return Err(broken("a child has no label")),
         };
-        let below = of_node(child, leaves);
-        let below = below.map_err(|error| match node.key(position) {
-            Some(key) => under(error, key),
-            None => error,
-        })?;
+        let below = of_node(child, leaves).map_err(|error| under(error, key))?;
         let place = *places.entry(name.clone()).or_insert(all.len());
         match all.get_mut(place) {
             Some((_, same)) => same.push(below),

@@ -195,7 +195,7 @@ impl Structures {
             structures.insert(&structure, &Seen { count, first, last, example })?;
         }
         structures.next_index = record.next_index;
-        Ok(structures)
+        Ok(structures.checked())
     }
 
     /// Reads what was saved with other [`limits`](Self::limits) than the default.

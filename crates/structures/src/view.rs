@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use treedef::__private::{OrBug, broken};
 use treedef::{NodeHead, NodeKind, Result, Tree, TreeDefBuilder};
 
 use crate::interner::{Child, Head, InternedNode, Interner};
@@ -41,7 +42,7 @@ impl<'i> StructureView<'i> {
             (Head::Map, Some(pool)) => {
                 self.leaf(StructureLeaf::Map(collection(self.interner, pool)?), repeat)?;
             }
-            (Head::Seq | Head::Map, None) => {}
+            (Head::Seq | Head::Map, None) => return Err(broken("a folded node has no pool")),
         }
         let end = self.leaves.len();
         if end > first {
@@ -65,17 +66,19 @@ impl<'i> StructureView<'i> {
     ) -> Result<()> {
         let mut rest = pools;
         let with_pools = |child: &'i Child| {
-            let (own, others) = rest.split_at(self.interner.node(child.node).pools.min(rest.len()));
+            let own = self.interner.node(child.node).pools;
+            let (own, others) = rest.split_at_checked(own).or_bug();
             rest = others;
             (child, own)
         };
         let mut children: Vec<(&Child, &[Pool])> = node.children.iter().map(with_pools).collect();
+        debug_assert!(rest.is_empty(), "a pool belongs to no child");
         let label = |child: &Child| self.interner.label(child.label);
         if kind == NodeKind::Map {
             children.sort_by(|(a, _), (b, _)| label(a).cmp(&label(b)));
         }
-        let Head::Node { name: number, .. } = node.head else { return Ok(()) };
-        if let (NodeKind::Static, Some(value)) = (kind, self.interner.label(number)) {
+        if kind == NodeKind::Static {
+            let value = self.interner.label(name).ok_or_else(|| broken("a static has no value"))?;
             return self.builder.static_value(value, repeat);
         }
         let [name, variant] = [name, variant].map(|label| self.interner.text(label));
