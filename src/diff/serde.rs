@@ -1,11 +1,5 @@
-//! Diffs in documents of other formats.
-//!
-//! | format | form |
-//! |---|---|
-//! | human-readable | a record `changes`: a list of records without the fields that are not used |
-//! | other | a list of tuples of all fields |
-//!
-//! Subtrees are [texts](ExactText) from which they come back.
+//! Diffs in documents of other formats: a record `changes`, which is a list of records without the
+//! fields that are not used. Subtrees are [texts](ExactText) from which they come back.
 
 use std::cell::Cell;
 use std::fmt;
@@ -33,9 +27,6 @@ macro_rules! sparse_record {
 
         impl Serialize for $record {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                if !serializer.is_human_readable() {
-                    return ($(&self.$field,)*).serialize(serializer);
-                }
                 let used = [$(self.$field.is_some()),*];
                 let used = used.into_iter().filter(|is_used| *is_used).count();
                 // A struct would be a list in some formats, where the order of the fields counts.
@@ -49,11 +40,7 @@ macro_rules! sparse_record {
 
         impl<'de> Deserialize<'de> for $record {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                if deserializer.is_human_readable() {
-                    return deserializer.deserialize_map(ChangeFields);
-                }
-                let ($($field,)*) = Deserialize::deserialize(deserializer)?;
-                Ok($record { $($field),* })
+                deserializer.deserialize_map(ChangeFields)
             }
         }
 
@@ -97,7 +84,6 @@ sparse_record! {
     }
 }
 
-/// The document of a human-readable format: some cannot have a list at their root.
 struct DiffRecord {
     changes: Vec<ChangeRecord>,
 }
@@ -171,8 +157,8 @@ impl ChangeRecord {
 /// [`LeafType`](crate::LeafType). A diff comes back unchanged: subtrees are texts with the kinds
 /// of leaves, e.g. `80u16`, and with the entries of maps in the order in which they came.
 ///
-/// In a human-readable format the list is the field `changes` of a record, because some formats
-/// (e.g. TOML) cannot have a list at their root.
+/// The list is the field `changes` of a record, because some formats (e.g. TOML) cannot have a list at
+/// their root.
 ///
 /// ```
 /// use treedef::{Diff, Leaf, Tree};
@@ -190,25 +176,17 @@ impl<T: ExactText> Serialize for Diff<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let work = Cell::new(Limits::default().max_work);
         let records = self.changes.iter().map(|change| ChangeRecord::write(change, &work));
-        let changes = records.collect::<Result<Vec<_>>>().map_err(S::Error::custom)?;
-        if serializer.is_human_readable() {
-            DiffRecord { changes }.serialize(serializer)
-        } else {
-            changes.serialize(serializer)
-        }
+        let changes = records.collect::<Result<_>>().map_err(S::Error::custom)?;
+        DiffRecord { changes }.serialize(serializer)
     }
 }
 
 /// Reads what `Serialize` writes.
 impl<'de, T: ExactText> Deserialize<'de> for Diff<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let records = if deserializer.is_human_readable() {
-            DiffRecord::deserialize(deserializer)?.changes
-        } else {
-            Deserialize::deserialize(deserializer)?
-        };
+        let records = DiffRecord::deserialize(deserializer)?.changes;
         let mut work = Limits::default().max_work;
-        let changes = records.into_iter().enumerate().map(|(index, record): (_, ChangeRecord)| {
+        let changes = records.into_iter().enumerate().map(|(index, record)| {
             let told =
                 |what: &dyn fmt::Display| de::Error::custom(format!("change {index}: {what}"));
             let change = record.read(&mut work).map_err(|error| told(&error))?;
