@@ -8,25 +8,14 @@ use crate::model::{LeafKind, NodeKind};
 
 /// A number, or a row of numbers: in bincode's legacy configuration one after another, little endian.
 pub(super) trait FixedWidth: Encode + Decode<()> + Default {
-    const BYTES: usize;
+    const BYTES: usize = size_of::<Self>();
 }
 
-macro_rules! numbers {
-    ($($number:ident)*) => {$(
-        impl FixedWidth for $number {
-            const BYTES: usize = size_of::<$number>();
-        }
-    )*};
-}
-
-numbers! { u8 u16 u32 u64 }
-
-impl<T: FixedWidth + 'static, const N: usize> FixedWidth for [T; N]
-where
-    [T; N]: Default,
-{
-    const BYTES: usize = N * T::BYTES;
-}
+impl FixedWidth for u8 {}
+impl FixedWidth for u16 {}
+impl FixedWidth for u32 {}
+impl FixedWidth for u64 {}
+impl<T: FixedWidth + 'static, const N: usize> FixedWidth for [T; N] where [T; N]: Default {}
 
 macro_rules! rows {
     ($($(#[$doc:meta])* $row:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* })*) => {$(
