@@ -5,7 +5,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use treedef::{FlatFn, Result, flatten_as, unflatten};
+use treedef::{Result, flatten_as, unflatten};
 
 /// One step of the classical Runge–Kutta method: `y` becomes what it is after `h`, `f` writes its derivative.
 fn rk4(f: &mut dyn FnMut(&[f64], &mut [f64]), y: &mut [f64], h: f64) {
@@ -75,24 +75,27 @@ fn main() -> Result<()> {
         body("mars", 3e-7, 1.524, 0.81),
     ];
 
-    let mut flat = FlatFn::<f64, _, _, _>::new(derivative, &system)?;
-    println!("in:  {}", flat.inputs());
-    let mut state = flat.flatten_input(&system)?;
+    let (mut state, treedef) = flatten_as::<f64>(&system)?;
+    println!("in:  {treedef}");
     println!("the solver gets {} doubles", state.len());
+
+    // From doubles to doubles; a derivative of another structure is an error.
+    let mut slopes = Vec::new();
+    let mut flat = |y: &[f64], slope: &mut [f64]| -> Result<()> {
+        treedef.flatten_like(&derivative(unflatten(&treedef, y)?), &mut slopes)?;
+        slope.copy_from_slice(&slopes); // as many as the treedef has leaves
+        Ok(())
+    };
 
     let mut failed = None;
     let year = std::f64::consts::TAU;
     for _ in 0..1000 {
-        let mut f = |y: &[f64], slope: &mut [f64]| match flat.call(y) {
-            Ok(leaves) => slope.copy_from_slice(&leaves),
-            Err(error) => failed = Some(error),
-        };
+        let mut f = |y: &[f64], slope: &mut [f64]| failed = flat(y, slope).err().or(failed.take());
         rk4(&mut f, &mut state, year / 1000.0);
     }
     assert!(failed.is_none());
-    assert_eq!(flat.outputs(), Some(flat.inputs()));
 
-    let after: Vec<Body> = unflatten(flat.inputs(), &state)?;
+    let after: Vec<Body> = unflatten(&treedef, &state)?;
     for body in &after {
         println!("{:>5} at {:+.3?}", body.name, body.position);
     }
@@ -107,8 +110,8 @@ fn main() -> Result<()> {
         body("earth", 3e-6, 1.0, 1.0),
         body("mars", 3e-7, 1.524, 0.81),
     ];
-    println!("another sun: {}", flat.flatten_input(&heavier).unwrap_err());
+    println!("another sun: {}", treedef.flatten_like(&heavier, &mut state).unwrap_err());
     let (fewer, _) = flatten_as::<f64>(&heavier[1..].to_vec())?;
-    println!("two bodies:  {}", flat.call(&fewer).unwrap_err());
+    println!("two bodies:  {}", flat(&fewer, &mut []).unwrap_err());
     Ok(())
 }

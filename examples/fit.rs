@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use treedef::{Error, FlatFn, Flattener, LeafKind, Result, unflatten};
+use treedef::{Error, Flattener, LeafKind, Result, unflatten};
 
 /// A sum of decays. Its author chose the types: a height is as exact as the detector, a rate is not.
 #[derive(Clone, Serialize, Deserialize)]
@@ -72,11 +72,11 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
 }
 
 /// Minimises the sum of the squares of `f`. A step to where `f` fails is shortened, as one that leads upwards.
-fn fit(
-    mut f: impl FnMut(&[f64]) -> Result<Vec<f64>>,
+fn fit<E>(
+    mut f: impl FnMut(&[f64]) -> Result<Vec<f64>, E>,
     steps: &[f64],
     mut x: Vec<f64>,
-) -> Result<Vec<f64>> {
+) -> Result<Vec<f64>, E> {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (mut here, mut damping) = (f(&x)?, 1e-3);
     for _ in 0..100 {
@@ -114,7 +114,7 @@ fn fit(
     Ok(x)
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let part = |height, rate| Part { height, rate };
     let isotope = "Ba-137m".to_owned();
     let truth =
@@ -139,9 +139,10 @@ fn main() -> Result<()> {
         kinds.map(|kind| if kind == LeafKind::F32 { 1e-3 } else { 1e-6 }).into_parts().1;
 
     // The solver calls a typed function, whose own error comes back.
-    let residuals = |model: Decays| model.residuals(&measured);
-    let mut residuals = FlatFn::try_with_flattener(floats, residuals, &start)?;
-    let fitted = fit(|numbers| residuals.call(numbers), &steps, numbers.clone())?;
+    let residuals = |numbers: &[f64]| -> Result<Vec<f64>, Box<dyn std::error::Error>> {
+        Ok(unflatten::<Decays>(&treedef, numbers)?.residuals(&measured)?)
+    };
+    let fitted = fit(residuals, &steps, numbers.clone())?;
     let fitted: Decays = unflatten(&treedef, fitted)?;
     for (found, expected) in fitted.parts.iter().zip(&truth.parts) {
         println!("{:.3} · exp(-{:.4} t)", found.height, found.rate);
@@ -153,9 +154,8 @@ fn main() -> Result<()> {
     let growing = treedef.leaf_index(".parts[0].rate")?;
     let mut numbers = numbers;
     numbers[growing] = -1.0;
-    let error = residuals.call(&numbers).unwrap_err();
+    let error = residuals(&numbers).unwrap_err();
     println!("{error}");
-    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
-    assert_eq!(source, Some(&Growing(-1.0)));
+    assert_eq!(error.downcast_ref(), Some(&Growing(-1.0)));
     Ok(())
 }

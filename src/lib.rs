@@ -40,7 +40,6 @@ mod diff;
 mod migration;
 mod map;
 mod assertion;
-mod adapter;
 #[cfg(feature = "insta")]
 mod snapshot;
 #[doc(hidden)]
@@ -51,7 +50,6 @@ pub mod _guide;
 mod readme {}
 
 pub use crate::{
-    adapter::{Fallible, FlatFn},
     argument::{ToPath, ToPattern},
     arrays::{ArrayFields, ArrayStruct, Block, Blocks, Buffers, Summary, TreeBlocks},
     assertion::{

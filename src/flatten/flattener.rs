@@ -599,10 +599,9 @@ impl Flattener {
     /// Lets [`flatten_like`](Self::flatten_like) accept a static with another value, such as a step
     /// counter. The default is `false`.
     ///
-    /// It concerns only that function and [`FlatFn`](crate::FlatFn), which calls it. Functions of
-    /// two trees, such as [`Tree::zip_with`], always compare the statics. To combine two values
-    /// that differ in a static, flatten the second like the first. The statics of the first are
-    /// kept:
+    /// It concerns only that function. Functions of two trees, such as [`Tree::zip_with`], always
+    /// compare the statics. To combine two values that differ in a static, flatten the second like
+    /// the first. The statics of the first are kept:
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind, Tree};

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, to_value};
-use treedef::{FlatFn, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value};
+use treedef::{Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value};
 use treedef_testing::cases::config;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,36 +123,6 @@ fn integers_are_not_rounded() {
     assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#"expected a number, found `"a"` at `.0` (make it static with `Flattener::leaves_where`)"#);
     let rounded = ravel.unravel(&[-0.0, 1.0, 1.0, 0.1]).unwrap();
     assert_eq!(rounded.into_typed::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
-}
-
-#[test]
-fn a_function_keeps_its_structures() {
-    #[derive(Serialize, Deserialize)]
-    struct Input {
-        #[serde(serialize_with = "treedef::as_static")]
-        twice: bool,
-        values: Vec<f64>,
-    }
-    let mut calls = 0;
-    let function = |input: Input| {
-        calls += 1;
-        let factor = if input.twice { 2.0 } else { 1.0 };
-        let scaled: Vec<f64> = input.values.iter().map(|value| factor * value).collect();
-        // Another structure as soon as there is a negative number.
-        let negative = scaled.iter().copied().find(|value| *value < 0.0);
-        (scaled, negative)
-    };
-    let example = Input { twice: true, values: vec![0.0; 2] };
-    let mut flat = FlatFn::new(function, &example).unwrap();
-    assert_eq!(flat.inputs().to_string(), "Input { twice: static true, values: [*, *] }");
-    assert!(flat.outputs().is_none());
-    assert_eq!(flat.call(&[1.0, 2.0]).unwrap(), [2.0, 4.0]);
-    assert_eq!(flat.outputs().unwrap().to_string(), "([*, *], None)");
-    assert_eq!(flat.call(&[3.0, 4.0]).unwrap(), [6.0, 8.0]);
-    assert_snapshot!(flat.call(&[-1.0, 2.0]).unwrap_err(), @"expected `None`, found `Some(*)` at `.1` (the output has another structure than that of the first call)");
-    assert_snapshot!(flat.call(&[1.0]).unwrap_err(), @"expected 2 leaves, found 1 (these leaves do not fit the input)");
-    assert_eq!(flat.call(&[5.0, 6.0]).unwrap(), [10.0, 12.0]);
-    assert_eq!(calls, 4);
 }
 
 /// A static is its value, not an option of it: formats that tell the two apart read it back.

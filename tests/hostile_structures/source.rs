@@ -39,7 +39,6 @@ const TRAITS: &[&str] = &[
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for DifferenceKind", "a kind"),
     ("FromStr for DifferenceKind", "a kind"),
-    ("FlatFn::try_with_flattener", "as `FlatFn::with_flattener`"),
     ("Flattener::tree", "as `Flattener::flatten`"),
     ("Flattener::flatten_objects", "as `flatten_objects`"),
     ("Flattener::flatten_objects_like", "as `Flattener::flatten_like` and `flatten_objects`"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 
 use treedef::{
-    Array, Blocks, Buffers, Change, Children, Diff, DifferenceKind, Error, FlatFn, Flattener, Key,
+    Array, Blocks, Buffers, Change, Children, Diff, DifferenceKind, Error, Flattener, Key,
     Leaf, LeafKind, LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel,
     Tree, TreeBlocks, TreeDef, Unique, Value,
 };
@@ -36,7 +36,6 @@ fn types_cross_threads() {
     crosses_threads::<Ravel>();
     crosses_threads::<Structures>();
     crosses_threads::<TreeBlocks<'static, f64>>();
-    crosses_threads::<FlatFn<f64, f64, f64, fn(f64) -> f64>>();
 }
 
 fn can_be_printed<T: Debug>() {}
@@ -45,7 +44,6 @@ fn can_be_printed<T: Debug>() {}
 fn types_can_be_printed() {
     can_be_printed::<Buffers>();
     can_be_printed::<Children<'static>>();
-    can_be_printed::<FlatFn<f64, f64, f64, fn(f64) -> f64>>();
     can_be_printed::<Flattener>();
     can_be_printed::<LeafPaths<'static>>();
     can_be_printed::<Migration>();

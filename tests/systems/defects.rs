@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Edit, FlatFn, Flattener, Leaf, Limits, NodeKind, Static, Tree, TreeDef, Value};
+use treedef::{Edit, Flattener, Leaf, Limits, NodeKind, Static, Tree, TreeDef, Value};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 
@@ -322,12 +322,15 @@ fn inputs_and_outputs_keep_their_structures() {
         b: Vec<f64>,
     }
     let first_negative = |input: Input| input.b.iter().copied().find(|x| *x < input.a);
-    let example = Input { a: 0.0, b: vec![1.0, -1.0] };
-    let mut adapter = FlatFn::<f64, _, _, _>::new(first_negative, &example).unwrap();
-    assert_snapshot!(said(adapter.flatten_input(&Input { a: 0.0, b: vec![1.0] })), @"expected 2 children, found 1 child at `.b`");
-    assert_snapshot!(said(adapter.call(&[0.0, 1.0])), @"expected 3 leaves, found 2 (these leaves do not fit the input)");
-    assert_eq!(adapter.call(&[0.0, 1.0, -1.0]).unwrap(), [-1.0]);
-    assert_snapshot!(said(adapter.call(&[0.0, 1.0, 1.0])), @"expected `Some(*)`, found `None` at the root (the output has another structure than that of the first call)");
+    let (_, inputs) = treedef::flatten_as::<f64>(&Input { a: 0.0, b: vec![1.0, -1.0] }).unwrap();
+    let mut leaves = Vec::<f64>::new();
+    let shorter = Input { a: 0.0, b: vec![1.0] };
+    assert_snapshot!(said(inputs.flatten_like(&shorter, &mut leaves)), @"expected 2 children, found 1 child at `.b`");
+    assert_snapshot!(said(treedef::unflatten::<Input>(&inputs, [0.0, 1.0])), @"expected 3 leaves, found 2");
+    let output = |leaves: [f64; 3]| first_negative(treedef::unflatten(&inputs, leaves).unwrap());
+    let (found, outputs) = treedef::flatten_as::<f64>(&output([0.0, 1.0, -1.0])).unwrap();
+    assert_eq!(found, [-1.0]);
+    assert_snapshot!(said(outputs.flatten_like(&output([0.0, 1.0, 1.0]), &mut leaves)), @"expected `Some(*)`, found `None` at the root");
 }
 
 /// Equinox: `[1, None, 2.5]` has a None that is a hole after a partition, and `combine` does not

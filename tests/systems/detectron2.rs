@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{FlatFn, Flattener, Leaf, LeafKind, Static, Tree, Value};
+use treedef::{Flattener, Leaf, LeafKind, Static, Tree, Value};
 
 use crate::common::{def, said};
 
@@ -83,20 +83,22 @@ fn model(x: Input) -> Output {
     Output { sum: x.a.plus(&x.b[0]), parts: (doubled, (x.b[0].clone(),)) }
 }
 
+/// `TracingAdapter`: a closure over flat tensors. Its inputs and outputs have treedefs.
 #[test]
 fn a_model_is_called_with_flat_tensors() {
     let input = Input { a: t([1.0, 2.0]), b: vec![t([10.0, 20.0])] };
-    let mut adapter = FlatFn::with_flattener(tensors(), model, &input).unwrap();
-    let flattened = adapter.flatten_input(&input).unwrap();
+    let (mut flattened, inputs) = tensors().flatten(&input).unwrap();
     assert_eq!(flattened, [leaf(&t([1.0, 2.0])), leaf(&t([10.0, 20.0]))]);
-    assert_eq!(adapter.inputs().to_string(), "Input { a: *, b: [*] }");
-    assert!(adapter.outputs().is_none());
+    assert_eq!(inputs.to_string(), "Input { a: *, b: [*] }");
 
-    let out = adapter.call(&flattened).unwrap();
+    let adapter = |leaves: &[Leaf]| {
+        tensors().flatten(&model(treedef::unflatten(&inputs, leaves).unwrap())).unwrap()
+    };
+    let (out, outputs) = adapter(&flattened);
     assert_eq!(out, [t([2.0, 4.0]), t([10.0, 20.0]), t([11.0, 22.0])].map(|it| leaf(&it)));
-    assert_eq!(adapter.outputs().unwrap().to_string(), "Output { parts: (*, (*,)), sum: * }");
+    assert_eq!(outputs.to_string(), "Output { parts: (*, (*,)), sum: * }");
     let rebuilt = Output { parts: (t([2.0, 4.0]), (t([10.0, 20.0]),)), sum: t([11.0, 22.0]) };
-    assert_eq!(adapter.unflatten_output(&out).unwrap(), rebuilt);
+    assert_eq!(treedef::unflatten::<Output>(&outputs, out).unwrap(), rebuilt);
 
     // `_create_wrapper(traced)`: what a compiler made of it is called with the model's own types.
     let traced = |flat: &[Leaf]| -> Vec<Leaf> {
@@ -105,28 +107,27 @@ fn a_model_is_called_with_flat_tensors() {
         [a.plus(&a), b.clone(), a.plus(&b)].iter().map(leaf).collect()
     };
     let other = Input { a: t([0.0, 1.0]), b: vec![t([5.0, 5.0])] };
-    let wrapped = traced(&adapter.flatten_input(&other).unwrap());
+    tensors().flatten_like(&inputs, &other, &mut flattened).unwrap();
     let expected = Output { parts: (t([0.0, 2.0]), (t([5.0, 5.0]),)), sum: t([5.0, 6.0]) };
-    assert_eq!(adapter.unflatten_output(&wrapped).unwrap(), expected);
+    assert_eq!(treedef::unflatten::<Output>(&outputs, traced(&flattened)).unwrap(), expected);
 }
 
 /// There the wrapper does not look at the structure of the input.
 #[test]
 fn another_input_is_refused() {
     let input = |tensors: usize| Input { a: t([0.0]), b: vec![t([0.0]); tensors] };
-    let adapter = FlatFn::<Leaf, _, _, _>::with_flattener(tensors(), model, &input(1)).unwrap();
-    assert_snapshot!(said(adapter.flatten_input(&input(2))), @"expected 1 child, found 2 children at `.b`");
-    assert_snapshot!(said(adapter.unflatten_output(&[])), @"the outputs are not known before the first call");
+    let (mut leaves, inputs) = tensors().flatten(&input(1)).unwrap();
+    assert_snapshot!(said(tensors().flatten_like(&inputs, &input(2), &mut leaves)), @"expected 1 child, found 2 children at `.b`");
 }
 
 /// N(x) = [x] if the sum is positive, else [x, x].
 #[test]
 fn an_output_of_another_structure_is_refused() {
-    let n = |x: (f64,)| if x.0 > 0.0 { vec![x.0] } else { vec![x.0, x.0] };
-    let mut adapter = FlatFn::<f64, _, _, _>::new(n, &(1.0,)).unwrap();
-    assert_eq!(adapter.call(&[1.0]).unwrap(), [1.0]);
-    assert_snapshot!(said(adapter.call(&[-1.0])), @"expected 1 child, found 2 children at the root (the output has another structure than that of the first call)");
-    assert_eq!(adapter.call(&[2.0]).unwrap(), [2.0]);
+    let n = |x: f64| if x > 0.0 { vec![x] } else { vec![x, x] };
+    let (mut out, outputs) = treedef::flatten_as::<f64>(&n(1.0)).unwrap();
+    assert_snapshot!(said(outputs.flatten_like(&n(-1.0), &mut out)), @"expected 1 child, found 2 children at the root");
+    outputs.flatten_like(&n(2.0), &mut out).unwrap();
+    assert_eq!(out, [2.0]);
 }
 
 /// `allow_non_tensor`: there the schema is lost, and only the very same objects may come again.
@@ -134,14 +135,15 @@ fn an_output_of_another_structure_is_refused() {
 #[test]
 fn constants_are_kept_in_the_structure() {
     let scale = |(x, times, _): (f64, i32, String)| x * f64::from(times);
-    let floats = || Flattener::new().leaves_where(LeafKind::is_float);
+    let floats = Flattener::new().leaves_where(LeafKind::is_float);
     let example = (1.0, 3, "relu".to_owned());
-    let mut adapter = FlatFn::<f64, _, _, _>::with_flattener(floats(), scale, &example).unwrap();
-    assert_eq!(adapter.inputs().to_string(), "(*, static 3, static \"relu\")");
-    assert_eq!(adapter.call(&[2.0]).unwrap(), [6.0]);
-    assert_snapshot!(said(adapter.flatten_input(&(1.0, 4, "relu".to_owned()))), @"expected `static 3`, found `static 4` at `.1` (statics are part of the structure; see `ignore_statics`)");
+    let (mut leaves, inputs) = floats.flatten_as::<f64>(&example).unwrap();
+    assert_eq!(inputs.to_string(), "(*, static 3, static \"relu\")");
+    assert_eq!(scale(treedef::unflatten(&inputs, [2.0]).unwrap()), 6.0);
+    let other = (1.0, 4, "relu".to_owned());
+    assert_snapshot!(said(floats.flatten_like(&inputs, &other, &mut leaves)), @"expected `static 3`, found `static 4` at `.1` (statics are part of the structure; see `ignore_statics`)");
     // `Inputs for tracing must only contain tensors.`
-    assert_snapshot!(said(FlatFn::<f64, _, _, _>::new(scale, &example).map(drop)), @"expected f64, found i32 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+    assert_snapshot!(said(treedef::flatten_as::<f64>(&example)), @"expected f64, found i32 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
 }
 
 /// `Instances((5, 6), scores, boxes)`, whose size is a tensor there. Ours: fields in declared

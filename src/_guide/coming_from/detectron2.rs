@@ -2,7 +2,8 @@
 //!
 //! For users who have a model with nested inputs and outputs, and a compiler, a tracer or a C
 //! library that takes only flat vectors. In the table `value` and `example` are any serde value,
-//! `treedef` is a [`TreeDef`], `flat` a [`FlatFn`], `f` a function.
+//! `treedef` is a [`TreeDef`], `f` a function, `inputs` and `outputs` are the treedefs of what it takes
+//! and returns.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
@@ -16,20 +17,18 @@
 //! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON through serde |
-//! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | pass several arguments as a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::with_flattener`] | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
-//! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
-//! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
-//! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |
-//! | `adapter.outputs_schema` | [`flat.outputs()`](FlatFn::outputs) | `None` before the first call, as in Detectron2 |
-//! | `adapter.forward(*flat)` | [`flat.call(&leaves)?`](FlatFn::call) | |
-//! | `adapter._create_wrapper(traced)` | [`flat.unflatten_output(&leaves)?`](FlatFn::unflatten_output) | `leaves` is what `traced` makes of `flat.flatten_input(&value)?`; the input's structure is checked too |
+//! | `TracingAdapter(model, inputs)`, `inference_func=f` | a closure: `\|x\| flatten_as::<f64>(&f(unflatten(&inputs, x)?))` | several arguments are a tuple |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`floats.flatten_as::<f64>(&value)?`](Flattener::flatten_as) in its place | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
+//! | `adapter.flattened_inputs`, `adapter.inputs_schema` | [`let (leaves, inputs) = flatten_as(&example)?`](flatten_as) | |
+//! | `adapter.outputs_schema` | what the closure returns beside the leaves | |
+//! | `adapter.forward(*flat)` | `closure(&leaves)?` | to refuse an output of another structure: [`outputs.flatten_like(&output, &mut leaves)?`](TreeDef::flatten_like) |
+//! | `adapter._create_wrapper(traced)` | [`unflatten(&outputs, traced(&leaves))?`](unflatten()) after [`inputs.flatten_like(&value, &mut leaves)?`](TreeDef::flatten_like) | the input's structure is checked, too |
 //!
 //! # An example of most functions
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{FlatFn, Flattener, LeafKind, TreeDef, flatten_as, unflatten};
+//! use treedef::{Flattener, LeafKind, TreeDef, flatten_as, unflatten};
 //!
 //! type Object = (i32, (Vec<i32>, std::collections::BTreeMap<String, Vec<i32>>));
 //! let names = [("name".to_owned(), vec![7, 9]), ("name2".to_owned(), vec![3])];
@@ -66,41 +65,32 @@
 //!     mode: mode.into(),
 //! };
 //! let floats = Flattener::new().leaves_where(LeafKind::is_float);
-//! let mut flat = FlatFn::<f64, _, _, _>::with_flattener(
-//!     floats,
-//!     model,
-//!     &inputs([1.0, 2.0], &[10.0, 20.0], "add"),
-//! )?;
+//! let (_, treedef) = floats.flatten_as::<f64>(&inputs([1.0, 2.0], &[10.0, 20.0], "add"))?;
 //! assert_eq!(
-//!     flat.inputs().to_string(),
+//!     treedef.to_string(),
 //!     r#"Inputs { a: [*, *], b: ([*, *],), mode: static "add" }"#
 //! );
-//! assert!(flat.outputs().is_none());
-//! assert_eq!(flat.call(&[1.0, 2.0, 10.0, 20.0])?, [11.0, 22.0, 2.0, 4.0, 10.0, 20.0]);
-//! assert_eq!(
-//!     flat.outputs().unwrap().to_string(),
-//!     "Outputs { sum: [*, *], parts: ([*, *]; 2) }"
-//! );
+//! let flat = |leaves: &[f64]| floats.flatten_as::<f64>(&model(unflatten(&treedef, leaves)?));
+//! let (leaves, outputs) = flat(&[1.0, 2.0, 10.0, 20.0])?;
+//! assert_eq!(leaves, [11.0, 22.0, 2.0, 4.0, 10.0, 20.0]);
+//! assert_eq!(outputs.to_string(), "Outputs { sum: [*, *], parts: ([*, *]; 2) }");
 //!
 //! // The typed signature over a flat function that was compiled from `flat`.
 //! let compiled =
-//!     |x: Vec<f64>| vec![x[0] + x[2], x[1] + x[3], 2.0 * x[0], 2.0 * x[1], x[2], x[3]];
-//! let leaves = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "add"))?;
-//! let outputs = flat.unflatten_output(&compiled(leaves))?;
-//! assert_eq!(outputs, Outputs { sum: vec![5.0, 6.0], parts: (vec![0.0, 2.0], vec![5.0, 5.0]) });
+//!     |x: &[f64]| vec![x[0] + x[2], x[1] + x[3], 2.0 * x[0], 2.0 * x[1], x[2], x[3]];
+//! let mut leaves = Vec::new();
+//! floats.flatten_like(&treedef, &inputs([0.0, 1.0], &[5.0, 5.0], "add"), &mut leaves)?;
+//! let made: Outputs = unflatten(&outputs, compiled(&leaves))?;
+//! assert_eq!(made, Outputs { sum: vec![5.0, 6.0], parts: (vec![0.0, 2.0], vec![5.0, 5.0]) });
 //!
 //! // Inputs of another structure are refused, and so are outputs.
-//! let error = flat.flatten_input(&inputs([0.0, 1.0], &[5.0], "add")).unwrap_err();
+//! let mut refused = |value: &Inputs| floats.flatten_like(&treedef, value, &mut leaves).unwrap_err();
+//! let error = refused(&inputs([0.0, 1.0], &[5.0], "add"));
 //! assert_eq!(error.to_string(), "expected 2 children, found 1 child at `.b.0`");
-//! let error = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "mul")).unwrap_err();
-//! assert_eq!(error.path().to_string(), ".mode");
-//! let mut doubling =
-//!     FlatFn::<f64, _, _, _>::new(|x: f64| vec![x; if x > 0.0 { 1 } else { 2 }], &1.0)?;
-//! doubling.call(&[1.0])?;
-//! let error = doubling.call(&[-1.0]).unwrap_err().to_string();
-//! assert!(error.starts_with(
-//!     "expected 1 child, found 2 children at the root (the output has another structure"
-//! ));
+//! assert_eq!(refused(&inputs([0.0, 1.0], &[5.0, 5.0], "mul")).path().to_string(), ".mode");
+//! let longer = Outputs { sum: vec![0.0; 3], parts: (vec![0.0; 2], vec![0.0; 2]) };
+//! let error = outputs.flatten_like(&longer, &mut leaves).unwrap_err();
+//! assert_eq!(error.to_string(), "expected 2 children, found 3 children at `.sum`");
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
@@ -116,8 +106,8 @@
 //!   declaration.
 //! - **None** is a node without leaves. In Detectron2 it is a leaf; [`Flattener::none_is_leaf`]
 //!   makes it one here.
-//! - **Inputs of later calls** are compared with the first, not only outputs. The error has the
-//!   path.
+//! - **Inputs of later calls** are compared with the first by `flatten_like`, not only outputs. The
+//!   error has the path.
 //! - **A treedef** can be hashed, so it can be the key of a cache of compiled functions. See
 //!   [`TreeDef::fingerprint`].
 //!
@@ -127,5 +117,5 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, NodeKind, NodeRef, TreeDef, flatten, flatten_as, structure, unflatten,
+    Flattener, NodeKind, NodeRef, TreeDef, flatten, flatten_as, structure, unflatten,
 };

@@ -30,7 +30,7 @@
 //! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | called when the value is rebuilt |
 //! | `apply_updates(model, updates)` | [`model.zip_with(updates, f)?`](Tree::zip_with) | updates are `Option`s |
 //! | `Module` | `#[derive(Serialize, Deserialize)]` | |
-//! | `Partial` | none | a function is not a serde value; see [`FlatFn`] |
+//! | `Partial` | none | a function is not a serde value; a closure holds what it is called with |
 //! | `filter_eval_shape(f, x)` | [`signature(&f(x))?`](signature()) | the function runs: nothing is traced |
 //! | `nn.inference_mode(model)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | `**.inference` |
 //!
@@ -217,7 +217,7 @@
 use crate::{ChangeKind, Diff};
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
+    Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
     assert_all_close, assert_all_equal, assert_same_structure, flatten_as, map_with_path,
     signature,
 };

@@ -44,7 +44,7 @@
 //! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map_as(&value, \|_: f64\| 0.0)?`](map_as) |
 //! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`NodeRef::num_children`]. Nothing is traced: `f` runs |
 //! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
-//! | `Partial(f, x)` | none | a function is not a serde value; [`FlatFn`] holds a function and the statics of its input |
+//! | `Partial(f, x)` | none | a function is not a serde value; a closure holds what it is called with |
 //! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is the same idea |
 //!
 //! # optax, orbax, Flax
@@ -207,7 +207,7 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, Limits, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
+    Flattener, Key, Leaf, Limits, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
     as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
     unflatten,
 };

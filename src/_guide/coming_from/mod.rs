@@ -98,7 +98,7 @@
 //! | replace Nones | [`Tree::edit`]; or [`Flattener::none_is_leaf`] and [`Tree::map`] |
 //! | reduce, associatively, sum, max, min, all, any | none: [`Tree::leaves`] is a slice, use its iterators |
 //! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |
-//! | Partial | none: a function is not a serde value; see [`FlatFn`] |
+//! | Partial | none: a function is not a serde value; a closure holds what it is called with |
 //! | static nodes | [`Static`], [`Flattener::mark_static`] |
 //! | dataclass nodes: data, meta, dropped fields | `derive`; [`as_static`](fn@as_static); `#[serde(skip)]` |
 //! | custom nodes with keys | `derive`, or `impl Serialize` |
@@ -143,7 +143,7 @@ pub mod burn;
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, MapOrder, NodeRef, Path, Ravel, Static, Tree, TreeDef, as_opaque,
+    Flattener, Key, Leaf, MapOrder, NodeRef, Path, Ravel, Static, Tree, TreeDef, as_opaque,
     as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
     try_map, unflatten,
 };

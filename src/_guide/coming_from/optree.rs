@@ -37,7 +37,7 @@
 //! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | with [`NodeRef::key`], [`NodeRef::kind`], [`NodeRef::name`] |
 //! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `tree_ravel(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error |
-//! | `functools.partial` | none | a function is not a serde value; see [`FlatFn`] |
+//! | `functools.partial` | none | a function is not a serde value; a closure holds what it is called with |
 //! | `PyTree[T]`, `PyTreeTypeVar` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | checked by the compiler |
 //!
 //! # `PyTreeSpec`
@@ -190,6 +190,6 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
+    Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
     as_static, flatten, leaves, map, map_with_path, structure, unflatten,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{FlatFn, Flattener, Leaf, LeafKind, Limits, Object, Tolerance, Tree, TreeDef};
+use treedef::{Leaf, Object, Tolerance, Tree, TreeDef};
 
 use super::{Row, print};
 
@@ -259,71 +259,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.values(|value| {
             treedef::assert_all_close(value, value, Tolerance::new());
             Ok(())
-        });
-    }),
-    ("FlatFn::new", |cases| {
-        cases.once("units", || {
-            FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000]).map(drop)
-        });
-    }),
-    ("Debug for FlatFn", |cases| {
-        cases.once("units", || {
-            let same = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000]);
-            same.map(|same| format!("{same:?}"))
-        });
-    }),
-    ("FlatFn::with_flattener", |cases| {
-        let flattener = || {
-            Flattener::new().leaves_where(LeafKind::is_float).limits(Limits::default().max_depth(0))
-        };
-        cases.once("units", || {
-            let same = |units: Vec<()>| units;
-            FlatFn::<f64, _, _, _>::with_flattener(flattener(), same, &vec![(); 1_000]).map(drop)
-        });
-    }),
-    ("FlatFn::inputs", |cases| {
-        cases.once("units", || {
-            let units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            Ok(units.inputs().clone())
-        });
-    }),
-    ("FlatFn::outputs", |cases| {
-        cases.once("units", || {
-            let units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            Ok(units.outputs().cloned())
-        });
-    }),
-    ("FlatFn::flatten_input", |cases| {
-        cases.once("other units", || {
-            let units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            units.flatten_input(&vec![(); 999])
-        });
-    }),
-    ("FlatFn::unflatten_output", |cases| {
-        cases.once("before the first call", || {
-            let units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            units.unflatten_output(&[1.5; 10])
-        });
-        cases.once("too many leaves", || {
-            let mut units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            units.call(&[])?;
-            units.unflatten_output(&[1.5; 10])
-        });
-    }),
-    ("FlatFn::call", |cases| {
-        cases.once("too many leaves", || {
-            let mut units = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000])?;
-            units.call(&[1.5; 10])
-        });
-        cases.once("another output each time", || {
-            let mut length = 0;
-            let grow = |_: Vec<()>| {
-                length += 1;
-                vec![(); length]
-            };
-            let mut grow = FlatFn::<f64, _, _, _>::new(grow, &vec![(); 10])?;
-            grow.call(&[])?;
-            grow.call(&[])
         });
     }),
 ];
