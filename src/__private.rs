@@ -2,7 +2,9 @@
 //! so nothing here is part of the public face.
 
 use std::fmt;
+use std::ops::Range;
 
+use crate::arrays::{Block, Blocks};
 use crate::call_stack;
 #[cfg(feature = "diff")]
 use crate::diff::{Change, Diff};
@@ -15,6 +17,7 @@ use crate::text;
 use crate::treedef::limits;
 use crate::treedef::node_ref::NodeRef;
 
+pub use crate::arrays::array_struct::{ArrayFields, ArrayStruct, array_struct};
 pub use crate::arrays::collect::matrix_shape;
 pub use crate::bug::OrBug;
 pub use crate::destination::{destination, is_open_file};
@@ -55,6 +58,16 @@ pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static s
 #[track_caller]
 pub fn broken(what: &'static str) -> Error {
     Error::broken(what)
+}
+
+/// The next block, where other containers may be blocks as a whole: those for which `shape_as_whole`
+/// has a shape. A block whose leaves do not `belong_together` is none: its children are.
+pub fn next_block<'a>(
+    blocks: &mut Blocks<'a>,
+    shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
+    belong_together: impl Fn(Range<usize>) -> bool,
+) -> Option<Block<'a>> {
+    blocks.next_or_struct(shape_as_whole, belong_together)
 }
 
 /// The error at another path.

@@ -51,7 +51,7 @@ mod readme {}
 
 pub use crate::{
     argument::{ToPath, ToPattern},
-    arrays::{ArrayFields, ArrayStruct, Block, Blocks, Buffers, Summary, TreeBlocks},
+    arrays::{Block, Blocks, Buffers, Summary, TreeBlocks},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },

@@ -11,14 +11,6 @@ const MAX_DIMS: usize = 64;
 /// or `{ dim, data }` as in `rten` and others, `{ bytes, shape, dtype }` as in `burn`.
 ///
 /// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-exchange` know no others.
-///
-/// ```
-/// use treedef::ArrayFields;
-///
-/// let fields = ArrayFields::of(&["v", "dim", "data"]).unwrap();
-/// assert_eq!((fields.shape(), fields.data(), fields.dtype()), (1, 2, None));
-/// assert_eq!(ArrayFields::of(&["dim", "indices", "data"]), None); // a sparse vector
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayFields {
     names: &'static [&'static str],
@@ -28,7 +20,7 @@ pub struct ArrayFields {
     dtype: Option<usize>,
 }
 
-/// The array that a struct holds. See [`NodeRef::array_struct`].
+/// The array that a struct holds. See [`array_struct`].
 #[derive(Clone, Debug)]
 pub struct ArrayStruct<'a> {
     fields: ArrayFields,
@@ -109,48 +101,33 @@ impl<'a> ArrayStruct<'a> {
     }
 }
 
-impl<'a> NodeRef<'a> {
-    /// The array that a struct holds, if it has [the fields](ArrayFields) for it and they fit
-    /// together. `integer` gives the number that a leaf is, if it is an integer.
-    ///
-    /// There are as many elements as the shape says, unless they are a byte string, which the
-    /// structure does not show. The version, if there is one, is 1.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// #[derive(serde::Serialize)]
-    /// struct Matrix { shape: [usize; 2], data: Vec<f32> }
-    ///
-    /// let shape_of = |matrix| {
-    ///     let tree = Tree::of(&matrix)?;
-    ///     let array = tree.treedef().root().array_struct(|leaf| tree.leaves()[leaf].as_u64());
-    ///     Ok::<_, treedef::Error>(array.map(|array| array.shape().to_vec()))
-    /// };
-    /// assert_eq!(shape_of(Matrix { shape: [2, 3], data: vec![0.5; 6] })?, Some(vec![2, 3]));
-    /// assert_eq!(shape_of(Matrix { shape: [2, 3], data: vec![0.5; 5] })?, None);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn array_struct(self, integer: impl Fn(usize) -> Option<u64>) -> Option<ArrayStruct<'a>> {
-        let fields = array_fields(self)?;
-        let shape = sizes(self.child(fields.shape)?, &integer)?;
-        let dtype = match fields.dtype {
-            Some(dtype) => Some(dtype_of_variant(self.child(dtype)?)?),
-            None => None,
-        };
-        let version = match fields.version {
-            Some(version) => sizes(self.child(version)?, &integer)?,
-            None => vec![1],
-        };
-        let data = self.child(fields.data)?;
-        let length = match dtype {
-            Some(_) => data.is_leaf().then_some(num_elements(&shape)),
-            None if data.num_children() == 0 => (!data.is_leaf()).then_some(Some(0)),
-            None => Some(rectangle(data).shape.first().copied()),
-        };
-        let fits = length? == Some(num_elements(&shape)?) && version == [1];
-        fits.then_some(ArrayStruct { fields, data, shape, dtype })
-    }
+/// The array that a struct holds, if it has [the fields](ArrayFields) for it and they fit
+/// together. `integer` gives the number that a leaf is, if it is an integer.
+///
+/// There are as many elements as the shape says, unless they are a byte string, which the
+/// structure does not show. The version, if there is one, is 1.
+pub fn array_struct<'a>(
+    node: NodeRef<'a>,
+    integer: impl Fn(usize) -> Option<u64>,
+) -> Option<ArrayStruct<'a>> {
+    let fields = array_fields(node)?;
+    let shape = sizes(node.child(fields.shape)?, &integer)?;
+    let dtype = match fields.dtype {
+        Some(dtype) => Some(dtype_of_variant(node.child(dtype)?)?),
+        None => None,
+    };
+    let version = match fields.version {
+        Some(version) => sizes(node.child(version)?, &integer)?,
+        None => vec![1],
+    };
+    let data = node.child(fields.data)?;
+    let length = match dtype {
+        Some(_) => data.is_leaf().then_some(num_elements(&shape)),
+        None if data.num_children() == 0 => (!data.is_leaf()).then_some(Some(0)),
+        None => Some(rectangle(data).shape.first().copied()),
+    };
+    let fits = length? == Some(num_elements(&shape)?) && version == [1];
+    fits.then_some(ArrayStruct { fields, data, shape, dtype })
 }
 
 /// Where a struct has the fields of an array.

@@ -92,30 +92,9 @@ impl<'a> Blocks<'a> {
     /// `shape_as_whole` has a shape. A block whose leaves do not `belong_together` is none: its
     /// children are.
     ///
-    /// [`NodeRef::array_struct`] has the shape of structs that hold an array. The
-    /// [leaves](Block::leaves) of such a block are all of the struct.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// #[derive(serde::Serialize)]
-    /// struct Matrix { shape: [usize; 2], data: Vec<f32> }
-    ///
-    /// let tree = Tree::of(&("w", Matrix { shape: [2, 3], data: vec![0.5; 6] }))?;
-    /// let mut blocks = tree.treedef().blocks();
-    /// let mut next = || {
-    ///     let integer = |leaf: usize| tree.leaves()[leaf].as_u64();
-    ///     let block = blocks.next_or_struct(
-    ///         |_, node| Some(node.array_struct(integer)?.shape().to_vec()),
-    ///         |_| true,
-    ///     );
-    ///     block.map(|block| (block.path().to_string(), block.shape().to_vec(), block.leaves()))
-    /// };
-    /// assert_eq!(next(), Some((".0".to_owned(), vec![], 0..1)));
-    /// assert_eq!(next(), Some((".1".to_owned(), vec![2, 3], 1..9)));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn next_or_struct(
+    /// [`array_struct`](super::array_struct::array_struct) has the shape of structs that hold an array.
+    /// The [leaves](Block::leaves) of such a block are all of the struct.
+    pub(crate) fn next_or_struct(
         &mut self,
         mut shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
         belong_together: impl Fn(Range<usize>) -> bool,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::arrays::array::late;
-use crate::arrays::array_struct::ArrayStruct;
+use crate::arrays::array_struct::{ArrayStruct, array_struct};
 use crate::arrays::blocks::{Rectangle, is_list, num_elements, rectangle};
 use crate::error::Result;
 use crate::flatten::{ArrayHint, ArrayMeaning};
@@ -272,7 +272,7 @@ impl<'a> Arrays<'a> {
     fn in_array_type(&self, node: NodeRef<'_>) -> Option<Numbers> {
         if node.kind() == NodeKind::Struct {
             let integer = |leaf| self.leaf(leaf)?.as_u64();
-            return self.in_struct(node, &node.array_struct(integer)?);
+            return self.in_struct(node, &array_struct(node, integer)?);
         }
         let is_matrix = node.kind() == NodeKind::Tuple && node.num_children() == 3;
         let children: Vec<_> = node.children().take(3).collect();

@@ -4,7 +4,7 @@ mod dtype;
 pub(crate) mod array;
 pub(crate) mod statistics;
 pub(crate) mod blocks;
-mod array_struct;
+pub(crate) mod array_struct;
 pub(crate) mod collect;
 mod buffers;
 mod tree_blocks;
@@ -12,7 +12,6 @@ mod rules;
 mod with_arrays;
 mod summary;
 
-pub use array_struct::{ArrayFields, ArrayStruct};
 pub use blocks::{Block, Blocks};
 pub use buffers::Buffers;
 pub use summary::Summary;

@@ -22,8 +22,7 @@ impl Flattener {
     /// An array is what [`TreeDef::blocks`](crate::TreeDef::blocks) calls a block, if it has dimensions and its leaves are
     /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
     /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
-    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`; see
-    /// [`ArrayFields`](crate::ArrayFields)). A dynamic matrix of `nalgebra` is a list with two sizes,
+    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`). A dynamic matrix of `nalgebra` is a list with two sizes,
     /// and is an array if these are static and fit: see [`ArrayRule::Nalgebra`](crate::ArrayRule::Nalgebra).
     /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
     /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.

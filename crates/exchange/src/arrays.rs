@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use treedef::{Array, ArrayFields, ArrayStruct, Dtype, Leaf, NodeKind, NodeRef, Tree};
+use treedef::__private::{ArrayFields, ArrayStruct, array_struct};
+use treedef::{Array, Dtype, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::element::{Element, half_float};
 use crate::shape::{num_elements, size_in_bytes};
@@ -61,7 +62,7 @@ pub(crate) fn matrix_data(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
 
 /// The array that a struct is.
 fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
-    let array = node.array_struct(|leaf| tree.leaves().get(leaf)?.as_size())?;
+    let array = array_struct(node, |leaf| tree.leaves().get(leaf)?.as_size())?;
     let (data, shape) = (array.data(), full_shape(node, &array)?);
     let leaves = data.leaf_range();
     let numbers = tree.leaves().get(leaves.clone())?;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use treedef::{Array, ArrayFields, Dtype, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
+use treedef::__private::ArrayFields;
+use treedef::{Array, Dtype, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 /// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64
 /// bits, a float, or [`Leaf`], where each block has the type of its leaves.

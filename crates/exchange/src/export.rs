@@ -42,7 +42,7 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 ///
 /// A struct that holds an array is the tensor that it is: `{ v, dim, data }` of `ndarray`, `{ shape,
 /// data }` and `{ dim, data }` of others, `{ bytes, shape, dtype }` of `burn`, if there are as many
-/// numbers as the shape says (see [`ArrayFields`](treedef::ArrayFields)). If there are none, it is
+/// numbers as the shape says. If there are none, it is
 /// an `f32`, because nothing says their type.
 ///
 /// Matrices of `nalgebra` and `glam` have no name for serde: a static one is a tuple of its numbers,

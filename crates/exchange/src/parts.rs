@@ -33,7 +33,9 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
             found.set(Some(numbers));
             Some(shape)
         };
-        let block = blocks.next_or_struct(shape, |leaves| L::have_one_kind(of(leaves)))?;
+        let block = treedef::__private::next_block(&mut blocks, shape, |leaves| {
+            L::have_one_kind(of(leaves))
+        })?;
         let path = block.path().clone();
         if let Some(numbers) = found.into_inner() {
             let beside = arrays::unusual_leaves(tree, block.node(), &numbers);

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::__private::{ArrayFields, array_struct, next_block};
+use treedef::{Dtype, Leaf, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::arrays;
 use crate::element::{Element, half_float};
@@ -108,7 +109,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
                 array = self.find_array(path, node);
                 array.as_ref().map(|found| found.shape.clone())
             };
-            let Some(block) = blocks.next_or_struct(shape, |_| true) else { break };
+            let Some(block) = next_block(&mut blocks, shape, |_| true) else { break };
             match array {
                 Some(found) if found.matrix.is_some() => {
                     self.matrix(block.path(), block.node(), found)?;
@@ -153,7 +154,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
                 dim => u64::try_from(*dim?).ok(),
             }
         };
-        let array = node.array_struct(integer)?;
+        let array = array_struct(node, integer)?;
         let is_type = match array.dtype() {
             Some((expected, _)) => expected == dtype,
             None => is_half(array.data(), dtype),

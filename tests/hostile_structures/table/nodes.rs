@@ -1,6 +1,7 @@
 //! Nodes and their children.
 
-use treedef::{Key, NodeRef};
+use treedef::__private::{array_struct, next_block};
+use treedef::{Key, NodeRef, Path};
 
 use super::{Row, debug, print};
 
@@ -31,19 +32,15 @@ pub(super) const ROWS: &[Row] = &[
         cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
     }),
     ("NodeRef::inside_newtypes", |cases| cases.nodes(|node| Ok(node.inside_newtypes().kind()))),
-    ("NodeRef::array_struct", |cases| {
-        cases.nodes(|node| Ok(node.array_struct(|_| Some(1)).map(|array| array.shape().len())));
-    }),
-    ("Blocks::next_or_struct", |cases| {
-        cases.structures(|treedef| {
-            let mut blocks = treedef.blocks();
-            let shape = |node: NodeRef<'_>| Some(node.array_struct(|_| Some(1))?.shape().to_vec());
-            let next = || blocks.next_or_struct(|_, node| shape(node), |leaves| leaves.len() < 9);
-            Ok(std::iter::from_fn(next).take(10).count())
-        });
-    }),
     ("TreeDef::blocks", |cases| {
         cases.structures(|treedef| Ok(treedef.blocks().take(10).count()));
+        cases.nodes(|node| Ok(array_struct(node, |_| Some(1)).map(|array| array.shape().len())));
+        cases.structures(|treedef| {
+            let mut blocks = treedef.blocks();
+            let shape = |_: &Path, node| Some(array_struct(node, |_| Some(1))?.shape().to_vec());
+            let next = || next_block(&mut blocks, shape, |leaves| leaves.len() < 9);
+            Ok(std::iter::from_fn(next).take(10).count())
+        });
     }),
     ("Iterator for Blocks", |cases| {
         cases.structures(|treedef| {

@@ -112,7 +112,9 @@ impl<'t> Viewed<'t> {
             kinds(range).all(|kind| Some(kind) == first)
         };
         let mut blocks = tree.treedef().blocks();
-        let blocks = std::iter::from_fn(|| blocks.next_or_struct(|_, _| None, is_alike));
+        let blocks = std::iter::from_fn(|| {
+            treedef::__private::next_block(&mut blocks, |_, _| None, is_alike)
+        });
         let arrays = blocks.filter(|block| {
             block.leaves().len() > SHORT
                 && !block.shape().is_empty()

@@ -7,7 +7,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, VariantAccess, Visitor,
 };
-use treedef::ArrayFields;
+use treedef::__private::ArrayFields;
 
 use crate::load::failure::Failure;
 use crate::load::forms::Form;

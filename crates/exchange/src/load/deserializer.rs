@@ -6,7 +6,8 @@ use std::iter::empty;
 use half::{bf16, f16};
 use serde::de::value::{SeqDeserializer, U16Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
-use treedef::{ArrayFields, Leaf};
+use treedef::__private::ArrayFields;
+use treedef::Leaf;
 
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};

@@ -1,6 +1,7 @@
 //! What has no tensor, as the structure in the metadata has it: empty containers, `None` and units.
 
-use treedef::{ArrayFields, Leaf, NodeKind, NodeRef};
+use treedef::__private::ArrayFields;
+use treedef::{Leaf, NodeKind, NodeRef};
 
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::names::push_parts;

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use treedef::{ArrayFields, Leaf, NodeKind, NodeRef, TreeDef, Value};
+use treedef::__private::ArrayFields;
+use treedef::{Leaf, NodeKind, NodeRef, TreeDef, Value};
 
 use crate::arrays::matrix_data;
 use crate::glob::parts;

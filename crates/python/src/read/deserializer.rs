@@ -10,7 +10,7 @@ use pyo3::types::{
 };
 use serde::de::value::{SeqDeserializer, StrDeserializer, U16Deserializer};
 use serde::de::{Deserializer, Visitor};
-use treedef::ArrayFields;
+use treedef::__private::ArrayFields;
 
 use crate::error::{Error, Result};
 use crate::matrix::MatrixShape;

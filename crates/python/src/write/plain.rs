@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use serde::ser::{
     Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
 };
-use treedef::ArrayFields;
+use treedef::__private::ArrayFields;
 
 use crate::matrix::MatrixShape;
 use crate::read::nd_array::{MOVED, last_given_up};

@@ -2,7 +2,7 @@
 
 use serde::de::value::U16Deserializer;
 use serde::de::{Deserializer, Visitor};
-use treedef::ArrayFields;
+use treedef::__private::ArrayFields;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::array::Numbers;
