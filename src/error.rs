@@ -590,7 +590,7 @@ impl serde::de::Error for Error {
         let is_cut = matches!(found, Unexpected::Float(_)) && INTEGERS.contains(&&*expected);
         let error = Error::from(Cause::InvalidType { found: found.to_string(), expected });
         if is_cut {
-            error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
+            error.with_hint("`Tree::ravel` keeps integers integers")
         } else {
             error
         }

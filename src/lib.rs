@@ -51,7 +51,7 @@ mod readme {}
 
 pub use crate::{
     argument::{ToPath, ToPattern},
-    arrays::{Block, Blocks, Buffers, Summary, TreeBlocks},
+    arrays::{Block, Blocks, Summary, TreeBlocks},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
@@ -61,7 +61,6 @@ pub use crate::{
         structure,
     },
     leaf::{
-        column::Segment,
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},
         object::{self, Object},

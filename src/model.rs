@@ -359,7 +359,7 @@ pub enum Dtype {
 /// | [split](#split-and-join) it, and join the parts | [`partition`](Tree::partition), [`combine`](Tree::combine), [`filter`](Tree::filter), [`split`](Tree::split), [`split_into`](Tree::split_into), [`merge`](Tree::merge) |
 /// | change the [structure](#change-the-structure) | [`replace`](Tree::replace), [`insert`](Tree::insert), [`set_text`](Tree::set_text), [`edit`](Tree::edit), [`edit_up`](Tree::edit_up), [`replace_all`](Tree::replace_all), [`remove`](Tree::remove), [`remove_all`](Tree::remove_all) |
 /// | work on trees [in trees](#trees-in-trees) and on many trees | [`compose`](Tree::compose), [`transpose`](Tree::transpose), [`stack`](Tree::stack), [`unstack`](Tree::unstack) |
-/// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`into_buffers`](Tree::into_buffers), [`unique`](Tree::unique), [`unique_by`](Tree::unique_by) |
+/// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`unique`](Tree::unique), [`unique_by`](Tree::unique_by) |
 /// | see the [arrays](#arrays) in it | [`blocks`](Tree::blocks), [`with_arrays`](Tree::with_arrays), [`without_arrays`](Tree::without_arrays), [`summary`](Tree::summary) |
 /// | [compare](#compare) | [`check_close`](Tree::check_close), [`diff`](Tree::diff), [`patch`](Tree::patch) |
 /// | [save and load](#save-and-load), or read as a type that has changed | [`migrate`](Tree::migrate), [`to_bytes`](Tree::to_bytes), [`from_bytes`](Tree::from_bytes), [`from_bytes_as`](Tree::from_bytes_as), [`save`](Tree::save), [`load`](Tree::load), [`load_as`](Tree::load_as) |

@@ -6,13 +6,11 @@ pub(crate) mod statistics;
 pub(crate) mod blocks;
 pub(crate) mod array_struct;
 pub(crate) mod collect;
-mod buffers;
 mod tree_blocks;
 mod rules;
 mod with_arrays;
 mod summary;
 
 pub use blocks::{Block, Blocks};
-pub use buffers::Buffers;
 pub use summary::Summary;
 pub use tree_blocks::TreeBlocks;

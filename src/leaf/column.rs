@@ -12,14 +12,13 @@ use crate::model::{Column, Leaf, LeafKind, Swap};
 
 /// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Segment {
+pub(crate) struct Segment {
     /// The kind of the leaves, which selects the buffer.
-    pub kind: LeafKind,
+    pub(crate) kind: LeafKind,
     /// The indices of the leaves in the tree.
-    pub leaves: Range<usize>,
+    pub(crate) leaves: Range<usize>,
     /// The index of the first of them in the buffer.
-    pub offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// A vector of leaves of any type.

@@ -36,8 +36,6 @@ pub trait LeafType: Flat {}
 pub trait Emit: Clone + 'static {
     /// The kind in error messages.
     const KIND: LeafKind;
-    /// Whether [`Buffers`](crate::Buffers) have a vector of this type.
-    const HAS_BUFFER: bool = true;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
     /// Converts a `Leaf`, if its kind fits.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
@@ -400,7 +398,6 @@ each_scalar! { [{ U64: usize; I64: isize; }] ($kind $type) => {$(
 
     impl Emit for $type {
         const KIND: LeafKind = LeafKind::$kind;
-        const HAS_BUFFER: bool = false;
 
         #[inline]
         fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {

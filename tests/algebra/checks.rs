@@ -93,25 +93,6 @@ proptest! {
         tree.treedef().check_equivalent(tree.treedef()).unwrap();
     }
 
-    #[test]
-    fn every_leaf_is_in_its_buffer(a in data()) {
-        let tree = Tree::of(&a).unwrap();
-        let buffers = tree.clone().into_buffers();
-        let mut end = 0;
-        for segment in buffers.segments() {
-            prop_assert_eq!(segment.leaves.start, end);
-            end = segment.leaves.end;
-            prop_assert!(tree.leaves()[segment.leaves.clone()].iter().all(|leaf| leaf.kind() == segment.kind));
-        }
-        prop_assert_eq!(end, tree.leaves().len());
-        let wide: Vec<u64> = tree.leaves().iter().filter_map(|leaf| match leaf {
-            Leaf::U64(value) => Some(*value),
-            _ => None,
-        }).collect();
-        prop_assert_eq!(buffers.get::<u64>(), wide);
-        prop_assert_eq!(buffers.into_tree(), tree);
-    }
-
     /// As NumPy's `isclose` and the distance in steps, computed otherwise.
     #[test]
     fn tolerances_are_what_they_say(a in any::<f32>(), steps in 0..4u32, allowed in 0..4u64, rtol in 0.0..0.1f64, atol in 0.0..0.1f64) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 
 use treedef::{
-    Array, Blocks, Buffers, Change, Children, Diff, DifferenceKind, Error, Flattener, Key,
+    Array, Blocks, Change, Children, Diff, DifferenceKind, Error, Flattener, Key,
     Leaf, LeafKind, LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel,
     Tree, TreeBlocks, TreeDef, Unique, Value,
 };
@@ -24,7 +24,6 @@ fn types_cross_threads() {
     crosses_threads::<Tree<f64>>();
     crosses_threads::<TreeDef>();
     crosses_threads::<Value>();
-    crosses_threads::<Buffers>();
     crosses_threads::<Diff<TreeDef>>();
     crosses_threads::<Array>();
     crosses_threads::<Blocks<'static>>();
@@ -42,7 +41,6 @@ fn can_be_printed<T: Debug>() {}
 
 #[test]
 fn types_can_be_printed() {
-    can_be_printed::<Buffers>();
     can_be_printed::<Children<'static>>();
     can_be_printed::<Flattener>();
     can_be_printed::<LeafPaths<'static>>();

@@ -1,4 +1,4 @@
-//! Leaves of all kinds: in one vector of floats, and in a buffer for each kind.
+//! Leaves of all kinds in one vector of floats.
 
 use proptest::prelude::*;
 use treedef::{Leaf, LeafKind, Packed};
@@ -153,37 +153,5 @@ fn numbers_are_ravelled_without_loss() {
             }
         }
         Ok(())
-    });
-}
-
-#[test]
-fn every_leaf_stands_in_the_buffer_of_its_kind() {
-    cases(|case| {
-        let tree = case.leaves(false);
-        let leaves = tree.leaves();
-        let buffers = case.tree(&tree).into_buffers();
-        let other = |kind| matches!(kind, LeafKind::Bytes | LeafKind::None | LeafKind::Opaque);
-        let shared = |a: LeafKind, b: LeafKind| a == b || other(a) && other(b);
-        let mut layout = Vec::new();
-        let mut start = 0;
-        for run in leaves.chunk_by(|a, b| a.kind() == b.kind()) {
-            let kind = run[0].kind();
-            let offset = leaves[..start].iter().filter(|leaf| shared(leaf.kind(), kind)).count();
-            layout.push((kind, start..start + run.len(), offset));
-            start += run.len();
-        }
-        let segment =
-            |segment: &treedef::Segment| (segment.kind, segment.leaves.clone(), segment.offset);
-        prop_assert_eq!(buffers.segments().iter().map(segment).collect::<Vec<_>>(), layout);
-        let of = |kind| leaves.iter().filter(move |leaf| leaf.kind() == kind).cloned();
-        let floats = buffers.get::<f32>().iter().map(|value| Leaf::F32(*value));
-        prop_assert!(floats.eq(of(LeafKind::F32)));
-        let wide = buffers.get::<u128>().iter().map(|value| Leaf::from(*value));
-        prop_assert!(wide.eq(of(LeafKind::U128)));
-        let texts = buffers.get::<String>().iter().map(|value| Leaf::from(value.as_str()));
-        prop_assert!(texts.eq(of(LeafKind::Str)));
-        let rest: Vec<Leaf> = leaves.iter().filter(|leaf| other(leaf.kind())).cloned().collect();
-        prop_assert_eq!(buffers.get::<Leaf>(), rest);
-        case.gives_tree(Ok(buffers.into_tree()), Some(tree.clone()))
     });
 }

@@ -85,7 +85,7 @@
 //! | `is_subset(a, b)` | [`treedef.diff(&other).changes()`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
 //! | `traverse(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_size(s)` | [`tree.leaves().len()`](Tree::leaves) | |
-//! | `tree_bytes(s)` | none | count the vectors of [`Tree::into_buffers`] |
+//! | `tree_bytes(s)` | `size_of_val(&*leaves)` | of the vector of one kind that [`flatten_as`] makes |
 //! | `to_haiku_dict`, `to_immutable_dict`, `to_mutable_dict` | none | |
 //!
 //! # Penzai

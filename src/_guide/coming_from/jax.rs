@@ -43,7 +43,7 @@
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
 //! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map_as(&value, \|_: f64\| 0.0)?`](map_as) |
 //! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`NodeRef::num_children`]. Nothing is traced: `f` runs |
-//! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
+//! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; for a vector of one kind, [`Flattener::leaves_where`] and [`Flattener::flatten_as`] |
 //! | `Partial(f, x)` | none | a function is not a serde value; a closure holds what it is called with |
 //! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is the same idea |
 //!

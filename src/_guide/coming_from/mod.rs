@@ -97,7 +97,7 @@
 //! | partition | [`tree.partition(p)?`](Tree::partition), [`Tree::combine`]; without holes: [`Tree::split`], [`Tree::split_into`], [`Tree::merge`] |
 //! | replace Nones | [`Tree::edit`]; or [`Flattener::none_is_leaf`] and [`Tree::map`] |
 //! | reduce, associatively, sum, max, min, all, any | none: [`Tree::leaves`] is a slice, use its iterators |
-//! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |
+//! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; for a vector of one kind, [`Flattener::leaves_where`] and [`Flattener::flatten_as`] |
 //! | Partial | none: a function is not a serde value; a closure holds what it is called with |
 //! | static nodes | [`Static`], [`Flattener::mark_static`] |
 //! | dataclass nodes: data, meta, dropped fields | `derive`; [`as_static`](fn@as_static); `#[serde(skip)]` |

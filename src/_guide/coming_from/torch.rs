@@ -19,7 +19,7 @@
 //! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
 //! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | `f` matches in the same way |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
-//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | on the result of [`Tree::into_buffers`] |
+//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`tree.leaves().iter().filter_map(Leaf::as_f64).all(p)`](Leaf::as_f64) | |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `keystr(kp)` | `path.to_string()` | our own format, which parses back |
@@ -104,7 +104,7 @@
 //!     Leaf::F64(x) => Leaf::F64(10.0 * x),
 //!     other => other,
 //! });
-//! assert!(scaled.into_buffers().get::<f64>().iter().all(|x| *x >= 5.0));
+//! assert!(scaled.leaves().iter().filter_map(Leaf::as_f64).all(|x| x >= 5.0));
 //! assert!(tree.leaves().iter().any(|leaf| leaf.kind() == LeafKind::None));
 //!
 //! // Which arguments are batched, as `in_dims` of `vmap`.
@@ -162,6 +162,6 @@
 
 #[cfg(doc)]
 use crate::{
-    Buffers, Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
+    Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
     leaves, map, map_as, map_with_path, structure, unflatten,
 };

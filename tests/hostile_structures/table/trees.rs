@@ -148,26 +148,6 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.trees(&Leaf::U8(1), |tree| tree.ravel()?.1.unravel(&[0.5]));
     }),
-    ("Tree::into_buffers", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers()));
-        cases.values(|value| Ok(opaque(value).into_buffers()));
-    }),
-    ("Buffers::treedef", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().treedef().clone()));
-    }),
-    ("Buffers::segments", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().segments().len()));
-    }),
-    ("Buffers::get", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get::<f64>().len()));
-    }),
-    ("Buffers::get_mut", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get_mut::<u8>().len()));
-    }),
-    ("Buffers::into_tree", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().into_tree()));
-        cases.values(|value| Ok(opaque(value).into_buffers().into_tree()));
-    }),
     ("Display for Tree", |cases| {
         cases.trees(&1.5, |tree| print(&tree));
         cases.values(|value| print(&opaque(value)));
