@@ -5,7 +5,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use treedef::{Result, Tree, assert_all_close, flatten_as};
+use treedef::{Result, Tree, assert_all_close, flatten_as, structure};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Contract {
@@ -74,7 +74,7 @@ fn answer(requests: &[Contract]) -> Result<Vec<Price>> {
     );
 
     // And the answer an array of structs again.
-    let answers = Tree::like(&Price { call: 0.0, put: 0.0 }, vec![call, put])?.unstack()?;
+    let answers = Tree::new(structure(&Price { call: 0.0, put: 0.0 })?, vec![call, put])?.unstack()?;
     let answers = answers.into_iter().map(Tree::into_typed).collect::<Result<Vec<Price>>>()?;
     Ok(unique.rebuild(&answers)?.into_parts().1)
 }

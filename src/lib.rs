@@ -57,7 +57,7 @@ pub use crate::{
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{
-        ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, leaves, signature,
+        ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, signature,
         structure,
     },
     leaf::{
@@ -65,7 +65,7 @@ pub use crate::{
         markers::{Opaque, Static, as_opaque, as_static},
         object::{self, Object},
     },
-    map::{map, map_as, map_with_path, pack_as, try_map},
+    map::map,
     model::{
         Array, Dtype, Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree,
         TreeDef, Value,

@@ -350,16 +350,16 @@ pub enum Dtype {
 ///
 /// | to | call |
 /// |---|---|
-/// | [make](#make) a tree | [`of`](Tree::of), [`of_as`](Tree::of_as), [`new`](Tree::new), [`like`](Tree::like), [`leaf`](Tree::leaf), [`of_objects`](Tree::of_objects), [`Flattener::tree`](crate::Flattener::tree) |
+/// | [make](#make) a tree | [`of`](Tree::of), [`of_as`](Tree::of_as), [`new`](Tree::new), [`leaf`](Tree::leaf), [`of_objects`](Tree::of_objects), [`Flattener::tree`](crate::Flattener::tree) |
 /// | take it [apart](#take-apart), or rebuild its value | [`treedef`](Tree::treedef), [`leaves`](Tree::leaves), [`leaves_mut`](Tree::leaves_mut), [`into_parts`](Tree::into_parts), [`into_typed`](Tree::into_typed), [`into_objects`](Tree::into_objects) |
 /// | print and parse [signatures](#signatures) | [`parse_with`](Tree::parse_with), [`with_shapes`](Tree::with_shapes), [`without_lengths`](Tree::without_lengths) |
 /// | go [leaf by leaf](#leaf-by-leaf) | [`map`](Tree::map), [`try_map`](Tree::try_map), [`map_with_path`](Tree::map_with_path), [`as_ref`](Tree::as_ref), [`iter`](Tree::iter), [`iter_mut`](Tree::iter_mut) |
-/// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`try_zip_with`](Tree::try_zip_with), [`zip`](Tree::zip), [`zip_prefix`](Tree::zip_prefix), [`unzip`](Tree::unzip), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |
+/// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`zip`](Tree::zip), [`zip_prefix`](Tree::zip_prefix), [`unzip`](Tree::unzip), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |
 /// | find leaves by [path or pattern](#find-by-path-or-pattern) | [`get`](Tree::get), [`get_mut`](Tree::get_mut), [`set`](Tree::set), [`select`](Tree::select), [`select_mut`](Tree::select_mut), [`mask`](Tree::mask), [`subtree`](Tree::subtree) |
 /// | [split](#split-and-join) it, and join the parts | [`partition`](Tree::partition), [`combine`](Tree::combine), [`filter`](Tree::filter), [`split`](Tree::split), [`split_into`](Tree::split_into), [`merge`](Tree::merge) |
 /// | change the [structure](#change-the-structure) | [`replace`](Tree::replace), [`insert`](Tree::insert), [`set_text`](Tree::set_text), [`edit`](Tree::edit), [`edit_up`](Tree::edit_up), [`replace_all`](Tree::replace_all), [`remove`](Tree::remove), [`remove_all`](Tree::remove_all) |
 /// | work on trees [in trees](#trees-in-trees) and on many trees | [`compose`](Tree::compose), [`transpose`](Tree::transpose), [`stack`](Tree::stack), [`unstack`](Tree::unstack) |
-/// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`unique`](Tree::unique), [`unique_by`](Tree::unique_by) |
+/// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`unique_by`](Tree::unique_by) |
 /// | see the [arrays](#arrays) in it | [`blocks`](Tree::blocks), [`with_arrays`](Tree::with_arrays), [`without_arrays`](Tree::without_arrays), [`summary`](Tree::summary) |
 /// | [compare](#compare) | [`check_close`](Tree::check_close), [`diff`](Tree::diff), [`patch`](Tree::patch) |
 /// | [save and load](#save-and-load), or read as a type that has changed | [`migrate`](Tree::migrate), [`to_bytes`](Tree::to_bytes), [`from_bytes`](Tree::from_bytes), [`from_bytes_as`](Tree::from_bytes_as), [`save`](Tree::save), [`load`](Tree::load), [`load_as`](Tree::load_as) |

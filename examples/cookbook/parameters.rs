@@ -6,7 +6,7 @@ use argmin::core::{CostFunction, Error, Executor, Gradient, State};
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 use serde::{Deserialize, Serialize};
-use treedef::{TreeDef, flatten_as, map_as, unflatten};
+use treedef::{TreeDef, flatten_as, map, unflatten};
 
 /// A network with one hidden layer, as its author writes it: nothing here knows of treedef but two attributes.
 #[derive(Clone, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ fn main() -> Result<(), Error> {
     println!("\n{}(1.5) = {:.3}, and 1.5² is 2.25", trained.name, trained.predict(1.5));
 
     // Without an optimiser: a function of every parameter.
-    let pruned = map_as(&trained, |x: f64| if x.abs() < 0.5 { 0.0 } else { x })?;
+    let pruned = map(&trained, |x: f64| if x.abs() < 0.5 { 0.0 } else { x })?;
     println!("small parameters set to zero: loss {:.6}", pruned.loss());
     Ok(())
 }

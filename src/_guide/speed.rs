@@ -180,7 +180,7 @@
 //! | you | use |
 //! |---|---|
 //! | flatten values of one structure over and over | [`TreeDef::flatten_like`](crate::TreeDef::flatten_like), with a buffer that you reuse |
-//! | have leaves of one kind | [`flatten_as`](crate::flatten_as), [`map_as`](crate::map_as) |
+//! | have leaves of one kind | [`flatten_as`](crate::flatten_as), [`map`](crate::map()) with the type of the leaves |
 //! | have leaves of several kinds | [`flatten`](crate::flatten()) |
 //! | rebuild from numbers that you keep | [`unflatten`](crate::unflatten()) from a slice |
 //! | rebuild from strings that you do not keep | [`unflatten`](crate::unflatten()) from the vector itself, which moves them |

@@ -106,20 +106,6 @@ pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     Flattener::new().signature(value)
 }
 
-/// Returns the leaves of a value, without its treedef.
-///
-/// # Errors
-///
-/// As [`flatten`].
-///
-/// ```
-/// assert_eq!(treedef::leaves(&Some([1u8, 2]))?, [1u8.into(), 2u8.into()]);
-/// # Ok::<(), treedef::Error>(())
-/// ```
-pub fn leaves<T: Serialize + ?Sized>(value: &T) -> Result<Vec<Leaf>> {
-    Ok(flatten(value)?.0)
-}
-
 /// Flattens with options; see [`flatten`].
 ///
 /// The options that rebuilding needs are stored in the treedef.

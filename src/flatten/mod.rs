@@ -36,7 +36,7 @@ mod objects;
 #[cfg(test)]
 mod model;
 
-pub use flattener::{Flattener, flatten, flatten_as, leaves, signature, structure};
+pub use flattener::{Flattener, flatten, flatten_as, signature, structure};
 pub use objects::flatten_objects;
 pub use presets::ArrayRule;
 pub use reader::TreeSeed;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
-use crate::flatten::{flatten, flatten_as, structure};
+use crate::flatten::{flatten, flatten_as};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Tree, TreeDef};
 use crate::treedef::limits::in_memory;
@@ -73,24 +73,6 @@ impl<L> Tree<L> {
             treedef.limits.expect_work(leaves.len(), 0)?;
         }
         Ok(Tree { treedef, leaves })
-    }
-
-    /// A tree with the structure of `example` and leaves of any type.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when `example` cannot be flattened; when there are too many or too few
-    /// leaves.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::like(&(1.5, [2.5, 3.5]), vec!["a", "b", "c"])?;
-    /// assert_eq!(tree.to_string(), "(a, (b, c))");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn like(example: &(impl Serialize + ?Sized), leaves: Vec<L>) -> Result<Self> {
-        Tree::new(structure(example)?, leaves)
     }
 
     /// A tree of one leaf.

@@ -35,7 +35,7 @@ fn broadcasts_are_those_of_jax() {
             .as_array()
             .unwrap()
             .iter()
-            .flat_map(|leaf| treedef::leaves(leaf).unwrap())
+            .flat_map(|leaf| treedef::flatten(leaf).unwrap().0)
             .collect();
         let broadcast = prefix.broadcast_to(&full).unwrap();
         assert_eq!((broadcast.leaves(), broadcast.treedef()), (&expected[..], &full));

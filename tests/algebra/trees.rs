@@ -224,7 +224,7 @@ fn leaves_of_the_size_of_a_pointer() {
         treedef::unflatten::<(Vec<u64>, [Option<u8>; 1])>(&treedef, leaves).unwrap().0,
         [1, 300]
     );
-    assert_eq!(treedef::map_as(&[-1isize, 2], |x: isize| x - 1).unwrap(), [-2, 1]);
+    assert_eq!(treedef::map(&[-1isize, 2], |x: isize| x - 1).unwrap(), [-2, 1]);
     treedef.flatten_like(&value, &mut vec![0usize]).unwrap();
 
     let tree = Tree::<isize>::of_as(&(-1i64, isize::MIN)).unwrap();

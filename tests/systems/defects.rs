@@ -7,7 +7,9 @@ use std::hash::{Hash, Hasher};
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Edit, Flattener, Leaf, Limits, NodeKind, Static, Tree, TreeDef, Value};
+use treedef::{
+    Edit, Flattener, Leaf, LeafKind, Limits, NodeKind, Static, Tree, TreeDef, Value,
+};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 

@@ -29,7 +29,8 @@ fn flat_leaves_are_put_into_the_structure() {
     assert_eq!(unflattened.to_string(), "{\"a\": {\"z\": w}, \"b\": [x, (y, z)]}");
     // The order of a dict is that of the value on the way back.
     let value = IndexMap::from([("b".to_owned(), 1), ("a".to_owned(), 4)]);
-    let back = treedef::pack_as(&value, [40, 10]).unwrap();
+    let structure = treedef::structure(&value).unwrap();
+    let back: IndexMap<String, i32> = treedef::unflatten(&structure, [40, 10]).unwrap();
     assert_eq!(back.into_iter().collect::<Vec<_>>(), [("b".to_owned(), 10), ("a".to_owned(), 40)]);
     assert_snapshot!(said(Tree::new(def(VALUE), vec![1, 2, 3])), @"expected 4 leaves, found 3");
     assert_snapshot!(said(Tree::new(TreeDef::leaf(), vec![1, 2])), @"expected 1 leaf, found 2");

@@ -68,8 +68,8 @@ fn one_leaf_fans_out_to_several() {
     let fetches = tree("[*, *, *]", ["st", "st", "a"]);
     let outer = fetches.treedef().clone();
     let parts = |name: &str| match name {
-        "st" => Tree::like(
-            &("", "", ""),
+        "st" => Tree::new(
+            def("(*, *, *)"),
             ["indices", "values", "shape"].map(|part| format!("st.{part}")).to_vec(),
         ),
         _ => Ok(Tree::leaf(name.to_owned())),

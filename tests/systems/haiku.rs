@@ -56,12 +56,12 @@ fn three_parts_are_told_apart() {
 #[test]
 fn values_are_mapped_by_their_names() {
     let w = pattern("**.w");
-    let doubled = treedef::map_with_path(&p(), |path, leaf| match leaf {
+    let doubled = of(&p()).map_with_path(|path, leaf| match leaf {
         Leaf::F64(x) if w.matches(path) => Leaf::F64(2.0 * x),
         other => other,
     });
     let expected = params(&[("linear", &[("b", 2.0), ("w", 2.0)]), ("mlp/~/out", &[("w", 6.0)])]);
-    assert_eq!(doubled.unwrap(), expected);
+    assert_eq!(doubled.into_typed::<Params>().unwrap(), expected);
 }
 
 /// Ours: what stands in two is refused with its place; there the last wins, whatever it holds.

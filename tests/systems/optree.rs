@@ -65,7 +65,8 @@ fn both_sides_grow_to_their_common_suffix() {
 fn outputs_are_transposed() {
     let inputs = tree("{\"a\": *, \"b\": *}", [1, 2]);
     let outer = inputs.treedef().clone();
-    let outputs = inputs.try_map(|x| Tree::like(&NT { x: 0, y: (0, 0) }, vec![x, 10 * x, 100 * x]));
+    let inner = treedef::structure(&NT { x: 0, y: (0, 0) }).unwrap();
+    let outputs = inputs.try_map(|x| Tree::new(inner.clone(), vec![x, 10 * x, 100 * x]));
     let outputs = outputs.unwrap().compose().unwrap();
     let inner = outputs.treedef().inner_of(&outer).unwrap();
     assert_eq!(

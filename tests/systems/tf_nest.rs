@@ -61,17 +61,18 @@ fn paths_are_joined_by_any_separator() {
 /// Leaves of another type make a tree, as the value's own type has no room for them.
 #[test]
 fn a_flat_sequence_is_packed_as_an_example() {
-    let packed = Tree::like(&value(), vec!["w", "x", "y", "z"]).unwrap();
+    let structure = treedef::structure(&value()).unwrap();
+    let packed = Tree::new(structure.clone(), vec!["w", "x", "y", "z"]).unwrap();
     // As text, so that the order of the entries counts: it is the value's own.
     assert_eq!(
         serde_json::to_string(&packed).unwrap(),
         r#"{"b":{"x":"x","y":["y","z"]},"a":{"z":"w"},"c":null}"#
     );
-    let typed = treedef::pack_as(&value(), [40, 10, 20, 30]).unwrap();
+    let typed: IndexMap<String, Entry> = treedef::unflatten(&structure, [40, 10, 20, 30]).unwrap();
     assert_eq!(typed.keys().collect::<Vec<_>>(), ["b", "a", "c"]);
     assert_eq!(typed["b"], Entry::Point(Pt { x: 10, y: vec![20, 30] }));
-    assert_snapshot!(said(Tree::like(&value(), vec![1, 2, 3])), @"expected 4 leaves, found 3");
-    assert_snapshot!(said(treedef::pack_as(&0, [1, 2])), @"expected 1 leaf, found 2");
+    assert_snapshot!(said(Tree::new(structure, vec![1, 2, 3])), @"expected 4 leaves, found 3");
+    assert_snapshot!(said(treedef::unflatten::<i32>(&TreeDef::leaf(), [1, 2])), @"expected 1 leaf, found 2");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn leaves_have_their_paths() {
     assert_snapshot!(said(tree.get(path("[\"enc\"].c"))), @r#"no child `.c` in `Linear { w: [*, *], b: * }` at `["enc"]`"#);
 }
 
-/// `tree_map_only(float, …)`. Ours: `map_as` wants all leaves of one kind, `map` is for the others.
+/// `tree_map_only(float, …)`. Ours: with a type, `map` wants all leaves of that kind.
 #[test]
 fn leaves_of_one_kind_are_mapped() {
     let scaled = treedef::map(&value(), |leaf| match leaf {
@@ -113,7 +113,7 @@ fn leaves_of_one_kind_are_mapped() {
     let mut expected = value();
     expected[1] = Entry::Enc(Linear { w: vec![10.0, 20.0], b: 5.0 });
     assert_eq!(scaled.unwrap(), expected);
-    assert_snapshot!(said(treedef::map_as(&value(), |x: f64| 10.0 * x)), @r#"expected f64, found i32 at `["step"]` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)"#);
+    assert_snapshot!(said(treedef::map(&value(), |x: f64| 10.0 * x)), @r#"expected f64, found i32 at `["step"]` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)"#);
 }
 
 #[test]

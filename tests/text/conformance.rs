@@ -17,7 +17,7 @@ fn leaves_and_counts_are_those_of_jax() {
             .as_array()
             .unwrap()
             .iter()
-            .flat_map(|leaf| treedef::leaves(leaf).unwrap())
+            .flat_map(|leaf| treedef::flatten(leaf).unwrap().0)
             .collect();
         assert_eq!(tree.leaves(), expected);
         assert_eq!(tree.treedef().num_leaves(), vector["num_leaves"]);

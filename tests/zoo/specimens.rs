@@ -109,7 +109,7 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug + 'static> Laws for T {
     }
 
     fn leaves(&self) -> Result<Vec<Leaf>> {
-        treedef::leaves(self)
+        Ok(treedef::flatten(self)?.0)
     }
 
     fn json(&self) -> Option<String> {

@@ -59,7 +59,7 @@ fn also<T: Serialize + DeserializeOwned>(
     #[cfg(feature = "flatten_as")]
     println!("{:?}", treedef::flatten_as::<f64>(value).map(|(leaves, _)| leaves.len()));
     #[cfg(feature = "map")]
-    drop(treedef::map(value, |leaf| leaf)?);
+    drop(treedef::map(value, |leaf: treedef::Leaf| leaf)?);
     #[cfg(feature = "tree")]
     println!("{}", treedef::Tree::of(value)?);
     #[cfg(feature = "borrowed")]

@@ -21,7 +21,7 @@ fn serde_json() {
     }
     holds(Number::from(-3));
     holds(Number::from_f64(2.5).unwrap());
-    assert_eq!(treedef::leaves(&value["z"][5]).unwrap(), [1.5.into()]);
+    assert_eq!(treedef::flatten(&value["z"][5]).unwrap().0, [1.5.into()]);
 }
 
 #[test]

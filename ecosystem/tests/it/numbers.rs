@@ -11,7 +11,7 @@ fn half() {
     holds(bf16::from_f32(-0.0));
     holds(vec![f16::INFINITY; 10]);
     insta::assert_snapshot!(treedef::structure(&f16::ONE).unwrap(), @"f16(*)");
-    assert_eq!(treedef::leaves(&f16::ONE).unwrap(), [0x3c00u16.into()]);
+    assert_eq!(treedef::flatten(&f16::ONE).unwrap().0, [0x3c00u16.into()]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn bitflags() {
     holds(Flags::A | Flags::B);
     holds(Flags::empty());
     holds(Flags::from_bits_retain(0x105));
-    assert_eq!(treedef::leaves(&(Flags::A | Flags::B)).unwrap(), ["A | B".into()]);
+    assert_eq!(treedef::flatten(&(Flags::A | Flags::B)).unwrap().0, ["A | B".into()]);
 }
 
 #[test]

@@ -7,14 +7,14 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `is_nested(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
-//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
+//! | `flatten(s)` | [`flatten(&value)?.0`](flatten()) | beside it is the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
-//! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | for leaves of any type: [`Tree::like`] |
+//! | `unflatten_as(s, flat)` | [`unflatten::<T>(&structure(&example)?, leaves)?`](unflatten()) | for leaves of any type: [`Tree::new(structure(&example)?, leaves)?`](Tree::new) |
 //! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
 //! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`check_equivalent`](TreeDef::check_equivalent) |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type: [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
-//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | for two: [`Tree::zip`], then [`Tree::map_with_path`] |
+//! | `map_structure_with_path(f, s)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | for two: [`Tree::zip`], then [`Tree::map_with_path`] |
 //! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map needs all keys |
 //! | `flatten_with_path_up_to(shallow, s)` | [`below.iter()`](Tree::iter) | |
 //! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
@@ -30,19 +30,20 @@
 //! # An example of most functions
 //!
 //! ```
-//! use treedef::{Edit, Leaf, NodeKind, Tree, TreeDef, leaves, map_with_path, pack_as};
+//! use serde_json::Value;
+//! use treedef::{Edit, Leaf, NodeKind, Tree, TreeDef, flatten, structure, unflatten};
 //!
 //! let s = serde_json::json!({"b": [1, [2, 3]], "a": {"z": 4}});
-//! assert_eq!(leaves(&s)?, [4u64, 1, 2, 3].map(Leaf::U64));
+//! assert_eq!(flatten(&s)?.0, [4u64, 1, 2, 3].map(Leaf::U64));
 //! let tree = Tree::of(&s)?;
 //! let paths: Vec<String> = tree.iter().map(|(path, _)| path.to_string()).collect();
 //! assert_eq!(paths, [r#"["a"]["z"]"#, r#"["b"][0]"#, r#"["b"][1][0]"#, r#"["b"][1][1]"#]);
 //! assert_eq!(
-//!     pack_as(&s, ["w", "x", "y", "z"].map(Leaf::from))?,
+//!     unflatten::<Value>(&structure(&s)?, ["w", "x", "y", "z"].map(Leaf::from))?,
 //!     serde_json::json!({"b": ["x", ["y", "z"]], "a": {"z": "w"}})
 //! );
-//! let depths = map_with_path(&s, |path, _| Leaf::from(path.keys().len() as u64))?;
-//! assert_eq!(depths, serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}}));
+//! let depths = tree.clone().map_with_path(|path, _| Leaf::from(path.keys().len() as u64));
+//! assert_eq!(depths.into_typed::<Value>()?, serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}}));
 //!
 //! let shallow: TreeDef = r#"{"a": *, "b": [*, *]}"#.parse()?;
 //! let below = tree.flatten_up_to(&shallow)?.map(|below| below.to_string());
@@ -101,5 +102,5 @@
 #[cfg(doc)]
 use crate::{
     Edit, Flattener, Key, NodeRef, Tree, TreeDef, assert_equivalent_structure,
-    assert_same_structure, flatten, leaves, map, map_with_path, pack_as, structure,
+    assert_same_structure, flatten, map, structure, unflatten,
 };

@@ -43,7 +43,7 @@
 //! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | empty nodes are part of the structure |
 //! | … `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | |
 //! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | needs a treedef, not only paths |
-//! | `path_aware_map(f, xs)` | [`map_with_path(&value, f)?`](map_with_path()) | |
+//! | `path_aware_map(f, xs)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for other selections filter [`Tree::iter`] |
 //! | `t.update(f, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | in place |
@@ -218,6 +218,6 @@ use crate::{ChangeKind, Diff};
 #[cfg(doc)]
 use crate::{
     Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
-    assert_all_close, assert_all_equal, assert_same_structure, flatten_as, map_with_path,
+    assert_all_close, assert_all_equal, assert_same_structure, flatten_as,
     signature,
 };

@@ -6,10 +6,10 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `_FetchMapper.for_fetch(fetches)` | [`Tree::of(&fetches)?`](Tree::of) | or [`Tree::new`], [`Tree::like`], with leaves of any type |
+//! | `_FetchMapper.for_fetch(fetches)` | [`Tree::of(&fetches)?`](Tree::of) | or [`Tree::new`], with leaves of any type |
 //! | `_ListFetchMapper`, `_DictFetchMapper`, `_AttrsFetchMapper` | [`tree.treedef()`](Tree::treedef) | one structure for the whole tree |
-//! | `mapper.unique_fetches()` | [`tree.unique().leaves`](Tree::unique) | in the order of their first occurrence |
-//! | `mapper._value_indices` | [`tree.unique().inverse`](Unique::inverse) | a `Tree<usize>` with an index for each leaf, instead of one table for each level |
+//! | `mapper.unique_fetches()` | [`tree.unique_by(key).leaves`](Tree::unique_by) | in the order of their first occurrence |
+//! | `mapper._value_indices` | [`tree.unique_by(key).inverse`](Unique::inverse) | a `Tree<usize>` with an index for each leaf, instead of one table for each level |
 //! | `_uniquify_fetches(mappers)` | [`tree.unique_by(f)`](Tree::unique_by) | by `Eq + Hash`, or by a key such as the address of an `Rc` |
 //! | `mapper.build_results(values)` | [`unique.rebuild(&results)?`](Unique::rebuild) | their number is checked |
 //! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
@@ -49,7 +49,7 @@
 //! );
 //!
 //! // Two names of one thing, told by a key.
-//! let aliases = Tree::like(&(0, 0), vec!["a:0", "a"])?
+//! let aliases = Tree::new("(*, *)".parse()?, vec!["a:0", "a"])?
 //!     .unique_by(|name| name.trim_end_matches(":0").to_owned());
 //! assert_eq!((aliases.leaves, aliases.inverse.leaves()), (vec!["a:0"], &[0, 0][..]));
 //!
@@ -60,7 +60,7 @@
 //! assert_eq!(Tree::combine([fed, computed])?.leaves(), [99, 1, 1, 99, 99, 2]);
 //!
 //! // One leaf that takes three values, and becomes one again.
-//! let sparse = Tree::like(&(0, 0), vec!["st", "a"])?;
+//! let sparse = Tree::new("(*, *)".parse()?, vec!["st", "a"])?;
 //! let expand = |name| match name {
 //!     "st" => Tree::new("(*, *, *)".parse()?, vec!["indices", "values", "shape"]),
 //!     other => Ok(Tree::leaf(other)),

@@ -11,7 +11,7 @@
 //! | `tree.flatten(x)` | [`flatten(&value)?`](flatten()) | each [`Leaf`] has its own kind; [`flatten_as`] makes a `Vec<f64>` |
 //! | `tree.unflatten(d, leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value; leaves of any type make a tree: [`Tree::new`] |
 //! | … with trees as leaves | [`trees.compose()?`](Tree::compose) | on a `Tree<Tree<L>>` |
-//! | `tree.leaves(x)` | [`leaves(&value)?`](leaves()) | |
+//! | `tree.leaves(x)` | [`flatten(&value)?.0`](flatten()) | |
 //! | `tree.structure(x)` | [`structure(&value)?`](structure()) | makes no leaves |
 //! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | keeps the type of the value; for leaves of another type use [`Tree::map`] |
 //! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both must have the same structure |
@@ -41,7 +41,7 @@
 //! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
 //! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
-//! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map_as(&value, \|_: f64\| 0.0)?`](map_as) |
+//! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map(&value, \|_: f64\| 0.0)?`](map()) |
 //! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`NodeRef::num_children`]. Nothing is traced: `f` runs |
 //! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; for a vector of one kind, [`Flattener::leaves_where`] and [`Flattener::flatten_as`] |
 //! | `Partial(f, x)` | none | a function is not a serde value; a closure holds what it is called with |
@@ -90,7 +90,7 @@
 //! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::entry_keys), [`static_value`](NodeRef::static_value) |
 //! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so the number of children is always right |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
-//! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
+//! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, flatten(&nested)?.0)?`](unflatten()) | only the numbers of leaves are compared |
 //! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: [`NodeRef::is_leaf`] |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
@@ -208,6 +208,6 @@
 #[cfg(doc)]
 use crate::{
     Flattener, Key, Leaf, Limits, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
-    as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
+    as_static, flatten, flatten_as, map, signature, structure,
     unflatten,
 };

@@ -72,7 +72,7 @@
 //! | flatten one level, with keys | [`treedef.children()`](TreeDef::children), [`NodeRef::key`], [`Tree::subtree`] |
 //! | flatten up to | [`tree.flatten_up_to(&prefix)?`](Tree::flatten_up_to) |
 //! | unflatten | [`unflatten::<T>(&treedef, leaves)?`](unflatten()), [`Tree::new`] |
-//! | leaves | [`leaves(&value)?`](leaves()), [`Tree::leaves`] |
+//! | leaves | [`flatten(&value)?.0`](flatten()), [`Tree::leaves`] |
 //! | iter | [`tree.iter()`](Tree::iter); not lazy over a value: serde walks it in one go |
 //! | structure | [`structure(&value)?`](structure()) |
 //! | paths, accessors | [`treedef.leaf_paths()`](TreeDef::leaf_paths), [`TreeDef::leaf_path`] |
@@ -84,9 +84,9 @@
 //! | policies for None | [`Flattener::none_is_leaf`]; as an error, [`Tree::try_map`] |
 //! | all leaves | [`NodeRef::children`] and [`NodeRef::is_leaf`] |
 //! | is node, of a type | none: types are not registered; for a value, [`NodeRef::kind`] |
-//! | map | [`map(&value, f)?`](map()), [`Tree::map`], [`try_map`](try_map()), [`map_as`] |
+//! | map | [`map(&value, f)?`](map()), [`Tree::map`], [`Tree::try_map`] |
 //! | map in place | [`Tree::leaves_mut`], [`Tree::select_mut`]; for a value, only `unflatten_into` with the feature `in_place` |
-//! | map with path, with accessor | [`map_with_path(&value, f)?`](map_with_path()), [`Tree::map_with_path`] |
+//! | map with path, with accessor | [`tree.map_with_path(f)`](Tree::map_with_path) |
 //! | map of several trees | [`x.zip_with(y, f)?`](Tree::zip_with), [`Tree::zip`], [`Tree::zip_prefix`], [`Tree::stack`] |
 //! | broadcast prefix: tree, list, from treedefs | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to); the list is its [`Tree::leaves`] |
 //! | broadcast common: tree, list, treedefs | [`treedef.common_suffix(&other)?`](TreeDef::common_suffix), then [`Tree::broadcast_to`] |
@@ -110,7 +110,7 @@
 //! | compose | [`treedef.compose(&inner)?`](TreeDef::compose), [`Tree::compose`] |
 //! | transform | [`treedef.edit_up(f)?`](TreeDef::edit_up), [`TreeDef::edit`] |
 //! | walk, traverse | [`tree.edit_up(f)?`](Tree::edit_up), [`Tree::edit`] |
-//! | from iterable tree | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) |
+//! | from iterable tree | [`unflatten::<T>(&treedef, flatten(&nested)?.0)?`](unflatten()) |
 //! | node data | [`NodeRef::kind`], [`NodeRef::name`], [`NodeRef::variant`], [`NodeRef::fields`], [`NodeRef::entry_keys`], [`NodeRef::static_value`] |
 //! | rebuild from node data and children | [`TreeDefBuilder`](crate::TreeDefBuilder), or [`TreeDef::edit_up`] |
 //! | constructors for every kind | [`TreeDef::leaf`], [`none`](TreeDef::none), [`unit`](TreeDef::unit), [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), [`static_value`](TreeDef::static_value), and [`TreeDefBuilder`](crate::TreeDefBuilder) for all others |
@@ -144,6 +144,5 @@ pub mod burn;
 #[cfg(doc)]
 use crate::{
     Flattener, Key, Leaf, MapOrder, NodeRef, Path, Ravel, Static, Tree, TreeDef, as_opaque,
-    as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
-    try_map, unflatten,
+    as_static, flatten, flatten_as, map, signature, structure, unflatten,
 };

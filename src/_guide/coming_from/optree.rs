@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `tree_flatten(x)` | [`flatten(&value)?`](flatten()) | each [`Leaf`] has its own kind |
 //! | `tree_unflatten(spec, leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
-//! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
+//! | `tree_leaves(x)`, `tree_structure(x)` | [`flatten(&value)?.0`](flatten()), [`structure(&value)?`](structure()) | |
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is path and accessor |
 //! | `tree_paths(x)`, `tree_accessors(x)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | one at a time: [`TreeDef::leaf_path`] |
@@ -19,7 +19,7 @@
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
-//! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
+//! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |
 //! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or, with `none_is_leaf`, [`Tree::map`] each [`Leaf::None`] |
 //! | `tree_partition(p, x)` | [`tree.partition(p)?`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
@@ -191,5 +191,5 @@
 #[cfg(doc)]
 use crate::{
     Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
-    as_static, flatten, leaves, map, map_with_path, structure, unflatten,
+    as_static, flatten, map, structure, unflatten,
 };

@@ -8,9 +8,9 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
-//! | `pack_sequence_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | the value has the type of the example |
-//! | … with leaves of any type | [`Tree::like(&example, leaves)?`](Tree::like) | |
+//! | `flatten(s)` | [`flatten(&value)?.0`](flatten()) | beside it is the treedef |
+//! | `pack_sequence_as(s, flat)` | [`unflatten::<T>(&structure(&example)?, leaves)?`](unflatten()) | `T` is any type with that structure |
+//! | … with leaves of any type | [`Tree::new(structure(&example)?, leaves)?`](Tree::new) | |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
 //! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
@@ -28,14 +28,14 @@
 //! | `flatten_with_tuple_paths_up_to(…)` | [`below.iter()`](Tree::iter) | |
 //! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
 //! | `map_structure_with_tuple_paths_up_to` | [`below.map_with_path(f)`](Tree::map_with_path) | |
-//! | `map_structure_with_paths`, `…_with_tuple_paths` | [`map_with_path(&value, f)?`](map_with_path()) | `f` gets a [`Path`] |
+//! | `map_structure_with_paths`, `…_with_tuple_paths` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | `f` gets a [`Path`] |
 //! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | for an error: [`flatten_up_to`](Tree::flatten_up_to). A shallow map needs all keys |
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces nodes that are not entered by [`TreeDef::leaf`] |
 //! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | on the structure; the leaves stay |
-//! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
+//! | `sequence_like(instance, args)` | [`unflatten::<T>(&structure(&instance)?, leaves)?`](unflatten()) | |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not split |
 //! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`treedef.root().kind()`](NodeRef::kind) | [`NodeKind::Map`], [`NodeKind::Struct`] |
 //! | `data.util.nest` | [`opaque_where(p)`](Flattener::opaque_where) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
@@ -46,7 +46,7 @@
 //! use std::collections::BTreeMap;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{Edit, Flattener, NodeKind, Tree, TreeDef, pack_as};
+//! use treedef::{Edit, Flattener, NodeKind, Tree, TreeDef, structure, unflatten};
 //!
 //! #[derive(Debug, PartialEq, Serialize, Deserialize)]
 //! struct Point {
@@ -69,8 +69,8 @@
 //!     .map(|(path, leaf)| format!("{}={leaf}", path.to_joined_string("/")))
 //!     .collect();
 //! assert_eq!(joined, ["b/x=1", "b/y/0=2", "b/y/1=3", "a/z=4"]);
-//! assert_eq!(pack_as(&s, [5, 6, 7, 8])?.b, Point { x: 5, y: vec![6, 7] });
-//! let letters = Tree::like(&s, vec!["w", "x", "y", "z"])?;
+//! assert_eq!(unflatten::<S>(&structure(&s)?, [5, 6, 7, 8])?.b, Point { x: 5, y: vec![6, 7] });
+//! let letters = Tree::new(structure(&s)?, vec!["w", "x", "y", "z"])?;
 //! assert_eq!(letters.to_string(), r#"S { b: Point { x: w, y: [x, y] }, a: {"z": z}, c: () }"#);
 //! let numbers = tree.clone().try_map(i32::try_from)?;
 //! let squares = numbers.clone().zip_with(numbers.clone(), |a, b| a * b)?.into_typed::<S>()?;
@@ -93,17 +93,17 @@
 //! assert_eq!(tuples.to_string(), r#"S { b: Point { x: 1, y: (2, 3) }, a: {"z": 4}, c: () }"#);
 //!
 //! // With and without the types of containers.
-//! treedef::assert_same_structure(&s, &pack_as(&s, [0; 4])?);
+//! treedef::assert_same_structure(&s, &unflatten::<S>(&structure(&s)?, [0; 4])?);
 //! let dict = serde_json::json!({"b": {"x": 1, "y": [2, 3]}, "a": {"z": 4}, "c": null});
-//! let untyped = treedef::structure(&dict["b"])?;
-//! assert!(untyped.check_equivalent(&treedef::structure(&s.b)?).is_ok());
+//! let untyped = structure(&dict["b"])?;
+//! assert!(untyped.check_equivalent(&structure(&s.b)?).is_ok());
 //! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_typed::<Point>()?)?, Tree::of(&s.b)?);
 //! let lists = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Seq);
 //! assert_eq!(lists.structure(&s.b)?.to_string(), "Point { x: *, y: * }");
 //!
 //! // A leaf that becomes several.
-//! let lengths = Tree::like(&(0, 0), vec![2, 1])?;
-//! let fanned = lengths.try_map(|n| Tree::like(&vec![0; n], vec![n; n]))?.compose()?;
+//! let lengths = Tree::new(structure(&(0, 0))?, vec![2, 1])?;
+//! let fanned = lengths.try_map(|n| Tree::new(structure(&vec![0; n])?, vec![n; n]))?.compose()?;
 //! assert_eq!(fanned.to_string(), "([2, 2], [1])");
 //! # Ok::<(), treedef::Error>(())
 //! ```
@@ -132,5 +132,5 @@
 #[cfg(doc)]
 use crate::{
     Flattener, NodeKind, NodeRef, Path, Tree, TreeDef, assert_equivalent_structure,
-    assert_same_structure, flatten, leaves, map, map_with_path, pack_as, structure,
+    assert_same_structure, flatten, map, structure, unflatten,
 };

@@ -9,24 +9,24 @@
 //! |---|---|---|
 //! | `tree_flatten(x)` | [`flatten(&value)?`](flatten()) | `None` is a node and maps are sorted: see below |
 //! | `tree_unflatten(leaves, spec)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
-//! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
+//! | `tree_leaves(x)`, `tree_structure(x)` | [`flatten(&value)?.0`](flatten()), [`structure(&value)?`](structure()) | |
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
-//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. [`map_as`] is for values with leaves of one kind |
+//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. with leaves of one kind: [`map(&value, \|x: f64\| …)?`](map()) |
 //! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
 //! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | `f` matches in the same way |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
 //! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`tree.leaves().iter().filter_map(Leaf::as_f64).all(p)`](Leaf::as_f64) | |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
-//! | `tree_map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
+//! | `tree_map_with_path(f, x)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
 //! | `keystr(kp)` | `path.to_string()` | our own format, which parses back |
 //! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
 //! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | returns an error instead of `None`; the list is its [`Tree::leaves`] |
-//! | `arg_tree_leaves(a, b)` | [`leaves(&(a, b))?`](leaves()) | |
+//! | `arg_tree_leaves(a, b)` | [`flatten(&(a, b))?.0`](flatten()) | |
 //! | `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |
 //!
 //! # Registration
@@ -163,5 +163,5 @@
 #[cfg(doc)]
 use crate::{
     Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
-    leaves, map, map_as, map_with_path, structure, unflatten,
+    map, structure, unflatten,
 };

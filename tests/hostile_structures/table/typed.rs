@@ -128,23 +128,11 @@ pub(super) const ROWS: &[Row] = &[
         }
         cases.trees(&(), |tree| treedef::signature(&tree));
     }),
-    ("leaves", |cases| {
-        for value in Wrong::ALL {
-            cases.once("a value that lies", || treedef::leaves(&value));
-        }
-        cases.trees(&(), |tree| treedef::leaves(&tree));
-    }),
     ("Tree::of", |cases| {
         for value in Wrong::ALL {
             cases.once("a value that lies", || Tree::of(&value));
         }
         cases.trees(&(), |tree| Tree::of(&tree));
-    }),
-    ("Tree::like", |cases| {
-        for value in Wrong::ALL {
-            cases.once("a value that lies", || Tree::like(&value, vec![(); 1 << 60]));
-        }
-        cases.trees(&(), |tree| Tree::like(&tree, vec![(); 1 << 60]));
     }),
     ("TreeDef::flatten_like", |cases| {
         cases.structures(|treedef| treedef.flatten_like(&vec![(); 10], &mut Vec::<f64>::new()));
@@ -218,20 +206,8 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&1.5, |tree| print(&tree.migrate::<serde_json::Value>()?.1));
     }),
     ("map", |cases| {
-        cases.once("units", || treedef::map(&vec![(); 1_000], |leaf| leaf));
-    }),
-    ("try_map", |cases| {
-        cases.once("units", || treedef::try_map(&vec![(); 1_000], Ok::<_, std::fmt::Error>));
-    }),
-    ("map_with_path", |cases| {
-        cases.once("units", || treedef::map_with_path(&vec![(); 1_000], |_, leaf| leaf));
-    }),
-    ("map_as", |cases| {
-        cases.once("units", || treedef::map_as(&vec![(); 1_000], |leaf: f64| leaf));
-    }),
-    ("pack_as", |cases| {
-        cases.once("too many leaves", || treedef::pack_as(&vec![(); 1_000], vec![1.5; 10]));
-        cases.structures(|treedef| treedef::pack_as(&Columns::default(), leaves(treedef)?));
+        cases.once("units", || treedef::map(&vec![(); 1_000], |leaf: Leaf| leaf));
+        cases.once("units", || treedef::map(&vec![(); 1_000], |leaf: f64| leaf));
     }),
     ("assert_same_structure", |cases| {
         cases.once("units", || {

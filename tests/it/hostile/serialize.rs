@@ -164,7 +164,7 @@ fn a_sequence_ends_where_its_iterator_first_does() {
             serializer.collect_seq(numbers.filter(self.0))
         }
     }
-    let few = treedef::leaves(&Restarts(|number| number % 9 < 2)).unwrap();
-    let many = treedef::leaves(&Restarts(|_| true)).unwrap();
+    let few = treedef::flatten(&Restarts(|number| number % 9 < 2)).unwrap().0;
+    let many = treedef::flatten(&Restarts(|_| true)).unwrap().0;
     assert_eq!((few.len(), many.len()), (2, 8));
 }

@@ -211,7 +211,7 @@ on_ranks! {
         let mut value = odd.clone();
         let mut collective = Collective::new(world, &odd).unwrap();
         collective.broadcast(1, &mut value).unwrap();
-        assert_eq!(treedef::leaves(&value).unwrap(), treedef::leaves(&odd).unwrap());
+        assert_eq!(treedef::flatten(&value).unwrap().0, treedef::flatten(&odd).unwrap().0);
 
         let mut nan = (vec![f32::NAN; 4], vec![f64::NAN; 2]);
         collective.all_reduce_sum(&mut nan).unwrap();

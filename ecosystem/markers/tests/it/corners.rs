@@ -186,7 +186,7 @@ fn a_mark_around_nothing_inside_an_option_when_none_is_a_leaf() {
 fn what_an_opaque_none_is_as_a_leaf() {
     // Opaque or not, it comes back; and it is not a scalar `None` unless `none_is_leaf`.
     let leaves =
-        treedef::leaves(&(Opaque(None::<u8>), Opaque(()), Opaque(1), Opaque([1]))).unwrap();
+        treedef::flatten(&(Opaque(None::<u8>), Opaque(()), Opaque(1), Opaque([1]))).unwrap().0;
     let kinds: Vec<_> = leaves.iter().map(|leaf| leaf.kind().name()).collect();
     assert_eq!(kinds, ["none", "opaque", "i32", "opaque"]);
 }
@@ -256,7 +256,7 @@ fn behind_erased_serde_marks_are_leaves() {
     assert_snapshot!(structure(&layer).unwrap(), @r#"Layer { activation: static "relu", rate: static 0.5, w: * }"#);
     assert_snapshot!(structure(erased).unwrap(), @"Layer { activation: *, rate: *, w: (*, *) }");
     assert_eq!(
-        treedef::leaves(erased).unwrap(),
+        treedef::flatten(erased).unwrap().0,
         ["relu".into(), 0.5.into(), 1.0.into(), 2.0.into()]
     );
 

@@ -78,7 +78,7 @@ fn register_static() {
     }
 
     let config = Config { activation: "relu".to_owned(), widths: vec![8, 4], dropout: None };
-    assert_eq!(treedef::leaves(&Static(&config)).unwrap(), []);
+    assert_eq!(treedef::flatten(&Static(&config)).unwrap().0, []);
 
     let model = Model { config: Static(config.clone()), w: vec![1.0, 2.0] };
     let (leaves, treedef) = flatten_as::<f64>(&model).unwrap();
