@@ -36,7 +36,7 @@
 //!     *tensor = tensor.iter().map(|x| 0.5 * x).collect();
 //! }
 //! // A running average, which fails where the shapes differ.
-//! let average = decayed.try_zip_with(parameters, |a, b| {
+//! let average = decayed.zip(parameters)?.try_map(|(a, b)| {
 //!     if a.len() != b.len() {
 //!         return Err("another shape");
 //!     }

@@ -36,33 +36,9 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(treedef, pairs.map(|(a, b)| f(a, b)).collect()))
     }
 
-    /// Combines the leaves of two trees of the same structure with `f`, which may fail.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `f`, with the path of its leaf; otherwise as
-    /// [`zip_with`](Self::zip_with).
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = |leaves| Tree::new("[*, *]".parse()?, leaves);
-    /// let divided = tree(vec![6, 1])?.try_zip_with(tree(vec![3, 0])?, |a: i32, b: i32| {
-    ///     a.checked_div(b).ok_or("division by zero")
-    /// });
-    /// assert_eq!(divided.unwrap_err().to_string(), "division by zero at `[1]`");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn try_zip_with<M, N, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
-        self,
-        other: Tree<M>,
-        mut f: impl FnMut(L, M) -> Result<N, E>,
-    ) -> Result<Tree<N>> {
-        self.zip(other)?.try_map(|(a, b)| f(a, b))
-    }
-
-    /// Pairs the leaves of two trees of the same structure. For three trees, zip twice and map
-    /// pairs of pairs.
+    /// Pairs the leaves of two trees of the same structure, for what [`zip_with`](Self::zip_with) does
+    /// not take: a function that may fail or that needs the path, as in `a.zip(b)?.try_map(f)?`. For
+    /// three trees, zip twice and map pairs of pairs.
     ///
     /// # Errors
     ///

@@ -98,7 +98,7 @@ fn main() -> Result<()> {
             let step = if is_weight { (g + (&p * 0.001)?)? } else { g };
             if is_frozen { Ok(p) } else { p - (step * 0.05)? }
         })?;
-        average = average.try_zip_with(parameters.clone(), |a, p| (a * 0.9)? + (p * 0.1)?)?;
+        average = average.zip(parameters.clone())?.try_map(|(a, p)| (a * 0.9)? + (p * 0.1)?)?;
     }
     assert!(losses.last() < losses.first());
     let unmoved = |tree: &Tree<Tensor>| tree.get("body.b").map(Tensor::id).ok();

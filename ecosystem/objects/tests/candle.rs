@@ -112,8 +112,8 @@ fn gradients_are_a_model_and_descend() -> Result {
     for _ in 0..50 {
         let (_, gradients) = gradient(&model)?;
         let (model_tree, gradients) = (Tree::of_objects(&model)?, Tree::of_objects(&gradients)?);
-        let descended = model_tree.try_zip_with(gradients, |p: Tensor, g: Tensor| p - (g * 0.05)?);
-        model = descended?.into_objects()?;
+        let pairs = model_tree.zip(gradients)?;
+        model = pairs.try_map(|(p, g): (Tensor, Tensor)| p - (g * 0.05)?)?.into_objects()?;
     }
     let (last, _) = gradient(&model)?;
     assert!(last < 0.2 * first, "{first} {last}");
@@ -125,7 +125,7 @@ fn an_average_keeps_only_what_has_the_same_structure() -> Result {
     let tree = Tree::<Tensor>::of_objects(&Mlp::new()?)?;
     let other = Tree::<Tensor>::of_objects(&Linear::new(1, 1, true)?)?;
     assert!(tree.clone().zip(other).is_err());
-    let mean = tree.clone().try_zip_with(tree.clone(), |a, b| (a + b)? * 0.5)?;
+    let mean = tree.clone().zip(tree.clone())?.try_map(|(a, b)| (a + b)? * 0.5)?;
     let numbers = |tree: &Tree<Tensor>| -> candle_core::Result<Vec<Vec<f64>>> {
         tree.leaves().iter().map(|tensor| tensor.flatten_all()?.to_vec1()).collect()
     };

@@ -12,14 +12,14 @@ pub(super) const ROWS: &[Row] = &[
         cases.tree_pairs(&(), &(), |a, b| a.zip_with(b, |(), ()| 1u64));
         cases.tree_pairs(&1.5, &(), |a, b| a.zip_with(b, |a, ()| a));
     }),
-    ("Tree::zip", |cases| cases.tree_pairs(&(), &(), |a, b| a.zip(b))),
+    ("Tree::zip", |cases| {
+        cases.tree_pairs(&(), &(), |a, b| a.zip(b));
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.zip(b)?.try_map(|(a, b)| Ok::<_, Infallible>(a + b)));
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.zip(b)?.try_map(|_| Err::<(), _>("refused")));
+    }),
     ("Tree::zip_prefix", |cases| {
         cases.tree_pairs(&(), &(), |a, b| a.zip_prefix(b, |(), ()| 1u64));
         cases.tree_pairs(&1.5, &(), |a, b| a.zip_prefix(b, |a, ()| *a));
-    }),
-    ("Tree::try_zip_with", |cases| {
-        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |a, b| Ok::<_, Infallible>(a + b)));
-        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |_, _| Err::<(), _>("refused")));
     }),
     ("Tree::broadcast_to", |cases| {
         cases.trees_and_structures(&(), |tree, full| tree.broadcast_to(full));
