@@ -357,7 +357,7 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
             );
         }
         47 if few => {
-            let unique = a.clone().unique();
+            let unique = a.clone().unique_by(Clone::clone);
             assert_eq!(checked(unique.rebuild(&unique.leaves)), Some(a));
             checked(unique.rebuild(&[0; 9]));
         }

@@ -18,35 +18,21 @@ pub struct Unique<L> {
 }
 
 impl<L> Tree<L> {
-    /// The distinct leaves, compared by `Eq`.
+    /// The leaves with distinct keys; of leaves with equal keys, the first. A leaf can be its own key.
     ///
     /// ```
     /// use treedef::Tree;
     ///
     /// let wanted = Tree::new("{\"loss\": *, \"both\": (*, *)}".parse()?, vec!["x", "y", "x"])?;
-    /// let unique = wanted.unique();
+    /// let unique = wanted.unique_by(|name| *name);
     /// assert_eq!(unique.leaves, ["x", "y"]);
     ///
     /// // What was computed for the two is put where the three stand.
     /// let found = unique.rebuild(&[1.5, 2.5])?;
     /// assert_eq!(found.leaves(), [1.5, 2.5, 1.5]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn unique(self) -> Unique<L>
-    where
-        L: Eq + Hash + Clone,
-    {
-        self.unique_by(L::clone)
-    }
-
-    /// The leaves with distinct keys; of leaves with equal keys, the first.
-    ///
-    /// ```
-    /// use treedef::Tree;
     ///
     /// let tree = Tree::new("[*, *, *]".parse()?, vec![0.5, -0.5, 2.0])?;
-    /// let unique = tree.unique_by(|leaf: &f64| leaf.abs().to_bits());
-    /// assert_eq!(unique.leaves, [0.5, 2.0]);
+    /// assert_eq!(tree.unique_by(|leaf: &f64| leaf.abs().to_bits()).leaves, [0.5, 2.0]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn unique_by<K: Eq + Hash>(self, mut key: impl FnMut(&L) -> K) -> Unique<L> {

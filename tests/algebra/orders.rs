@@ -220,7 +220,7 @@ proptest! {
             let rows = Tree::stack([tree.clone(), tree.clone()]).unwrap().unstack().unwrap();
             same(&rows[1], &doc);
         }
-        let unique = tree.clone().unique();
+        let unique = tree.clone().unique_by(Clone::clone);
         same(&unique.rebuild(&unique.leaves).unwrap(), &doc);
         same(&Tree::of(&doc).unwrap().with_arrays().unwrap().without_arrays().unwrap(), &doc);
         #[cfg(feature = "persist")]

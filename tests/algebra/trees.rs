@@ -67,7 +67,7 @@ proptest! {
 
     #[test]
     fn distinct_leaves_rebuild_the_tree(tree in trees()) {
-        let unique = tree.clone().unique();
+        let unique = tree.clone().unique_by(Clone::clone);
         let distinct: HashSet<u8> = tree.leaves().iter().copied().collect();
         prop_assert_eq!(unique.leaves.len(), distinct.len());
         prop_assert_eq!(&unique.rebuild(&unique.leaves).unwrap(), &tree);
@@ -197,7 +197,7 @@ fn what_is_refused() {
     assert_snapshot!(Tree::combine([a.clone().map(Some), b.clone().map(Some)]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"no part has this leaf at `[0]`");
     assert_snapshot!(Tree::<Option<u8>>::combine([]).unwrap_err(), @"there are no parts to combine");
-    assert_snapshot!(a.clone().unique().rebuild(&[1]).unwrap_err(), @"expected 3 leaves, found 1");
+    assert_snapshot!(a.clone().unique_by(Clone::clone).rebuild(&[1]).unwrap_err(), @"expected 3 leaves, found 1");
     assert_snapshot!(a.get("[1]").unwrap_err(), @"expected a leaf, found `(*, *)` at `[1]`");
     assert_snapshot!(a.subtree("[2]").unwrap_err(), @"no child `[2]` in `[*, (*, *)]` at the root");
     assert_snapshot!(a.clone().try_map(|leaf| if leaf < 2 { Ok(leaf) } else { Err("two") }).unwrap_err(), @"two at `[1].1`");

@@ -144,7 +144,7 @@ fn equal_leaves_are_found_once() {
             }
         }
         let place = |leaf: &i32| distinct.iter().position(|known| known == leaf).unwrap();
-        let unique = case.tree(&tree).unique();
+        let unique = case.tree(&tree).unique_by(Clone::clone);
         prop_assert_eq!(&unique.leaves, &distinct);
         case.is_tree(&unique.inverse, &tree.map(&mut |leaf| place(leaf)))?;
         let results: Vec<i32> = distinct.iter().map(|leaf| leaf * 7).collect();

@@ -182,7 +182,7 @@ fn a_map_keeps_its_order() {
         value().zip_with(value(), |leaf, _| leaf).unwrap(),
         Tree::combine([yes, no]).unwrap(),
         Tree::stack([value()]).unwrap().unstack().unwrap().remove(0),
-        value().unique().rebuild(&[Leaf::I32(2), Leaf::I32(1)]).unwrap(),
+        value().unique_by(Clone::clone).rebuild(&[Leaf::I32(2), Leaf::I32(1)]).unwrap(),
         Tree::leaf(Leaf::I32(0)).broadcast_to(value().treedef()).unwrap(),
         value().ravel().unwrap().1.unravel(&[2.0, 1.0]).unwrap(),
     ];
@@ -405,7 +405,7 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
 /// FetchMapper: a short list is an IndexError, a long one is accepted, and None has no position.
 #[test]
 fn results_are_counted_and_nones_located() {
-    let unique = tree("[*, (*, *)]", ["a", "b", "a"]).unique();
+    let unique = tree("[*, (*, *)]", ["a", "b", "a"]).unique_by(Clone::clone);
     assert_snapshot!(said(unique.rebuild(&[1])), @"expected 2 leaves, found 1");
     assert_snapshot!(said(unique.rebuild(&[1, 2, 3])), @"expected 2 leaves, found 3");
     let wanted = tree("[*, (*, *)]", [Some("a"), None, Some("b")]);

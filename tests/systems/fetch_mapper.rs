@@ -32,7 +32,7 @@ fn fetches() -> Tree<String> {
 
 #[test]
 fn equal_fetches_are_made_once() {
-    let Unique { leaves, inverse } = fetches().unique();
+    let Unique { leaves, inverse } = fetches().unique_by(Clone::clone);
     assert_eq!(leaves, ["a", "b", "op"]);
     // Ours: one table of all leaves, where `_value_indices` has one for each container: [[0, 1],
     // [1, 0, 2]].
@@ -41,7 +41,7 @@ fn equal_fetches_are_made_once() {
 
 #[test]
 fn results_are_put_where_the_fetches_stood() {
-    let unique = fetches().unique();
+    let unique = fetches().unique_by(Clone::clone);
     let results = unique.rebuild(&[Some("VA"), Some("VB"), None]).unwrap();
     assert_eq!(
         serde_json::to_string(&results).unwrap(),
@@ -57,7 +57,7 @@ fn results_are_put_where_the_fetches_stood() {
 /// There an IndexError for too few, and nothing for too many.
 #[test]
 fn as_many_results_as_fetches_are_wanted() {
-    let unique = fetches().unique();
+    let unique = fetches().unique_by(Clone::clone);
     assert_snapshot!(said(unique.rebuild(&["VA", "VB"])), @"expected 3 leaves, found 2");
     assert_snapshot!(said(unique.rebuild(&["VA", "VB", "VOP", "VMORE"])), @"expected 3 leaves, found 4");
 }
@@ -74,7 +74,7 @@ fn one_leaf_fans_out_to_several() {
         ),
         _ => Ok(Tree::leaf(name.to_owned())),
     };
-    let Unique { leaves, inverse } = fetches.try_map(parts).unwrap().compose().unwrap().unique();
+    let Unique { leaves, inverse } = fetches.try_map(parts).unwrap().compose().unwrap().unique_by(Clone::clone);
     assert_eq!(leaves, ["st.indices", "st.values", "st.shape", "a"]);
     let table: Vec<Vec<usize>> = inverse
         .flatten_up_to(&outer)
@@ -102,7 +102,7 @@ fn aliases_are_one_fetch() {
 /// `_FetchHandler`: what is fed and what has no result is not asked for.
 #[test]
 fn fed_and_void_fetches_are_filled_in() {
-    let unique = tree("[*, *, *]", ["ph", "a", "op"]).unique();
+    let unique = tree("[*, *, *]", ["ph", "a", "op"]).unique_by(Clone::clone);
     let asked: Vec<&str> =
         unique.leaves.iter().copied().filter(|name| !["ph", "op"].contains(name)).collect();
     assert_eq!(asked, ["a"]);
@@ -128,12 +128,12 @@ fn none_is_no_fetch_and_refused_with_its_place() {
     let fetches = Tree::new(treedef, leaves).unwrap().try_map(String::try_from);
     assert_snapshot!(said(fetches), @r#"expected str, found none at `["k1"][1]`"#);
     // Ours: without the option None is a node without leaves, so there is nothing to fetch.
-    assert_eq!(of(&wanted).unique().leaves, [Leaf::from("a"), Leaf::from("b")]);
+    assert_eq!(of(&wanted).unique_by(Clone::clone).leaves, [Leaf::from("a"), Leaf::from("b")]);
 }
 
 #[test]
 fn empty_containers_stay() {
-    let empty = of(&IndexMap::<String, u8>::new()).unique();
+    let empty = of(&IndexMap::<String, u8>::new()).unique_by(Clone::clone);
     assert!(empty.leaves.is_empty());
     assert_eq!(empty.rebuild::<u8>(&[]).unwrap().to_string(), "{}");
 }

@@ -31,7 +31,7 @@
 //! // What is wanted: some of it twice.
 //! let text = r#"{"k1": MyData { a: *, b: * }, "k2": [*, *, *, *]}"#;
 //! let wanted = Tree::new(text.parse()?, vec!["a", "b", "b", "a", "a", "op"])?;
-//! let unique = wanted.clone().unique();
+//! let unique = wanted.clone().unique_by(|name| *name);
 //! assert_eq!(unique.leaves, ["a", "b", "op"]);
 //! assert_eq!(unique.inverse.leaves(), [0, 1, 1, 0, 0, 2]);
 //!

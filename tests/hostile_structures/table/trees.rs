@@ -101,11 +101,9 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&(), |tree| tree.partition(|_: &_, _: &()| true));
         cases.trees(&1.5, |tree| tree.partition(|_: &_, _: &_| false));
     }),
-    ("Tree::unique", |cases| {
-        cases.trees(&(), |tree| Ok(tree.unique()));
-        cases.trees(&7, |tree| Ok(tree.unique()));
-    }),
     ("Tree::unique_by", |cases| {
+        cases.trees(&(), |tree| Ok(tree.unique_by(Clone::clone)));
+        cases.trees(&7, |tree| Ok(tree.unique_by(Clone::clone)));
         cases.trees(&(), |tree| {
             let mut next = 0u64;
             Ok(tree.unique_by(|()| {
@@ -115,8 +113,8 @@ pub(super) const ROWS: &[Row] = &[
         });
     }),
     ("Unique::rebuild", |cases| {
-        cases.trees(&7, |tree| tree.unique().rebuild(&[(), ()]));
-        cases.trees(&7, |tree| tree.unique().rebuild(&[Some(units())]));
+        cases.trees(&7, |tree| tree.unique_by(Clone::clone).rebuild(&[(), ()]));
+        cases.trees(&7, |tree| tree.unique_by(Clone::clone).rebuild(&[Some(units())]));
     }),
     ("Tree::stack", |cases| {
         cases.trees(&(), |tree| Tree::stack([tree.clone(), tree]));
