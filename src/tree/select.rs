@@ -49,24 +49,6 @@ impl<L> Tree<L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// Replaces the leaf at a path, and returns the old one; in the same time.
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Self::get).
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let mut tree = Tree::new("(*, [*])".parse()?, vec![1, 2])?;
-    /// assert_eq!(tree.set(".1[0]", 20)?, 2);
-    /// assert_eq!(tree.leaves(), [1, 20]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn set(&mut self, path: impl ToPath, leaf: L) -> Result<L> {
-        Ok(std::mem::replace(self.get_mut(path)?, leaf))
-    }
-
     /// The leaves that `select` chooses, with their paths. For a pattern, the time depends on what is found
     /// and on the lengths of its paths, and not on how many leaves there are.
     ///

@@ -90,7 +90,7 @@ fn arrays_are_told_from_the_rest_and_joined_again() {
 fn two_places_are_changed_at_once() {
     let mut m2 = m();
     for (place, leaf) in [(".enc.b", Leaf::from(9.0)), (".head.1", "new".into())] {
-        m2.set(path(place), leaf).unwrap();
+        *m2.get_mut(path(place)).unwrap() = leaf;
     }
     assert_eq!(m2.get(path(".enc.b")).unwrap(), &Leaf::F64(9.0));
     let typed: Model = m2.clone().into_typed().unwrap();

@@ -28,7 +28,7 @@ fn empty_dicts_stay() {
     let (treedef, _) = xs().into_parts();
     let mut back = Tree::new(treedef, vec![0; 2]).unwrap();
     for (path, leaf) in xs().iter() {
-        back.set(&path, *leaf).unwrap();
+        *back.get_mut(&path).unwrap() = *leaf;
     }
     assert_eq!(back, xs());
     assert_eq!(back.to_string(), "{\"bar\": {\"a\": 2, \"b\": {}}, \"foo\": 1}");

@@ -253,7 +253,7 @@ fn paths_fetch_and_set() {
     let y1: Path = tree.treedef().leaf_path(2).unwrap();
     assert_eq!(y1.to_string(), "[\"a\"][0].y.1");
     assert_eq!(tree.get(&y1).unwrap(), &Leaf::I32(3));
-    assert_eq!(tree.set(&y1, Leaf::I32(30)).unwrap(), Leaf::I32(3));
+    *tree.get_mut(&y1).unwrap() = Leaf::I32(30);
     let value: BTreeMap<String, Vec<NT>> = tree.into_typed().unwrap();
     assert_eq!(value["a"][0].y, (2, 30));
     // `codify`: the same text. A name that is none in Python stands in backquotes.

@@ -202,7 +202,7 @@ fn a_field_is_found_where_flatten_made_a_map() {
     let mut tree = Tree::of(&flat).unwrap();
     assert_eq!(tree.get(".port").unwrap(), &Leaf::U16(80));
     assert_eq!(tree.get("tls").unwrap(), &Leaf::U8(3));
-    tree.set("port", Leaf::U16(443)).unwrap();
+    *tree.get_mut("port").unwrap() = Leaf::U16(443);
     assert_eq!(tree.treedef().resolve("tls").unwrap().to_string(), r#"["tls"]"#);
     let removed = tree.remove("tls").unwrap();
     assert_eq!(removed.to_string(), "Some(3u8)");

@@ -14,7 +14,7 @@
 //! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf is in exactly one part; if the first part wins: `a.zip_with(b, Option::or)?` |
 //! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars; with [`flatten_objects`](crate::flatten_objects()) the tensors are the leaves, and all else is static |
-//! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::set`] |
+//! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::get_mut`] |
 //! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern instead of a lambda |
 //! | `tree_equal(a, b)` | `a == b` | compares structures and leaves; a [`Leaf`] by kind and bits, so a NaN equals itself |
 //! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
@@ -97,7 +97,7 @@
 //! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
 //! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | for leaves only, in place: [`Tree::select_mut`] |
-//! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
+//! | `.set_sequence(xs)`, `.set_by_path(m)` | [`*tree.get_mut(&path)? = leaf`](Tree::get_mut) | one at a time |
 //! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | returns the removed subtrees; for one path: [`Tree::remove`] |
 //! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition`] |
 //! | `.insert_before(x)`, `.insert_after(x)` | [`tree.insert(&path, x)?`](Tree::insert) | the index that `x` then has |
@@ -150,7 +150,7 @@
 //! let old = edited.replace(".enc.w", Tree::of(&[9f32, 8.0])?)?;
 //! assert_eq!((old.leaves().len(), edited.into_typed::<Model>()?.enc.w), (6, vec![9.0, 8.0]));
 //! let mut edited = tree.clone();
-//! assert_eq!(edited.set(".tag", Leaf::from("new"))?, Leaf::from("t"));
+//! *edited.get_mut(".tag")? = Leaf::from("new");
 //! edited.select_mut("**.w[*]")?.for_each(|(_, leaf)| *leaf = Leaf::F32(2.0));
 //! assert_eq!(edited.select("**.w[*]")?.count(), 6);
 //! let mut rest = edited.clone();

@@ -78,7 +78,7 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `acc(x)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] and [`Tree::replace`] |
+//! | `acc(x)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::get_mut`] and [`Tree::replace`] |
 //! | `acc.path`, `acc[1:]` | [`path.keys()`](Path::keys) | a slice; `collect` makes a path from keys |
 //! | `acc + other` | [`a.join(&b)`](Path::join) | for one key: [`Path::child`] |
 //! | `acc * 2` | none | |

@@ -10,7 +10,7 @@
 //! | `from_str::<Value>(text)?` | `serde_json::from_str::<Tree<Leaf>>(text)?` | the same with YAML, TOML and all formats that describe themselves; limits by [`TreeSeed`](crate::TreeSeed) |
 //! | `to_string(&document)?` | `serde_json::to_string(&tree)?` | the text that the value itself would give |
 //! | `document["a"][0]`, `pointer("/a/0")` | [`tree.get(".a[0]")?`](Tree::get), [`tree.subtree(".a")?`](Tree::subtree) | what is not there is an error with the nearest name, not `Null` |
-//! | `*document.pointer_mut(p)? = json!(1)` | [`tree.set(path, Leaf::from(1))?`](Tree::set), [`tree.replace(path, new)?`](Tree::replace) | a leaf for a leaf; a subtree for a subtree |
+//! | `*document.pointer_mut(p)? = json!(1)` | [`*tree.get_mut(path)? = Leaf::from(1)`](Tree::get_mut), [`tree.replace(path, new)?`](Tree::replace) | a leaf for a leaf; a subtree for a subtree |
 //! | `map.insert(key, v)`, `list.push(v)` | [`tree.insert(path, new)?`](Tree::insert) | |
 //! | `map.remove(key)`, `take()` | [`tree.remove(path)?`](Tree::remove) | returns the subtree |
 //! | `as_f64()`, `is_string()` | [`leaf.as_f64()`](Leaf::as_f64), [`leaf.kind()`](Leaf::kind) | |
@@ -31,7 +31,7 @@
 //!     "servers": [{"host": "a", "port": 80}, {"host": "b", "port": 81}]}"#;
 //! let mut tree: Tree<Leaf> = serde_json::from_str(text)?;
 //! assert_eq!(tree.get(".servers[1].port")?.as_u64(), Some(81));
-//! assert_eq!(tree.set(".servers[1].port", Leaf::U64(8081))?, Leaf::U64(81));
+//! *tree.get_mut(".servers[1].port")? = Leaf::U64(8081);
 //! tree.insert(".servers[2]", Tree::of(&json!({"host": "c", "port": 82}))?)?;
 //! tree.remove(".name")?;
 //! let ports: Vec<u64> = tree.select("**.port")?.filter_map(|(_, leaf)| leaf.as_u64()).collect();
@@ -48,7 +48,7 @@
 //!
 //! // What is too large for its field is an error that says where.
 //! let mut wrong = tree.clone();
-//! wrong.set(".servers[0].port", Leaf::U64(80_000))?;
+//! *wrong.get_mut(".servers[0].port")? = Leaf::U64(80_000);
 //! let error = wrong.into_typed::<Config>().map(|_| ()).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),

@@ -23,7 +23,7 @@
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_map_with_path(f, x)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
 //! | `keystr(kp)` | `path.to_string()` | our own format, which parses back |
-//! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
+//! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::get_mut`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
 //! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | returns an error instead of `None`; the list is its [`Tree::leaves`] |
 //! | `arg_tree_leaves(a, b)` | [`flatten(&(a, b))?.0`](flatten()) | |

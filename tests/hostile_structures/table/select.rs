@@ -9,7 +9,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::get_mut", |cases| {
         cases.trees_and_paths(&(), |mut tree, path| tree.get_mut(path).copied());
     }),
-    ("Tree::set", |cases| cases.trees_and_paths(&(), |mut tree, path| tree.set(path, ()))),
     ("Tree::subtree", |cases| {
         cases.trees_and_paths(&(), |tree, path| tree.subtree(path));
         cases.trees_and_paths(&1.5, |tree, path| tree.subtree(path));
