@@ -362,7 +362,7 @@ pub enum Dtype {
 /// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`unique_by`](Tree::unique_by) |
 /// | see the [arrays](#arrays) in it | [`blocks`](Tree::blocks), [`with_arrays`](Tree::with_arrays), [`without_arrays`](Tree::without_arrays), [`summary`](Tree::summary) |
 /// | [compare](#compare) | [`check_close`](Tree::check_close), [`diff`](Tree::diff), [`patch`](Tree::patch) |
-/// | [save and load](#save-and-load), or read as a type that has changed | [`migrate`](Tree::migrate), [`to_bytes`](Tree::to_bytes), [`from_bytes`](Tree::from_bytes), [`from_bytes_as`](Tree::from_bytes_as), [`save`](Tree::save), [`load`](Tree::load), [`load_as`](Tree::load_as) |
+/// | [save and load](#save-and-load), or read as a type that has changed | [`migrate`](Tree::migrate), [`to_bytes`](Tree::to_bytes), [`from_bytes`](Tree::from_bytes), [`from_bytes_as`](Tree::from_bytes_as), [`save`](Tree::save), [`load`](Tree::load) |
 ///
 /// ```
 /// use treedef::Tree;

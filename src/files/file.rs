@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Cause, Error, Result};
-use crate::leaf::leaf_type::LeafType;
-use crate::model::{Limits, Tree, TreeDef};
+use crate::model::{Leaf, Limits, Tree, TreeDef};
 
 use super::atomic_file::{regular, replace};
 use super::container::{ByteSource, cut_off};
@@ -64,8 +63,8 @@ impl TreeDef {
     }
 }
 
-pub(super) fn load_tree<L: LeafType>(path: &Path, limits: Limits) -> Result<Tree<L>> {
-    load(path, |source| tree::read(source, limits))
+pub(super) fn load_tree(path: &Path) -> Result<Tree<Leaf>> {
+    load(path, |source| tree::read(source, Limits::default()))
 }
 
 fn load<T>(path: &Path, read: impl FnOnce(&mut SeekSource<File>) -> Result<T>) -> Result<T> {

@@ -104,8 +104,14 @@ impl<L: LeafType> Tree<L> {
 }
 
 impl Tree<Leaf> {
-    /// Reads a tree from a file that [`save`](Self::save) wrote, within [`Limits::default`]. For
-    /// leaves of one type, see [`load_as`](Tree::load_as).
+    /// Reads a tree from a file that [`save`](Self::save) wrote, within [`Limits::default`].
+    ///
+    /// # When to use which
+    ///
+    /// A [`TreeReader`](crate::TreeReader) reads a part of a file, and the whole as leaves of one type
+    /// or within other limits: `TreeReader::open(path, limits)?.subtree_as::<f64>("")`. What is in
+    /// memory already is read by [`from_bytes`](Self::from_bytes) and
+    /// [`from_bytes_as`](Tree::from_bytes_as).
     ///
     /// # Errors
     ///
@@ -126,26 +132,6 @@ impl Tree<Leaf> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Tree::load_as(path, Limits::default())
-    }
-
-    /// Reads a tree with leaves of type `L` from a file.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load); also when a leaf has another kind.
-    ///
-    /// ```
-    /// use treedef::{Limits, Tree};
-    ///
-    /// let file = std::env::temp_dir().join(format!("floats-{}.tree", std::process::id()));
-    /// Tree::of(&[1.5, 2.5])?.save(&file)?;
-    /// let tree = Tree::load_as::<f64>(&file, Limits::default().max_bytes(1 << 20))?;
-    /// assert_eq!(tree.leaves(), [1.5, 2.5]);
-    /// # std::fs::remove_file(file).unwrap();
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn load_as<L: LeafType>(path: impl AsRef<Path>, limits: Limits) -> Result<Tree<L>> {
-        load_tree(path.as_ref(), limits)
+        load_tree(path.as_ref())
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use tempfile::{TempDir, tempdir};
-use treedef::{Limits, Tree};
+use treedef::{Limits, Tree, TreeReader};
 use treedef_testing::cases::all;
 
 pub(crate) const MIB: usize = (1 << 20) / size_of::<f64>();
@@ -21,7 +21,8 @@ pub(crate) fn uniform(leaf: f64, leaves: usize) -> Tree<f64> {
 
 /// The leaf of a file that holds a whole uniform tree.
 pub(crate) fn whole(path: &Path, leaves: usize) -> Result<f64, String> {
-    let tree = Tree::load_as::<f64>(path, Limits::default()).map_err(|error| error.to_string())?;
+    let read = TreeReader::open(path, Limits::default()).and_then(|mut file| file.subtree_as(""));
+    let tree: Tree<f64> = read.map_err(|error| error.to_string())?;
     let leaf = tree.leaves()[0];
     if tree == uniform(leaf, leaves) { Ok(leaf) } else { Err("parts of several".to_owned()) }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use treedef::{Leaf, Limits, Result, Tree, TreeDef};
+use treedef::{Leaf, Limits, Result, Tree, TreeDef, TreeReader};
 
 use crate::layout::{HEADER, put, repair};
 
@@ -178,6 +178,7 @@ fn loading_names_the_file() {
     let last = tree().len() - 1;
     let damaged = [&tree()[..last], &[9]].concat();
     assert_snapshot!(loading("damaged.tree", Some(&damaged), as_tree), @"`damaged.tree`: damage in leaves 0 to 4, `.0` to `.2`: the checksum does not fit");
-    let floats = |path: &Path| Tree::load_as::<f64>(path, Limits::default());
+    let floats =
+        |path: &Path| TreeReader::open(path, Limits::default())?.subtree_as::<f64>("");
     assert_snapshot!(loading("typed.tree", Some(&tree()), floats), @"`typed.tree`: expected f64, found str at `.0`");
 }

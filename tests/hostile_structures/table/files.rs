@@ -59,9 +59,4 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::load", |cases| {
         cases.trees(&1.5, |tree| with_file(|file| tree.save(file), |file| Tree::load(file)));
     }),
-    ("Tree::load_as", |cases| {
-        cases.trees(&1.5, |tree| {
-            with_file(|file| tree.save(file), |file| Tree::load_as::<f64>(file, Limits::default()))
-        });
-    }),
 ];
