@@ -43,14 +43,6 @@ impl<L: LeafType> Tree<L> {
     }
 }
 
-impl Tree<LeafKind> {
-    /// The largest rectangular parts with leaves of one kind, as
-    /// [`Tree::blocks`](#method.blocks) has them.
-    pub fn blocks(&self) -> TreeBlocks<'_, LeafKind> {
-        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: Some(|kind| *kind) }
-    }
-}
-
 impl<'a, L> Iterator for TreeBlocks<'a, L> {
     type Item = (Block<'a>, &'a [L]);
 

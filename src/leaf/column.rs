@@ -135,17 +135,9 @@ impl Column {
         }
     }
 
-    pub(crate) fn into_leaves(mut self) -> Vec<Leaf> {
-        self.split_off(0)
-    }
-
     /// The leaves of type `T`, if the column is of that type.
     pub(crate) fn get<T: 'static>(&self) -> Option<&Vec<T>> {
         self.as_vec().as_any().downcast_ref()
-    }
-
-    pub(crate) fn get_mut<T: 'static>(&mut self) -> Option<&mut Vec<T>> {
-        self.as_vec_mut().as_any_mut().downcast_mut()
     }
 }
 

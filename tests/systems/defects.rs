@@ -165,7 +165,7 @@ fn the_difference_is_told_when_a_rule_sees_paths() {
 #[test]
 fn a_map_comes_back_in_its_own_order() {
     let map = IndexMap::from([("z".to_owned(), 1), ("a".to_owned(), 2)]);
-    let same = treedef::map(&map, |leaf| leaf).unwrap();
+    let same = treedef::map(&map, |leaf: Leaf| leaf).unwrap();
     assert_eq!(same.into_iter().collect::<Vec<_>>(), [("z".to_owned(), 1), ("a".to_owned(), 2)]);
 }
 

@@ -69,7 +69,7 @@ fn one_leaf_fans_out_to_several() {
     let outer = fetches.treedef().clone();
     let parts = |name: &str| match name {
         "st" => Tree::new(
-            def("(*, *, *)"),
+            "(*, *, *)".parse()?,
             ["indices", "values", "shape"].map(|part| format!("st.{part}")).to_vec(),
         ),
         _ => Ok(Tree::leaf(name.to_owned())),
