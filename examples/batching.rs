@@ -74,7 +74,8 @@ fn answer(requests: &[Contract]) -> Result<Vec<Price>> {
     );
 
     // And the answer an array of structs again.
-    let answers = Tree::new(structure(&Price { call: 0.0, put: 0.0 })?, vec![call, put])?.unstack()?;
+    let answers =
+        Tree::new(structure(&Price { call: 0.0, put: 0.0 })?, vec![call, put])?.unstack()?;
     let answers = answers.into_iter().map(Tree::into_typed).collect::<Result<Vec<Price>>>()?;
     Ok(unique.rebuild(&answers)?.into_parts().1)
 }

@@ -57,8 +57,7 @@ pub use crate::{
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{
-        ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, signature,
-        structure,
+        ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, signature, structure,
     },
     leaf::{
         leaf_type::LeafType,

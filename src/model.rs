@@ -357,7 +357,7 @@ pub enum Dtype {
 /// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`zip`](Tree::zip), [`zip_prefix`](Tree::zip_prefix), [`unzip`](Tree::unzip), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |
 /// | find leaves by [path or pattern](#find-by-path-or-pattern) | [`get`](Tree::get), [`get_mut`](Tree::get_mut), [`select`](Tree::select), [`select_mut`](Tree::select_mut), [`mask`](Tree::mask), [`subtree`](Tree::subtree) |
 /// | [split](#split-and-join) it, and join the parts | [`partition`](Tree::partition), [`combine`](Tree::combine), [`filter`](Tree::filter), [`split`](Tree::split), [`split_into`](Tree::split_into), [`merge`](Tree::merge) |
-/// | change the [structure](#change-the-structure) | [`replace`](Tree::replace), [`insert`](Tree::insert), [`set_text`](Tree::set_text), [`edit`](Tree::edit), [`edit_up`](Tree::edit_up), [`replace_all`](Tree::replace_all), [`remove`](Tree::remove), [`remove_all`](Tree::remove_all) |
+/// | change the [structure](#change-the-structure) | [`replace`](Tree::replace), [`insert`](Tree::insert), [`set_text`](Tree::set_text), [`remove`](Tree::remove), [`edit_at`](Tree::edit_at), [`edit`](Tree::edit), [`edit_up`](Tree::edit_up) |
 /// | work on trees [in trees](#trees-in-trees) and on many trees | [`compose`](Tree::compose), [`transpose`](Tree::transpose), [`stack`](Tree::stack), [`unstack`](Tree::unstack) |
 /// | get [vectors](#vectors) of numbers | [`ravel`](Tree::ravel), [`unique_by`](Tree::unique_by) |
 /// | see the [arrays](#arrays) in it | [`blocks`](Tree::blocks), [`with_arrays`](Tree::with_arrays), [`without_arrays`](Tree::without_arrays), [`summary`](Tree::summary) |

@@ -303,14 +303,15 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
         }
         38 => {
             let mut tree = a;
-            let old = checked(tree.remove_all(pattern(x, tape))).unwrap_or_default();
+            let old = tree.edit_at(pattern(x, tape), |_, _, _| Ok(Edit::Remove));
+            let old = checked(old).unwrap_or_default();
             old.iter().take(MANY).for_each(|(_, old)| is_whole(old));
             is_whole(&tree);
         }
         39 => {
             let new = Tree::leaf(other);
             let mut tree = a;
-            let old = tree.replace_all(pattern(x, tape), |_, _, _| Ok(new.clone()));
+            let old = tree.edit_at(pattern(x, tape), |_, _, _| Ok(Edit::Replace(new.clone())));
             let old = checked(old).unwrap_or_default();
             old.iter().take(MANY).for_each(|(_, old)| is_whole(old));
             is_whole(&tree);

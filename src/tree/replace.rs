@@ -5,6 +5,18 @@ use crate::error::Result;
 use crate::model::Tree;
 
 /// # Change the structure
+///
+/// ## When to use which
+///
+/// | | |
+/// |---|---|
+/// | one place, by its path | [`replace`](Tree::replace), [`remove`](Tree::remove); a new entry or element: [`insert`](Tree::insert) |
+/// | the leaf there | `*tree.get_mut(path)? = leaf`; by a text: [`set_text`](Tree::set_text) |
+/// | all places that a pattern names | [`edit_at`](Tree::edit_at); a pattern that names nothing is an error |
+/// | the leaves there | [`select_mut`](Tree::select_mut); to keep or remove some of them: [`filter`](Tree::filter), [`split`](Tree::split) |
+/// | any place, as a function says | [`edit`](Tree::edit) from the root down, [`edit_up`](Tree::edit_up) from the leaves up |
+///
+/// A [`TreeDef`](crate::TreeDef) has `replace`, `edit` and `edit_up` as well, with the same meaning.
 impl<L> Tree<L> {
     /// Replaces the subtree at `path` by `new`, and returns the old one.
     ///

@@ -109,32 +109,45 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(walk.finish()?, leaves))
     }
 
-    /// Replaces the subtrees whose paths match a pattern, and returns the old ones with their
-    /// paths.
+    /// Edits the subtrees at the topmost nodes that a pattern names, and returns those that were
+    /// replaced or removed, with their paths.
     ///
-    /// `f` gets the path of the node, the node, and the leaves at and below it, and returns the new
-    /// subtree. Nodes below a replaced node are not visited.
+    /// `f` gets the path of the node, the node, and the leaves at and below it.
     ///
     /// # Errors
     ///
-    /// Returns an error when the pattern matches nothing, with the nearest that does; the first error of
-    /// `f`; when a replacement has other options. The tree is then unchanged.
+    /// As [`edit`](Self::edit). Also returns an error when the pattern matches nothing, with the nearest
+    /// that does. The tree is unchanged on error.
     ///
     /// ```
-    /// use treedef::Tree;
+    /// use treedef::{Edit, Tree};
     ///
     /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
-    /// let old = tree.replace_all("**.w", |_, _, leaves| Ok(Tree::leaf(leaves.iter().sum())))?;
+    /// tree.edit_at("**.w", |_, _, leaves| Ok(Edit::Replace(Tree::leaf(leaves.iter().sum()))))?;
     /// assert_eq!(tree.to_string(), "[Layer { w: 3, b: 3 }, Layer { w: 9, b: 6 }]");
-    /// assert_eq!((old[1].0.to_string().as_str(), old[1].1.leaves()), ("[1].w", &[4, 5][..]));
+    ///
+    /// let removed = tree.edit_at("**.b", |_, _, _| Ok(Edit::Remove))?;
+    /// assert_eq!(tree.to_string(), "[Layer { w: 3 }, Layer { w: 9 }]");
+    /// assert_eq!((removed[1].0.to_string().as_str(), removed[1].1.leaves()), ("[1].b", &[6][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn replace_all(
+    pub fn edit_at(
         &mut self,
         pattern: impl ToPattern,
-        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
-        self.cut_named(pattern, |path, node, leaves| f(path, node, leaves).map(Action::Replace))
+        let treedef = self.treedef.clone();
+        let pattern = pattern.to_pattern()?;
+        treedef.expect_match(&pattern)?;
+        let mut named = treedef.matches(pattern.into_owned()).peekable();
+        self.cut(|path, node, leaves| match named.next_if(|(named, _)| named == path) {
+            Some(_) => Ok(match f(path, node, leaves)? {
+                Edit::Keep => Action::Keep,
+                Edit::Replace(other) => Action::Replace(other),
+                Edit::Remove => Action::Remove,
+            }),
+            None => Ok(Action::Enter),
+        })
     }
 
     /// Removes the subtree at a path and returns it. Its field or key is removed too, later
@@ -169,42 +182,6 @@ impl<L> Tree<L> {
         })?;
         let removed = removed.pop().map(|(_, tree)| tree);
         removed.ok_or_else(|| bug!("a node has no path"))
-    }
-
-    /// Removes the subtrees whose paths match a pattern, and returns them with their paths.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the pattern matches nothing, with the nearest that does; when the root or
-    /// the child of a newtype matches. The tree is then unchanged.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
-    /// let removed = tree.remove_all("**.b")?;
-    /// assert_eq!(tree.to_string(), "[Layer { w: [1, 2] }, Layer { w: [4, 5] }]");
-    /// assert_eq!((removed[1].0.to_string().as_str(), removed[1].1.leaves()), ("[1].b", &[6][..]));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
-        self.cut_named(pattern, |_, _, _| Ok(Action::Remove))
-    }
-
-    /// Replaces or removes the topmost nodes that a pattern names.
-    fn cut_named(
-        &mut self,
-        pattern: impl ToPattern,
-        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
-    ) -> Result<Vec<(Path, Tree<L>)>> {
-        let treedef = self.treedef.clone();
-        let pattern = pattern.to_pattern()?;
-        treedef.expect_match(&pattern)?;
-        let mut named = treedef.matches(pattern.into_owned()).peekable();
-        self.cut(|path, node, leaves| match named.next_if(|(named, _)| named == path) {
-            Some(_) => f(path, node, leaves),
-            None => Ok(Action::Enter),
-        })
     }
 
     /// Replaces or removes subtrees, as `f` returns for each node, and returns the old ones with

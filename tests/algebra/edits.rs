@@ -181,7 +181,7 @@ fn every_kind_of_node_loses_a_child() {
         assert_eq!(taken.treedef(), &parsed(before).node(&path).unwrap().to_treedef(), "{before}");
         let pattern: Pattern = path.to_string().parse().unwrap();
         let mut also = numbered(parsed(before));
-        let all = also.remove_all(&pattern).unwrap();
+        let all = also.edit_at(&pattern, |_, _, _| Ok(Edit::Remove)).unwrap();
         assert_eq!((also, all), (rest, vec![(path, taken)]));
     }
     for (treedef, path) in [("Meters(*)", ".0"), ("[E::Circle(*)]", "[0]::Circle.0")] {
@@ -203,7 +203,7 @@ fn one_of_many_equal_siblings_is_taken() {
     assert_eq!(rest.to_string(), "[(0, 1), (3,), (4, 5)]");
     assert_eq!(taken.leaves(), [2]);
     let mut replaced = numbered(parsed("[(); 3]"));
-    replaced.replace_all("[1]", |_, _, _| Ok(Tree::leaf(1))).unwrap();
+    replaced.edit_at("[1]", |_, _, _| Ok(Edit::Replace(Tree::leaf(1)))).unwrap();
     assert_eq!(replaced.to_string(), "[(), 1, ()]");
 }
 
@@ -343,7 +343,7 @@ fn limits_go_with_the_parts() {
         tree.flatten_up_to(&parsed("[*]")).unwrap().leaves()[0].clone(),
         tree.clone().replace(&path, Tree::leaf(1)).unwrap(),
         tree.clone().remove(&path).unwrap(),
-        tree.clone().remove_all("[0]").unwrap()[0].1.clone(),
+        tree.clone().edit_at("[0]", |_, _, _| Ok(Edit::Remove)).unwrap()[0].1.clone(),
         numbered(treedef.children().next().unwrap()),
         numbered(treedef.inner_of(&parsed("[*]")).unwrap()),
         numbered(TreeDef::tuple([TreeDef::none(), treedef.clone()]).unwrap()),

@@ -437,7 +437,7 @@ fn an_error_is_small_and_crosses_threads() {
     fn crosses<T: Send + Sync + 'static>() {}
     crosses::<Error>();
     assert_eq!(size_of::<Error>(), size_of::<usize>());
-    let error = Tree::of(&vec![1]).unwrap().try_map(|_| Err::<Leaf, _>("no")).unwrap_err();
+    let error = treedef::Tree::of(&vec![1]).unwrap().try_map(|_| Err::<Leaf, _>("no")).unwrap_err();
     assert!(std::error::Error::source(&error).is_some_and(|source| source.to_string() == "no"));
     assert_eq!(error.kind(), ErrorKind::Function);
     assert_eq!(format!("{error:?}"), "no at `[0]`");

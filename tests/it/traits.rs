@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 
 use treedef::{
-    Array, Blocks, Change, Children, Diff, DifferenceKind, Error, Flattener, Key,
-    Leaf, LeafKind, LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel,
-    Tree, TreeBlocks, TreeDef, Unique, Value,
+    Array, Blocks, Change, Children, Diff, DifferenceKind, Error, Flattener, Key, Leaf, LeafKind,
+    LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel, Tree, TreeBlocks,
+    TreeDef, Unique, Value,
 };
 use treedef_structures::Structures;
 

@@ -1,7 +1,7 @@
 //! Subtrees replaced and taken, by path and by pattern.
 
 use proptest::prelude::*;
-use treedef::{Key, Path, Tree};
+use treedef::{Edit, Key, Path, Tree};
 
 use crate::case::{cases, path};
 use crate::paths::{Placed, Step, draw_pattern, is_lenient, is_newtype, matches};
@@ -116,7 +116,7 @@ fn what_a_pattern_takes_is_that_of_the_model() {
         let expected = rest.map(|rest| (rest, taken(&tree, &[], &steps)));
         let expected = expected.filter(|(_, taken)| !taken.is_empty()); // a pattern that names nothing
         let mut found = case.tree(&tree);
-        let old = found.remove_all(&pattern).map(|old| (found, old));
+        let old = found.edit_at(&pattern, |_, _, _| Ok(Edit::Remove)).map(|old| (found, old));
         case.gives(old, expected, |found, expected| {
             case.is_tree(&found.0, &expected.0)?;
             prop_assert_eq!(found.1.len(), expected.1.len());
@@ -148,9 +148,14 @@ fn what_a_pattern_replaces_is_that_of_the_model() {
         let expected = changed(&tree, &[], &steps, &change).flatten().filter(|_| names_any);
         let template = case.tree(&new);
         let mut found = case.tree(&tree);
-        let old = found.replace_all(&pattern, |path, _, leaves| {
+        let old = found.edit_at(&pattern, |path, _, leaves| {
             let sum = sum(path, leaves);
-            Ok(if sum % 2 == 0 { Tree::leaf(sum) } else { template.clone().map(|leaf| leaf + sum) })
+            let new = if sum % 2 == 0 {
+                Tree::leaf(sum)
+            } else {
+                template.clone().map(|leaf| leaf + sum)
+            };
+            Ok(Edit::Replace(new))
         });
         // What is given back is what a removal would give back, unless that is not allowed.
         if let Ok(old) = &old {

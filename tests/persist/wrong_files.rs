@@ -178,7 +178,6 @@ fn loading_names_the_file() {
     let last = tree().len() - 1;
     let damaged = [&tree()[..last], &[9]].concat();
     assert_snapshot!(loading("damaged.tree", Some(&damaged), as_tree), @"`damaged.tree`: damage in leaves 0 to 4, `.0` to `.2`: the checksum does not fit");
-    let floats =
-        |path: &Path| TreeReader::open(path, Limits::default())?.subtree_as::<f64>("");
+    let floats = |path: &Path| TreeReader::open(path, Limits::default())?.subtree_as::<f64>("");
     assert_snapshot!(loading("typed.tree", Some(&tree()), floats), @"`typed.tree`: expected f64, found str at `.0`");
 }

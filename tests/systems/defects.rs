@@ -7,9 +7,7 @@ use std::hash::{Hash, Hasher};
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{
-    Edit, Flattener, Leaf, LeafKind, Limits, NodeKind, Static, Tree, TreeDef, Value,
-};
+use treedef::{Edit, Flattener, Leaf, LeafKind, Limits, NodeKind, Static, Tree, TreeDef, Value};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 
@@ -230,7 +228,10 @@ fn integers_are_not_rounded() {
     // One vector of each kind: what is not of that kind is static.
     let of_i64 = Flattener::new().leaves_where(|kind| kind == LeafKind::I64);
     let (integers, rest) = of_i64.flatten_as::<i64>(&((1i64 << 53) + 1, 0.5)).unwrap();
-    assert_eq!((&*integers, rest.to_string().as_str()), (&[9_007_199_254_740_993][..], "(*, static 0.5)"));
+    assert_eq!(
+        (&*integers, rest.to_string().as_str()),
+        (&[9_007_199_254_740_993][..], "(*, static 0.5)")
+    );
     assert_eq!(treedef::unflatten::<(i64, f64)>(&rest, integers).unwrap(), ((1 << 53) + 1, 0.5));
 }
 

@@ -74,7 +74,8 @@ fn one_leaf_fans_out_to_several() {
         ),
         _ => Ok(Tree::leaf(name.to_owned())),
     };
-    let Unique { leaves, inverse } = fetches.try_map(parts).unwrap().compose().unwrap().unique_by(Clone::clone);
+    let Unique { leaves, inverse } =
+        fetches.try_map(parts).unwrap().compose().unwrap().unique_by(Clone::clone);
     assert_eq!(leaves, ["st.indices", "st.values", "st.shape", "a"]);
     let table: Vec<Vec<usize>> = inverse
         .flatten_up_to(&outer)

@@ -91,7 +91,7 @@ fn elements_are_put_behind_others() {
 fn what_is_equal_is_removed() {
     assert_eq!(t().filter(|_: &_, x: &i32| *x != 2).unwrap().to_string(), "[1, [3]]");
     let mut rest = t();
-    let taken = rest.remove_all(pattern("[1][0]")).unwrap();
+    let taken = rest.edit_at(pattern("[1][0]"), |_, _, _| Ok(Edit::Remove)).unwrap();
     assert_eq!((rest.to_string().as_str(), taken[0].1.leaves()), ("[1, [3]]", &[2][..]));
 }
 

@@ -116,6 +116,4 @@
 //! A schema for each type, names by which types are looked up, `allow_non_tensor`.
 
 #[cfg(doc)]
-use crate::{
-    Flattener, NodeKind, NodeRef, TreeDef, flatten, flatten_as, structure, unflatten,
-};
+use crate::{Flattener, NodeKind, NodeRef, TreeDef, flatten, flatten_as, structure, unflatten};

@@ -15,7 +15,7 @@
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf is in exactly one part; if the first part wins: `a.zip_with(b, Option::or)?` |
 //! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars; with [`flatten_objects`](crate::flatten_objects()) the tensors are the leaves, and all else is static |
 //! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::get_mut`] |
-//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern instead of a lambda |
+//! | `tree_at(where, tree, replace_fn=f)` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | a path or pattern instead of a lambda |
 //! | `tree_equal(a, b)` | `a == b` | compares structures and leaves; a [`Leaf`] by kind and bits, so a NaN equals itself |
 //! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
 //! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | |
@@ -96,9 +96,9 @@
 //! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` checks [`NodeRef::name`], the path or the leaves |
 //! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
-//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | for leaves only, in place: [`Tree::select_mut`] |
+//! | `.set(x)`, `.apply(f)` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | `f` returns an [`Edit`]; for leaves only, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`*tree.get_mut(&path)? = leaf`](Tree::get_mut) | one at a time |
-//! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | returns the removed subtrees; for one path: [`Tree::remove`] |
+//! | `.remove_from_parent()` | [`tree.edit_at(pattern, \|_, _, _\| Ok(Edit::Remove))?`](Tree::edit_at) | returns the removed subtrees; for one path: [`Tree::remove`] |
 //! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition`] |
 //! | `.insert_before(x)`, `.insert_after(x)` | [`tree.insert(&path, x)?`](Tree::insert) | the index that `x` then has |
 //! | `.apply_and_inline(f)` | none | replace the sequence that contains it |
@@ -112,7 +112,7 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{ChangeKind, Leaf, Tolerance, Tree, TreeDef, signature};
+//! use treedef::{ChangeKind, Edit, Leaf, Tolerance, Tree, TreeDef, signature};
 //!
 //! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 //! struct Linear {
@@ -154,8 +154,8 @@
 //! edited.select_mut("**.w[*]")?.for_each(|(_, leaf)| *leaf = Leaf::F32(2.0));
 //! assert_eq!(edited.select("**.w[*]")?.count(), 6);
 //! let mut rest = edited.clone();
-//! rest.replace_all("**.w", |_, _, leaves| Tree::of(&leaves.len()))?;
-//! let removed = rest.remove_all("**.b")?;
+//! rest.edit_at("**.w", |_, _, leaves| Ok(Edit::Replace(Tree::of(&leaves.len())?)))?;
+//! let removed = rest.edit_at("**.b", |_, _, _| Ok(Edit::Remove))?;
 //! assert_eq!(
 //!     format!("{rest:#60}"),
 //!     "Model {\n  enc: Linear { w: 6u64, kind: static \"dense\" },\n  tag: \"new\",\n}"
@@ -217,7 +217,6 @@
 use crate::{ChangeKind, Diff};
 #[cfg(doc)]
 use crate::{
-    Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
-    assert_all_close, assert_all_equal, assert_same_structure, flatten_as,
-    signature,
+    Edit, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
+    assert_all_close, assert_all_equal, assert_same_structure, flatten_as, signature,
 };

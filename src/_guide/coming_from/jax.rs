@@ -208,6 +208,5 @@
 #[cfg(doc)]
 use crate::{
     Flattener, Key, Leaf, Limits, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
-    as_static, flatten, flatten_as, map, signature, structure,
-    unflatten,
+    as_static, flatten, flatten_as, map, signature, structure, unflatten,
 };

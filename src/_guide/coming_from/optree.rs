@@ -190,6 +190,6 @@
 
 #[cfg(doc)]
 use crate::{
-    Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef,
-    as_static, flatten, map, structure, unflatten,
+    Flattener, Key, Leaf, Limits, NodeKind, NodeRef, Path, Pattern, Tree, TreeDef, as_static,
+    flatten, map, structure, unflatten,
 };

@@ -162,6 +162,6 @@
 
 #[cfg(doc)]
 use crate::{
-    Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
-    map, structure, unflatten,
+    Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten, map, structure,
+    unflatten,
 };

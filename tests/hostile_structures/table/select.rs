@@ -41,17 +41,22 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees_and_paths(&(), |mut tree, path| tree.remove(path));
         cases.trees_and_paths(&1.5, |mut tree, path| tree.remove(path));
     }),
-    ("Tree::remove_all", |cases| {
-        cases.trees_and_patterns(&(), |mut tree, pattern| tree.remove_all(pattern));
-        cases.trees_and_patterns(&1.5, |mut tree, pattern| tree.remove_all(pattern));
-    }),
-    ("Tree::replace_all", |cases| {
+    ("Tree::edit_at", |cases| {
         cases.trees_and_patterns(&(), |mut tree, pattern| {
-            tree.replace_all(pattern, |_, _, _| Ok(Tree::leaf(())))
+            tree.edit_at(pattern, |_, _, _| Ok(Edit::Remove))
+        });
+        cases.trees_and_patterns(&1.5, |mut tree, pattern| {
+            tree.edit_at(pattern, |_, _, _| Ok(Edit::Remove))
+        });
+        cases.trees_and_patterns(&(), |mut tree, pattern| {
+            tree.edit_at(pattern, |_, _, _| Ok(Edit::Replace(Tree::leaf(()))))
         });
         cases.trees_and_patterns(&1.5, |mut tree, pattern| {
             let other = tree.clone();
-            tree.replace_all(pattern, |_, _, _| Ok(other.clone()))
+            tree.edit_at(pattern, |_, _, _| Ok(Edit::Replace(other.clone())))
+        });
+        cases.trees_and_patterns(&1.5, |mut tree, pattern| {
+            tree.edit_at(pattern, |_, _, _| Ok(Edit::Keep))
         });
     }),
     ("Tree::edit", |cases| {

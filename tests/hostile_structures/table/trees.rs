@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&1.5, |tree| Ok(tree.blocks().take(10).count()));
     }),
     ("Iterator for TreeBlocks", |cases| {
-        cases.trees(&LeafKind::F32, |tree| {
+        cases.trees(&1.5, |tree| {
             Ok(tree.blocks().take(10).map(|(_, leaves)| leaves.len()).max())
         });
     }),
