@@ -51,7 +51,7 @@ mod readme {}
 
 pub use crate::{
     argument::{ToPath, ToPattern},
-    arrays::{Block, Blocks, Summary, TreeBlocks},
+    arrays::{Block, Blocks},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
@@ -72,7 +72,7 @@ pub use crate::{
     path::{Key, Path},
     pattern::Pattern,
     selector::Selector,
-    tree::{Choice, Ravel, Tolerance, Unique, WithShapes},
+    tree::{Choice, Ravel, Tolerance, Unique},
     treedef::{Children, Edit, LeafPaths, NodeRef, Nodes, TreeDefBuilder},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };

@@ -12,5 +12,3 @@ mod with_arrays;
 mod summary;
 
 pub use blocks::{Block, Blocks};
-pub use summary::Summary;
-pub use tree_blocks::TreeBlocks;

@@ -12,8 +12,8 @@ use crate::model::{Array, NodeKind, Tree, Value};
 use crate::text::{LeafText, write_tree};
 use crate::treedef::node_ref::NodeRef;
 
-/// A tree that prints its arrays with statistics. See [`Tree::summary`].
-pub struct Summary<'a, L>(&'a Tree<L>);
+/// A tree that prints its arrays with statistics.
+struct Summary<'a, L>(&'a Tree<L>);
 
 impl<L: LeafType> Tree<L> {
     /// The tree in few lines: an array of more than six elements is its kind, its shape and
@@ -42,7 +42,7 @@ impl<L: LeafType> Tree<L> {
     /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn summary(&self) -> Summary<'_, L> {
+    pub fn summary(&self) -> impl fmt::Display + fmt::Debug {
         Summary(self)
     }
 }

@@ -8,9 +8,8 @@ use crate::model::{LeafKind, Tree};
 
 use super::blocks::{Block, Blocks, have_one_kind};
 
-/// The blocks of a tree with their leaves. See [`Tree::blocks`].
-#[must_use = "iterators are lazy"]
-pub struct TreeBlocks<'a, L> {
+/// The blocks of a tree with their leaves.
+struct TreeBlocks<'a, L> {
     blocks: Blocks<'a>,
     leaves: &'a [L],
     /// Asks a leaf for its kind, if not all have the same by their type.
@@ -37,7 +36,7 @@ impl<L: LeafType> Tree<L> {
     /// assert_eq!(blocks[1..], [(".1.0".to_owned(), vec![], 1), (".1.1".to_owned(), vec![], 1)]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn blocks(&self) -> TreeBlocks<'_, L> {
+    pub fn blocks(&self) -> impl Iterator<Item = (Block<'_>, &[L])> + fmt::Debug {
         let kind = (L::KIND == LeafKind::Opaque).then_some(L::kind as fn(&L) -> LeafKind);
         TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind }
     }

@@ -28,5 +28,4 @@ mod document;
 pub use check_close::Tolerance;
 pub use choice::Choice;
 pub use ravel::Ravel;
-pub use text::WithShapes;
 pub use unique::Unique;

@@ -55,9 +55,8 @@ impl Tree<LeafKind> {
     }
 }
 
-/// A signature whose arrays print with their shapes. See [`Tree::with_shapes`].
-#[derive(Clone, Copy)]
-pub struct WithShapes<'a>(&'a Tree<LeafKind>);
+/// A signature whose arrays print with their shapes.
+struct WithShapes<'a>(&'a Tree<LeafKind>);
 
 impl Tree<LeafKind> {
     /// The signature in the notation of JAX, where an array is its kind and its shape.
@@ -82,7 +81,7 @@ impl Tree<LeafKind> {
     /// ```
     #[doc(alias = "eval_shape")]
     #[doc(alias = "ShapeDtypeStruct")]
-    pub fn with_shapes(&self) -> WithShapes<'_> {
+    pub fn with_shapes(&self) -> impl fmt::Display + fmt::Debug {
         WithShapes(self)
     }
 }

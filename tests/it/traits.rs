@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use treedef::{
     Array, Blocks, Change, Children, Diff, DifferenceKind, Error, Flattener, Key, Leaf, LeafKind,
-    LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel, Tree, TreeBlocks,
-    TreeDef, Unique, Value,
+    LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel, Tree, TreeDef,
+    Unique, Value,
 };
 use treedef_structures::Structures;
 
@@ -34,7 +34,6 @@ fn types_cross_threads() {
     crosses_threads::<Nodes<'static>>();
     crosses_threads::<Ravel>();
     crosses_threads::<Structures>();
-    crosses_threads::<TreeBlocks<'static, f64>>();
 }
 
 fn can_be_printed<T: Debug>() {}

@@ -70,29 +70,18 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&Leaf::F32(1.5), |tree| Ok(tree.without_arrays()?.leaves().len()));
     }),
     ("Tree::blocks", |cases| {
-        cases.trees(&1.5, |tree| Ok(tree.blocks().take(10).count()));
-    }),
-    ("Iterator for TreeBlocks", |cases| {
-        cases.trees(&1.5, |tree| {
-            Ok(tree.blocks().take(10).map(|(_, leaves)| leaves.len()).max())
-        });
-    }),
-    ("Debug for TreeBlocks", |cases| {
+        cases.trees(&1.5, |tree| Ok(tree.blocks().take(10).map(|(_, leaves)| leaves.len()).max()));
         cases.trees(&1.5, |tree| Ok(format!("{:?}", tree.blocks())));
     }),
-    ("Tree::summary", |cases| cases.trees(&1.5, |tree| Ok(tree.summary().to_string()))),
-    ("Display for Summary", |cases| {
+    ("Tree::summary", |cases| {
+        cases.trees(&1.5, |tree| Ok(tree.summary().to_string()));
         cases.trees(&1.5, |tree| print(&format_args!("{:#}", tree.summary())));
         cases.values(|value| Ok(opaque(value).summary().to_string()));
+        cases.trees(&1.5, |tree| debug(&tree.summary()));
     }),
-    ("Debug for Summary", |cases| cases.trees(&1.5, |tree| debug(&tree.summary()))),
     ("Tree::with_shapes", |cases| {
         cases.trees(&LeafKind::F32, |tree| Ok(tree.with_shapes().to_string()));
-    }),
-    ("Display for WithShapes", |cases| {
         cases.trees(&LeafKind::F32, |tree| print(&format_args!("{:#}", tree.with_shapes())));
-    }),
-    ("Debug for WithShapes", |cases| {
         cases.trees(&LeafKind::F32, |tree| debug(&tree.with_shapes()));
     }),
     ("Tree::partition", |cases| {
