@@ -5,7 +5,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use treedef::{Result, Tree, assert_all_close, flatten_as, structure};
+use treedef::{Result, Tree, flatten_as, structure};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Contract {
@@ -99,7 +99,7 @@ fn main() -> Result<()> {
         .iter()
         .map(|request| Ok(answer(std::slice::from_ref(request))?.remove(0)))
         .collect::<Result<_>>()?;
-    assert_all_close(&prices, &alone, Default::default());
+    Tree::of(&prices)?.check_close(&Tree::of(&alone)?, Default::default())?;
 
     // Requests of other shapes do not go together, and the error says why.
     let odd = tree(&(100.0, 90.0))?;

@@ -715,12 +715,25 @@ fn of_prefix(differences: &[Difference]) -> String {
     format!("the prefix has {prefix}, the tree {tree}")
 }
 
-/// The same text as `Display`, so that an `unwrap` in a test prints it.
+/// The same text as `Display`, and the other differences in lines of their own: so that an `unwrap` in a
+/// test prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.0)?;
+        let others = self.differences().get(1..).unwrap_or_default();
+        for Difference { path, expected, found, .. } in others.iter().take(SHOWN_DIFFERENCES) {
+            let path = if path.is_root() { "the root".to_owned() } else { format!("`{path}`") };
+            write!(f, "\n  {path}: expected {expected}, found {found}")?;
+        }
+        match others.len().saturating_sub(SHOWN_DIFFERENCES) {
+            0 => Ok(()),
+            rest => write!(f, "\n  … and {rest} more"),
+        }
     }
 }
+
+/// The most differences that are printed beside the first.
+const SHOWN_DIFFERENCES: usize = 20;
 
 /// The first difference. The number of the others is printed after the path.
 fn expected_and_found(differences: &[Difference]) -> String {

@@ -39,7 +39,6 @@ mod diff;
 #[cfg(feature = "migrate")]
 mod migration;
 mod map;
-mod assertion;
 #[cfg(feature = "insta")]
 mod snapshot;
 #[doc(hidden)]
@@ -52,9 +51,6 @@ mod readme {}
 pub use crate::{
     argument::{ToPath, ToPattern},
     arrays::{Block, Blocks},
-    assertion::{
-        assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
-    },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{
         ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, signature, structure,

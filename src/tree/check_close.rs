@@ -180,6 +180,13 @@ impl Tree<Leaf> {
     /// Checks that the structures are equal and the leaves close. Numbers may be of different
     /// kinds, also those of two arrays; all other leaves must be equal.
     ///
+    /// # When to use which
+    ///
+    /// In a test, `unwrap` prints all differences. Structures alone are compared by
+    /// [`TreeDef::check_equal`](crate::TreeDef::check_equal) and
+    /// [`check_equivalent`](crate::TreeDef::check_equivalent), kinds and bits of leaves by `==`, and
+    /// [`diff`](Self::diff) says where those differ.
+    ///
     /// # Errors
     ///
     /// Returns an error when the trees differ; the error has all differences between the leaves.
@@ -194,6 +201,7 @@ impl Tree<Leaf> {
     /// assert_eq!(error.to_string(), "expected 1.001, found 1.0f32 at `.0`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "assert_tree_close")]
     #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;
@@ -212,17 +220,6 @@ impl Tree<Leaf> {
                 _ => vec![difference(path, found, expected)],
             }
         });
-        expect_none(differences.collect())
-    }
-
-    /// Checks that the structures are equal, and the kinds and bits of the leaves.
-    pub(crate) fn check_same(&self, expected: &Tree<Leaf>) -> Result<()> {
-        self.treedef.check_equal(&expected.treedef)?;
-        let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
-        let mut walk = Walk::new(self.treedef.root(), Visits::Everywhere);
-        let differences = pairs.filter(|(_, (found, expected))| found != expected).map(
-            |(index, (found, expected))| difference(walk.path_to_leaf(index), found, expected),
-        );
         expect_none(differences.collect())
     }
 }

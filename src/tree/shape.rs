@@ -1,9 +1,10 @@
 //! What a value is at its root, found out without a walk: a text, a treedef or a tree.
 //!
-//! An assertion about a treedef or a tree means its structure, not that of the text or the document
+//! A snapshot of a treedef or a tree means its structure, not that of the text or the document
 //! that serde sees. serde cannot tell the types apart, so the value tells the thread. For example,
 //! `Shape::of(&treedef)` serializes the treedef into [`Text`]. The treedef finds that a thread asks,
 //! and asks the serializer whether it is human-readable: the one of `Shape::of` notes this.
+#![cfg_attr(not(feature = "insta"), allow(dead_code, reason = "only snapshots ask"))]
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
@@ -14,7 +15,7 @@ use crate::error::Result;
 use crate::flatten::{flatten, mismatches, structure};
 use crate::model::{Leaf, Tree, TreeDef, Value};
 
-/// What a value is for an assertion.
+/// What a value is for a snapshot.
 pub(crate) enum Shape {
     /// A treedef, which has no leaves. Without files it is no value.
     #[cfg_attr(not(feature = "persist"), allow(dead_code))]

@@ -1,28 +1,10 @@
 //! chex: assertions about trees.
 
-use std::panic::catch_unwind;
-
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{
-    DifferenceKind, Leaf, Tolerance, Tree, assert_all_close, assert_all_equal,
-    assert_same_structure,
-};
+use treedef::{DifferenceKind, Leaf, Tolerance, Tree, TreeDef};
 
 use crate::common::{def, of, paths, said, tree};
-
-/// What an assertion panics with.
-#[track_caller]
-fn panics(assertion: impl FnOnce() + std::panic::UnwindSafe) -> String {
-    let panic = catch_unwind(assertion).expect_err("the assertion holds");
-    *panic.downcast::<String>().unwrap()
-}
-
-#[test]
-fn reports_have_no_spaces_at_the_ends_of_lines() {
-    let message = panics(|| assert_same_structure(&(1,), &vec![1]));
-    assert!(message.lines().all(|line| !line.ends_with(' ')), "{message:?}");
-}
 
 #[derive(Serialize)]
 struct Ab<B> {
@@ -33,12 +15,13 @@ struct Ab<B> {
 /// There the two structures are printed whole.
 #[test]
 fn structures_are_compared() {
-    assert_same_structure(&Ab { a: 1, b: vec![2] }, &Ab { a: 3, b: vec![4] });
-    let message = panics(|| assert_same_structure(&Ab { a: 1, b: (2,) }, &Ab { a: 1, b: vec![2] }));
-    assert_snapshot!(message, @"
-    the structures differ:
-      `.b`: expected `[*]`, found `(*,)`
-    ");
+    fn structure(value: &impl Serialize) -> TreeDef {
+        treedef::structure(value).unwrap()
+    }
+    let list = structure(&Ab { a: 1, b: vec![2] });
+    list.check_equal(&structure(&Ab { a: 3, b: vec![4] })).unwrap();
+    let tuple = structure(&Ab { a: 1, b: (2,) });
+    assert_snapshot!(said(tuple.check_equal(&list)), @"expected `[*]`, found `(*,)` at `.b`");
 }
 
 #[test]
@@ -52,16 +35,17 @@ fn all_leaves_are_compared() {
         w: Vec<i32>,
     }
     let nested = |w: [i32; 2]| Nested { a: W { w: w.to_vec() } };
-    assert_all_equal(&nested([1, 2]), &nested([1, 2]));
-    assert_snapshot!(panics(|| assert_all_equal(&nested([1, 3]), &nested([1, 2]))), @"
-    the trees differ:
-      `.a.w[1]`: expected 2, found 3
+    assert_eq!(of(&nested([1, 2])), of(&nested([1, 2])));
+    assert_snapshot!(of(&nested([1, 2])).diff(&of(&nested([1, 3]))), @"
+    1 change
+    ~ .a.w[1]: 2 → 3
     ");
     // NaN equals itself here, and 0.0 is not -0.0; the kinds count.
-    assert_all_equal(&[f64::NAN], &[f64::NAN]);
-    assert_snapshot!(panics(|| assert_all_equal(&[1i64], &[1i32])), @"
-    the trees differ:
-      `.0`: expected 1, found 1i64
+    assert_eq!(of(&[f64::NAN]), of(&[f64::NAN]));
+    assert_ne!(of(&[0.0]), of(&[-0.0]));
+    assert_snapshot!(of(&[1i32]).diff(&of(&[1i64])), @"
+    1 change
+    ~ .0: 1 → 1i64
     ");
 }
 
@@ -83,18 +67,13 @@ fn of_several_trees_the_one_that_differs_is_told() {
 #[test]
 fn leaves_are_close() {
     let close = Tolerance::new().rtol(1e-6);
-    assert_all_close(&[1.0, 2.0], &[1.0, 2.000_001], close);
-    assert_snapshot!(panics(|| assert_all_close(&[1.0, 2.0], &[1.0, 2.1], Tolerance::new().rtol(1e-6))), @"
-    the trees are not close:
-      `.1`: expected 2.1, found 2.0
-    ");
+    of(&[1.0, 2.0]).check_close(&of(&[1.0, 2.000_001]), close).unwrap();
+    assert_snapshot!(said(of(&[1.0, 2.0]).check_close(&of(&[1.0, 2.1]), close)), @"expected 2.1, found 2.0 at `.1`");
     // `maxulp=1`.
-    let next = |x: f32, steps: u32| f32::from_bits(x.to_bits() + steps);
-    assert_all_close(&[next(1.0, 1)], &[1f32], Tolerance::new().ulps(1));
-    assert_snapshot!(panics(|| assert_all_close(&[f32::from_bits(1f32.to_bits() + 2)], &[1f32], Tolerance::new().ulps(1))), @"
-    the trees are not close:
-      `.0`: expected 1.0f32, found 1.0000002f32
-    ");
+    let next = |x: f32, steps: u32| of(&[f32::from_bits(x.to_bits() + steps)]);
+    let ulp = Tolerance::new().ulps(1);
+    next(1.0, 1).check_close(&of(&[1f32]), ulp).unwrap();
+    assert_snapshot!(said(next(1.0, 2).check_close(&of(&[1f32]), ulp)), @"expected 1.0f32, found 1.0000002f32 at `.0`");
 }
 
 /// An array as serde shows it.

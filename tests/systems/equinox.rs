@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, LeafKind, Tolerance, Tree, assert_all_equal};
+use treedef::{Flattener, Leaf, LeafKind, Tolerance, Tree};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 
@@ -248,7 +248,7 @@ fn lines_break_where_they_get_long() {
 /// `tree_equal`: NaN is not equal to NaN there, and 1 is to 1.0.
 #[test]
 fn trees_are_equal_by_kind_and_bits_or_close() {
-    assert_all_equal(&[f64::NAN, 1.0], &[f64::NAN, 1.0]);
+    assert_eq!(of(&[f64::NAN, 1.0]), of(&[f64::NAN, 1.0]));
     let (ints, floats) = (of(&[1, 2]), of(&[1.0, 2.0]));
     assert_ne!(ints, floats);
     let near = of(&[1.0, 2.001]);

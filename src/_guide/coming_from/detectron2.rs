@@ -17,12 +17,12 @@
 //! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON through serde |
-//! | `TracingAdapter(model, inputs)`, `inference_func=f` | a closure: `\|x\| flatten_as::<f64>(&f(unflatten(&inputs, x)?))` | several arguments are a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`floats.flatten_as::<f64>(&value)?`](Flattener::flatten_as) in its place | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
+//! | `TracingAdapter(model, inputs)`, `inference_func=f` | a closure of [`unflatten`](unflatten()), `f` and [`flatten_as`], as below | several arguments are a tuple |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`Flattener::flatten_as`] in its place | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
 //! | `adapter.flattened_inputs`, `adapter.inputs_schema` | [`let (leaves, inputs) = flatten_as(&example)?`](flatten_as) | |
 //! | `adapter.outputs_schema` | what the closure returns beside the leaves | |
-//! | `adapter.forward(*flat)` | `closure(&leaves)?` | to refuse an output of another structure: [`outputs.flatten_like(&output, &mut leaves)?`](TreeDef::flatten_like) |
-//! | `adapter._create_wrapper(traced)` | [`unflatten(&outputs, traced(&leaves))?`](unflatten()) after [`inputs.flatten_like(&value, &mut leaves)?`](TreeDef::flatten_like) | the input's structure is checked, too |
+//! | `adapter.forward(*flat)` | `closure(&leaves)?` | to refuse an output of another structure: [`flatten_like`](TreeDef::flatten_like) of `outputs` |
+//! | `adapter._create_wrapper(traced)` | [`unflatten(&outputs, traced(x))?`](unflatten()) | `x` is from [`flatten_like`](TreeDef::flatten_like) of `inputs`, which checks the structure, too |
 //!
 //! # An example of most functions
 //!
@@ -84,7 +84,8 @@
 //! assert_eq!(made, Outputs { sum: vec![5.0, 6.0], parts: (vec![0.0, 2.0], vec![5.0, 5.0]) });
 //!
 //! // Inputs of another structure are refused, and so are outputs.
-//! let mut refused = |value: &Inputs| floats.flatten_like(&treedef, value, &mut leaves).unwrap_err();
+//! let mut refused =
+//!     |value: &Inputs| floats.flatten_like(&treedef, value, &mut leaves).unwrap_err();
 //! let error = refused(&inputs([0.0, 1.0], &[5.0], "add"));
 //! assert_eq!(error.to_string(), "expected 2 children, found 1 child at `.b.0`");
 //! assert_eq!(refused(&inputs([0.0, 1.0], &[5.0, 5.0], "mul")).path().to_string(), ".mode");

@@ -9,12 +9,12 @@
 //! | `is_nested(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
 //! | `flatten(s)` | [`flatten(&value)?.0`](flatten()) | beside it is the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
-//! | `unflatten_as(s, flat)` | [`unflatten::<T>(&structure(&example)?, leaves)?`](unflatten()) | for leaves of any type: [`Tree::new(structure(&example)?, leaves)?`](Tree::new) |
-//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
-//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`check_equivalent`](TreeDef::check_equivalent) |
+//! | `unflatten_as(s, flat)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | with the [`structure`] of an example; for leaves of any type: [`Tree::new`] |
+//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints all differences |
+//! | `assert_same_structure(s, t, check_types=False)` | [`a.check_equivalent(&b)?`](TreeDef::check_equivalent) | |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type: [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
-//! | `map_structure_with_path(f, s)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | for two: [`Tree::zip`], then [`Tree::map_with_path`] |
+//! | `map_structure_with_path(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | for two: [`Tree::zip`], then [`Tree::map_with_path`] |
 //! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map needs all keys |
 //! | `flatten_with_path_up_to(shallow, s)` | [`below.iter()`](Tree::iter) | |
 //! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
@@ -43,7 +43,8 @@
 //!     serde_json::json!({"b": ["x", ["y", "z"]], "a": {"z": "w"}})
 //! );
 //! let depths = tree.clone().map_with_path(|path, _| Leaf::from(path.keys().len() as u64));
-//! assert_eq!(depths.into_typed::<Value>()?, serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}}));
+//! let expected = serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}});
+//! assert_eq!(depths.into_typed::<Value>()?, expected);
 //!
 //! let shallow: TreeDef = r#"{"a": *, "b": [*, *]}"#.parse()?;
 //! let below = tree.flatten_up_to(&shallow)?.map(|below| below.to_string());
@@ -77,7 +78,7 @@
 //!     _ => Edit::Keep,
 //! }))?;
 //! assert_eq!(edited.to_string(), r#"{"a": {"z": None}, "b": [[2, 3]]}"#);
-//! treedef::assert_equivalent_structure(&[1, 2], &vec![3, 4]);
+//! structure(&[1, 2])?.check_equivalent(&structure(&vec![3, 4])?)?;
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
@@ -100,7 +101,4 @@
 //! attrs for your own nodes; a sentinel for `None`.
 
 #[cfg(doc)]
-use crate::{
-    Edit, Flattener, Key, NodeRef, Tree, TreeDef, assert_equivalent_structure,
-    assert_same_structure, flatten, map, structure, unflatten,
-};
+use crate::{Edit, Flattener, Key, NodeRef, Tree, TreeDef, flatten, map, structure, unflatten};

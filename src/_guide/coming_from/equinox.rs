@@ -43,7 +43,7 @@
 //! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | empty nodes are part of the structure |
 //! | … `is_leaf=p` | [`opaque_where(p)`](Flattener::opaque_where) | |
 //! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | needs a treedef, not only paths |
-//! | `path_aware_map(f, xs)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
+//! | `path_aware_map(f, xs)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for other selections filter [`Tree::iter`] |
 //! | `t.update(f, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | in place |
@@ -59,12 +59,12 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `assert_trees_all_equal(a, b)` | [`assert_all_equal(&a, &b)`](assert_all_equal) | compares kinds and bits. For more than two, compare each with the first |
-//! | `assert_trees_all_close(a, b)` | [`assert_all_close(&a, &b, Tolerance::new().rtol(1e-6))`](assert_all_close) | exact without a tolerance |
-//! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`assert_all_close(&a, &b, Tolerance::new().ulps(2))`](Tolerance::ulps) | |
-//! | `assert_trees_all_equal_structs(a, b)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | |
+//! | `assert_trees_all_equal(a, b)` | `assert_eq!(a, b)` of two trees | compares kinds and bits; [`a.diff(&b)`](Tree::diff) prints where they differ. For more than two, compare each with the first |
+//! | `assert_trees_all_close(a, b)` | [`a.check_close(&b, Tolerance::new().rtol(1e-6))?`](Tree::check_close) | of two trees; exact without a tolerance |
+//! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`a.check_close(&b, Tolerance::new().ulps(2))?`](Tolerance::ulps) | |
+//! | `assert_trees_all_equal_structs(a, b)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs |
 //! | `assert_trees_all_equal_dtypes(a, b)` | `assert_eq!(signature(&a)?, signature(&b)?)` | the kinds of all leaves |
-//! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`assert_same_structure(&a, &b)`](assert_same_structure) | a `Vec<f64>` is structure. None for opaque arrays |
+//! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`a.check_equal(&b)?`](TreeDef::check_equal) | a `Vec<f64>` is structure. None for opaque arrays |
 //! | `assert_tree_shape`, `…_shape_prefix`, `…_shape_suffix` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | if arrays are structure; none for suffixes |
 //! | `assert_trees_all_equal_comparator` | [`a.zip(b)?.try_map(f)?`](Tree::try_map) | the error has the path |
 //! | `assert_tree_all_finite(t)`, `assert_tree_no_nones(t)` | [`tree.try_map(f)?`](Tree::try_map) | `f` returns an error; `None`s are leaves with `none_is_leaf` |
@@ -98,7 +98,7 @@
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
 //! | `.set(x)`, `.apply(f)` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | `f` returns an [`Edit`]; for leaves only, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`*tree.get_mut(&path)? = leaf`](Tree::get_mut) | one at a time |
-//! | `.remove_from_parent()` | [`tree.edit_at(pattern, \|_, _, _\| Ok(Edit::Remove))?`](Tree::edit_at) | returns the removed subtrees; for one path: [`Tree::remove`] |
+//! | `.remove_from_parent()` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | `f` returns [`Edit::Remove`]; returns the removed subtrees; for one path: [`Tree::remove`] |
 //! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition`] |
 //! | `.insert_before(x)`, `.insert_after(x)` | [`tree.insert(&path, x)?`](Tree::insert) | the index that `x` then has |
 //! | `.apply_and_inline(f)` | none | replace the sequence that contains it |
@@ -164,7 +164,8 @@
 //!
 //! // Comparing, saving.
 //! assert!(tree != edited && tree.check_close(&tree, Tolerance::new()).is_ok());
-//! treedef::assert_all_close(&[1.0, 2.0], &[1.0, 2.0 + 1e-9], Tolerance::new().rtol(1e-6));
+//! Tree::of(&[1.0, 2.0])?
+//!     .check_close(&Tree::of(&[1.0, 2.0 + 1e-9])?, Tolerance::new().rtol(1e-6))?;
 //! let same = |(a, b): (Leaf, Leaf)| if a == b { Ok(a) } else { Err("not equal") };
 //! let error = Tree::of(&(1, 3))?.zip(Tree::of(&(2, 3))?)?.try_map(same).unwrap_err();
 //! assert_eq!(error.to_string(), "not equal at `.0`");
@@ -218,5 +219,5 @@ use crate::{ChangeKind, Diff};
 #[cfg(doc)]
 use crate::{
     Edit, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree, TreeDef, as_static,
-    assert_all_close, assert_all_equal, assert_same_structure, flatten_as, signature,
+    flatten_as, signature,
 };

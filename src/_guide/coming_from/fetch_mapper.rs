@@ -19,7 +19,7 @@
 //! | `handler.fetches()`, `handler.targets()` | [`unique.leaves.iter().filter(p)`](Unique::leaves) | |
 //! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | you choose the result of an operation, such as `None` in an `Option` |
 //! | `Session.run(fetches)` | [`unique.rebuild(&results)?`](Unique::rebuild) | you compute the results in between |
-//! | `make_callable` | a closure: `\|numbers\| flatten_as::<f64>(&f(unflatten(&inputs, numbers)?))` | |
+//! | `make_callable` | a closure of [`unflatten`](crate::unflatten()), `f` and [`flatten_as`](crate::flatten_as) | |
 //! | `partial_run` | none | |
 //! | `Argument fetch = None has invalid type` | [`tree.try_map(f)?`](Tree::try_map) | with `none_is_leaf`, `f` refuses [`Leaf::None`]; the error has the path |
 //!

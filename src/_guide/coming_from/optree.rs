@@ -19,7 +19,7 @@
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
-//! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
+//! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |
 //! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or, with `none_is_leaf`, [`Tree::map`] each [`Leaf::None`] |
 //! | `tree_partition(p, x)` | [`tree.partition(p)?`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |

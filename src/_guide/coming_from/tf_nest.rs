@@ -9,13 +9,13 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `flatten(s)` | [`flatten(&value)?.0`](flatten()) | beside it is the treedef |
-//! | `pack_sequence_as(s, flat)` | [`unflatten::<T>(&structure(&example)?, leaves)?`](unflatten()) | `T` is any type with that structure |
-//! | … with leaves of any type | [`Tree::new(structure(&example)?, leaves)?`](Tree::new) | |
+//! | `pack_sequence_as(s, flat)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | with the [`structure`] of an example |
+//! | … with leaves of any type | [`Tree::new(treedef, leaves)?`](Tree::new) | |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
 //! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
-//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
-//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | a sequence matches a tuple, and a map a struct; [`check_equivalent`](TreeDef::check_equivalent) returns an error |
+//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints all differences |
+//! | `assert_same_structure(s, t, check_types=False)` | [`a.check_equivalent(&b)?`](TreeDef::check_equivalent) | a sequence matches a tuple, and a map a struct |
 //! | `is_nested(s)`, `is_nested_or_composite(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
 //! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; [`Tree::flatten_up_to`] goes back |
 //! | `__tf_flatten__`, `__tf_unflatten__`, attrs | `#[derive(Serialize, Deserialize)]` | |
@@ -28,14 +28,14 @@
 //! | `flatten_with_tuple_paths_up_to(…)` | [`below.iter()`](Tree::iter) | |
 //! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
 //! | `map_structure_with_tuple_paths_up_to` | [`below.map_with_path(f)`](Tree::map_with_path) | |
-//! | `map_structure_with_paths`, `…_with_tuple_paths` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | `f` gets a [`Path`] |
+//! | `map_structure_with_paths`, `…_with_tuple_paths` | [`tree.map_with_path(f)`](Tree::map_with_path) | `f` gets a [`Path`] |
 //! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | for an error: [`flatten_up_to`](Tree::flatten_up_to). A shallow map needs all keys |
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces nodes that are not entered by [`TreeDef::leaf`] |
 //! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | on the structure; the leaves stay |
-//! | `sequence_like(instance, args)` | [`unflatten::<T>(&structure(&instance)?, leaves)?`](unflatten()) | |
+//! | `sequence_like(instance, args)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | with the [`structure`] of the instance |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not split |
 //! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`treedef.root().kind()`](NodeRef::kind) | [`NodeKind::Map`], [`NodeKind::Struct`] |
 //! | `data.util.nest` | [`opaque_where(p)`](Flattener::opaque_where) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
@@ -93,7 +93,7 @@
 //! assert_eq!(tuples.to_string(), r#"S { b: Point { x: 1, y: (2, 3) }, a: {"z": 4}, c: () }"#);
 //!
 //! // With and without the types of containers.
-//! treedef::assert_same_structure(&s, &unflatten::<S>(&structure(&s)?, [0; 4])?);
+//! structure(&s)?.check_equal(&structure(&unflatten::<S>(&structure(&s)?, [0; 4])?)?)?;
 //! let dict = serde_json::json!({"b": {"x": 1, "y": [2, 3]}, "a": {"z": 4}, "c": null});
 //! let untyped = structure(&dict["b"])?;
 //! assert!(untyped.check_equivalent(&structure(&s.b)?).is_ok());
@@ -131,6 +131,5 @@
 
 #[cfg(doc)]
 use crate::{
-    Flattener, NodeKind, NodeRef, Path, Tree, TreeDef, assert_equivalent_structure,
-    assert_same_structure, flatten, map, structure, unflatten,
+    Flattener, NodeKind, NodeRef, Path, Tree, TreeDef, flatten, map, structure, unflatten,
 };

@@ -19,9 +19,9 @@
 //! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
 //! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | `f` matches in the same way |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
-//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`tree.leaves().iter().filter_map(Leaf::as_f64).all(p)`](Leaf::as_f64) | |
+//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`tree.leaves()`](Tree::leaves), [`Leaf::as_f64`] | `filter_map` them, then `all(p)` or `any(p)` |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
-//! | `tree_map_with_path(f, x)` | [`Tree::of(&value)?.map_with_path(f).into_typed()?`](Tree::map_with_path) | |
+//! | `tree_map_with_path(f, x)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `keystr(kp)` | `path.to_string()` | our own format, which parses back |
 //! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::get_mut`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{Leaf, Object, Tolerance, Tree, TreeDef};
+use treedef::{Leaf, Object, Tree, TreeDef};
 
 use super::{Row, print};
 
@@ -208,33 +208,5 @@ pub(super) const ROWS: &[Row] = &[
     ("map", |cases| {
         cases.once("units", || treedef::map(&vec![(); 1_000], |leaf: Leaf| leaf));
         cases.once("units", || treedef::map(&vec![(); 1_000], |leaf: f64| leaf));
-    }),
-    ("assert_same_structure", |cases| {
-        cases.once("units", || {
-            treedef::assert_same_structure(&[(); 9], &[(); 9]);
-            Ok(())
-        });
-        cases.values(|value| {
-            treedef::assert_same_structure(value, value);
-            Ok(())
-        });
-    }),
-    ("assert_equivalent_structure", |cases| {
-        cases.values(|value| {
-            treedef::assert_equivalent_structure(value, value);
-            Ok(())
-        });
-    }),
-    ("assert_all_equal", |cases| {
-        cases.values(|value| {
-            treedef::assert_all_equal(value, value);
-            Ok(())
-        });
-    }),
-    ("assert_all_close", |cases| {
-        cases.values(|value| {
-            treedef::assert_all_close(value, value, Tolerance::new());
-            Ok(())
-        });
     }),
 ];
