@@ -8,8 +8,14 @@ use crate::treedef::Edit;
 impl Tree<Leaf> {
     /// The tree with each array as one leaf, whose numbers are in one buffer.
     ///
-    /// [`Flattener::arrays`](crate::Flattener::arrays) says what an array is, and makes such a tree
-    /// from a value.
+    /// [`Flattener::arrays`](crate::Flattener::arrays) says what an array is.
+    ///
+    /// # When to use which
+    ///
+    /// For a value, [`Flattener::arrays`](crate::Flattener::arrays) makes the same without a leaf for each
+    /// number. With [rules](crate::ArrayRule) about arrays,
+    /// [`Flattener::apply_rules`](crate::Flattener::apply_rules) does it to a tree. [`blocks`](Self::blocks)
+    /// shows the arrays and changes nothing.
     ///
     /// # Errors
     ///

@@ -29,6 +29,15 @@ use super::word::ALL_KINDS;
 /// Leaves are in the order of fields and elements. Map entries are in the canonical order of their
 /// keys.
 ///
+/// # When to use which
+///
+/// | you need | call |
+/// |---|---|
+/// | a vector and a structure, for code that knows only vectors | `flatten`; if all leaves are of one kind, [`flatten_as`], whose vector is a `Vec<f64>` and takes a third of the memory |
+/// | to find, map, split or compare by path | [`Tree::of`], [`Tree::of_as`]: both in one, with methods |
+/// | to say what is a leaf: floats alone, arrays, other types as a whole | a [`Flattener`], which has all three |
+/// | the same structure again and again | [`TreeDef::flatten_like`], which keeps its buffer |
+///
 /// # Errors
 ///
 /// Returns an error when the `Serialize` implementation of the value fails, or when the value nests

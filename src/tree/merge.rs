@@ -153,6 +153,12 @@ impl<L> Tree<L> {
     /// Fields are in the order in which they first occur. So is the insertion order of entries, which
     /// are sorted by their keys.
     ///
+    /// # When to use which
+    ///
+    /// `merge` puts parts together that have no leaf in common. [`patch`](Self::patch) applies changes, which
+    /// may replace and remove leaves, and checks what they were before. [`migrate`](Self::migrate) leaves it
+    /// to a type what it takes of an older tree, and fills the rest with its defaults.
+    ///
     /// # Errors
     ///
     /// Returns an error when `parts` is empty; when two parts have different nodes or both a leaf

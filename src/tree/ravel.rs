@@ -21,6 +21,12 @@ impl Tree<Leaf> {
     /// All numbers as `f64`, and a `Ravel` that turns them back into a tree. A `bool` becomes 0 or
     /// 1.
     ///
+    /// # When to use which
+    ///
+    /// If only the floats are wanted, [`Flattener::leaves_where`](crate::Flattener::leaves_where) and
+    /// [`flatten_as`](crate::Flattener::flatten_as) make the vector at once, and keep the integers in the
+    /// structure. `ravel` takes integers and `bool`s along, and gives each number its kind again.
+    ///
     /// # Errors
     ///
     /// Returns an error when a leaf is not a number, or an `f64` cannot hold it exactly; the error
