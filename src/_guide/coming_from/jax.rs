@@ -122,7 +122,7 @@
 //! assert_eq!(treedef.to_string(), r#"[Linear { w: [*, *], b: None, act: static "relu" }]"#);
 //! assert_eq!(unflatten::<Vec<Linear>>(&treedef, &leaves)?, model);
 //! assert_eq!(TreeDef::from_bytes(&treedef.to_bytes()?)?, treedef);
-//! assert_eq!(map(&model, |leaf| leaf)?, model);
+//! assert_eq!(map(&model, |leaf: Leaf| leaf)?, model);
 //!
 //! let tree = Tree::new(treedef.clone(), leaves)?.try_map(f64::try_from)?;
 //! let paths: Vec<Path> = tree.iter().map(|(path, _)| path).collect();

@@ -15,7 +15,7 @@
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
-//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. with leaves of one kind: [`map(&value, \|x: f64\| …)?`](map()) |
+//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. With leaves of one kind: [`map(&value, \|x: f64\| …)?`](map()) |
 //! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
 //! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | `f` matches in the same way |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
