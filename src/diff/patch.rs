@@ -511,6 +511,6 @@ impl<T> Change<T> {
 
     /// The number of siblings that the change covers at this depth.
     fn span(&self, depth: usize) -> usize {
-        self.spans.get(depth).copied().unwrap_or(1)
+        self.spans.get(depth).copied().or_bug()
     }
 }

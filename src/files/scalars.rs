@@ -41,6 +41,13 @@ impl ScalarRows {
     }
 }
 
+/// The kind of a run that was read, when it was checked.
+fn kind_of(run: KindRow) -> LeafKind {
+    let kind = leaf_kind(run.kind);
+    debug_assert!(kind.is_some(), "a run has an unknown kind");
+    kind.unwrap_or(LeafKind::None)
+}
+
 #[derive(Default)]
 pub(super) struct ScalarWriter {
     pub(super) rows: ScalarRows,
@@ -164,7 +171,7 @@ impl IndexedRows {
 
     /// The place behind `count` scalars of a run, which begins at `place`.
     fn after(&self, place: RowPlace, run: &KindRow, count: u64) -> RowPlace {
-        let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+        let kind = kind_of(*run);
         let mut after = RowPlace { scalars: place.scalars.saturating_add(count), ..place };
         if kind == LeafKind::Opaque {
             after.opaque = place.opaque.saturating_add(count);
@@ -273,7 +280,7 @@ impl<'a> ScalarReader<'a> {
     pub(super) fn next(&mut self) -> Result<Stored<'a>> {
         if self.left_in_run == 0 {
             let run = self.runs.next().ok_or_else(|| self.short())?;
-            self.kind = leaf_kind(run.kind).unwrap_or(LeafKind::None); // the kinds were checked
+            self.kind = kind_of(run);
             self.left_in_run = run.count;
         }
         self.left_in_run -= 1;

@@ -17,7 +17,10 @@ pub(super) enum TextLeaf {
 pub(super) fn kinds(tree: Tree<TextLeaf>) -> Tree<LeafKind> {
     tree.map(|leaf| match leaf {
         TextLeaf::Kind(kind) => kind,
-        TextLeaf::Star | TextLeaf::Literal(_) => LeafKind::Opaque, // there are none
+        TextLeaf::Star | TextLeaf::Literal(_) => {
+            debug_assert!(false, "a signature has another leaf");
+            LeafKind::Opaque
+        }
     })
 }
 
@@ -25,7 +28,10 @@ pub(super) fn kinds(tree: Tree<TextLeaf>) -> Tree<LeafKind> {
 pub(super) fn literals(tree: Tree<TextLeaf>) -> Tree<Leaf> {
     tree.map(|leaf| match leaf {
         TextLeaf::Literal(leaf) => leaf,
-        TextLeaf::Star | TextLeaf::Kind(_) => Leaf::None, // there are none
+        TextLeaf::Star | TextLeaf::Kind(_) => {
+            debug_assert!(false, "a value has another leaf");
+            Leaf::None
+        }
     })
 }
 
