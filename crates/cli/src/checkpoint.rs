@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use treedef::__private::{OrBug, entries};
 use treedef::{Leaf, Tree};
 use treedef_exchange::pytorch::{self, Entry, Pytorch};
 use treedef_exchange::{
@@ -501,16 +502,15 @@ impl Checkpoint {
     pub(crate) fn metadata(&self) -> Result<BTreeMap<String, String>> {
         match self {
             Checkpoint::Safetensors(source) => {
-                let text = |key: &str| source.metadata(key).unwrap_or_default().to_owned();
+                let text = |key: &str| source.metadata(key).or_bug().to_owned();
                 Ok(source.metadata_keys().map(|key| (key.to_owned(), text(key))).collect())
             }
             Checkpoint::Gguf(gguf) => {
                 let tree = gguf.metadata();
                 let mut all = BTreeMap::new();
                 let root = tree.treedef().root();
-                for (position, node) in root.children().enumerate() {
-                    let Some(key) = root.key(position) else { continue };
-                    let leaves = tree.leaves().get(node.leaf_range()).unwrap_or_default();
+                for (key, node) in entries(root) {
+                    let leaves = tree.leaves().get(node.leaf_range()).or_bug();
                     let value = Tree::new(node.to_treedef(), leaves.to_vec())?;
                     let text = value.to_string();
                     let text = if text.len() <= SHORT {

@@ -1,5 +1,6 @@
 //! Comments, which no tree has.
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
 use crate::args::Limits;
@@ -25,7 +26,7 @@ pub(crate) fn has_comments(
     // What may be left out without any change is a comment; inside of a text, it is not one.
     let is_comment = |(mark, end): (&str, &str), at: usize| {
         let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
-        let inside = rest.get(mark.len()..).unwrap_or_default();
+        let inside = rest.get(mark.len()..).or_bug();
         let after = inside.split_once(end).map_or("", |(_, after)| after);
         let without = format!("{before}\n{after}");
         matches!(read_within(without.as_bytes(), format, limits), Ok(Document::Tree(it)) if it == *tree)

@@ -1,7 +1,7 @@
 //! Numbers that a float of 64 bits does not give back, as leaves.
 
 use serde::Serialize;
-use treedef::__private::Decimal;
+use treedef::__private::{Decimal, OrBug};
 use treedef::{Edit, Leaf, LeafKind, Tree, Value};
 
 use crate::paths::leaf_at;
@@ -214,7 +214,7 @@ pub(crate) fn is_printed(text: &str) -> bool {
 pub(crate) fn printed(text: &str) -> String {
     let [before, after] = PRINTED;
     let mut parts = text.split(before);
-    let mut all = parts.next().unwrap_or_default().to_owned();
+    let mut all = parts.next().or_bug().to_owned();
     for part in parts {
         let (number, rest) = part.split_once(after).unwrap_or((part, ""));
         all += number;

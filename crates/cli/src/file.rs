@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
+use treedef::__private::OrBug;
 use treedef_exchange::{
     __folder as folder, __save as save, __target as target, ErrorKind as Kind, Source, Stored,
 };
@@ -51,7 +52,7 @@ pub(crate) fn interruptible<T>(
         let (descriptor, read) = (stored.descriptor().clone(), &read);
         Stored::read_from(descriptor, move |at, bytes| read(stored, at, bytes))
     });
-    let text = |key: &str| (key.to_owned(), source.metadata(key).unwrap_or_default().to_owned());
+    let text = |key: &str| (key.to_owned(), source.metadata(key).or_bug().to_owned());
     let tensors = watched.collect::<treedef_exchange::Result<Vec<_>>>();
     let saved = tensors.and_then(|tensors| Source::of(tensors, source.metadata_keys().map(text)));
     let saved = saved.and_then(save);
@@ -116,7 +117,7 @@ impl Signals {
         let signals = Signals { came: Default::default(), which: Default::default() };
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, signals.came.clone())?;
-            let number = usize::try_from(signal).unwrap_or_default();
+            let number = usize::try_from(signal).ok().or_bug();
             flag::register_usize(signal, signals.which.clone(), number)?;
             flag::register(signal, signals.came.clone())?;
         }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
+use treedef::__private::OrBug;
+
 use crate::failure::{Failure, Result};
 
 /// A format of files.
@@ -58,7 +60,7 @@ pub(crate) enum TensorFormat {
 impl Format {
     /// The name, which is the extension too.
     pub fn name(self) -> String {
-        self.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
+        self.to_possible_value().map(|it| it.get_name().to_owned()).or_bug()
     }
 
     /// The same, if a file holds tensors.

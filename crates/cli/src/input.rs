@@ -6,6 +6,7 @@ use std::mem;
 use std::path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree, TreeSeed};
 use treedef_exchange::pytorch::{self, Pytorch};
 use treedef_exchange::{__STAND_IN, __stand_in, Descriptor, Source, gguf, safetensors};
@@ -210,7 +211,7 @@ pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
     let Some(encoding) = Encoding::of(&bytes) else {
         return Ok(bytes.strip_prefix(MARK).map_or(bytes.clone(), <[u8]>::to_vec));
     };
-    let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).unwrap_or_default());
+    let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).or_bug());
     Decoded::new(rest, encoding).read_to_end(&mut text).map_err(|error| of_file(error.into()))?;
     Ok(text)
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Serialize};
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree, TreeSeed};
 
 use crate::failure::Failure;
@@ -57,7 +58,7 @@ impl Bad {
     pub(crate) fn of(index: u64, error: &serde_json::Error) -> Self {
         let message = error.to_string();
         let end = message.rfind(" at line ").unwrap_or(message.len());
-        let message = message.get(..end).unwrap_or_default().to_owned();
+        let message = message.get(..end).or_bug().to_owned();
         Bad { count: 1, first: vec![(index, Some(error.column()), message)] }
     }
 

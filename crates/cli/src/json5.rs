@@ -1,6 +1,7 @@
 //! JSON5, of which JSON with comments is a part. A document becomes JSON, in which all that it shares with JSON
 //! stands where it stood.
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
 use crate::bignums::of_base;
@@ -69,7 +70,7 @@ fn is_of_word(char: char) -> bool {
 fn space_len(text: &str) -> usize {
     let mut at = 0;
     loop {
-        let rest = text.get(at..).unwrap_or_default();
+        let rest = text.get(at..).or_bug();
         let space = rest.find(|char: char| !char.is_whitespace() && char != '\u{feff}');
         let (space, rest) = (
             space.unwrap_or(rest.len()),
@@ -126,14 +127,14 @@ impl Writer<'_> {
 
     fn mark(&mut self, char: char, is_value: bool) {
         self.json.push(char);
-        self.rest = self.rest.get(char.len_utf8()..).unwrap_or_default();
+        self.rest = self.rest.get(char.len_utf8()..).or_bug();
         self.is_behind_value = is_value;
     }
 
     fn word(&mut self) {
         let end = self.rest.find(|char| !is_of_word(char)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end); // of whole characters
-        let behind = rest.get(space_len(rest)..).unwrap_or_default();
+        let behind = rest.get(space_len(rest)..).or_bug();
         let is_name = word.starts_with(|char: char| char.is_alphabetic() || "_$\\".contains(char));
         if behind.starts_with(':') && is_name {
             self.json += &format!("\"{word}\"");
@@ -163,7 +164,7 @@ impl Writer<'_> {
             };
             return Some(format!("{sign}{}", short.map(|it| it.to_string()).or_else(long)?));
         }
-        let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+        let mantissa = number.split(['e', 'E']).next().or_bug();
         let has_digit = mantissa.bytes().any(|byte| byte.is_ascii_digit());
         let digits = mantissa.strip_prefix('0').and_then(|rest| rest.chars().next());
         let has_zero = digits.is_some_and(|next| next.is_ascii_digit());

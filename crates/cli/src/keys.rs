@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use treedef::__private::{changes_mut, key_form};
+use treedef::__private::{OrBug, changes_mut, entry, key_form};
 use treedef::{
     Change, ChangeKind, Diff, Edit, Key, Leaf, Name, NodeKind, NodeRef, Path, Tree, TreeDef, Value,
 };
@@ -170,7 +170,7 @@ impl Respelled {
     fn compare(&mut self, old: NodeRef<'_>, new: NodeRef<'_>, path: &mut Path) {
         let are_texts = self.are_texts;
         let mut below = |old: NodeRef<'_>, at: usize| {
-            let (Some(key), Some(child)) = (new.key(at), new.child(at)) else { return };
+            let (key, child) = entry(new, at);
             path.push(key);
             self.compare(old, child, path);
             path.pop();
@@ -200,8 +200,7 @@ impl Respelled {
 fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>> {
     let mut entries: Vec<_> = keys.iter().zip(map.treedef().root().children()).collect();
     entries.sort_by_key(|(key, _)| *key);
-    let part =
-        |node: &NodeRef<'_>| map.leaves().get(node.leaf_range()).unwrap_or_default().to_vec();
+    let part = |node: &NodeRef<'_>| map.leaves().get(node.leaf_range()).or_bug().to_vec();
     let leaves = entries.iter().flat_map(|(_, node)| part(node)).collect();
     let entries = entries.iter().map(|(key, node)| ((*key).clone(), node.to_treedef()));
     Tree::new(TreeDef::map(entries)?, leaves)
@@ -297,8 +296,8 @@ fn follow(
     let pairs = Pairs::of_values(&keys, &values(node), are_texts);
     for ((key, mut group), pair) in groups.into_iter().zip(pairs.of_first) {
         let position = pair.or_else(|| node.position(&key));
-        let found = position.and_then(|at| Some((at, node.key(at)?, node.child(at)?)));
-        let Some((position, key, child)) = found else { continue };
+        let Some(position) = position else { continue };
+        let (key, child) = entry(node, position);
         for named in &mut group {
             named.path.push(key.clone());
             named.positions.push(position);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use serde::de::{DeserializeSeed, Deserializer, Visitor};
-use treedef::__private::limited;
+use treedef::__private::{OrBug, limited};
 use treedef::TreeSeed;
 use treedef_structures::Structures;
 
@@ -123,7 +123,7 @@ impl LineCounter<'_> {
                 Some(last) if !is_end => last + 1,
                 _ => bytes.len(),
             };
-            rest.extend_from_slice(bytes.get(whole..).unwrap_or_default());
+            rest.extend_from_slice(bytes.get(whole..).or_bug());
             bytes.truncate(whole);
             let first = *lines;
             *lines += lines_in(&bytes);
@@ -153,7 +153,7 @@ fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) ->
         if read == 0 {
             return Ok(true);
         }
-        let new = bytes.get(before..).unwrap_or_default();
+        let new = bytes.get(before..).or_bug();
         if memchr::memchr(b'\n', new).is_some() {
             return Ok(false);
         }
@@ -219,7 +219,7 @@ impl Worker {
         let mut index = block.first;
         let ends = memchr::memchr_iter(b'\n', &block.bytes).chain([block.bytes.len()]);
         for end in ends {
-            let line = block.bytes.get(start..end).unwrap_or_default();
+            let line = block.bytes.get(start..end).or_bug();
             if !line.trim_ascii().is_empty() {
                 self.line(line, index);
             }

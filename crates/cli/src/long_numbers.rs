@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
 use crate::exact::{all_rounded, is_number, long, text_of};
@@ -55,9 +56,9 @@ fn with_numbers<E>(
     // Errors have the places of the document, and none is for a number out of range.
     let mut tame = bytes.to_vec();
     for number in numbers {
-        let digits = tame.get_mut(number.clone()).unwrap_or_default();
+        let digits = tame.get_mut(number.clone()).or_bug();
         let sign = usize::from(matches!(digits.first(), Some(b'-' | b'+')));
-        let digits = digits.get_mut(sign..).unwrap_or_default();
+        let digits = digits.get_mut(sign..).or_bug();
         digits.fill(b'0');
         digits.iter_mut().zip(b"1.").for_each(|(digit, new)| *digit = *new);
     }
@@ -104,11 +105,11 @@ pub(crate) fn replaced(
 ) -> Vec<u8> {
     let (mut all, mut at) = (Vec::with_capacity(bytes.len()), 0);
     for (index, Range { start, end }) in ranges.iter().enumerate() {
-        all.extend_from_slice(bytes.get(at..*start).unwrap_or_default());
+        all.extend_from_slice(bytes.get(at..*start).or_bug());
         all.extend(by(index));
         at = *end;
     }
-    all.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    all.extend_from_slice(bytes.get(at..).or_bug());
     all
 }
 
@@ -208,7 +209,7 @@ fn with_words<E>(
     let text = write(&words)?;
     let begin = format!("{quote}{word}");
     let mut parts = text.split(&begin);
-    let first = parts.next().unwrap_or_default().to_owned();
+    let first = parts.next().or_bug().to_owned();
     let end = format!("x{quote}");
     Ok(parts.fold(first, |all, part| {
         let (at, rest) = part.split_once(&end).unwrap_or(("", part));
@@ -229,7 +230,7 @@ fn yaml_of(number: &str) -> String {
 fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let (mut numbers, mut at) = (Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
+        let rest = bytes.get(at..).or_bug();
         at += match byte {
             b'"' => text_len(rest),
             b'-' | b'0'..=b'9' => {
@@ -278,7 +279,7 @@ fn toml_words(bytes: &[u8], mut found: impl FnMut(Range<usize>, &str, bool)) {
     // The brackets that are open around a value. A key comes first, also in a header.
     let (mut open, mut is_key) = (Vec::new(), true);
     while let Some(byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
+        let rest = bytes.get(at..).or_bug();
         let is_after_colon = at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b':');
         at += match byte {
             b'#' => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),

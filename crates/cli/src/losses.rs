@@ -7,7 +7,7 @@ use std::hash::Hasher;
 use std::io;
 
 use serde::Serialize;
-use treedef::__private::key_form;
+use treedef::__private::{entries, entry, key_form};
 use treedef::{Key, Leaf, NodeKind, NodeRef, Tree, Value};
 
 use crate::exact;
@@ -249,9 +249,8 @@ impl Sides<'_> {
         } else {
             (0..children).map(Some).collect()
         };
-        for (at, (child, other)) in before.children().zip(positions).enumerate() {
-            let Some(key) = before.key(at) else { continue };
-            let other = other.and_then(|at| Some((after.key(at)?, after.child(at)?)));
+        for ((key, child), other) in entries(before).zip(positions) {
+            let other = other.map(|at| entry(after, at));
             let became = other.as_ref().map_or(Some("another key"), |(new, _)| self.key(&key, new));
             path.push(key);
             if let Some(new) = became {

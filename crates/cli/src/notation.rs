@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use treedef::__private::OrBug;
 use treedef::{Edit, LeafKind, NodeKind, Tree, TreeDef};
 
 use crate::failure::{Failure, Result};
@@ -122,7 +123,7 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn failure(&self, expected: &str) -> Failure {
         let found = self.peek().map_or("the end".to_owned(), |token| format!("`{token}`"));
-        let before = self.tokens.get(..self.at).unwrap_or_default().concat();
+        let before = self.tokens.get(..self.at).or_bug().concat();
         let line = before.lines().count().max(1);
         Failure::at(line, format!("expected {expected}, found {found}"))
     }
@@ -135,7 +136,7 @@ impl Reader<'_> {
 
     /// The next token that is no space.
     fn peek(&self) -> Option<&str> {
-        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let rest = self.tokens.get(self.at..).or_bug();
         rest.iter().map(String::as_str).find(|token| !token.trim().is_empty())
     }
 

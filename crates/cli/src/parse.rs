@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{self, Read};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use treedef::__private::OrBug;
 use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
 use treedef_exchange::{gguf, pytorch};
 
@@ -54,7 +55,7 @@ pub enum Document {
 pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
     let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
     if let Some(encoding) = Encoding::of(bytes).filter(|_| format.is_text()) {
-        let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).unwrap_or_default());
+        let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).or_bug());
         Decoded::new(rest, encoding).read_to_end(&mut text)?;
         return read_within(&text, format, Limits::default());
     }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use half::{bf16, f16};
+use treedef::__private::OrBug;
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
 use treedef_exchange::{
     __is_of_structure, __leaf_names, __narrowed, __stored, Descriptor, Export, Source, Stored,
@@ -84,7 +85,7 @@ fn texts_beside(
     let ties: HashMap<&str, &str> = source.aliases().collect();
     let mut texts = Vec::new();
     for key in source.metadata_keys() {
-        let text = source.metadata(key).unwrap_or_default();
+        let text = source.metadata(key).or_bug();
         if __is_of_structure(key) && !is_same {
             lost.push(format!("the metadata `{key}`, which is of other tensors"));
         } else if ties.get(key).is_some_and(|of| !names.contains(of) || names.contains(key)) {
@@ -121,7 +122,7 @@ struct Walk<'w, 's> {
 impl<'w, 's> Walk<'w, 's> {
     /// The recursion is as deep as the limits of the tree allow.
     fn visit(&mut self, path: &Path, node: NodeRef<'_>) -> Result<()> {
-        let leaves = self.new.leaves().get(node.leaf_range()).unwrap_or_default();
+        let leaves = self.new.leaves().get(node.leaf_range()).or_bug();
         let part = || Tree::new(node.to_treedef(), leaves.to_vec());
         let was = self.tensor_at(path);
         if let Some(stored) = &was
@@ -401,13 +402,13 @@ fn with_structure<'s>(
         }
     }
     let tensors = in_order(source, kept, made);
-    let text = |key: &str| after.metadata(key).unwrap_or_default().to_owned();
+    let text = |key: &str| after.metadata(key).or_bug().to_owned();
     let mut texts: Vec<(String, String)> =
         after.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
     let in_tree: HashSet<String> =
         [old, new].iter().flat_map(|it| __leaf_names(it.treedef())).collect();
     for key in source.metadata_keys().filter(|key| !__is_of_structure(key)) {
-        let text = source.metadata(key).unwrap_or_default();
+        let text = source.metadata(key).or_bug();
         match ties.contains_key(key) {
             true if is_tied(key) => texts.push((key.to_owned(), text.to_owned())),
             true => lost.push(format!("the tie of `{key}` to `{text}`")),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{Retrieve, Uri};
 use serde_json::Value;
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree, TreeSeed};
 
 use crate::exact;
@@ -145,7 +146,7 @@ fn decoded(text: &str) -> String {
         let byte =
             digits.filter(|_| first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { behind.get(2..).unwrap_or_default() } else { behind };
+        rest = if byte.is_some() { behind.get(2..).or_bug() } else { behind };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

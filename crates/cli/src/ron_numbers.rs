@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
 use crate::exact::{long, text_of};
@@ -29,7 +30,7 @@ pub(crate) fn of_ron(text: &str, read: impl Fn(&str) -> Result<Tree<Leaf>>) -> R
             let Some(number) = numbers.get(at) else { return Vec::new() };
             let key = || text_of(&number.leaf).map(|key| format!("\"{key}\""));
             let new = if number.is_key { key() } else { value(at) };
-            let old = || text.get(number.place.clone()).unwrap_or_default().to_owned();
+            let old = || text.get(number.place.clone()).or_bug().to_owned();
             new.unwrap_or_else(old).into_bytes()
         });
         read(&String::from_utf8_lossy(&text))
@@ -58,7 +59,7 @@ fn numbers(text: &str) -> Vec<Number> {
         if matches!(word, "r" | "br") && raw.starts_with('"') {
             let hashes = behind.len() - raw.len();
             let end = format!("\"{}", "#".repeat(hashes));
-            let inside = raw.get(1..).unwrap_or_default();
+            let inside = raw.get(1..).or_bug();
             let text = inside.find(&end).map_or(inside.len(), |text| text + end.len());
             at += length + hashes + 1 + text;
             continue;
@@ -80,7 +81,7 @@ fn is_before_colon(mut rest: &str) -> bool {
         rest = match (comment, rest.starts_with(char::is_whitespace)) {
             (0, false) => return rest.starts_with(':'),
             (0, true) => rest.trim_start(),
-            (comment, _) => rest.get(comment..).unwrap_or_default(),
+            (comment, _) => rest.get(comment..).or_bug(),
         };
     }
 }

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
+use treedef::__private::OrBug;
 use treedef::{Dtype, Flattener, Leaf, Tree, TreeDef};
 use treedef_exchange::{__STRUCTURE, __element, __leaf_names, Tensor};
 
@@ -255,14 +256,15 @@ impl Stored {
         }
         let shape = slot.leaf.shape.iter().map(|size| usize::try_from(*size).ok());
         let shape: Option<Vec<usize>> = shape.collect();
-        let tensor = Tensor::new(dtype, shape.unwrap_or_default(), bytes)?;
+        let shape = shape.ok_or_else(|| Failure::new("a dimension is too large for memory"))?;
+        let tensor = Tensor::new(dtype, shape, bytes)?;
         Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor)?)
     }
 
     /// The elements of the first dimension in a range, as a tree of one leaf.
     pub(crate) fn read_rows(&self, slot: &Slot, rows: Range<u64>) -> Result<Tree<Leaf>> {
-        let count = slot.leaf.shape.first().copied().unwrap_or_default();
-        let row = slot.leaf.size.checked_div(count).unwrap_or_default();
+        let count = slot.leaf.shape.first().copied().or_bug();
+        let row = slot.leaf.size.checked_div(count).or_bug();
         let (start, length) = (rows.start * row, (rows.end - rows.start) * row); // within the size
         let memory = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let mut bytes = vec![0; memory(length)];
@@ -290,7 +292,7 @@ impl Stored {
         let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
         while at < all {
             let size = usize::try_from(all - at).unwrap_or(PIECE).min(PIECE);
-            let piece = buffer.get_mut(..size).unwrap_or_default();
+            let piece = buffer.get_mut(..size).or_bug();
             self.read_at(slot, at, piece)?;
             at = at.saturating_add(u64::try_from(size).unwrap_or(u64::MAX));
             self.progress.add(size);

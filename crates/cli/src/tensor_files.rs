@@ -1,5 +1,6 @@
 //! Trees and tensors as files of tensors.
 
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
@@ -98,7 +99,7 @@ pub(crate) fn holdable<'s>(
     }
     let texts = source
         .metadata_keys()
-        .map(|key| (key.to_owned(), source.metadata(key).unwrap_or_default().to_owned()));
+        .map(|key| (key.to_owned(), source.metadata(key).or_bug().to_owned()));
     Ok(Source::of(tensors, texts)?)
 }
 

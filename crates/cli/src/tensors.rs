@@ -6,6 +6,7 @@ use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
+use treedef::__private::OrBug;
 use treedef::{Array, Dtype, Edit, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::pytorch::Entry;
@@ -214,7 +215,7 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
             other => other,
         })),
         (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Short) => {
-            let bits = array.as_slice::<u16>().unwrap_or_default();
+            let bits = array.as_slice::<u16>().or_bug();
             if array.is_column_major() || bits.len() != array.shape().iter().product::<usize>() {
                 return with_halves(tree, Halves::Short);
             }
@@ -314,7 +315,7 @@ fn write_rows<L, N: Serialize>(
         if at > 0 {
             out.write_all(b",")?;
         }
-        let row = numbers.get(at * width..(at + 1) * width).unwrap_or_default();
+        let row = numbers.get(at * width..(at + 1) * width).or_bug();
         write_rows(out, inner, row, most, number)?;
     }
     if *size > most {

@@ -3,6 +3,7 @@
 use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, Options, with_deserializer_from_str_with_options as with_deserializer};
+use treedef::__private::OrBug;
 use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
@@ -32,7 +33,7 @@ fn documents(text: &str) -> Vec<Part<'_>> {
         let is_start = is_marker(line, "---");
         let is_end = is_marker(line, "...");
         if is_end || is_start && !in_header {
-            open.text = text.get(start..at).unwrap_or_default();
+            open.text = text.get(start..at).or_bug();
             if has_content {
                 parts.push(open);
             }
@@ -51,7 +52,7 @@ fn documents(text: &str) -> Vec<Part<'_>> {
         }
         (lines, at) = (lines + 1, at + line.len());
     }
-    open.text = text.get(start..).unwrap_or_default();
+    open.text = text.get(start..).or_bug();
     if has_content || parts.is_empty() {
         parts.push(open);
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use treedef::__private::OrBug;
 use treedef::{Array, Change, ChangeKind, Diff, Leaf, Path, Pattern, Tolerance, Tree};
 
 use crate::exact;
@@ -28,7 +29,7 @@ pub(super) fn without_renames<T: Clone>(
             continue;
         };
         let (mut removed, mut added) = (change.clone(), change.clone());
-        added.path = change.path.parent().unwrap_or_default().child(to.clone());
+        added.path = change.path.parent().or_bug().child(to.clone());
         removed.kind = ChangeKind::Removed(it.clone());
         added.kind = ChangeKind::Added { position: 0, new: it };
         all.extend([removed, added]);
@@ -75,7 +76,7 @@ pub(super) fn line<T: Display>(change: &Change<T>) -> String {
     let path = change.path.to_string();
     match text.get(2..).and_then(|rest| rest.strip_prefix(&path)) {
         Some(rest) if !path.is_empty() => {
-            format!("{}{}{rest}", text.get(..2).unwrap_or_default(), readable(&change.path))
+            format!("{}{}{rest}", text.get(..2).or_bug(), readable(&change.path))
         }
         _ => text,
     }
@@ -87,7 +88,7 @@ fn line_of_numbers<T: Display>(change: &Change<T>) -> String {
     let brief = |part: &T| {
         let text = exact::printed(&part.to_string());
         match text.char_indices().nth(BRIEF) {
-            Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+            Some((end, _)) => text.get(..end).or_bug().to_owned() + "…",
             None => text,
         }
     };

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 #[cfg(feature = "schema")]
+use treedef::__private::{OrBug, entries, entry};
 use treedef::Leaf;
 use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_exchange::__display_shape;
@@ -322,7 +323,7 @@ impl<'a> Checker<'a> {
         } else {
             sizes.eq(tensor.shape.iter().copied())
         };
-        let leaves = self.found.get(found.leaf_range()).unwrap_or_default();
+        let leaves = self.found.get(found.leaf_range()).or_bug();
         let kind = Form::Kind(kind);
         is_shape && block.path().is_root() && leaves.iter().all(|leaf| self.is_form(&kind, leaf))
     }
@@ -421,8 +422,7 @@ impl<'a> Checker<'a> {
         path: &mut treedef::Path,
     ) {
         let leaves = self.expected;
-        for (at, element) in found.children().enumerate() {
-            let Some(key) = found.key(at) else { continue };
+        for (key, element) in entries(found) {
             path.push(key);
             let before = self.violations.len();
             let mut best: Option<Vec<Violation>> = None;
@@ -445,8 +445,8 @@ impl<'a> Checker<'a> {
 
     fn named(&mut self, named: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         let Pairs { of_first, only_second } = Pairs::of(named, found, self.are_texts);
-        for (at, (expected, pair)) in named.children().zip(of_first).enumerate() {
-            match pair.and_then(|at| Some((found.key(at)?, found.child(at)?))) {
+        for ((key, expected), pair) in entries(named).zip(of_first) {
+            match pair.map(|at| entry(found, at)) {
                 Some((key, found)) => {
                     path.push(key);
                     self.node(expected, found, path);
@@ -454,14 +454,12 @@ impl<'a> Checker<'a> {
                 }
                 None if expected.kind() == NodeKind::Some => {}
                 None => {
-                    let key = named.key(at).map(|key| path.child(key));
-                    key.iter()
-                        .for_each(|path| self.violation(path, expected, "missing".to_owned()));
+                    self.violation(&path.child(key), expected, "missing".to_owned());
                 }
             }
         }
         for at in only_second {
-            let (Some(key), Some(inner)) = (found.key(at), found.child(at)) else { continue };
+            let (key, inner) = entry(found, at);
             self.violation(&path.child(key), inner, "not expected here".to_owned());
         }
     }

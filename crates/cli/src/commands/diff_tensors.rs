@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::RandomState;
 
+use treedef::__private::OrBug;
 use treedef::{ChangeKind, Leaf, NodeKind, Path, Tolerance, Tree};
 use treedef_exchange::{__is_of_structure, __narrowed};
 
@@ -98,7 +99,7 @@ fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
         let line = match values {
             [Some(old), Some(new)] => format!("~ {at}: {old} → {new}"),
             [Some(old), None] => format!("- {at}: {old}"),
-            [None, new] => format!("+ {at}: {}", new.unwrap_or_default()),
+            [None, new] => format!("+ {at}: {}", new.or_bug()),
         };
         let object = json.then(|| serde_json::json!({"path": shown(&path), "line": line}));
         (line, object)

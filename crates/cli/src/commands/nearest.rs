@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use treedef::__private::nearest;
+use treedef::__private::{entries, nearest};
 use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
 use crate::paint::listed;
@@ -114,8 +114,7 @@ fn keys_below<L>(documents: &[Tree<L>], prefix: &str) -> Vec<Path> {
     let mut known = HashSet::new();
     let mut all = Vec::new();
     for (_, path, node) in matching(documents, prefix).take(LOOKED_AT) {
-        for at in 0..node.num_children().min(LOOKED_AT) {
-            let Some(key) = node.key(at) else { continue };
+        for (key, _) in entries(node).take(LOOKED_AT) {
             if all.len() < LOOKED_AT && known.insert(text_of(&key)) {
                 all.push(path.child(key));
             }

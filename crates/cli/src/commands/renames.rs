@@ -1,7 +1,9 @@
 //! `diff --rename`: names of the old file as those of the new one, and what they may be.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::args::Renaming;
@@ -35,7 +37,7 @@ impl Renames {
             let bytes = read_beside(path)?;
             let names = text(&bytes).map_err(|failure| failure.in_file(&name))?;
             for (number, line) in (1..).zip(names.lines()) {
-                let line = line.split('#').next().unwrap_or_default();
+                let line = line.split('#').next().or_bug();
                 let line = line.trim().trim_start_matches("--rename ").replace(['\'', '"'], "");
                 match line.split_whitespace().collect::<Vec<_>>().as_slice() {
                     [] => {}
@@ -95,6 +97,7 @@ struct Family {
     members: BTreeMap<Vec<usize>, TensorLeaf>,
     /// Where the first stands in the file.
     position: usize,
+    words: BTreeSet<String>,
 }
 
 fn names(stored: &Stored) -> BTreeSet<&str> {
@@ -119,7 +122,8 @@ fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
         let pattern = parts.collect::<Vec<_>>().join(".");
         let at = *positions.entry(pattern.clone()).or_insert(all.len());
         if at == all.len() {
-            all.push(Family { pattern, members: BTreeMap::new(), position });
+            let words = words(&pattern);
+            all.push(Family { pattern, members: BTreeMap::new(), position, words });
         }
         if let Some(family) = all.get_mut(at) {
             family.members.insert(numbers, slot.leaf.clone());
@@ -139,22 +143,22 @@ impl Family {
 
 /// The families that may be one: those with the same members. Of very many, only those that stand in
 /// nearly the same places among them.
-fn candidates(olds: &[Family], news: &[Family]) -> Vec<(usize, usize)> {
-    let mut groups: HashMap<Members<'_>, (Vec<usize>, Vec<usize>)> = HashMap::new();
-    for (at, family) in olds.iter().enumerate() {
-        groups.entry(family.shapes()).or_default().0.push(at);
+fn candidates<'f>(olds: &'f [Family], news: &'f [Family]) -> Vec<(&'f Family, &'f Family)> {
+    let mut groups: HashMap<Members<'_>, (Vec<_>, Vec<_>)> = HashMap::new();
+    for family in olds {
+        groups.entry(family.shapes()).or_default().0.push(family);
     }
-    for (at, family) in news.iter().enumerate() {
-        groups.entry(family.shapes()).or_default().1.push(at);
+    for family in news {
+        groups.entry(family.shapes()).or_default().1.push(family);
     }
     let mut pairs = Vec::new();
     for (olds, news) in groups.into_values() {
         let apart = (MOST_PAIRS / olds.len().max(1)).max(LEAST_NEAR);
-        for (place, at) in olds.iter().enumerate() {
+        for (place, old) in olds.iter().enumerate() {
             let all = olds.len().saturating_mul(news.len()) <= MOST_PAIRS;
             let first = if all { 0 } else { place.saturating_sub(apart / 2) };
             let near = news.iter().skip(first).take(if all { news.len() } else { apart });
-            pairs.extend(near.map(|there| (*at, *there)));
+            pairs.extend(near.map(|new| (*old, *new)));
         }
     }
     pairs
@@ -181,31 +185,19 @@ fn likeness(old: &BTreeSet<String>, new: &BTreeSet<String>) -> usize {
 /// whose names differ only in numbers; among equal shapes by common words, and then by their order.
 pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
     let (olds, news) = (families(&old.tree, &names(new)), families(&new.tree, &names(old)));
-    let mut pairs = Vec::new();
-    let words_of = |families: &[Family]| -> Vec<BTreeSet<String>> {
-        families.iter().map(|family| words(&family.pattern)).collect()
-    };
-    let (old_words, new_words) = (words_of(&olds), words_of(&news));
-    for (at, there) in candidates(&olds, &news) {
-        let (Some(from), Some(to)) = (olds.get(at), news.get(there)) else { continue };
-        let (Some(old), Some(new)) = (old_words.get(at), new_words.get(there)) else { continue };
-        let apart = from.position.abs_diff(to.position);
-        pairs.push((likeness(old, new), apart, at, there));
-    }
+    let mut pairs = candidates(&olds, &news);
     // The likest first, and then those that stand near.
-    pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
+    pairs.sort_by_cached_key(|(old, new)| {
+        let apart = old.position.abs_diff(new.position);
+        (Reverse(likeness(&old.words, &new.words)), apart, old.position, new.position)
+    });
     let (mut taken, mut given) = (BTreeMap::new(), BTreeSet::new());
-    for (_, _, at, there) in pairs {
-        if !taken.contains_key(&at) && !given.contains(&there) {
-            taken.insert(at, there);
-            given.insert(there);
+    for (old, new) in pairs {
+        if !taken.contains_key(&old.position) && given.insert(new.position) {
+            taken.insert(old.position, (old.pattern.as_str(), new.pattern.as_str()));
         }
     }
-    let found: Vec<(&str, &str)> = taken
-        .iter()
-        .filter_map(|(at, there)| Some((olds.get(*at)?, news.get(*there)?)))
-        .map(|(from, to)| (from.pattern.as_str(), to.pattern.as_str()))
-        .collect();
+    let found: Vec<(&str, &str)> = taken.values().copied().collect();
     if json {
         let object = |(from, to): &(&str, &str)| serde_json::json!({"from": from, "to": to});
         print_json(&found.iter().map(object).collect::<Vec<_>>())?;
@@ -218,10 +210,10 @@ pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
     }
     let left = olds.len().saturating_sub(found.len()) + news.len().saturating_sub(found.len());
     if left > 0 {
-        let rest = olds.iter().zip(0..).filter(|(_, at)| !taken.contains_key(at));
-        let rest = rest.map(|(family, _)| format!("- {}", family.pattern));
-        let also = news.iter().zip(0..).filter(|(_, at)| !given.contains(at));
-        let also = also.map(|(family, _)| format!("+ {}", family.pattern));
+        let rest = olds.iter().filter(|family| !taken.contains_key(&family.position));
+        let rest = rest.map(|family| format!("- {}", family.pattern));
+        let also = news.iter().filter(|family| !given.contains(&family.position));
+        let also = also.map(|family| format!("+ {}", family.pattern));
         let lines: Vec<String> = rest.chain(also).take(20).collect();
         tell!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
     }
@@ -235,13 +227,18 @@ mod tests {
     #[test]
     fn many_names_of_one_shape_are_compared_with_those_near_them() {
         let families = |count| -> Vec<Family> {
-            let one =
-                |position| Family { pattern: String::new(), members: BTreeMap::new(), position };
+            let one = |position| Family {
+                pattern: String::new(),
+                members: BTreeMap::new(),
+                position,
+                words: BTreeSet::new(),
+            };
             (0..count).map(one).collect()
         };
         assert_eq!(candidates(&families(3), &families(2)).len(), 6);
         let many = families(1 << 13);
         let pairs = candidates(&many, &many);
-        assert!(pairs.len() <= MOST_PAIRS && pairs.contains(&(8000, 8000)), "{}", pairs.len());
+        let has_itself = pairs.iter().any(|(old, new)| [old.position, new.position] == [8000; 2]);
+        assert!(pairs.len() <= MOST_PAIRS && has_itself, "{}", pairs.len());
     }
 }

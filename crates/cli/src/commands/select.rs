@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use treedef::__private::OrBug;
 use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, TreeReader, Value};
 
 use crate::args::OneFile;
@@ -225,15 +226,14 @@ impl<W: Write> Selecting<'_, W> {
 
     /// Writes all numbers of a tensor, so many rows at a time.
     fn all_rows(&mut self, stored: &Stored, slot: &Slot, halves: Halves, step: u64) -> Result<()> {
-        let count = slot.leaf.shape.first().copied().unwrap_or_default();
+        let count = slot.leaf.shape.first().copied().or_bug();
         let mut start = 0;
         while start < count {
             let end = (start + step).min(count); // a tensor of so many rows fits
-            let text =
-                text_of_rows(stored, slot, start..end, halves, usize::MAX)?.unwrap_or_default();
+            let text = text_of_rows(stored, slot, start..end, halves, usize::MAX)?.or_bug();
             self.out.write_all(if start == 0 { b"[" } else { b"," })?;
             // Without the brackets around these rows.
-            self.out.write_all(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())?;
+            self.out.write_all(text.get(1..text.len().saturating_sub(1)).or_bug())?;
             start = end;
         }
         Ok(self.out.write_all(b"]")?)

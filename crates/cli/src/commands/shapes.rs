@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use treedef::__private::OrBug;
 use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
 use treedef_structures::{Structure, StructureCount, Structures};
 
@@ -374,7 +375,7 @@ fn differs(change: &Change<Structure>) -> bool {
 /// The text of a structure without `; 0–512` and the like.
 fn without_lengths(text: &str) -> String {
     let mut parts = text.split("; ");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
+    let mut rest = parts.next().or_bug().to_owned();
     for part in parts {
         rest += part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '–');
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use treedef::__private::OrBug;
 use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
 
 use crate::paint::{bare_numbers, counted, with_null};
@@ -103,7 +104,7 @@ pub(super) struct Viewed<'t> {
 impl<'t> Viewed<'t> {
     pub(super) fn of(tree: &'t Tree<PageLeaf>, traits: Traits) -> Self {
         let kinds = |range: Range<usize>| {
-            let leaves = tree.leaves().get(range).unwrap_or_default();
+            let leaves = tree.leaves().get(range).or_bug();
             leaves.iter().map(PageLeaf::kind)
         };
         let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
@@ -126,7 +127,7 @@ impl<'t> Viewed<'t> {
 
     /// As [`heading`], with the shapes of few tensors, or how many parameters there are.
     fn tensors_at(&self, node: NodeRef<'_>) -> String {
-        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        let leaves = self.leaves.get(node.leaf_range()).or_bug();
         let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let size = |leaf: &PageLeaf| match (leaf, leaf.as_array()) {
             (_, Some(array)) => array.shape().iter().product(),
@@ -188,7 +189,7 @@ impl<'t> Viewed<'t> {
             key => text_of(key),
         };
         match text.char_indices().nth(24) {
-            Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+            Some((end, _)) => text.get(..end).or_bug().to_owned() + "…",
             None => text,
         }
     }
@@ -201,7 +202,7 @@ impl<'t> Viewed<'t> {
         out: &mut String,
     ) -> treedef::Result<()> {
         let Place { key, repeat, changes, added, depth } = place;
-        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        let leaves = self.leaves.get(node.leaf_range()).or_bug();
         // The numbers of an array that is one leaf are only here, while it is drawn.
         let stored = leaves.first().filter(|_| node.is_leaf()).and_then(PageLeaf::as_array);
         let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
