@@ -51,17 +51,13 @@ pub(super) fn align<'a, L: PartialEq>(
     b: DiffNode<'a, L>,
     work: &mut usize,
 ) -> Vec<Aligned<'a>> {
-    let mut aligned = Vec::new();
-    let (many, others) = (a.node.num_children(), b.node.num_children());
-    if many == others {
-        pair_rest(
-            AlignedElements::of(a, usize::MAX),
-            AlignedElements::of(b, usize::MAX),
-            &mut aligned,
-        );
-        return aligned;
+    if a.node.num_children() != b.node.num_children() {
+        return align_by_content(a, b, work);
     }
-    align_by_content(a, b, work)
+    let (old, new) = (AlignedElements::of(a, usize::MAX), AlignedElements::of(b, usize::MAX));
+    let mut aligned = Vec::new();
+    pair_rest(old, new, &mut aligned);
+    aligned
 }
 
 /// Pairs as many equal elements as possible; in a long sequence, as many as are found near each
@@ -73,16 +69,11 @@ pub(super) fn align_by_content<'a, L: PartialEq>(
 ) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     if a.node.num_children().max(b.node.num_children()) > MOST_ELEMENTS {
-        align_long(
-            AlignedElements::of(a, usize::MAX),
-            AlignedElements::of(b, usize::MAX),
-            work,
-            &mut aligned,
-        );
+        let (old, new) = (AlignedElements::of(a, usize::MAX), AlignedElements::of(b, usize::MAX));
+        align_long(old, new, work, &mut aligned);
         return aligned;
     }
-    let (old, new): (Vec<_>, Vec<_>) =
-        (AlignedElements::of(a, 1).collect(), AlignedElements::of(b, 1).collect());
+    let [old, new] = [a, b].map(|side| AlignedElements::of(side, 1).collect::<Vec<_>>());
     let same = |(a, b): &(&ElementRun<'_, L>, &ElementRun<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
     // In range: `head` is at most both lengths.
