@@ -26,6 +26,7 @@ pub use crate::diff::report::alike;
 pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
+pub use crate::treedef::lookup::edits;
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_objects_into;
 

@@ -319,8 +319,29 @@ pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
     if least_distance(text, name) > most {
         return None;
     }
-    let distance = strsim::damerau_levenshtein(text, name);
+    let distance = edits(text, name);
     (distance < length && distance <= most).then_some(distance)
+}
+
+/// The number of edits from a text to another: a character is put in, left out, replaced, or swapped with the
+/// next one.
+pub fn edits(from: &str, to: &str) -> usize {
+    let [from, to] = [from, to].map(|text| text.chars().collect::<Vec<char>>());
+    // For each beginning of `from` the edits to each beginning of `to`, of which there is one more than characters.
+    let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
+    for (i, a) in from.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in to.iter().enumerate() {
+            let replaced = rows[i][j] + usize::from(a != b);
+            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == to[j - 1] && *b == from[i - 1] {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[from.len()][to.len()]
 }
 
 /// The edits from a text to a name are not fewer than the characters that only one of them has. This is found
@@ -333,4 +354,27 @@ fn least_distance(text: &str, name: &str) -> usize {
         counts.iter().map(|count| usize::from((count * sign).max(0).unsigned_abs())).sum()
     };
     usize::max(sum(1), sum(-1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edits;
+
+    #[test]
+    fn edits_are_counted() {
+        let cases = [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("weight", "weight", 0),
+            ("weight", "wieght", 1),
+            ("weigth", "weights", 2),
+            ("kitten", "sitting", 3),
+            ("größe", "grosse", 3),
+            ("ab", "ba", 1),
+            ("abcd", "badc", 2),
+        ];
+        for (from, to, count) in cases {
+            assert_eq!((edits(from, to), edits(to, from)), (count, count), "{from} {to}");
+        }
+    }
 }

@@ -278,7 +278,7 @@ impl<'u> Nearest<'u> {
             least.truncate(NEAR);
         }
         let distance = |((has_other, _), it): ((bool, usize), &'u (&'u str, Descriptor))| {
-            ((has_other, strsim::damerau_levenshtein(name, it.0)), it)
+            ((has_other, treedef::__private::edits(name, it.0)), it)
         };
         let ((has_other, far), it) = least.into_iter().map(distance).min_by_key(|(key, _)| *key)?;
         let is_meant = !has_other || far <= name.chars().count() / 3 || it.0.ends_with(name);
