@@ -52,13 +52,6 @@ enum Bracket {
     Braces,
 }
 
-/// A complete node, which is in the builder.
-#[derive(Clone, Copy)]
-struct Complete {
-    /// The number of leaves before it.
-    first_leaf: usize,
-}
-
 impl Parser<'_, '_> {
     /// Parses one node and everything below it.
     fn parse(&mut self) -> Result<()> {
@@ -68,8 +61,8 @@ impl Parser<'_, '_> {
             let depth = open.len();
             let Some(top) = open.last_mut() else { return Ok(()) };
             let mut more = true;
-            if let Some(child) = complete {
-                self.add(top, child)?;
+            if let Some(first_leaf) = complete {
+                self.add(top, first_leaf)?;
                 more = self.lexer.eat(",");
                 top.listed |= more;
             }
@@ -86,8 +79,9 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads the beginning of a node: a whole atom, or everything before the first child.
-    fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
+    /// Reads the beginning of a node: everything before the first child, or a whole atom. Of that it returns how many
+    /// leaves are before it, as do all that complete a node.
+    fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<usize>> {
         let (depth, first_leaf) = (open.len(), self.leaves.len());
         if self.lexer.eat("[") {
             return self.open(open, Bracket::Seq, Name::default(), None);
@@ -110,14 +104,14 @@ impl Parser<'_, '_> {
             } else {
                 self.atom(NodeKind::Leaf, None)?;
             }
-            return Ok(Some(Complete { first_leaf }));
+            return Ok(Some(first_leaf));
         }
         if self.syntax.opaque && self.lexer.peek_word() == "opaque" {
             self.lexer.word();
             let value = self.value(depth)?;
             self.leaves.push(TextLeaf::Literal(Leaf::Opaque(Arc::new(value))));
             self.atom(NodeKind::Leaf, None)?;
-            return Ok(Some(Complete { first_leaf }));
+            return Ok(Some(first_leaf));
         }
         match self.lexer.peek_word() {
             "None" => {
@@ -148,7 +142,7 @@ impl Parser<'_, '_> {
         bracket: Bracket,
         name: Name,
         variant: Option<Name>,
-    ) -> Result<Option<Complete>> {
+    ) -> Result<Option<usize>> {
         let node = OpenBracket {
             bracket,
             name,
@@ -167,7 +161,7 @@ impl Parser<'_, '_> {
     }
 
     /// The rest of `()` or `(,)`.
-    fn empty(&mut self) -> Result<Option<Complete>> {
+    fn empty(&mut self) -> Result<Option<usize>> {
         if self.lexer.eat(")") {
             return self.atom(NodeKind::Unit, None).map(Some);
         }
@@ -177,11 +171,11 @@ impl Parser<'_, '_> {
         self.lexer.expect(")", "`)`, for an empty tuple")?;
         self.builder.open_new(NodeKind::Tuple, None, 1);
         self.builder.close()?;
-        Ok(Some(Complete { first_leaf: self.leaves.len() }))
+        Ok(Some(self.leaves.len()))
     }
 
     /// A node that begins with the name of its type.
-    fn named(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
+    fn named(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<usize>> {
         let name = self.lexer.name()?;
         let variant = if self.lexer.eat("::") { Some(self.lexer.name()?) } else { None };
         if self.lexer.eat("(") {
@@ -257,13 +251,13 @@ impl Parser<'_, '_> {
     }
 
     /// A node without children and without leaves in memory.
-    fn atom(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> Result<Complete> {
+    fn atom(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> Result<usize> {
         self.builder.atom(kind, data, 1)?;
-        Ok(Complete { first_leaf: self.leaves.len() })
+        Ok(self.leaves.len())
     }
 
     /// Reads `; count` if it is next, and adds the child to its parent.
-    fn add(&mut self, parent: &mut OpenBracket, child: Complete) -> Result<()> {
+    fn add(&mut self, parent: &mut OpenBracket, first_leaf: usize) -> Result<()> {
         let repeatable =
             matches!(parent.bracket, Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis);
         let mut count = 1;
@@ -273,7 +267,7 @@ impl Parser<'_, '_> {
             }
             if !(self.syntax.hides_lengths && self.lexer.eat("_")) {
                 count = self.lexer.count()?;
-                self.repeat_leaves(child.first_leaf, count)?;
+                self.repeat_leaves(first_leaf, count)?;
                 self.builder.repeat_last(count)?;
             }
             parent.listed = true;
@@ -295,7 +289,7 @@ impl Parser<'_, '_> {
     }
 
     /// Completes a node. Its closing delimiter was read.
-    fn close(&mut self, mut node: OpenBracket) -> Result<Complete> {
+    fn close(&mut self, mut node: OpenBracket) -> Result<usize> {
         let OpenBracket { first_leaf, .. } = node;
         if node.bracket == Bracket::Map {
             let leaves = self.leaves.get_mut(first_leaf..).or_bug();
@@ -306,7 +300,7 @@ impl Parser<'_, '_> {
         let (kind, names) = (node.kind(), (&node.name, node.variant.as_ref().unwrap_or(NAMELESS)));
         self.builder.set_data(kind, NodeDataRef::of(kind, names, &node.fields, &node.keys));
         self.builder.close()?;
-        Ok(Complete { first_leaf })
+        Ok(first_leaf)
     }
 }
 
