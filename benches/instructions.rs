@@ -19,7 +19,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use treedef::{Flattener, TreeDef, flatten, flatten_as, unflatten};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
@@ -52,6 +52,10 @@ const ROWS: &[(&str, &[&str])] = &[
     ("keys", NUMBERS),
     ("people", MIXED),
     ("docs", &["flatten"]),
+    ("options", &["flatten"]),
+    ("units", &["flatten"]),
+    ("orders", &["flatten"]),
+    ("flattened", &["flatten"]),
     ("small", OTHERS),
     ("net", OTHERS),
     ("people", OTHERS),
@@ -201,6 +205,22 @@ fn run(workload: &str, operation: &str) {
         ),
         "people" => mixed(&people(2_000), operation),
         "docs" => documents(),
+        "options" => {
+            let numbers = (0..5_000).map(|i| (i % 3 != 0).then(|| f64::from(i)));
+            varied(&numbers.collect::<Vec<_>>(), operation);
+        }
+        // Numbers beside them, because a unit variant has no leaf.
+        "units" => {
+            let units = [Unit::Metre, Unit::Second, Unit::Gram];
+            let unit = |i: usize| (units[i * 7 % 5 % 3], 0.5);
+            varied(&(0..5_000).map(unit).collect::<Vec<_>>(), operation);
+        }
+        "orders" => varied(&(0..1_000).map(Shuffled).collect::<Vec<_>>(), operation),
+        "flattened" => {
+            let extra = |i: usize| [("a", 1.0), ("b", 2.0)].into_iter().skip(i % 3).collect();
+            let point = |i| Extended { x: 0.5, extra: extra(i) };
+            varied(&(0..1_000).map(point).collect::<Vec<_>>(), operation);
+        }
         _ => panic!("no workload {workload}"),
     }
 }
@@ -224,6 +244,41 @@ fn people(count: usize) -> Vec<Person> {
         tags: (0..i % 4).map(|tag| format!("tag {tag}")).collect(),
     };
     (0..count).map(person).collect()
+}
+
+#[derive(Clone, Copy, Serialize)]
+enum Unit {
+    Metre,
+    Second,
+    Gram,
+}
+
+/// A map of five entries in one of many orders.
+struct Shuffled(usize);
+
+impl Serialize for Shuffled {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = ["height", "identity", "mass", "radius", "speed"];
+        let mut rng = fastrand::Rng::with_seed(self.0 as u64);
+        rng.shuffle(&mut keys);
+        serializer.collect_map(keys.map(|key| (key, 0.5)))
+    }
+}
+
+#[derive(Serialize)]
+struct Extended {
+    x: f64,
+    #[serde(flatten)]
+    extra: BTreeMap<&'static str, f64>,
+}
+
+/// A row of elements that vary. `serde_json` is there to compare.
+fn varied<T: Serialize>(value: &T, operation: &str) {
+    let leaves = flatten(value).expect("the workload flattens").0.len();
+    match operation {
+        "to_value" => repeat(leaves, || serde_json::to_value(black_box(value))),
+        _ => repeat(leaves, || flatten(black_box(value))),
+    }
 }
 
 /// Documents that all differ, flattened one after the other.

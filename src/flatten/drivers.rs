@@ -6,13 +6,13 @@
 //! state that says so, and no way back. Only what is kept as one value (a key, a static, a subtree that is
 //! a leaf) is recorded while the value around it is followed; when it is complete, its words are cut off.
 
-use crate::model::{Options, Word};
+use crate::model::Word;
 
 use super::follower::Follower;
-use super::nodes::{MOST_SPARE, empty};
+use super::nodes::MOST_SPARE;
 use super::recorder::{RECORDED, RecordedSeq, Recorder};
 use super::script::Known;
-use super::word::{self, Tag};
+use super::word::{self, Tag, empty};
 
 #[derive(Default)]
 pub(super) struct Drivers {
@@ -30,7 +30,7 @@ pub(super) struct Span {
 }
 
 #[inline(always)]
-fn is_recorded(at: usize) -> bool {
+pub(super) fn is_recorded(at: usize) -> bool {
     at >= RECORDED
 }
 
@@ -66,14 +66,8 @@ impl Drivers {
         Some(at + 1) // it is in range
     }
 
-    /// Records a word that is not the expected one.
-    pub(super) fn record(&mut self, at: usize, word: Word) -> usize {
-        self.part(at);
-        self.recorder.write(word)
-    }
-
     /// What was followed before `at` is handed to the recorder, which goes on. Returns its position.
-    fn part(&mut self, at: usize) -> usize {
+    pub(super) fn part(&mut self, at: usize) -> usize {
         if !is_recorded(at) {
             self.recorder.replay(&mut self.follower, at);
         }
@@ -104,18 +98,14 @@ impl Drivers {
     fn close_recorded(&mut self, at: usize) -> usize {
         let is_parted = is_recorded(at) || self.follower.open.is_empty();
         let at = if is_parted { at } else { self.part(at) };
-        self.recorder.open.pop();
+        self.recorder.close_seq();
         at
     }
 
     /// An element came that is not a leaf. Returns where the next one begins.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn element(&mut self, at: usize, most_words: usize, options: Options) -> usize {
-        if is_recorded(at) {
-            self.recorder.element(most_words, options)
-        } else {
-            self.follower.element(at)
-        }
+    pub(super) fn element(&mut self, at: usize) -> usize {
+        if is_recorded(at) { self.recorder.element() } else { self.follower.element(at) }
     }
 
     /// More elements like the last one came. Returns where the next one begins.
@@ -133,7 +123,7 @@ impl Drivers {
         let words = if is_recorded {
             self.recorder.open.last()?.last
         } else {
-            self.follower.open.last()?.last
+            self.follower.open.last()?.last()
         };
         words.map(|words| Span { is_recorded, words })
     }

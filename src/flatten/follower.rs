@@ -25,16 +25,44 @@ pub(super) struct Follower {
 
 /// An open sequence.
 ///
-/// Elements that share a `REPEAT` begin at the same words until all of them came; then the next begins
-/// behind it.
+/// An element for which there is an `AGAIN` has the words of an earlier one. Elements that share a
+/// `REPEAT` begin at the same words until all of them came; then the next begins behind it.
 #[derive(Clone, Copy)]
 pub(super) struct FollowedSeq {
     /// Where the words of the current element begin.
     pub(super) start: usize,
-    /// The words of the last element, if one came.
-    pub(super) last: Option<(usize, usize)>,
+    /// The place behind its `AGAIN`. 0 if it has words of its own.
+    behind_again: usize,
+    /// The words of the last element. They are 0 and 0 if none came.
+    last: (usize, usize),
     /// How many of the elements came that share a `REPEAT`. 0 again once all of them came.
     pub(super) count: usize,
+}
+
+impl FollowedSeq {
+    /// The place of the current element, where its own words or its `AGAIN` are.
+    pub(super) fn place(&self) -> usize {
+        if self.behind_again == 0 { self.start } else { self.behind_again - 1 }
+    }
+
+    pub(super) fn last(&self) -> Option<(usize, usize)> {
+        (self.last.1 > 0).then_some(self.last)
+    }
+
+    /// The place of the `REPEAT` for the last element, if the next one shares it.
+    pub(super) fn shared(&self) -> usize {
+        if self.behind_again == 0 { self.last.1 } else { self.behind_again }
+    }
+
+    /// The next element begins at a word, or where its `AGAIN` says.
+    fn begin(&mut self, at: usize, words: &[Word]) -> usize {
+        (self.start, self.behind_again) = match words.get(at) {
+            // It was recorded so many words behind the other one.
+            Some(word) if word.tag() == word::AGAIN => (at - word.number(), at + 1),
+            _ => (at, 0),
+        };
+        self.start
+    }
 }
 
 impl Follower {
@@ -77,39 +105,40 @@ impl Follower {
 
     #[inline(always)]
     pub(super) fn open_seq(&mut self, at: usize) {
-        self.open.push(FollowedSeq { start: at, last: None, count: 0 });
+        self.open.push(FollowedSeq { start: at, behind_again: 0, last: (0, 0), count: 0 });
     }
 
-    /// Closes a sequence, if it may end here: not before all elements that share a `REPEAT`.
+    /// Closes a sequence, if it may end here: not before all elements that share a `REPEAT`, or before
+    /// one for which there is an `AGAIN`.
     #[inline(always)]
     pub(super) fn close_seq(&mut self) -> bool {
-        self.open.pop_if(|seq| seq.count == 0).is_some()
+        self.open.pop_if(|seq| seq.count == 0 && seq.behind_again == 0).is_some()
     }
 
     /// An element came that is not a leaf. Returns where the next one begins.
     pub(super) fn element(&mut self, at: usize) -> usize {
-        let Some(seq) = self.open.last_mut() else { return at };
-        seq.last = Some((seq.start, at));
-        seq.start = match self.words.get(at) {
+        let Follower { words, open, .. } = self;
+        let Some(seq) = open.last_mut() else { return at };
+        seq.last = (seq.start, at);
+        let behind = seq.shared();
+        match words.get(behind) {
             Some(word) if word.tag() == word::REPEAT => {
                 seq.count += 1; // at most the elements
                 if seq.count < word.number() {
-                    seq.start
-                } else {
-                    seq.count = 0;
-                    at + 1 // it is in range
+                    return seq.start;
                 }
+                seq.count = 0;
+                seq.begin(behind + 1, words) // it is in range
             }
-            _ => at,
-        };
-        seq.start
+            _ => seq.begin(behind, words),
+        }
     }
 
     /// How many more elements like the last one are expected.
     pub(super) fn more_like_last(&self) -> usize {
         match self.open.last() {
-            Some(FollowedSeq { start, last: Some((first, end)), count }) if first == start => {
-                self.label(*end, word::REPEAT).unwrap_or_default().saturating_sub(*count)
+            Some(seq) if seq.count > 0 => {
+                self.label(seq.shared(), word::REPEAT).or_bug().saturating_sub(seq.count)
             }
             _ => 0,
         }
@@ -117,15 +146,16 @@ impl Follower {
 
     /// More elements like the last one came, at most those that are expected.
     pub(super) fn elements(&mut self, at: usize, count: usize) -> usize {
-        let Some(seq) = self.open.last_mut() else {
+        let Follower { words, open, .. } = self;
+        let Some(seq) = open.last_mut() else {
             debug_assert!(false, "no sequence is open");
             return at;
         };
-        let end = seq.last.map_or(seq.start, |(_, end)| end);
         seq.count += count; // at most the elements
-        if self.words.get(end).is_none_or(|word| seq.count == word.number()) {
-            (seq.count, seq.start) = (0, end + 1); // behind its count
+        if words.get(seq.shared()).is_some_and(|word| seq.count < word.number()) {
+            return seq.start;
         }
-        seq.start
+        seq.count = 0;
+        seq.begin(seq.shared() + 1, words) // behind its count
     }
 }

@@ -33,8 +33,6 @@ mod apply;
 mod flattener;
 mod presets;
 mod objects;
-#[cfg(test)]
-mod model;
 
 pub use flattener::{Flattener, flatten, flatten_as, signature, structure};
 pub use objects::flatten_objects;

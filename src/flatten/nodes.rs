@@ -5,11 +5,13 @@ use std::ops::Range;
 
 use crate::bug::{OrBug, bug};
 use crate::error::Result;
-use crate::model::{Limits, NodeData, NodeHead, NodeKind, Options, Swap, TreeDef, Value, Word};
+use crate::model::{
+    Limits, Node, NodeData, NodeHead, NodeKind, Options, Swap, TreeDef, Value, Word,
+};
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::labels::LabelTable;
-use super::word::{self, Tag};
+use super::word::{self, Forms, FormsOf, Tag, begins_with, empty};
 
 /// A structure, and what brings the leaves of a walk into its order.
 pub(super) struct Made {
@@ -24,28 +26,26 @@ pub(super) const MOST_SPARE: usize = 4_096;
 /// A map is expected to have the keys of one of the last so many.
 const MOST_MAPS: usize = 8;
 
-/// In the place of the first word of a child: the child must not be reused.
-pub(super) const UNSEEN: usize = usize::MAX;
-
 /// Reads words and makes nodes. It lives as long as the recorder of a thread: what a structure fills is
 /// taken out or cleared at its end.
 #[derive(Default)]
 pub(super) struct WordReader {
-    pub(super) builder: EncodingBuilder,
+    builder: EncodingBuilder,
     /// The open compounds.
-    pub(super) open: Vec<Open>,
+    open: Vec<Open>,
     fields: Vec<&'static str>,
     /// The numbers of the keys.
     numbers: Vec<usize>,
     /// The name of the variant that comes next.
     variant: &'static str,
-    pub(super) options: Options,
+    options: Options,
     /// What came so far.
-    pub(super) so_far: Count,
+    so_far: Count,
     /// Leaves to swap, one after the other: the entries of a map were sorted.
     swaps: Vec<Swap>,
     known_keys: KnownKeys,
-    pub(super) seen: SeenChildren,
+    /// The elements of sequences that may come again.
+    forms: Forms<MadeElement>,
 }
 
 /// The maps whose keys needed no sorting.
@@ -56,48 +56,40 @@ struct KnownKeys {
     keys: Vec<usize>,
 }
 
-/// Children of sequences that may come again.
-#[derive(Default)]
-pub(super) struct SeenChildren {
-    /// Those of the open sequences, the outermost first.
-    pub(super) children: Vec<SeenChild>,
-    /// How often a child was copied, and how often none was like it.
-    pub(super) copied: usize,
-    pub(super) uncopied: usize,
-}
-
-/// A child of a sequence that may come again: its words and its node.
-pub(super) struct SeenChild {
-    pub(super) words: Range<usize>,
-    pub(super) node: usize,
+/// An element of a sequence: its node, what there was before it, and the swaps that there were behind it.
+#[derive(Clone, Copy)]
+struct MadeElement {
+    node: usize,
+    begin: Count,
+    swaps: usize,
 }
 
 /// How much there is before a place.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Count {
-    pub(super) word: usize,
-    pub(super) leaf: usize,
-    pub(super) map: usize,
-    pub(super) swap: usize,
+struct Count {
+    word: usize,
+    leaf: usize,
+    map: usize,
+    swap: usize,
 }
 
 /// An open compound.
 #[derive(Clone, Copy)]
-pub(super) struct Open {
-    pub(super) head: NodeHead<'static>,
+struct Open {
+    head: NodeHead<'static>,
     /// The index of the node. `None` if the only child takes its place.
-    pub(super) node: Option<usize>,
+    node: Option<usize>,
     /// The first node of the next child.
-    pub(super) next: usize,
+    next: usize,
     /// The last run of children.
-    pub(super) last: Option<usize>,
-    pub(super) children: usize,
+    last: Option<usize>,
+    children: usize,
     first_label: usize,
     /// Where the node began, and its last child.
     begin: Count,
-    pub(super) child: Count,
-    /// The first of its children among those that were seen.
-    pub(super) first_seen: usize,
+    child: Count,
+    /// Its elements, if it is a sequence.
+    forms: FormsOf,
 }
 
 impl Open {
@@ -112,12 +104,6 @@ impl Open {
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant
         ) && self.node.is_some()
     }
-}
-
-/// Removes all elements, and keeps room for at most `room`.
-pub(super) fn empty<T>(list: &mut Vec<T>, room: usize) {
-    list.clear();
-    list.shrink_to(room);
 }
 
 impl WordReader {
@@ -137,15 +123,14 @@ impl WordReader {
         made
     }
 
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.builder.clear();
         empty(&mut self.open, MOST_SPARE);
         empty(&mut self.fields, MOST_SPARE);
         empty(&mut self.numbers, MOST_SPARE);
         empty(&mut self.known_keys.maps, MOST_SPARE);
         empty(&mut self.known_keys.keys, MOST_SPARE);
-        empty(&mut self.seen.children, MOST_SPARE);
-        (self.seen.copied, self.seen.uncopied) = (0, 0);
+        self.forms.clear(MOST_SPARE);
         (self.swaps, self.so_far) = Default::default();
     }
 
@@ -160,15 +145,12 @@ impl WordReader {
             match word.tag() {
                 word::LEAVES => {}
                 word::FIELD => self.fields.push(word.name),
-                word::VARIANT => {
-                    if !self.copy_if_seen(words)? {
-                        self.variant = word.name;
-                    }
-                }
+                word::VARIANT => self.variant = word.name,
                 word::KEY => {
                     self.numbers.push(word.number());
                     self.count_if_again(words)?;
                 }
+                word::AGAIN => self.again(word.number())?,
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -183,33 +165,9 @@ impl WordReader {
         Ok(())
     }
 
-    /// Reads the words of complete elements, and of what is around them so far. The words are not
-    /// needed any more.
-    pub(super) fn read_part(
-        &mut self,
-        words: &[Word],
-        labels: &mut LabelTable,
-        options: Options,
-    ) -> Result<()> {
-        self.options = options;
-        self.read(words, labels)?;
-        // No child can be found by its words any more.
-        self.seen.children.clear();
-        for open in &mut self.open {
-            (open.child.word, open.first_seen) = (UNSEEN, 0);
-        }
-        Ok(())
-    }
-
     fn node(&mut self, word: Word, words: &[Word], labels: &LabelTable) -> Result<()> {
         let Some(kind) = word.kind() else { return Err(bug!("a word is of no kind")) };
-        let variant = if kind.is_variant() {
-            self.variant
-        } else if self.copy_if_seen(words)? {
-            return Ok(());
-        } else {
-            ""
-        };
+        let variant = if kind.is_variant() { self.variant } else { "" };
         let after = words.get(self.so_far.word..).or_bug();
         let head = NodeHead { kind, name: word.name, variant };
         self.begin_child(1 + usize::from(kind.is_variant()));
@@ -234,7 +192,7 @@ impl WordReader {
         }
     }
 
-    pub(super) fn push(&mut self, head: NodeHead<'static>, node: Option<usize>) {
+    fn push(&mut self, head: NodeHead<'static>, node: Option<usize>) {
         let is_map = head.kind == NodeKind::Map;
         self.open.push(Open {
             head,
@@ -245,7 +203,7 @@ impl WordReader {
             first_label: if is_map { self.numbers.len() } else { self.fields.len() },
             begin: self.so_far,
             child: self.so_far,
-            first_seen: self.seen.children.len(),
+            forms: self.forms.open(),
         });
     }
 
@@ -264,7 +222,6 @@ impl WordReader {
                     open.last = Some(self.builder.join(open.last, leaf, count)?);
                     open.next = self.builder.len();
                     open.children += count; // at most the calls
-                    open.child.word = UNSEEN;
                     self.so_far.leaf += count; // as above
                     return Ok(());
                 }
@@ -284,7 +241,7 @@ impl WordReader {
         self.complete()
     }
 
-    pub(super) fn put_static(&mut self, value: &Value) -> Result<()> {
+    fn put_static(&mut self, value: &Value) -> Result<()> {
         self.begin_child(1);
         let data = self.builder.node_data.intern(NodeDataRef::of_static(value));
         self.builder.open(NodeKind::Static, data);
@@ -306,12 +263,16 @@ impl WordReader {
     }
 
     /// Adds a complete child to its parent, and closes each parent that takes only one child.
-    pub(super) fn complete(&mut self) -> Result<()> {
+    fn complete(&mut self) -> Result<()> {
         loop {
             let Some(open) = self.open.last_mut() else { return Ok(()) };
             if open.node.is_some() {
-                open.last = Some(self.builder.join(open.last, open.next, 1)?);
-                open.next = self.builder.len();
+                let node = self.builder.join(open.last, open.next, 1)?;
+                (open.last, open.next) = (Some(node), self.builder.len());
+                if open.head.kind == NodeKind::Seq {
+                    let form = MadeElement { node, begin: open.child, swaps: self.swaps.len() };
+                    self.forms.add(&mut open.forms, form);
+                }
             }
             open.children += 1; // at most the calls
             let Some(open) = self.open.last().filter(|open| open.has_one_child()) else {
@@ -338,9 +299,7 @@ impl WordReader {
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
         self.builder.orders.repeat(before.map, maps, count);
         for sibling in 1..if before.swap < after.swap { count } else { 1 } {
-            for index in before.swap..after.swap {
-                self.swaps.push(self.swaps[index].moved(0, sibling * leaves)); // in range
-            }
+            self.swap_again(before.swap..after.swap, sibling * leaves);
         }
         // At most the calls.
         self.so_far.leaf += more * leaves;
@@ -349,10 +308,63 @@ impl WordReader {
         Ok(())
     }
 
+    /// The same leaves are swapped so many leaves further on.
+    fn swap_again(&mut self, swaps: Range<usize>, leaves: usize) {
+        for index in swaps {
+            self.swaps.push(self.swaps[index].moved(0, leaves)); // in range
+        }
+    }
+
+    /// The next element has the words of an earlier one, which begin `behind` words before its own word.
+    fn again(&mut self, behind: usize) -> Result<()> {
+        let place = self.so_far.word - 1; // the word was read
+        let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
+        let is_it = |form: &&MadeElement| form.begin.word + behind == place;
+        let Some(&MadeElement { node, begin, swaps }) =
+            self.forms.of(open.forms).iter().find(is_it)
+        else {
+            return Err(bug!("an element is not there any more"));
+        };
+        let Some(&Node { leaves, maps, .. }) = self.builder.node(node) else {
+            return Err(bug!("an element has no node"));
+        };
+        open.child = Count { word: place, ..self.so_far };
+        let copy = self.builder.copy(node);
+        open.last = Some(self.builder.join(open.last, copy, 1)?);
+        (open.next, open.children) = (self.builder.len(), open.children + 1); // at most the calls
+        self.builder.orders.copy(begin.map..begin.map + maps, self.so_far.map);
+        self.swap_again(begin.swap..swaps, self.so_far.leaf - begin.leaf); // it came before
+        // At most the calls.
+        self.so_far.leaf += leaves;
+        self.so_far.map += maps;
+        self.so_far.swap = self.swaps.len();
+        Ok(())
+    }
+
+    /// A key was read. If the words of its value are those of the value before, this counts one more
+    /// of that, and reads no words of it. Without this, the values of a table take twice as long.
+    fn count_if_again(&mut self, words: &[Word]) -> Result<()> {
+        let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };
+        if let Some(last) = open.last
+            && let Some(before) = words.get(open.child.word..begin - 1) // the key was read
+            && begins_with(words.get(begin..).or_bug(), before)
+            && self.builder.orders.count_from(open.child.map) == 0
+            && let Some(Node { leaves, maps, .. }) = self.builder.node(last)
+        {
+            open.child = self.so_far;
+            open.children += 1; // at most the calls
+            self.so_far.word += before.len(); // in range
+            self.so_far.leaf += leaves; // at most the calls
+            self.so_far.map += maps; // as above
+            self.builder.lengthen(last, 1)?;
+        }
+        Ok(())
+    }
+
     /// Completes a node with any number of children.
     fn close(&mut self, labels: &mut LabelTable) -> Result<()> {
         let Some(open) = self.open.pop() else { return Err(bug!("an end has no beginning")) };
-        self.seen.children.truncate(open.first_seen);
+        self.forms.close(open.forms);
         let Some(node) = open.node else { return Err(bug!("an end is that of no node")) };
         let head = open.head;
         let data = match head.kind {

@@ -11,9 +11,7 @@
 //!    that is followed or behind what is recorded. See [`drivers`](super::drivers).
 //! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is recorded behind the
 //!    other words, with leaves of its own. When it is complete, it is taken off again.
-//! 4. The nodes of a long sequence are made early: the words before its last
-//!    element are taken off then. See [`recorder`](super::recorder).
-//! 5. After a failure nothing is followed or recorded, and each call is an error.
+//! 4. After a failure nothing is followed or recorded, and each call is an error.
 
 use std::mem;
 
@@ -24,7 +22,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options, Word};
 use crate::path::Key;
 
-use super::drivers::Drivers;
+use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
 use super::marks::{Keep, Objects};
 use super::refused::wrong_scalar;
@@ -63,8 +61,6 @@ pub(super) struct Settings {
     pub(super) objects: Objects,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
-    /// From this number of words on, nodes are made before the value ends.
-    pub(super) most_words: usize,
 }
 
 /// The keys, statics and opaque leaves that are being recorded.
@@ -158,11 +154,25 @@ impl Tape {
     }
 
     /// Records a word that is not the expected one.
-    pub(super) fn write(&mut self, at: usize, word: Word) -> usize {
+    #[inline(always)] // most that are recorded come after others
+    fn write(&mut self, at: usize, word: Word) -> usize {
+        if is_recorded(at) && self.failed.is_none() {
+            return self.drivers.recorder.write(word);
+        }
+        self.write_first(at, word)
+    }
+
+    /// Records the first word that is not the expected one.
+    #[inline(never)]
+    fn write_first(&mut self, at: usize, word: Word) -> usize {
         if self.failed.is_some() {
             return at;
         }
-        if at == 0 && self.expects_other(word) { 1 } else { self.drivers.record(at, word) }
+        if at == 0 && self.expects_other(word) {
+            return 1;
+        }
+        self.drivers.part(at);
+        self.drivers.recorder.write(word)
     }
 
     /// From the first word on, another structure than the last one may be expected.
@@ -396,10 +406,7 @@ impl Tape {
     #[inline(never)]
     pub(super) fn element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
-        // All words are needed if a kept value is behind them, or an element is compared.
-        let is_free = self.keeping.values.is_empty() && self.rows.checks == 0;
-        let most_words = if is_free { self.settings.most_words } else { usize::MAX };
-        self.drivers.element(at, most_words, self.settings.options)
+        self.drivers.element(at)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try. `owning` is the

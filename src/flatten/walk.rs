@@ -10,11 +10,10 @@ use crate::model::{Limits, Options, Script, TreeDef, Value};
 
 use super::labels::Most;
 use super::marks::Objects;
-use super::nodes::{Made, empty};
-use super::recorder::EARLY_FROM;
+use super::nodes::Made;
 use super::script::{Known, MOST_LABELS};
 use super::tape::{Accepts, Settings, Tape};
-use super::word::{ALL_KINDS, KindSet};
+use super::word::{ALL_KINDS, KindSet, empty};
 
 thread_local! {
     /// The tape of the last walk: its memory, and the structures that it met.
@@ -66,9 +65,14 @@ impl Tape {
     /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
     /// that the thread met last among those that came twice.
     pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Box<Self> {
-        let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        let mut tape = Tape::spared();
         tape.prepare(request, like);
         tape
+    }
+
+    /// The tape of the last walk of the thread, or a new one: inside of a walk, or while the thread ends.
+    fn spared() -> Box<Self> {
+        SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default()
     }
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
@@ -77,8 +81,7 @@ impl Tape {
         self.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
-        let most_words = if like.is_some() { usize::MAX } else { EARLY_FROM };
-        self.settings = Settings { options, limits, objects, predicts, most_words };
+        self.settings = Settings { options, limits, objects, predicts };
         self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
             self.leaves.reserve(self.memory.leaves);
@@ -104,10 +107,10 @@ impl Tape {
 
     /// Begins the walk of a value that is kept as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
-        let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        let mut tape = Tape::spared();
         tape.drivers.install(None);
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
-        tape.settings = Settings { options, limits, most_words: usize::MAX, ..Settings::default() };
+        tape.settings = Settings { options, limits, ..Settings::default() };
         tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
         tape.keeping.whole = true;
         tape
@@ -234,7 +237,6 @@ impl Tape {
             drivers.install(None);
         }
         drivers.clear();
-        self.rows.checks = 0;
         empty(&mut self.keeping.values, MOST_KEPT);
         empty(&mut self.keeping.leaves, MOST_KEPT);
         self.keeping.before_label = None;

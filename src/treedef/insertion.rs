@@ -1,6 +1,7 @@
 //! The orders in which the entries of maps came, beside a structure.
 
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bug::OrBug;
@@ -71,6 +72,13 @@ impl MapOrders {
             for at in range.clone() {
                 self.list.push(self.list[at].moved(from, to)); // in range
             }
+        }
+    }
+
+    /// The maps in a range come again, from the map `to` on: behind all maps so far.
+    pub(crate) fn copy(&mut self, maps: Range<usize>, to: usize) {
+        for at in self.start(maps.start)..self.start(maps.end) {
+            self.list.push(self.list[at].moved(maps.start, to)); // in range
         }
     }
 

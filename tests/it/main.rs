@@ -8,6 +8,7 @@ mod depth;
 mod docs;
 mod documents;
 mod errors;
+mod following;
 #[cfg(feature = "persist")]
 mod fuzz;
 #[cfg(feature = "persist")]

@@ -1,22 +1,14 @@
-//! Following gives the same words as recording alone, and copied nodes are those that are read: on
-//! random values, which also fail, go on after an error, and walk other values meanwhile.
+//! A thread that has walked other values gives what a new one gives: on random values, which also fail, go on
+//! after an error, and walk other values meanwhile.
 
-use std::cell::Cell;
+use std::thread;
 
+use allocation_counter::measure;
 use fastrand::Rng;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 use serde::{Serialize, Serializer};
+use treedef::{Flattener, Leaf, Tree, TreeDef, flatten, structure};
 use treedef_testing::cases::cases;
-
-use crate::leaf::sink::Sink;
-use crate::model::{Leaf, Limits, Options, TreeDef, Word};
-
-use super::labels::{LabelTable, Most};
-use super::nodes::{Made, WordReader};
-use super::serializer::Writer;
-use super::tape::Tape;
-use super::walk::Request;
-use super::word::same;
 
 #[derive(Clone, Debug)]
 enum Model {
@@ -74,7 +66,7 @@ impl Serialize for Model {
                 map.end()
             }
             Model::Variant(name) => serializer.serialize_unit_variant("E", 0, name),
-            Model::Static(inside) => crate::as_static(inside, serializer),
+            Model::Static(inside) => treedef::as_static(inside, serializer),
             Model::Fails => Err(S::Error::custom("fails")),
             Model::GoesOn(elements) => {
                 let mut seq = serializer.serialize_seq(None)?;
@@ -84,7 +76,7 @@ impl Serialize for Model {
                 seq.end()
             }
             Model::Walks(inside) => {
-                let _ = crate::flatten(inside);
+                let _ = flatten(inside);
                 inside.serialize(serializer)
             }
         }
@@ -163,105 +155,38 @@ fn change(rng: &mut Rng, value: &mut Model) {
     }
 }
 
-/// What a walk gave.
-struct Walked {
-    words: Vec<Word>,
-    labels: Vec<String>,
-    leaves: Vec<Leaf>,
-    /// The value had the words that were expected, and none of its own.
-    followed: bool,
-}
-
-fn walk(tape: &mut Tape, value: &Model) -> Option<Walked> {
-    let end = value.serialize(Writer { tape: &mut *tape, at: 0 });
-    let at = tape.ended(end).ok()?;
-    let at = tape.count_leaves(at);
-    let Tape { drivers, leaves, .. } = tape;
-    let (followed, words) = match drivers.end(at) {
-        Some(known) => (true, known.script.words.to_vec()),
-        None => (false, drivers.recorder.words.clone()),
-    };
-    let labels = &mut drivers.recorder.labels;
-    assert_copies_are_right(&words, labels);
-    let (words, labels) = labels.used(words, Most::ANY)?;
-    let labels = labels.iter().map(|label| label.value.to_string()).collect();
-    let Sink::Leaves(leaves) = leaves else { return None };
-    Some(Walked { words, labels, leaves: std::mem::take(leaves), followed })
-}
-
-/// The nodes are the same if no child is copied from one that is like it.
-fn assert_copies_are_right(words: &[Word], labels: &mut LabelTable) {
-    let mut made = |mut reader: WordReader| {
-        let made = reader.made_of(words, labels, Options::default());
-        made.map(|Made { treedef, swaps }| (format!("{:?}", treedef.insertions), treedef, swaps))
-    };
-    let mut reader = WordReader::default();
-    reader.seen.uncopied = usize::MAX;
-    let read = made(reader);
-    assert_eq!(made(WordReader::default()).ok(), read.ok());
-}
-
-/// What `flatten` gives if there is room for few words.
-fn nodes_made_early(value: &Model) -> crate::Result<(Vec<Leaf>, TreeDef)> {
-    let mut tape = Box::<Tape>::default();
-    tape.prepare(request(), None);
-    tape.settings.most_words = 4;
-    let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-    EARLY.set(EARLY.get() + u32::from(tape.drivers.recorder.has_early_nodes()));
-    let (treedef, leaves) = tape.finish(end)?;
-    let Sink::Leaves(leaves) = leaves else { return Ok((Vec::new(), treedef)) };
-    Ok((leaves, treedef))
-}
-
+/// The leaves, the structure and a text in which the entries of maps are in the order in which they came; or the error.
 type Outcome = Result<(Vec<Leaf>, TreeDef, String), String>;
 
-fn outcome(walked: crate::Result<(Vec<Leaf>, TreeDef)>) -> Outcome {
-    let (leaves, treedef) = walked.map_err(|error| error.to_string())?;
-    let orders = format!("{:?}", treedef.insertions);
-    Ok((leaves, treedef, orders))
-}
-
-thread_local! {
-    /// How many walks made nodes early.
-    static EARLY: Cell<u32> = const { Cell::new(0) };
-}
-
-fn request() -> Request {
-    Request::new(Sink::Leaves(Vec::new()), Options::default(), Limits::default())
+fn outcome(value: &Model, flattener: &Flattener) -> Outcome {
+    let (leaves, treedef) = flattener.flatten(value).map_err(|error| error.to_string())?;
+    let tree = Tree::new(treedef.clone(), leaves.clone()).unwrap();
+    let text = serde_json::to_string(&tree).map_err(|error| error.to_string())?;
+    Ok((leaves, treedef, text))
 }
 
 #[test]
-fn following_gives_the_words_of_recording_alone() {
-    let followed = Cell::new(0u32);
+fn a_thread_that_walked_other_values_gives_what_a_new_one_gives() {
     let seeds = cases(4_000);
+    let mut followed = 0;
     for seed in 0..seeds.into() {
         let mut rng = Rng::with_seed(seed);
         let mut value = draw(&mut rng, 4, seed % 4 == 0);
         for _ in 0..4 {
-            let mut alone = Box::<Tape>::default();
-            alone.prepare(Request { predicts: false, ..request() }, None);
-            let expected = walk(&mut alone, &value);
-
-            let mut tape = Tape::begin(request(), None);
-            let found = walk(&mut tape, &value);
-            tape.spare();
-            let kept = crate::flatten(&value);
-            assert_eq!(found.is_some(), expected.is_some(), "{value:?}");
-            assert_eq!(kept.is_ok(), expected.is_some(), "{value:?}");
-            if let (Some(found), Some(expected)) = (found, expected) {
-                let (words, others) = (&found.words, &expected.words);
-                assert!(same(words, others), "{value:?}\n{words:?}\n{others:?}");
-                let all = |walked: Walked| (walked.labels, walked.leaves);
-                followed.set(followed.get() + u32::from(found.followed));
-                assert_eq!(all(found), all(expected), "{value:?}");
-            }
-            assert_eq!(outcome(nodes_made_early(&value)), outcome(kept), "{value:?}");
-            drop(crate::flatten(&value)); // the second time on this tape: the next walk expects it
+            let (any, once) = (Flattener::new(), Flattener::new().serialize_once(true));
+            let new = |flattener: &Flattener| {
+                thread::scope(|scope| scope.spawn(|| outcome(&value, flattener)).join().unwrap())
+            };
+            let found = outcome(&value, &any);
+            assert_eq!(found, new(&any), "{value:?}");
+            assert_eq!(found.ok(), new(&once).ok(), "{value:?}");
+            // The second time on this thread: the next walk expects it.
+            let counted = measure(|| drop(structure(&value)));
+            followed += u32::from(counted.count_total == 0);
             if rng.bool() {
                 change(&mut rng, &mut value);
             }
         }
     }
-    assert!(EARLY.get() > seeds / 4, "nodes were made early for only {} values", EARLY.get());
-    assert!(followed.get() > seeds / 4, "only {} values were followed to the end", followed.get());
+    assert!(followed > seeds / 4, "only {followed} values were followed to the end");
 }
