@@ -257,9 +257,9 @@ pub(crate) struct Word {
 #[derive(Clone)]
 pub(crate) struct Label {
     pub(crate) value: Value,
-    /// How the value was recorded, if its leaves came in the order of its structure and there are no
-    /// labels in it, whose numbers are those of one walk. Otherwise there are no words.
-    pub(crate) words: Box<[Word]>,
+    /// How the value was recorded, if it is a compound whose leaves came in the order of its structure and
+    /// there are no labels in it, whose numbers are those of one walk.
+    pub(crate) words: Option<Arc<[Word]>>,
     /// Its value is needed only once.
     pub(crate) is_last_use: bool,
 }

@@ -1,6 +1,7 @@
 //! Keys, statics and opaque leaves: values that are kept as a whole during a walk.
 
 use std::mem;
+use std::sync::Arc;
 
 use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Error, Result};
@@ -224,18 +225,18 @@ impl Tape {
             return Ok(Recorded::Known(number));
         }
         let mut values = leaves.split_off(leaf.min(leaves.len()));
-        if let Some(treedef) = recorder.labels.structure_of(words) {
+        if let Some((words, treedef)) = recorder.labels.structure_of(words) {
             let value = Value::from_tree(Tree::from_parts(treedef.clone(), values));
-            return Ok(Recorded::Value { value, words: words.into() });
+            return Ok(Recorded::Value { value, words: Some(Arc::clone(words)) });
         }
         let Made { treedef, swaps } = recorder.made_from(word)?;
         let words = recorder.words.get(word..).or_bug();
         swaps.iter().for_each(|swap| swap.apply(&mut values)); // its leaves
         let treedef = treedef.with_limits(self.settings.limits);
         let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
-        let words: Box<[Word]> = if is_found { words.into() } else { Box::default() };
-        if is_found {
-            recorder.labels.remember_structure(words.clone(), treedef.clone());
+        let words: Option<Arc<[Word]>> = is_found.then(|| words.into());
+        if let Some(words) = &words {
+            recorder.labels.remember_structure(Arc::clone(words), treedef.clone());
         }
         let value = Value::from_tree(Tree::from_parts(treedef, values));
         Ok(Recorded::Value { value, words })
@@ -329,6 +330,6 @@ enum Recorded {
     Value {
         value: Value,
         /// The words by which its label is found again.
-        words: Box<[Word]>,
+        words: Option<Arc<[Word]>>,
     },
 }

@@ -27,7 +27,7 @@ pub(super) struct LabelTable {
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
     /// The structure of the last compound, and its words: keys of one map mostly have one structure.
-    structure: Option<(Box<[Word]>, TreeDef)>,
+    structure: Option<(Arc<[Word]>, TreeDef)>,
 }
 
 /// The most labels that are kept, and the most that is stored for all of them: 1 for each node, each
@@ -80,7 +80,7 @@ fn is_other_scalar(leaf: Option<&Leaf>, scalar: Scalar<'_>) -> bool {
 }
 
 impl Label {
-    fn new(value: Value, words: Box<[Word]>) -> Self {
+    fn new(value: Value, words: Option<Arc<[Word]>>) -> Self {
         Label { value, words, is_last_use: false }
     }
 
@@ -89,7 +89,7 @@ impl Label {
             Scalar::None => Leaf::None.into(),
             other => Value(Content::Scalar(other.into())),
         };
-        Label::new(value, Box::default())
+        Label::new(value, None)
     }
 
     fn take_value(&mut self) -> Value {
@@ -107,7 +107,7 @@ impl Label {
     }
 
     fn is(&self, words: &[Word], leaves: &[Leaf]) -> bool {
-        same(&self.words, words) && *self.value.leaves() == *leaves
+        self.words.as_ref().is_some_and(|own| same(own, words)) && *self.value.leaves() == *leaves
     }
 }
 
@@ -193,7 +193,7 @@ impl LabelTable {
 
     /// The number of a compound, which is found by these words again. Equal values whose maps had
     /// other orders are different labels.
-    pub(super) fn compound(&mut self, tag: Tag, value: Value, words: Box<[Word]>) -> usize {
+    pub(super) fn compound(&mut self, tag: Tag, value: Value, words: Option<Arc<[Word]>>) -> usize {
         if tag == word::KEY && self.expects_new_keys() {
             return self.push(Label::new(value, words));
         }
@@ -209,12 +209,11 @@ impl LabelTable {
     }
 
     /// The structure of these words, if the last compound had them as well.
-    pub(super) fn structure_of(&self, words: &[Word]) -> Option<&TreeDef> {
-        let (known, treedef) = self.structure.as_ref()?;
-        same(known, words).then_some(treedef)
+    pub(super) fn structure_of(&self, words: &[Word]) -> Option<&(Arc<[Word]>, TreeDef)> {
+        self.structure.as_ref().filter(|(known, _)| same(known, words))
     }
 
-    pub(super) fn remember_structure(&mut self, words: Box<[Word]>, treedef: TreeDef) {
+    pub(super) fn remember_structure(&mut self, words: Arc<[Word]>, treedef: TreeDef) {
         self.structure = Some((words, treedef));
     }
 
@@ -252,22 +251,23 @@ impl LabelTable {
     /// labels. `None` if there are more than `most`.
     pub(super) fn used(&self, mut words: Vec<Word>, most: Most) -> Option<(Vec<Word>, Vec<Label>)> {
         let (mut used, mut places) = (Vec::new(), vec![None; self.len()]);
-        let mut stored = most.stored;
         for word in words.iter_mut().filter(|word| word.has_label()) {
             let place = places.get_mut(word.number())?;
             let place = match *place {
                 Some(place) => place,
                 None if used.len() == most.labels => return None,
                 None => {
-                    let label = self.get(word.number())?;
-                    stored = stored.checked_sub(label.value.stored())?;
-                    used.push(label.clone());
+                    used.push(self.get(word.number())?);
                     *place.insert(used.len() - 1)
                 }
             };
             *word = Word::new(word.tag(), "", place as u64);
         }
-        Some((words, used))
+        let mut stored = most.stored;
+        for label in &used {
+            stored = stored.checked_sub(label.value.stored())?;
+        }
+        Some((words, used.into_iter().cloned().collect()))
     }
 
     /// Only `words` still need the labels. Marks those that they use once, so that
