@@ -25,6 +25,7 @@ mod argument;
 mod call_stack;
 mod destination;
 mod leaf;
+mod calls;
 mod treedef;
 mod text;
 mod records;

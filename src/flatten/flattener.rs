@@ -7,18 +7,20 @@ use serde::Serialize;
 
 use crate::error::{Cause, DifferenceKind, Error, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
+use crate::leaf::object::{collecting, in_order};
 use crate::leaf::sink::Sink;
 use crate::model::{
     Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, NodeKind, Options, Tree, TreeDef, Value,
 };
-use crate::path::Path;
+use crate::path::{Key, Path};
+use crate::pattern::{Pattern, PatternStep};
 use crate::selector::Selector;
 use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
 use super::apply::{Ruled, apply};
 use super::marks::Objects;
-use super::rules::{ArrayHint, Becomes, Collector, Rule, Rules};
+use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
 use super::tape::Tape;
 use super::walk::Request;
@@ -113,6 +115,38 @@ pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
 #[doc(alias = "eval_shape")]
 pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     Flattener::new().signature(value)
+}
+
+/// Flattens a value into its objects of one type and its treedef. All that is no object is static,
+/// [opaque](crate::Opaque) values as well.
+///
+/// The [page about objects](crate::object) says how a field becomes one. Each object is cloned once.
+///
+/// # Errors
+///
+/// As [`flatten`](crate::flatten()). Also when there is an object of another type, or an object in a
+/// map key, in a static or in an opaque leaf. The error has the path.
+///
+/// ```
+/// use serde::Serialize;
+///
+/// #[derive(Serialize)]
+/// struct Model {
+///     #[serde(serialize_with = "treedef::object::vec::serialize")]
+///     weights: Vec<std::rc::Rc<str>>,
+///     name: &'static str,
+/// }
+///
+/// let model = Model { weights: vec!["a".into(), "b".into()], name: "net" };
+/// let (objects, treedef) = treedef::flatten_objects::<std::rc::Rc<str>>(&model)?;
+/// assert_eq!(&*objects[1], "b");
+/// assert_eq!(treedef.to_string(), r#"Model { weights: [*, *], name: static "net" }"#);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn flatten_objects<O: Clone + 'static>(
+    value: &(impl Serialize + ?Sized),
+) -> Result<(Vec<O>, TreeDef)> {
+    Flattener::new().flatten_objects(value)
 }
 
 /// Flattens with options; see [`flatten`].
@@ -691,6 +725,130 @@ impl Flattener {
             objects: self.objects,
             ..Request::new(leaves, self.options, self.limits)
         }
+    }
+
+    /// Adds what serde does not tell of the types of an array crate: shapes and versions are not
+    /// numbers of the model, a list is a matrix, two bytes are a float. The page about
+    /// [arrays](crate::_guide::arrays) says which types need it.
+    ///
+    /// ```
+    /// use treedef::{ArrayRule, Flattener};
+    ///
+    /// let model = (0.5, (vec![1.0, 2.0], 1u64, 2u64));
+    /// let flattener = Flattener::new().array_rule(ArrayRule::Nalgebra(".1".parse()?));
+    /// assert_eq!(
+    ///     flattener.structure(&model)?.to_string(),
+    ///     "(*, ([*, *], static 1u64, static 2u64))"
+    /// );
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn array_rule(self, rule: ArrayRule) -> Self {
+        let field = |name: &'static str| Rule::At(Selector::Field("Array".into(), name.into()));
+        let below = |mut pattern: Pattern, position| {
+            pattern.0.push(PatternStep::Key(Key::Position(position)));
+            Rule::At(Selector::Path(pattern))
+        };
+        match rule {
+            ArrayRule::Ndarray => self.with_preset([field("v"), field("dim")], Becomes::Static),
+            ArrayRule::Nalgebra(at) => {
+                let (rows, columns) = (below(at.clone(), 1), below(at, 2));
+                self.with_preset([rows, columns], Becomes::Static)
+            }
+            ArrayRule::Half => self.with_preset([Rule::Half], Becomes::Half),
+            ArrayRule::Complex(at) => self.with_hint(at, ArrayMeaning::Complex),
+            ArrayRule::Matrix(at, rows, columns) => {
+                self.with_hint(at, ArrayMeaning::Columns(rows, columns))
+            }
+        }
+    }
+
+    fn with_preset<const N: usize>(self, preset: [Rule; N], becomes: Becomes) -> Self {
+        self.with_rules(|rules| {
+            for rule in preset {
+                rules.presets.push(rules.rules.len());
+                rules.rules.push((rule, becomes));
+            }
+        })
+    }
+
+    fn with_hint(mut self, pattern: Pattern, means: ArrayMeaning) -> Self {
+        self.array_hints.push(ArrayHint { pattern, means });
+        self
+    }
+
+    /// As [`flatten_objects`](crate::flatten_objects()), with these options and rules. Which scalars
+    /// are leaves plays no part.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_objects`](crate::flatten_objects()); also with
+    /// [`none_is_leaf`](Self::none_is_leaf), because an absent value is no object.
+    ///
+    /// ```
+    /// use treedef::{Flattener, Object};
+    ///
+    /// let value = (Object('a'), [1, 2]);
+    /// let (objects, treedef) = Flattener::new().mark_static(".1")?.flatten_objects::<char>(&value)?;
+    /// assert_eq!((objects, treedef.to_string()), (vec!['a'], "(*, static (1, 2))".to_owned()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_objects<O: Clone + 'static>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(Vec<O>, TreeDef)> {
+        if self.options.none_is_leaf {
+            return Err(Error::protocol("an absent value is no object: leave out `none_is_leaf`"));
+        }
+        let walk = self.for_objects();
+        let numbers = Sink::F64(Vec::new());
+        let (walked, objects) = collecting(Vec::new(), || walk.walk(numbers, value));
+        let (treedef, numbers) = walked?;
+        Ok((in_order(objects, &numbers.into_leaves::<Vec<f64>>()), treedef))
+    }
+
+    /// Puts the objects of a value with a known structure into `buffer`, and replaces its content.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_like`](Self::flatten_like) and [`flatten_objects`](Self::flatten_objects).
+    ///
+    /// ```
+    /// use treedef::{Flattener, Object};
+    ///
+    /// let (mut objects, treedef) = treedef::flatten_objects::<char>(&[Object('a'), Object('b')])?;
+    /// let flattener = Flattener::new();
+    /// flattener.flatten_objects_like(&treedef, &[Object('c'), Object('d')], &mut objects)?;
+    /// assert_eq!(objects, ['c', 'd']);
+    /// assert!(flattener.flatten_objects_like(&treedef, &[Object('c')], &mut objects).is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_objects_like<O: Clone + 'static>(
+        &self,
+        treedef: &TreeDef,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<O>,
+    ) -> Result<()> {
+        let walk = self.for_objects();
+        let mut numbers = Sink::F64(Vec::new());
+        let mut objects = mem::take(buffer);
+        objects.clear();
+        let (walked, objects) =
+            collecting(objects, || walk.walk_like(treedef, value, &mut numbers));
+        walked.map_err(|error| match error.cause() {
+            Cause::LeafKind { found: LeafKind::None, .. } => {
+                Error::argument("an absent value is no object")
+                    .with_hint("make the treedef without `none_is_leaf`")
+                    .at(error.path().clone())
+            }
+            _ => error,
+        })?;
+        *buffer = in_order(objects, &numbers.into_leaves::<Vec<f64>>());
+        Ok(())
+    }
+
+    /// The same options and rules for a walk whose leaves are objects.
+    fn for_objects(&self) -> Self {
+        Flattener { objects: Objects::AmongStatics, arrays: None, ..self.clone() }
     }
 
     /// Where a walk puts the leaves.

@@ -14,7 +14,8 @@ use super::word::{self, Tag};
 
 #[derive(Default)]
 pub(super) struct Follower {
-    /// The words of the script: none if nothing is expected, and after a failure.
+    /// The words of the script: none if nothing is expected, and after a failure. They are here too, because each call
+    /// reads one.
     pub(super) words: Arc<[Word]>,
     pub(super) known: Option<Known>,
     /// The open sequences that are followed.

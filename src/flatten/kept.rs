@@ -10,9 +10,8 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Tree, Value, Word};
 use crate::path::Key;
 
-use super::marks::{Keep, Objects, object_leaf};
+use super::marks::{Keep, Objects, object_is_kept, object_leaf, put_leaf};
 use super::nodes::{Made, is_nothing};
-use super::refused::{object_is_kept, put_leaf};
 use super::tape::{BeforeLabel, Kept, Tape};
 use super::word::{self, ALL_KINDS, Tag, bit};
 

@@ -43,7 +43,7 @@ impl Most {
 }
 
 /// After so many new keys, a map is expected to have no others.
-const MOST_NEW_KEYS: usize = 64;
+pub(super) const MOST_NEW_KEYS: usize = 64;
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)

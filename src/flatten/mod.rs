@@ -13,9 +13,7 @@
 mod word;
 mod labels;
 mod marks;
-mod refused;
 mod nodes;
-mod calls;
 mod script;
 mod follower;
 mod recorder;
@@ -23,22 +21,16 @@ mod drivers;
 mod fast;
 mod tape;
 mod kept;
-mod failure;
 mod serializer;
 mod walk;
 mod reader;
 mod rules;
-mod subtree;
 mod apply;
 mod flattener;
-mod presets;
-mod objects;
 
-pub use flattener::{Flattener, flatten, flatten_as, signature, structure};
-pub use objects::flatten_objects;
-pub use presets::ArrayRule;
+pub use flattener::{Flattener, flatten, flatten_as, flatten_objects, signature, structure};
 pub use reader::TreeSeed;
+pub use rules::ArrayRule;
 
-pub(crate) use calls::mismatches;
 pub(crate) use reader::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
 pub(crate) use rules::{ArrayHint, ArrayMeaning, Collector};

@@ -17,7 +17,7 @@ use super::word::{self, Forms, FormsOf, empty, hash_of, same};
 /// The position of who records, at the end of no words. A script has no word there.
 pub(super) const RECORDED: usize = 1 << (usize::BITS - 1);
 
-/// The maximum number of words for which a thread keeps room.
+/// The maximum number of words for which a thread keeps room: 3 MiB.
 const MOST_SPARE_WORDS: usize = 131_072;
 
 #[derive(Default)]

@@ -9,13 +9,12 @@ use std::mem;
 use serde::{Serialize, Serializer};
 
 use crate::call_stack;
+use crate::calls::{children, text_of};
 use crate::error::{Error, Result};
 use crate::leaf::{Scalar, each_scalar};
-use crate::model::NodeKind;
+use crate::model::{Name, NodeKind};
 use crate::path::Key;
 
-use super::calls::{children, text_of};
-use super::failure::key_of;
 use super::fast::rows::{Progress, Row, may_have_rows, put_row};
 use super::tape::Tape;
 
@@ -480,6 +479,17 @@ impl Tape {
             Some(text) => self.scalar(at, Scalar::Str(&text)),
             None => Err(Error::protocol("a `Display` implementation failed")),
         }
+    }
+}
+
+/// The key of a child that has a position, or a name if its parent has fields; of a variant or not.
+#[cold]
+fn key_of(variant: Option<&'static str>, field: Option<&'static str>, position: usize) -> Key {
+    match (variant.map(Name::Borrowed), field.map(Name::Borrowed)) {
+        (None, None) => Key::Position(position),
+        (None, Some(field)) => Key::Field(field),
+        (Some(variant), None) => Key::VariantPosition(variant, position),
+        (Some(variant), Some(field)) => Key::VariantField(variant, field),
     }
 }
 

@@ -24,10 +24,11 @@ use crate::path::Key;
 
 use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
-use super::marks::{Keep, Objects};
-use super::refused::wrong_scalar;
+use super::marks::{Keep, Objects, wrong_scalar};
 use super::script::Memory;
 use super::word::{self, KindSet, Tag, bit};
+
+const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
 /// The state of a walk. Its memory stays with the thread between walks; what one walk leaves in it is
 /// cleared at its end, but for the structures that are expected again.
@@ -450,5 +451,87 @@ impl Tape {
     #[inline(never)]
     fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
         self.rows.end_row(&mut self.drivers, at, is_leaf, progress)
+    }
+}
+
+/// Errors, and their paths: each compound around a failure adds the key of its child.
+impl Tape {
+    /// A child of a compound failed. Without a key, the compound has no node.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn child_failed(&mut self, key: Option<Key>, error: Error) -> Error {
+        let failed = self.fail();
+        failed.in_some = false;
+        // The compound that went on is the place.
+        if !mem::take(&mut failed.went_on) {
+            failed.keys.extend(key);
+        }
+        error
+    }
+
+    /// A compound itself failed, or a key in it. The path is that of the compound.
+    #[cold]
+    pub(super) fn compound_failed(&mut self, error: Error) -> Error {
+        self.fail().forget();
+        error
+    }
+
+    /// The child of a `Some` failed.
+    #[cold]
+    pub(super) fn some_failed(&mut self, error: Error) -> Error {
+        // With the option `none_is_leaf` it has a node only around another option.
+        let has_node = !self.settings.options.none_is_leaf || self.fail().in_some;
+        let error = self.child_failed(has_node.then_some(Key::Some), error);
+        self.fail().in_some = true;
+        error
+    }
+
+    /// The value of an entry failed, whose key has this number.
+    #[cold]
+    pub(super) fn entry_failed(&mut self, key: usize, error: Error) -> Error {
+        let key = self.drivers.recorder.labels.value(key).cloned().map(Key::Entry);
+        self.child_failed(key, error)
+    }
+
+    /// The error of a value that goes on after an error: another child of the compound that ignored
+    /// it, or its end.
+    #[cold]
+    pub(super) fn swallowed(&mut self, is_child: bool) -> Error {
+        let failed = self.fail();
+        failed.forget();
+        failed.went_on = is_child;
+        Error::protocol(SWALLOWED)
+    }
+
+    /// The result of a walk, with the path of its error.
+    pub(super) fn ended(&mut self, end: Result<usize>) -> Result<usize> {
+        let keys = self.failed.as_mut().map(|failed| mem::take(&mut failed.keys));
+        match (end, keys) {
+            (Err(error), Some(keys)) => Err(error.at(keys.into_iter().rev().collect())),
+            // A format that is read has ignored it.
+            (Ok(_), Some(_)) => Err(Error::protocol(SWALLOWED)),
+            (end, None) => end,
+        }
+    }
+
+    /// From now on nothing is followed or recorded.
+    #[cold]
+    pub(super) fn fail(&mut self) -> &mut Failed {
+        (self.accepts, self.keeping.before_label) = (Accepts::default(), None);
+        let Tape { drivers, keeping, failed, .. } = self;
+        failed.get_or_insert_with(|| {
+            drivers.follower.stop();
+            drivers.recorder.open.clear();
+            keeping.values.clear();
+            Box::default()
+        })
+    }
+}
+
+impl Failed {
+    /// The place is that of the compound that is innermost now.
+    fn forget(&mut self) {
+        self.keys.clear();
+        (self.in_some, self.went_on) = (false, false);
     }
 }

@@ -29,8 +29,8 @@ pub(super) const STATIC: Tag = 50;
 /// An element has the words of an earlier one of its sequence, which begin so many words before.
 pub(super) const AGAIN: Tag = 51;
 
-/// With so many, a list of people of whom 16 are different takes half as long to record as with 4, and one
-/// without two that are alike takes 3 % longer.
+/// How many elements an `AGAIN` may be of. Recorded one by one, the people of `benches/instructions`, of whom
+/// 16 are different, take 1.6 times as long; for documents that all differ, the search takes 1 %.
 const MOST_FORMS: usize = 16;
 
 /// A set of kinds of scalars, a bit for each.

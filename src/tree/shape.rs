@@ -11,8 +11,9 @@ use std::fmt::Display;
 
 use serde::ser::{self, Impossible, Serialize, Serializer};
 
+use crate::calls::mismatches;
 use crate::error::Result;
-use crate::flatten::{flatten, mismatches, structure};
+use crate::flatten::{flatten, structure};
 use crate::model::{Leaf, Tree, TreeDef, Value};
 
 /// What a value is for a snapshot.

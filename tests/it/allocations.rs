@@ -117,23 +117,6 @@ fn the_structure_of_different_elements_is_allocated_at_once() {
     }
 }
 
-/// Of elements that take turns in a few forms, the words are one each, while they are recorded and beside
-/// the treedef.
-#[test]
-fn variants_in_random_order_take_few_bytes_beside_their_nodes() {
-    let count: u64 = 20_000;
-    let mut rng = fastrand::Rng::with_seed(5);
-    let shapes = [Shape::Empty, Shape::Circle(1.0), Shape::Box { w: 1.0, h: 2.0 }];
-    let shapes: Vec<Shape> = (0..count).map(|_| shapes[rng.usize(..3)].clone()).collect();
-    let recorded = measure(|| drop(flatten(&shapes).unwrap())).bytes_max / count;
-    let like = measure(|| {
-        let (mut buffer, treedef) = flatten(&shapes).unwrap();
-        (0..2).for_each(|_| treedef.flatten_like(&shapes, &mut buffer).unwrap());
-    });
-    let followed = like.bytes_max / count;
-    assert!(recorded <= 300 && followed <= 400, "{recorded} bytes each, then {followed}");
-}
-
 /// Room is made for elements like the first ones, and given back.
 #[test]
 fn large_elements_make_no_room_for_small_ones() {

@@ -12,11 +12,11 @@ use std::mem;
 use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
+use crate::calls::{children, mismatches, numbers};
 use crate::error::ElementMismatch;
 use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
-use super::super::calls::{children, mismatches, numbers};
 use super::super::marks::Keep;
 use super::super::word::{self, KindSet, Tag, bit};
 

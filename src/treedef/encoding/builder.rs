@@ -162,11 +162,9 @@ impl EncodingBuilder {
         copy
     }
 
-    /// Sorts the entries of the map at `at` into canonical order, its keys and its children, and
-    /// remembers how they came, by the number `map`.
-    ///
-    /// Adds the swaps that move its leaves, one after the other, if they are in memory and begin at
-    /// `first_leaf`. Returns whether the entries were not sorted.
+    /// Sorts the entries of the map at `at` into canonical order, its keys and its
+    /// [children](Self::move_entries). Returns the numbers of the entries in that order, unless they were
+    /// sorted.
     pub(crate) fn sort_entries(
         &mut self,
         at: usize,
@@ -174,38 +172,47 @@ impl EncodingBuilder {
         keys: &mut [Value],
         first_leaf: Option<usize>,
         swaps: &mut Vec<Swap>,
-    ) -> bool {
+    ) -> Option<Vec<usize>> {
         if keys.is_sorted() {
-            return false;
+            return None;
         }
         let inserted = canonical_order(keys);
-        let mut destination = vec![0; inserted.len()];
-        for (canonical, &insertion) in inserted.iter().enumerate() {
-            destination[insertion] = canonical;
-        }
+        permute(destinations(&inserted), |a, b| keys.swap(a, b));
+        self.move_entries(at, map, &inserted, first_leaf, swaps);
+        Some(inserted)
+    }
+
+    /// Brings the children of the map at `at` into canonical order, in which the entries have these
+    /// numbers, and remembers how they came, by the number `map`.
+    ///
+    /// Adds the swaps that move its leaves, one after the other, if they are in memory and begin at
+    /// `first_leaf`.
+    pub(crate) fn move_entries(
+        &mut self,
+        at: usize,
+        map: usize,
+        inserted: &[usize],
+        first_leaf: Option<usize>,
+        swaps: &mut Vec<Swap>,
+    ) {
+        let destination = destinations(inserted);
         let order: Arc<[usize]> = destination.as_slice().into();
         let maps = match self.nodes.get(at + 1) {
             Some(run) if run.repeat == order.len() => {
                 let len = if first_leaf.is_some() { run.leaves } else { 0 };
                 let first = first_leaf.unwrap_or(0);
                 let leaf = |entry: usize| first.saturating_add(entry.saturating_mul(len));
-                permute(destination, |a, b| {
-                    keys.swap(a, b);
-                    if len > 0 {
-                        swaps.push(Swap { a: leaf(a), b: leaf(b), len });
-                    }
-                });
+                if len > 0 {
+                    let swap = |a, b| swaps.push(Swap { a: leaf(a), b: leaf(b), len });
+                    permute(destination, swap);
+                }
                 let maps_before = |entry: usize| entry.saturating_mul(run.maps);
                 let entries = order.iter().enumerate().take(run.maps.saturating_mul(order.len()));
                 entries.map(|(at, place)| (maps_before(at), maps_before(*place))).collect()
             }
-            _ => {
-                permute(destination, |a, b| keys.swap(a, b));
-                self.sort_runs(at, &inserted, first_leaf, swaps)
-            }
+            _ => self.sort_runs(at, inserted, first_leaf, swaps),
         };
         self.orders.sort(map, order, |inner| moved_map(&maps, inner));
-        true
     }
 
     /// Sorts the children of the map at `at`, which are in several runs. `inserted` are the numbers of
@@ -364,6 +371,15 @@ struct EntryStart {
 fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
     let entry = entries.partition_point(|(before, _)| *before <= map).saturating_sub(1);
     entries.get(entry).map_or(map, |(before, now)| map - before + now)
+}
+
+/// Where each entry is in the order in which the entries have these numbers.
+fn destinations(inserted: &[usize]) -> Vec<usize> {
+    let mut destinations = vec![0; inserted.len()];
+    for (canonical, &insertion) in inserted.iter().enumerate() {
+        destinations[insertion] = canonical; // each is the number of an entry
+    }
+    destinations
 }
 
 /// The indices of `keys` in the order of the keys. Equal keys keep their order.

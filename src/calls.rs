@@ -67,10 +67,9 @@ macro_rules! children {
 }
 
 /// The text of a value, or `None` if its `Display` fails, where `to_string` would panic.
-pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
+pub(crate) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
     let mut text = String::new();
     std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)
 }
 
-pub(crate) use mismatches;
-pub(super) use {children, numbers};
+pub(crate) use {children, mismatches, numbers};
