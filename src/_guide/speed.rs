@@ -131,8 +131,8 @@
 //!
 //! *Record into memory that is there.* A thread keeps the memory of its last recording. So what
 //! `flatten` allocates is its result, and little else. An element of a sequence that makes the calls of
-//! one of the last 16 different ones is one word: so a million variants in random order need a third of the
-//! memory of their nodes meanwhile, and are followed as quickly as equal ones.
+//! one of the last 16 different ones is one word. The nodes of a long sequence are made while it is
+//! walked, so that its words are never all there.
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a
 //! register. A leaf does not change it, so a leaf is recognised by a position that is the same as

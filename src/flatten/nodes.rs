@@ -125,7 +125,7 @@ impl WordReader {
         made
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.builder.clear();
         empty(&mut self.open, MOST_SPARE);
         empty(&mut self.fields, MOST_SPARE);
@@ -163,6 +163,22 @@ impl WordReader {
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
                 _ => self.node(*word, words, labels)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Reads the words of complete elements, and of what is around them so far. They are not needed any more.
+    pub(super) fn read_part(
+        &mut self,
+        words: &[Word],
+        labels: &mut LabelTable,
+        options: Options,
+    ) -> Result<()> {
+        self.options = options;
+        self.read(words, labels)?;
+        self.forms.clear(MOST_SPARE);
+        for open in &mut self.open {
+            open.forms = self.forms.open();
         }
         Ok(())
     }

@@ -11,7 +11,9 @@
 //!    that is followed or behind what is recorded. See [`drivers`](super::drivers).
 //! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is recorded behind the
 //!    other words, with leaves of its own. When it is complete, it is taken off again.
-//! 4. After a failure nothing is followed or recorded, and each call is an error.
+//! 4. The nodes of a long sequence are made early, and its words are forgotten. See
+//!    [`recorder`](super::recorder).
+//! 5. After a failure nothing is followed or recorded, and each call is an error.
 
 use std::mem;
 
@@ -62,6 +64,8 @@ pub(super) struct Settings {
     pub(super) objects: Objects,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
+    /// The words are kept if the value is like a treedef.
+    pub(super) is_like: bool,
 }
 
 /// The keys, statics and opaque leaves that are being recorded.
@@ -407,7 +411,23 @@ impl Tape {
     #[inline(never)]
     pub(super) fn element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
-        self.drivers.element(at)
+        let at = self.drivers.element(at);
+        if self.drivers.recorder.has_many_words() { self.make_early(at) } else { at }
+    }
+
+    /// Makes nodes while a long sequence is recorded, unless its words are needed: to be kept, for a value that is
+    /// kept, or to compare an element with.
+    #[inline(never)]
+    fn make_early(&mut self, at: usize) -> usize {
+        let Tape { drivers, settings, rows, .. } = self;
+        if settings.is_like
+            || self.keeping.whole
+            || !self.keeping.values.is_empty()
+            || rows.checks > 0
+        {
+            return at;
+        }
+        drivers.recorder.make_early(settings.options)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try. `owning` is the

@@ -79,7 +79,7 @@ impl Tape {
         self.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
-        self.settings = Settings { options, limits, objects, predicts };
+        self.settings = Settings { options, limits, objects, predicts, is_like: like.is_some() };
         self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
             self.leaves.reserve(self.memory.leaves);
@@ -235,6 +235,7 @@ impl Tape {
             drivers.install(None);
         }
         drivers.clear();
+        self.rows.checks = 0;
         empty(&mut self.keeping.values, MOST_SPARE);
         empty(&mut self.keeping.leaves, MOST_SPARE);
         self.keeping.before_label = None;

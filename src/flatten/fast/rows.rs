@@ -216,6 +216,8 @@ pub(in crate::flatten) struct Rows {
     cells: Option<Box<Cells>>,
     /// How many children so far have a type that owns something.
     pub(in crate::flatten) owning: usize,
+    /// In how many open sequences an element is serialized again, and compared with the one before.
+    pub(in crate::flatten) checks: usize,
 }
 
 impl Rows {
@@ -262,6 +264,7 @@ impl Rows {
         progress: &mut Progress,
     ) -> Result<usize> {
         if let Some(Retry { like, different }) = progress.again.take() {
+            self.checks -= 1; // it was counted
             let last = drivers.last(at).filter(|_| !is_leaf);
             let agrees = if last == Some(like) {
                 !different.surely
@@ -283,6 +286,7 @@ impl Rows {
         let next = drivers.elements(at, done);
         progress.again =
             different.and_then(|different| Some(Retry { like: drivers.last(next)?, different }));
+        self.checks += usize::from(progress.again.is_some()); // at most the sequences
         Ok(next)
     }
 }
