@@ -178,7 +178,8 @@ impl WordReader {
         self.read(words, labels)?;
         self.forms.clear(MOST_SPARE);
         for open in &mut self.open {
-            open.forms = self.forms.open();
+            // No value can be found by its words any more.
+            (open.child.word, open.forms) = (usize::MAX, self.forms.open());
         }
         Ok(())
     }

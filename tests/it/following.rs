@@ -190,3 +190,23 @@ fn a_thread_that_walked_other_values_gives_what_a_new_one_gives() {
     }
     assert!(followed > seeds / 4, "only {followed} values were followed to the end");
 }
+
+/// `flatten` makes nodes while a long sequence is walked, and `flatten_like` does not, so that it can keep the words.
+#[test]
+fn nodes_that_are_made_early_are_those_that_are_made_at_the_end() {
+    for seed in 0..cases(400).into() {
+        let mut rng = Rng::with_seed(seed);
+        let pool: Vec<Model> = (0..40).map(|_| draw(&mut rng, 2, false)).collect();
+        let mut some = |count: usize| -> Vec<Model> {
+            (0..count).map(|_| pool[rng.usize(..pool.len())].clone()).collect()
+        };
+        let [long, other] = [some(8_000), some(2)].map(Model::Seq);
+        let keys = ["a", "b", "c", "d"].map(Model::Text);
+        let values = [other.clone(), long, other.clone(), other];
+        let value = Model::Struct(vec![("a", Model::Map(keys.into_iter().zip(values).collect()))]);
+        let (leaves, treedef) = flatten(&value).unwrap();
+        let mut again = Vec::<Leaf>::new();
+        treedef.flatten_like(&value, &mut again).unwrap();
+        assert_eq!(again, leaves, "{seed}");
+    }
+}
