@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-use std::slice;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::leaf::Scalar;
@@ -62,13 +61,7 @@ impl Value {
     }
 
     pub(crate) fn scalars(&self) -> impl Iterator<Item = Scalar<'_>> {
-        let (leaves, array) = match &self.0 {
-            Content::Scalar(leaf) => (slice::from_ref(leaf), None),
-            Content::Tree(tree) => (&tree.leaves[..], None),
-            Content::Array(array) => (&[][..], Some(array)),
-        };
-        let of_array = array.into_iter().flat_map(|array| array.scalars());
-        leaves.iter().filter_map(Leaf::as_scalar).chain(of_array)
+        (0..self.num_leaves()).filter_map(|index| self.scalar(index))
     }
 
     pub(crate) fn from_tree(mut tree: Tree<Leaf>) -> Self {
@@ -105,7 +98,7 @@ impl Value {
     /// [`Array`](crate::Array).
     pub fn leaves(&self) -> Cow<'_, [Leaf]> {
         match &self.0 {
-            Content::Scalar(leaf) => slice::from_ref(leaf).into(),
+            Content::Scalar(leaf) => std::slice::from_ref(leaf).into(),
             Content::Tree(tree) => (&tree.leaves).into(),
             Content::Array(array) => array.scalars().map(Leaf::from).collect(),
         }
