@@ -5,6 +5,7 @@ use ::mpi::traits::Communicator;
 use candle_core::{DType, Device, Tensor, WithDType};
 use serde::de::DeserializeOwned;
 use serde::ser::{Error as _, Serialize, Serializer};
+use treedef::__private::{OrBug, broken};
 use treedef::{Path, Tree};
 use treedef_mpi::{Collective, Error, Float, Reduction};
 
@@ -196,12 +197,13 @@ fn exchange<N: Float + WithDType + Into<f64>>(
         Err(error) => return Err(collective.refuse(error.to_string())),
     };
     collective.all_reduce_flat(numbers, reduction)?;
-    let Some((loss, mut rest)) = numbers.split_first() else { return Ok((loss, tree)) };
+    let sums = numbers.split_first().ok_or_else(|| broken("the sum of the losses is missing"));
+    let (loss, mut rest) = sums.map_err(Error::Rebuild)?;
     let tree = tree.try_map(|tensor| {
         if !tensor.dtype().is_float() {
             return Ok(tensor);
         }
-        let (here, behind) = rest.split_at(tensor.elem_count().min(rest.len()));
+        let (here, behind) = rest.split_at_checked(tensor.elem_count()).or_bug();
         rest = behind;
         let new = Tensor::from_slice(here, tensor.shape(), &Device::Cpu)?;
         new.to_dtype(tensor.dtype())?.to_device(tensor.device())

@@ -6,6 +6,7 @@ use std::fmt;
 use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 use treedef::{Path, Pattern, Tree};
 use treedef_optim::transform::running_statistics;
 
@@ -169,7 +170,7 @@ pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
     let mut first = HashMap::<TensorId, String>::new();
     let mut leaf = 0..;
     let row = |path: &treedef::Path, tensor: Tensor| {
-        let leaf = leaf.next().unwrap_or_default();
+        let leaf = leaf.next().or_bug();
         let running_statistics = statistics.iter().any(|range| range.contains(&leaf));
         let name = path.to_joined_string(".");
         let shared_with = first.get(&tensor.id()).cloned();

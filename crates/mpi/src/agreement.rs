@@ -188,7 +188,10 @@ fn error_of(groups: &[Reporters]) -> Error {
     if let (Some((most, usual)), Some((others, unusual))) = (calls.next(), calls.next()) {
         return Error::Call { most, usual, others, unusual };
     }
-    let Some((most, others)) = groups.split_first() else { return Error::Structure(Vec::new()) };
+    let Some((most, others)) = groups.split_first() else {
+        debug_assert!(false, "no rank has reported");
+        return Error::Structure(Vec::new());
+    };
     let expected = most.signature();
     let mismatches = others.iter().map(|group| {
         let found = group.signature();

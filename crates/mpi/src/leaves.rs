@@ -8,6 +8,7 @@ use mpi::collective::SystemOperation;
 use mpi::traits::{Communicator, CommunicatorCollectives, Equivalence, Root};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 use treedef::{Flattener, Leaf, LeafKind, LeafType, Tree, TreeDef};
 
 pub(crate) use sealed::Sent;
@@ -149,7 +150,7 @@ impl Part {
         let mut part = Part::default();
         for (kind, leaves) in signature.runs() {
             let mut start = leaves.start;
-            for run in mask.leaves().get(leaves).unwrap_or_default().chunk_by(|a, b| a == b) {
+            for run in mask.leaves().get(leaves).or_bug().chunk_by(|a, b| a == b) {
                 let end = start + run.len();
                 if run.first() == Some(&true) {
                     part.of(kind).push(start..end);
@@ -422,7 +423,7 @@ fn in_one<L: Copy>(
     exchange: impl FnOnce(&mut [L]),
 ) {
     if let [range] = ranges {
-        return exchange(leaves.get_mut(range.clone()).unwrap_or_default());
+        return exchange(leaves.get_mut(range.clone()).or_bug());
     }
     pack(leaves, ranges, packed, |number| *number);
     exchange(packed);
@@ -432,14 +433,14 @@ fn in_one<L: Copy>(
 fn pack<A, B>(leaves: &[A], ranges: &[Range<usize>], packed: &mut Vec<B>, f: impl Fn(&A) -> B) {
     packed.clear();
     for range in ranges {
-        packed.extend(leaves.get(range.clone()).unwrap_or_default().iter().map(&f));
+        packed.extend(leaves.get(range.clone()).or_bug().iter().map(&f));
     }
 }
 
 fn unpack<A, B: Copy>(leaves: &mut [A], ranges: &[Range<usize>], packed: &[B], f: impl Fn(B) -> A) {
     let mut packed = packed.iter();
     for range in ranges {
-        let leaves = leaves.get_mut(range.clone()).unwrap_or_default();
+        let leaves = leaves.get_mut(range.clone()).or_bug();
         leaves.iter_mut().zip(&mut packed).for_each(|(leaf, number)| *leaf = f(*number));
     }
 }

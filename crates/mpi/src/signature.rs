@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::Serialize;
+use treedef::__private::OrBug;
 use treedef::{Fingerprint, Flattener, LeafKind, Path, TreeDef, Value};
 
 /// The kinds of leaves. No release may change their names, which ranks compare.
@@ -38,6 +39,8 @@ impl Signature {
         let runs = leaves.chunk_by(|a, b| a == b);
         let kinds = runs.filter_map(|run| Some((*run.first()?, run.len())));
         let signature = Signature { treedef, kinds: kinds.collect() };
+        let counted: usize = signature.kinds.iter().map(|(_, count)| count).sum();
+        debug_assert_eq!(counted, signature.treedef.num_leaves(), "a leaf has no kind");
         let other = signature.runs().find(|(kind, _)| !KINDS.contains(kind));
         match other {
             None => Ok(signature),
@@ -97,7 +100,7 @@ impl Signature {
         let (mut a, mut b) = (ours.next()?, theirs.next()?);
         loop {
             if a.0 != b.0 {
-                let path = self.treedef.leaf_path(a.1.start.max(b.1.start)).ok()?;
+                let path = self.treedef.leaf_path(a.1.start.max(b.1.start)).ok().or_bug();
                 return Some((path, a.0.to_string(), b.0.to_string()));
             }
             let end = a.1.end.min(b.1.end);

@@ -4,6 +4,7 @@ use mpi::Rank;
 use mpi::traits::{Communicator, Destination, Root, Source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
 use crate::agreement::{Code, Report, agree};
@@ -175,7 +176,7 @@ fn broadcast_bytes(
         if bytes.len() < end {
             bytes.resize(end, 0);
         }
-        root.broadcast_into(bytes.get_mut(start..end).unwrap_or_default());
+        root.broadcast_into(bytes.get_mut(start..end).or_bug());
         start = end;
     }
     Ok(bytes)
@@ -236,7 +237,7 @@ fn receive(communicator: &impl Communicator, from: Rank) -> Result<Vec<u8>, Stri
     while bytes.len() < length {
         let start = bytes.len();
         bytes.resize(length.min(start.saturating_add(CHUNK)), 0);
-        from.receive_into(bytes.get_mut(start..).unwrap_or_default());
+        from.receive_into(bytes.get_mut(start..).or_bug());
     }
     Ok(bytes)
 }

@@ -23,6 +23,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::{OrBug, broken};
 use treedef::{Path, Tree};
 
 use crate::error::{Error, LeafError, Result, place, places};
@@ -215,7 +216,7 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     leaf: usize,
     coarse: &[Range<usize>],
 ) -> Result<Vec<Derivative>> {
-    let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
+    let original = tree.leaves().get(leaf).ok_or_else(|| broken("a leaf is missing"))?;
     let fail = |source| failed(tree, leaf, source);
     let numbers = original.to_numbers().map_err(fail)?;
     let is_rounded = contains(coarse, leaf);
@@ -254,5 +255,5 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
 }
 
 fn failed<L>(tree: &Tree<L>, leaf: usize, source: LeafError) -> Error {
-    Error::Operation { path: tree.treedef().leaf_path(leaf).unwrap_or_default(), source }
+    Error::Operation { path: tree.treedef().leaf_path(leaf).ok().or_bug(), source }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
+use treedef::__private::{OrBug, entries};
 use treedef::{NodeRef, Path, TreeDef};
 
 use crate::error::{Result, place};
@@ -155,7 +156,7 @@ impl<T: Serialize, L: Trainable> State<T, L> {
 /// The highest nodes all of whose leaves are chosen.
 fn highest(treedef: &TreeDef, chosen: &[bool]) -> Vec<Path> {
     fn collect(node: NodeRef<'_>, path: Path, chosen: &[bool], found: &mut Vec<Path>) {
-        let below = chosen.get(node.leaf_range()).unwrap_or_default();
+        let below = chosen.get(node.leaf_range()).or_bug();
         if !below.contains(&true) {
             return;
         }
@@ -164,8 +165,8 @@ fn highest(treedef: &TreeDef, chosen: &[bool]) -> Vec<Path> {
             return;
         }
         // As deep as the structure, whose depth is limited.
-        for (position, child) in node.children().enumerate() {
-            let keys = path.keys().iter().cloned().chain(node.key(position));
+        for (key, child) in entries(node) {
+            let keys = path.keys().iter().cloned().chain([key]);
             collect(child, keys.collect(), chosen, found);
         }
     }

@@ -7,6 +7,7 @@ use std::slice;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::{OrBug, broken};
 use treedef::{Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
@@ -155,7 +156,7 @@ impl<T, L: Trainable> State<T, L> {
         if self.coarse.is_none() {
             self.coarse = Some(L::coarse(model)?);
         }
-        let Some(treedef) = &self.treedef else { return Ok(()) };
+        let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         self.expect_all_present(treedef)?;
         L::leaves_like(treedef, gradients, &mut self.gradients, true)
             .map_err(|source| Error::Structure { what: GRADIENT, source })?;
@@ -187,7 +188,7 @@ impl<T, L: Trainable> State<T, L> {
     }
 
     pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
-        let Some(treedef) = &self.treedef else { return Ok(()) };
+        let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
         let place = (treedef, statistics);
@@ -238,7 +239,7 @@ impl<T, L: Trainable> State<T, L> {
             self.treedef = Some(model.treedef().clone());
             self.statistics = None;
         }
-        let Some(treedef) = &self.treedef else { return Ok(()) };
+        let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         self.expect_all_present(treedef)?;
         if gradients.treedef() != treedef {
             expect_same(GRADIENT, treedef, gradients.treedef())?;
@@ -341,7 +342,7 @@ pub(crate) fn expect_kept<L: Trainable, T: Serialize>(
         let mut rounded = given.clone();
         rounded.coarsen();
         let [given, rounded, found] =
-            [given, &rounded, found].map(|leaf| leaf.to_number().unwrap_or_default());
+            [given, &rounded, found].map(|leaf| leaf.to_number().or_bug());
         if given.to_bits() != found.to_bits()
             && rounded != found
             && !(given.is_nan() && found.is_nan())

@@ -161,8 +161,8 @@ impl Lora {
 
 impl Adapter {
     fn new(layer: Layer, shape: &[usize], rank: usize, init: &mut Initialiser) -> Result<Self> {
-        let (rows, columns) =
-            (shape.first().copied().unwrap_or(0), shape.get(1..).unwrap_or_default());
+        let missing = || said("a weight has no dimensions");
+        let (&rows, columns) = shape.split_first().ok_or_else(missing)?;
         let embedding = layer == Layer::Embedding;
         if embedding {
             let (a, b) =

@@ -3,6 +3,7 @@
 use candle_core::{DType, Tensor, Var};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::error::{Error, LeafError, Result};
@@ -133,7 +134,7 @@ where
     }
     let constant = mask(tree.treedef(), tree.leaves(), &options.constant)?;
     let statistics = running_statistics(tree.treedef());
-    let path = |leaf: usize| tree.treedef().leaf_path(leaf).unwrap_or_default();
+    let path = |leaf: usize| tree.treedef().leaf_path(leaf).ok().or_bug();
     let fail = |leaf: usize, source: candle_core::Error| Error::Operation {
         path: path(leaf),
         source: source.into(),

@@ -1,5 +1,6 @@
 //! What was said of each leaf, and the runs of equal work that follow from it.
 
+use treedef::__private::OrBug;
 use treedef::{Flattener, LeafKind, Path, TreeDef};
 
 use super::error::{Error, Result, quoted, shown};
@@ -148,7 +149,7 @@ impl Plan {
 
     /// The path of a leaf, which is in range.
     pub(super) fn path(&self, leaf: usize) -> Path {
-        self.treedef.leaf_path(leaf).unwrap_or_default()
+        self.treedef.leaf_path(leaf).ok().or_bug()
     }
 
     /// A leaf as its model has it: the nearest float of its type.
@@ -168,8 +169,25 @@ impl Plan {
                 self.upper[run.x..run.x + run.inputs].fill(range.upper);
             }
         }
+        debug_assert!(self.is_whole(), "the runs do not make each leaf once");
         self.initial = self.inverse_of(&self.start, None)?;
         Ok(self)
+    }
+
+    /// Whether the runs take the numbers of the vector one after the other, and make each leaf once that is
+    /// neither fixed nor tied to another.
+    fn is_whole(&self) -> bool {
+        let (mut x, mut made) = (0, vec![0; self.start.len()]);
+        for run in &self.runs {
+            let Some(leaves) = made.get_mut(run.leaf..run.leaf + run.leaves) else { return false };
+            leaves.iter_mut().for_each(|times| *times += 1);
+            if run.x != x {
+                return false;
+            }
+            x += run.inputs;
+        }
+        let is_made = |leaf: usize| self.tied_to[leaf] == leaf && self.rules[leaf] != Rule::Fixed;
+        made.iter().enumerate().all(|(leaf, times)| *times == usize::from(is_made(leaf)))
     }
 
     /// Gives free leaves the rule of one that they are tied to. Blocks have rules of their own.

@@ -3,6 +3,8 @@
 //! Each has its inverse, its derivative, and the logarithm of the latter with *its* derivative, in forms
 //! that keep all digits where numbers are large or small.
 
+use treedef::__private::OrBug;
+
 use super::differentiable::Differentiable;
 use super::interval::Interval;
 
@@ -163,10 +165,10 @@ impl Block {
 
     /// The derivative of the leaf `of` by the real number `by`.
     pub(super) fn derivative(self, x: &[f64], y: &[f64], of: usize, by: usize) -> f64 {
-        let (Some(leaf), Some(input)) = (y.get(of), x.get(by)) else { return 0.0 };
         if of < by {
             return 0.0;
         }
+        let (leaf, input) = (y.get(of).copied().or_bug(), x.get(by).copied().or_bug());
         match self {
             Block::Simplex => {
                 let stick = input - offset(x.len(), by);

@@ -3,6 +3,8 @@
 use std::slice;
 
 use super::{Number, Place, Slots, Step, Term, Transform};
+use treedef::__private::OrBug;
+
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
@@ -66,7 +68,7 @@ pub(crate) fn expect_finite<L: Trainable>(
         let range = leaf..leaf + 1;
         let one = Place { ranges: slice::from_ref(&range), ..place };
         if one.sum(&ZeroIfFinite, [leaves])? != 0.0 {
-            let path = place.treedef.leaf_path(leaf).unwrap_or_default();
+            let path = place.treedef.leaf_path(leaf).ok().or_bug();
             return Err(Error::NotFinite { what, path });
         }
     }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use super::mask::{joined, mask};
 use super::selection::{PART, expect_some, ranges_of};
 use super::{Mask, Place, Selection, Slots, Step, Transform};
+use treedef::__private::OrBug;
+
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
@@ -75,7 +77,7 @@ impl<L: Trainable> Partition<L> {
 
     /// The leaves of each optimiser.
     fn parts(&self, place: Place<'_>, leaves: &[L]) -> Result<Vec<Vec<Range<usize>>>> {
-        let path = |leaf: usize| place.treedef.leaf_path(leaf).unwrap_or_default();
+        let path = |leaf: usize| place.treedef.leaf_path(leaf).ok().or_bug();
         let mut group_of: Vec<Option<usize>> = vec![None; place.treedef.num_leaves()];
         for (group, (masks, _)) in self.groups.iter().enumerate() {
             if masks.is_empty() {
@@ -83,12 +85,12 @@ impl<L: Trainable> Partition<L> {
             }
             let named = mask(place.treedef, leaves, masks)?;
             // Leaves elsewhere belong to other optimisers.
-            let is_named = |leaf: &usize| named.get(*leaf) == Some(&true);
+            let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
             for leaf in place.ranges.iter().cloned().flatten().filter(is_named) {
                 if let Some(first) = group_of.get(leaf).copied().flatten() {
                     let first = self.groups.get(first).map(|(masks, _)| joined(masks));
                     return Err(Error::TwoGroups {
-                        first: first.unwrap_or_default(),
+                        first: first.or_bug(),
                         second: joined(masks),
                         path: path(leaf),
                     });

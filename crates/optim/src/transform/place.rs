@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use treedef::__private::OrBug;
 use treedef::TreeDef;
 
 use crate::error::{Error, LeafError, Result};
@@ -78,6 +79,6 @@ impl<'a> Place<'a> {
     }
 
     fn failed(self, leaf: usize, source: LeafError) -> Error {
-        Error::Operation { path: self.treedef.leaf_path(leaf).unwrap_or_default(), source }
+        Error::Operation { path: self.treedef.leaf_path(leaf).ok().or_bug(), source }
     }
 }

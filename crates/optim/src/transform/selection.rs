@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use super::Place;
 use super::mask::{Mask, joined, mask};
+use treedef::__private::OrBug;
+
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
@@ -30,7 +32,7 @@ impl Selection {
     /// Without a mask, nothing is selected.
     pub(crate) fn of<L: Trainable>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
         let named = mask(place.treedef, leaves, masks)?;
-        let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
+        let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
         let inside = ranges_of(place, is_named);
         if !masks.is_empty() {
             expect_some(place, masks, &inside)?;

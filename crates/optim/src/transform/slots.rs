@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::slice;
 
 use super::{Number, Place, Rule, Selection, Step, contains};
+use treedef::__private::OrBug;
+
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::Update;
@@ -49,7 +51,7 @@ impl<L: Trainable> Slots<L> {
     ) -> Result<Self> {
         let zeros = parameters.iter().enumerate().map(|(leaf, parameter)| {
             parameter.zero().map_err(|source| Error::Operation {
-                path: place.treedef.leaf_path(leaf).unwrap_or_default(),
+                path: place.treedef.leaf_path(leaf).ok().or_bug(),
                 source,
             })
         });
@@ -153,7 +155,7 @@ impl<L: Trainable> Slots<L> {
         }
         let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
         // As many as there are names, as checked above.
-        Ok((&mut self.count, names.map(|_| leaves.next().unwrap_or_default())))
+        Ok((&mut self.count, names.map(|_| leaves.next().or_bug())))
     }
 
     /// The slots of the transforms inside, with the count, the leaves of these names and the leaves that
@@ -169,7 +171,7 @@ impl<L: Trainable> Slots<L> {
             return Err(self.another(transform, &names, P));
         }
         let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
-        let leaves = names.map(|_| leaves.next().unwrap_or_default());
+        let leaves = names.map(|_| leaves.next().or_bug());
         let parts = self.parts.get_mut(..P).and_then(|parts| parts.try_into().ok());
         match parts {
             Some(parts) => Ok(Inside { count: &mut self.count, leaves, parts }),

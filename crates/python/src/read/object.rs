@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
+use treedef::__private::broken;
+
 use crate::error::Result;
 use crate::read::class::{Listed, ListedBy, has_attribute, is_cached};
 use crate::read::names::literal;
@@ -110,8 +112,8 @@ impl<'py> Entries<'py> {
         match self {
             Entries::Items { keys, .. } => Ok(keys.get_item(index)?),
             Entries::Attributes { names, .. } => {
-                let name = names.get(index).map(|name| name.bind(py).clone().into_any());
-                Ok(name.unwrap_or_else(|| py.None().into_bound(py)))
+                let name = names.get(index).ok_or_else(|| broken("an attribute has no name"))?;
+                Ok(name.bind(py).clone().into_any())
             }
         }
     }

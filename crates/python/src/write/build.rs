@@ -5,6 +5,7 @@ use std::vec;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use treedef::__private::{OrBug, broken, entry};
 use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -60,10 +61,10 @@ impl<'py> Builder<'py> {
                 let content = self.fields(node)?.into_any();
                 self.variant(node, content)?
             }
-            NodeKind::Static => match node.static_value() {
-                Some(value) => self.value(value, self.is_key)?,
-                None => py.None().into_bound(py),
-            },
+            NodeKind::Static => {
+                let value = node.static_value().ok_or_else(|| broken("a static is missing"))?;
+                self.value(value, self.is_key)?
+            }
             _ => py.None().into_bound(py), // None, units
         })
     }
@@ -73,10 +74,7 @@ impl<'py> Builder<'py> {
     }
 
     fn only_child(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyAny>> {
-        match node.child(0) {
-            Some(child) => self.object(child),
-            None => Ok(self.py.None().into_bound(self.py)),
-        }
+        self.object(entry(node, 0).1)
     }
 
     fn fields(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyDict>> {
@@ -152,7 +150,7 @@ impl<'py> Builder<'py> {
 }
 
 fn variant_name<'py>(py: Python<'py>, node: NodeRef<'_>) -> Bound<'py, PyString> {
-    PyString::intern(py, node.variant().unwrap_or_default())
+    PyString::intern(py, node.variant().or_bug())
 }
 
 pub(crate) fn namespace<'py>(dict: &Bound<'py, PyDict>) -> Result<Bound<'py, PyAny>> {

@@ -2,7 +2,7 @@
 
 use serde::de::value::U16Deserializer;
 use serde::de::{Deserializer, Visitor};
-use treedef::__private::ArrayFields;
+use treedef::__private::{ArrayFields, OrBug};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::array::Numbers;
@@ -162,7 +162,7 @@ impl<'de> Deserializer<'de> for Part<'_> {
         match (self.whole.numbers, self.dims) {
             (Numbers::U8(bytes), [length]) => {
                 let bytes = bytes.get(self.start..).and_then(|bytes| bytes.get(..*length));
-                visitor.visit_bytes(bytes.unwrap_or_default())
+                visitor.visit_bytes(bytes.or_bug())
             }
             _ => Err(self.mismatch(Wish::other("u8[_]"))),
         }
