@@ -17,7 +17,7 @@ use crate::transform::{Place, Slots, Step, Transform};
 ///
 /// let mut state = adabelief(0.1).init::<f64, _>(&1.0)?;
 /// let model = adabelief(0.1).step(1.0f64, 7.0, &mut state)?;
-/// assert!((model - (1.0 - 0.1 / 0.9)).abs() < 1e-8); // the average of one gradient is a tenth of it
+/// assert!((model - (1.0 - 0.1 / 0.9)).abs() < 1e-8); // the average of one gradient is a tenth
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn adabelief(rate: impl Into<Schedule>) -> AdaBelief {
