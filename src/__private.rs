@@ -20,12 +20,13 @@ use crate::treedef::node_ref::NodeRef;
 pub use crate::arrays::array_struct::{ArrayFields, ArrayStruct, array_struct};
 pub use crate::arrays::collect::matrix_shape;
 pub use crate::bug::OrBug;
-pub use crate::destination::{destination, is_open_file};
+pub use crate::destination::destination;
 #[cfg(feature = "diff")]
 pub use crate::diff::report::alike;
 pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
+pub use crate::replacement::{Flushed, Replacement, flush_folder, folder, sweep, sweep_folder};
 pub use crate::treedef::lookup::edits;
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_objects_into;

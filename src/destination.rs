@@ -26,7 +26,7 @@ pub fn destination(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Whether a destination is an open file, such as `/dev/stdout`, not the name of one. In `/dev/shm` are files.
-pub fn is_open_file(destination: &Path) -> bool {
+pub(crate) fn is_open_file(destination: &Path) -> bool {
     let in_devices = destination.starts_with("/dev") && !destination.starts_with("/dev/shm");
     in_devices || destination.starts_with("/proc")
 }

@@ -24,6 +24,7 @@ mod type_names;
 mod argument;
 mod call_stack;
 mod destination;
+mod replacement;
 mod leaf;
 mod calls;
 mod treedef;

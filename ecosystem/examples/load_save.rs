@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     safetensors::save(&tensors, to)?;
     // The structure in the metadata makes the same tree.
     let saved = fs::read(to)?;
-    let back: Tree<Leaf> = Export::new().tree(&safetensors::from_bytes(&saved)?)?;
+    let back: Tree<Leaf> = Export::new().tree(&safetensors::from_bytes(&saved)?.read()?)?;
     assert_eq!(back, tree.clone().without_arrays()?);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Files of Python's libraries: whatever is read is a whole structure, and is read again when it is written.
 
-use treedef_exchange::{jax, orbax, python, torch};
+use treedef_exchange::{Lowering, jax, orbax, python, torch};
 
 pub fn run(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };
@@ -23,7 +23,7 @@ pub fn run(bytes: &[u8]) {
     };
     let leaves = raised.treedef.num_leaves();
     assert_eq!(raised.order.iter().flatten().count(), leaves);
-    let lowered = match python::literal(&raised.treedef) {
+    let lowered = match python::literal(&raised.treedef, &Lowering::new()) {
         Ok(lowered) => lowered,
         // Keys that Python keeps, and cannot put in order.
         Err(error) => {
@@ -33,9 +33,9 @@ pub fn run(bytes: &[u8]) {
     };
     let again = python::from_literal(&lowered.data).unwrap();
     assert_eq!(again.order.len(), leaves);
-    if let Ok(proto) = jax::proto(&raised.treedef) {
+    if let Ok(proto) = jax::proto(&raised.treedef, &Lowering::new()) {
         assert_eq!(jax::from_proto(&proto.data).unwrap().treedef, again.treedef);
-        let flatbuffer = jax::flatbuffer(&raised.treedef).unwrap();
+        let flatbuffer = jax::flatbuffer(&raised.treedef, &Lowering::new()).unwrap();
         assert_eq!(jax::from_flatbuffer(&flatbuffer.data).unwrap().treedef, again.treedef);
     }
 }

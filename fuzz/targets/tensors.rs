@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use treedef::Tree;
+use treedef::{Leaf, Tree};
 use treedef_exchange::{Error, Export, Loader, Tensors, safetensors};
 
 #[derive(Serialize, Deserialize)]
@@ -23,23 +23,23 @@ struct Model {
 
 pub fn run(bytes: &[u8]) {
     let Some((how, bytes)) = bytes.split_first() else { return };
-    let tensors = match safetensors::from_bytes(bytes) {
+    let tensors = match safetensors::from_bytes(bytes).and_then(|it| it.read()) {
         Ok(tensors) => tensors,
         Err(error) => return is_short(&error),
     };
     let again = safetensors::to_bytes(&tensors).unwrap();
-    assert_eq!(safetensors::from_bytes(&again).unwrap(), tensors);
-    if let Ok(tree) = safetensors::to_tree(bytes) {
+    assert_eq!(safetensors::from_bytes(&again).unwrap().read().unwrap(), tensors);
+    if let Ok(tree) = Export::new().tree::<Leaf>(&tensors) {
         let export = Export::new().rest_in_metadata(true);
         let tensors = export.tensors(&tree).unwrap();
-        assert_eq!(export.tree::<treedef::Leaf>(&tensors).unwrap(), tree);
+        assert_eq!(export.tree::<Leaf>(&tensors).unwrap(), tree);
         if let Ok(arrays) = tree.clone().with_arrays() {
             assert_eq!(export.tensors(&arrays).unwrap(), tensors);
         }
         let stacked = export.stack(["**", "[*]", "**[*].b", "layers[*].w"][usize::from(how & 3)]);
         let stacked = stacked.unwrap();
         if let Ok(tensors) = stacked.tensors(&tree) {
-            assert_eq!(stacked.tree::<treedef::Leaf>(&tensors).unwrap(), tree);
+            assert_eq!(stacked.tree::<Leaf>(&tensors).unwrap(), tree);
         }
     }
     let loader = Loader::new().convert_floats(how & 1 == 1);

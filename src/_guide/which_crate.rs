@@ -29,7 +29,7 @@
 //! | arrays of `ndarray`, nalgebra or glam: [arrays](super::arrays) | `treedef` | [`Flattener::new().arrays(true)`](crate::Flattener::arrays) |
 //! | files of PyTorch | `treedef-exchange` | `treedef_exchange::pytorch::open(path)?` |
 //! | safetensors, one file or shards | `treedef-exchange` | `treedef_exchange::safetensors::open(path)?` |
-//! | npz, npy, GGUF, flax or orbax | `treedef-exchange` | `treedef_exchange::npz::load(&bytes)?` |
+//! | npz, npy, GGUF, flax or orbax | `treedef-exchange` | `treedef_exchange::npz::from_bytes(&bytes)?.load()?` |
 //! | names of tensors that are not those of your fields | `treedef-exchange` | `treedef_exchange::Loader::new().rename("h.*.w", "*.weight")` |
 //!
 //! # Other processes
@@ -38,7 +38,7 @@
 //! |---|---|---|
 //! | a function that Python calls, with dicts, dataclasses and arrays | `treedef-python` | `treedef_python::from_python(object)?` |
 //! | … or any pytree, as one vector of its numbers | `treedef-python` | `treedef_python::flat_from_python::<f64>(tree, Rules::Jax)?` |
-//! | structures of JAX, PyTorch or optree | `treedef-exchange` | `treedef_exchange::jax::proto(&treedef)?` |
+//! | structures of JAX, PyTorch or optree | `treedef-exchange` | `treedef_exchange::jax::proto(&treedef, &Lowering::new())?` |
 //! | an MPI job that sums gradients or other values | `treedef-mpi` | `treedef_mpi::Collective::new(&world, &value)?` |
 //! | … or trains a model of candle | `treedef-candle`; `mpi` | `treedef_candle::mpi::AllReduce::new(&world, &model)?` |
 //! | a million JSON documents, and the question what is in them | `treedef-structures` | `treedef_structures::Structures::new()` |

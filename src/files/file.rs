@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, Limits, Tree, TreeDef};
+use crate::replacement::{Replacement, regular};
 
-use super::atomic_file::{regular, replace};
 use super::container::{ByteSource, cut_off};
 use super::structure::read_structure;
 use super::tree;
@@ -18,8 +18,8 @@ use super::wire::wide;
 impl TreeDef {
     /// Writes the treedef to a file. Its old contents are kept until the new ones are safe on disk.
     ///
-    /// The file keeps its permissions. If the path is a symbolic link, its target is written; a device
-    /// and a pipe are written into.
+    /// The file keeps its permissions, and one that may not be written is not replaced. If the path is a
+    /// symbolic link, its target is written; a device and a pipe are written into.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ fn load<T>(path: &Path, read: impl FnOnce(&mut SeekSource<File>) -> Result<T>) -
 
 pub(super) fn open(path: &Path) -> Result<File> {
     // Checked before opening, because opening a pipe may block.
-    regular(&fs::metadata(path).map_err(Cause::Io)?).map_err(Cause::Io)?;
+    fs::metadata(path).and_then(regular).map_err(Cause::Io)?;
     Ok(File::open(path).map_err(Cause::Io)?)
 }
 
@@ -114,5 +114,10 @@ impl<R: Read + Seek> ByteSource<'static> for SeekSource<R> {
 }
 
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, bytes).map_err(|error| Error::from(Cause::Io(error)).in_file(path.to_owned()))
+    let write = || {
+        let new = Replacement::open(path)?;
+        new.file().write_all(bytes)?;
+        new.finish()
+    };
+    write().map_err(|error| Error::from(Cause::Io(error)).in_file(path.to_owned()))
 }

@@ -13,7 +13,6 @@ mod structure;
 mod tree;
 mod fingerprint;
 mod serde;
-mod atomic_file;
 mod file;
 mod tree_file;
 mod reader;

@@ -46,9 +46,9 @@ fn after(setup: &str, child: &Command) -> Command {
     shell
 }
 
-/// Sets the bits of a folder, and tells whether they keep this user from what they forbid.
-pub(crate) fn forbid(folder: &Path, mode: u32, allowed: impl Fn() -> bool) -> bool {
-    fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
+/// Sets the bits of a file or a folder, and tells whether they keep this user from what they forbid.
+pub(crate) fn forbid(path: &Path, mode: u32, allowed: impl Fn() -> bool) -> bool {
+    fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     let forbidden = !allowed();
     if !forbidden {
         println!("skipped: this user may do all");
@@ -117,7 +117,7 @@ fn a_folder_that_is_read_only() {
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     if forbidden {
         assert_eq!((names(folder.path()), whole(&path, 8)), (vec!["a".into()], Ok(1.0)));
-        assert_snapshot!(said(&folder, saved.unwrap_err()), @"Permission denied (os error 13) in `FOLDER/a`");
+        assert_snapshot!(said(&folder, saved.unwrap_err()), @"`FOLDER/a`: Permission denied (os error 13)");
     }
 }
 
@@ -140,8 +140,8 @@ fn mode(path: &Path) -> u32 {
 fn permissions() {
     let (folder, path) = saved("a");
     for bits in [0o640, 0o600, 0o444, 0o666] {
-        fs::set_permissions(&path, PermissionsExt::from_mode(bits)).unwrap();
-        uniform(2.0, 8).save(&path).unwrap();
+        let forbidden = forbid(&path, bits, || File::options().write(true).open(&path).is_ok());
+        assert_eq!(uniform(2.0, 8).save(&path).is_err(), forbidden);
         assert_eq!(mode(&path), bits);
     }
     for (umask, bits) in [("000", 0o666), ("027", 0o640), ("077", 0o600)] {
@@ -149,6 +149,17 @@ fn permissions() {
         let child = saver(&path, &[1.0], 8, 1);
         assert_eq!(refusal(&mut after(&format!("umask {umask}"), &child)), None);
         assert_eq!(mode(&path), bits, "{umask}");
+    }
+}
+
+/// Renaming could replace a file that may not be written.
+#[test]
+fn a_file_that_is_read_only() {
+    let (folder, path) = saved("a");
+    if forbid(&path, 0o444, || File::options().write(true).open(&path).is_ok()) {
+        let error = uniform(2.0, 8).save(&path).unwrap_err();
+        assert_snapshot!(said(&folder, error), @"`FOLDER/a`: Permission denied (os error 13)");
+        assert_eq!((names(folder.path()), whole(&path, 8)), (vec!["a".into()], Ok(1.0)));
     }
 }
 

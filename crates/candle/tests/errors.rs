@@ -185,16 +185,16 @@ fn files() -> Result {
     /cut: "steps": cut off by the end of the file
 
     a header that was cut off:
-    /short: the file ends inside its header, it has 99 bytes
+    /short: the file ends inside its header at byte 99
 
     a damaged header:
     /damaged: no safetensors: trailing characters at line 1 column 3 at byte 10
 
     an empty file:
-    /empty: the file ends inside its header, it has 0 bytes
+    /empty: the file ends inside its header at byte 0
 
     a file of PyTorch:
-    /model.pt: no safetensors: it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, `npz::source` those of numpy with the feature `numpy`
+    /model.pt: no safetensors: it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, `npz::from_bytes` those of numpy with the feature `numpy`
 
     a type that candle does not have:
     candle has no tensors of u16 at `["w"]`

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use treedef::__private::OrBug;
 use treedef_exchange::{
-    __folder as folder, __save as save, __target as target, ErrorKind as Kind, Source, Stored,
+    __destination as destination, __folder as folder, __save as save, ErrorKind as Kind, Source,
+    Stored,
 };
 
 use crate::failure::{Failure, Result};
@@ -64,7 +65,7 @@ pub(crate) fn interruptible<T>(
 /// Why a file was not written.
 fn unwritten(path: &Path, error: treedef_exchange::Error) -> Failure {
     let Kind::Io(io) = error.kind() else { return error.into() };
-    let target = target(path).unwrap_or_else(|_| path.to_owned());
+    let target = destination(path).unwrap_or_else(|_| path.to_owned());
     let message = match io.kind() {
         ErrorKind::BrokenPipe => return Failure::BrokenPipe,
         ErrorKind::IsADirectory => "a folder, pass the name of a file in it".to_owned(),

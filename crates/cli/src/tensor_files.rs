@@ -73,8 +73,8 @@ pub(crate) fn holdable<'s>(
     lost: &mut Vec<String>,
 ) -> Result<Source<'s>> {
     let holds = match format.of_tensors() {
-        Some(TensorFormat::Safetensors) => safetensors::holds,
-        Some(TensorFormat::Npz | TensorFormat::Npy) => npy::holds,
+        Some(TensorFormat::Safetensors) => safetensors::__holds,
+        Some(TensorFormat::Npz | TensorFormat::Npy) => npy::__holds,
         Some(TensorFormat::Gguf | TensorFormat::Pytorch | TensorFormat::Orbax) | None => {
             return Err(only_read(format));
         }
@@ -118,7 +118,7 @@ fn to_bytes(source: &Source<'_>, format: Format) -> Result<Vec<u8>> {
                 let message = "npy holds one array, and here are others: `--to npz` holds them";
                 return Err(Failure::new(message));
             };
-            npy::copy(stored)
+            npy::to_bytes(stored)
         }
         Some(TensorFormat::Safetensors) => {
             let mut bytes = Vec::new();

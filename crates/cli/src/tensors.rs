@@ -93,9 +93,9 @@ pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Sou
     // A file of numpy has bfloat16 as two bytes of any kind, and hardly anything else has these.
     let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
     Ok(match format.of_tensors() {
-        Some(TensorFormat::Safetensors) => safetensors::source(bytes)?,
-        Some(TensorFormat::Npz) => npz::source_with(bytes, &reading)?,
-        Some(TensorFormat::Npy) => npy::source_with(bytes, &reading)?,
+        Some(TensorFormat::Safetensors) => safetensors::from_bytes(bytes)?,
+        Some(TensorFormat::Npz) => npz::from_bytes_with(bytes, &reading)?,
+        Some(TensorFormat::Npy) => npy::from_bytes_with(bytes, &reading)?,
         Some(TensorFormat::Pytorch) => pytorch::from_bytes(bytes)?.source()?,
         // They are read where they are opened.
         Some(TensorFormat::Gguf | TensorFormat::Orbax) | None => {

@@ -152,7 +152,7 @@ fn interrupted(signal: &str, after: Duration, folder: &Path, args: &[&str]) -> O
     use std::os::unix::process::ExitStatusExt;
     let mut child = treedef(args).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    let writes = |name: &String| name.starts_with(".treedef-");
+    let writes = |name: &String| name.ends_with(".treedef-tmp");
     while !names(folder).iter().any(writes) && child.try_wait().unwrap().is_none() {
         assert!(start.elapsed().as_secs() < 60);
     }
@@ -272,7 +272,8 @@ fn devices_and_pipes_are_written_into() {
     let args = [&convert[..], &["/dev/stdout"]].concat();
     let piped = treedef(&args).stdout(Stdio::piped()).output().unwrap();
     assert_eq!(piped.stdout, b"[\n  1\n]\n");
-    let redirected = fs::File::create(at("redirected")).unwrap();
+    fs::write(at("redirected"), "longer than what is written").unwrap();
+    let redirected = fs::File::options().write(true).open(at("redirected")).unwrap();
     assert!(treedef(&args).stdout(redirected).status().unwrap().success());
     assert_eq!(fs::read(at("redirected")).unwrap(), b"[\n  1\n]\n");
 }

@@ -43,7 +43,7 @@ fn write(count: usize, seed: u64) -> Result<(), Box<dyn Error>> {
             "npy": single,
             "npz": BASE64.encode(npz::to_bytes(&tensors)?),
             "flax": BASE64.encode(flax::to_bytes(&tensors)?),
-            "pieces": BASE64.encode(flax::to_bytes_chunked(&tensors, 16)?),
+            "pieces": BASE64.encode(flax::__to_bytes_chunked(&tensors, 16)?),
         });
         writeln!(out, "{line}")?;
     }

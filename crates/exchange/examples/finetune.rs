@@ -65,8 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&python, "make", folder.path())?;
 
     // The struct says what the file has to have: a missing, extra or reshaped tensor is an error.
-    let data: Data = safetensors::load(&std::fs::read(folder.path().join("data.safetensors"))?)?;
-    let model: Model = safetensors::load(&std::fs::read(folder.path().join("model.safetensors"))?)?;
+    let data: Data =
+        safetensors::from_bytes(&std::fs::read(folder.path().join("data.safetensors"))?)?.load()?;
+    let model: Model =
+        safetensors::from_bytes(&std::fs::read(folder.path().join("model.safetensors"))?)?
+            .load()?;
 
     let weights = Tree::<f32>::of_as(&model)?;
     let slopes = gradient(&weights, &data)?;

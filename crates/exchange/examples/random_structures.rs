@@ -12,7 +12,7 @@ use fastrand::Rng;
 use serde_json::json;
 use treedef::Tree;
 use treedef_exchange::jax::{self, ShapeDtype};
-use treedef_exchange::python;
+use treedef_exchange::{Lowering, python};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -23,10 +23,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     while made < count {
         let treedef = random::structure(&mut rng, 4);
         // A static alone is nothing to Python.
-        let Ok(literal) = python::literal(&treedef) else { continue };
-        let (proto, flatbuffer) = (jax::proto(&treedef)?, jax::flatbuffer(&treedef)?);
+        let Ok(literal) = python::literal(&treedef, &Lowering::new()) else { continue };
+        let (proto, flatbuffer) =
+            (jax::proto(&treedef, &Lowering::new())?, jax::flatbuffer(&treedef, &Lowering::new())?);
         let (text, keystrs) = (jax::text(&treedef)?, jax::keystrs(&treedef)?);
-        let shapes = (0..treedef.num_leaves()).map(|leaf| ShapeDtype::array("float32", [leaf, 2]));
+        let shapes = (0..treedef.num_leaves())
+            .map(|leaf| ShapeDtype::Array { dtype: "float32".to_owned(), shape: vec![leaf, 2] });
         let shapes = jax::pytreedef_json(&Tree::new(treedef, shapes.collect())?)?;
         let line = json!({
             "literal": literal.data,

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use treedef_exchange::jax;
+use treedef_exchange::{Lowering, jax};
 
 /// JAX sorts the fields of each layer: `b` before `w`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model = Model { name: "demo".to_owned(), layers: vec![layer(), layer()], gain: Some(2.0) };
 
     let (leaves, treedef) = treedef::flatten_as::<f64>(&model)?;
-    let lowered = jax::proto(&treedef)?;
+    let lowered = jax::proto(&treedef, &Lowering::new())?;
     let there: Vec<f64> = lowered.permute(&leaves)?.into_iter().flatten().collect();
     let sent = json!({ "structure": BASE64.encode(&lowered.data), "leaves": there });
     println!("{treedef}\nsent to JAX: {there:?}");

@@ -53,9 +53,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let memory_time = least(|| Ok(raw.to_vec()))?;
     let bytes_time = least(|| Ok(safetensors::to_bytes(&Tensors::of(&tree)?)?))?;
     let bytes = fs::read(&path)?;
-    let read_time = least(|| Ok(safetensors::from_bytes(&bytes)?.iter().len()))?;
+    let read_time = least(|| Ok(safetensors::from_bytes(&bytes)?.read()?.iter().len()))?;
     let copy_time = least(|| Ok(model.clone()))?;
-    let load_time = least(|| Ok(safetensors::load::<Vec<Layer>>(&bytes)?))?;
+    let load_time = least(|| Ok(safetensors::from_bytes(&bytes)?.load::<Vec<Layer>>()?))?;
 
     let ratio = |time: Duration, than: Duration| time.as_secs_f64() / than.as_secs_f64();
     println!("{} MB, {} tensors", raw.len() >> 20, 2 * model.len());

@@ -6,6 +6,7 @@ use std::ops::Range;
 use treedef::__private::{ArrayFields, ArrayStruct, array_struct};
 use treedef::{Array, Dtype, Leaf, NodeKind, NodeRef, Tree};
 
+use crate::bug::OrBug;
 use crate::element::{Element, half_float};
 use crate::shape::{num_elements, size_in_bytes};
 
@@ -140,7 +141,7 @@ pub(crate) fn transposed(bytes: &[u8], rows: usize, columns: usize, size: usize)
         for column in 0..columns {
             let start = column.saturating_mul(rows).saturating_add(row).saturating_mul(size);
             let element = bytes.get(start..start.saturating_add(size));
-            all.extend_from_slice(element.unwrap_or_default()); // as many bytes as the shape has
+            all.extend_from_slice(element.or_bug());
         }
     }
     all

@@ -110,11 +110,6 @@ impl Saver {
         }
     }
 
-    /// Whether a save is in flight, for which [`save`](Self::save) would wait.
-    pub fn is_busy(&self) -> bool {
-        self.last().is_some_and(|saving| !saving.is_finished())
-    }
-
     /// Waits for the save that is in flight.
     ///
     /// # Errors
@@ -239,7 +234,7 @@ impl Saving {
 
 impl fmt::Debug for Saver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Saver").field("is_busy", &self.is_busy()).finish()
+        f.debug_tuple("Saver").field(&self.last()).finish()
     }
 }
 

@@ -102,7 +102,7 @@ impl Step {
 }
 
 fn fraction(parts: i128, digits: u32) -> String {
-    let width = usize::try_from(digits).unwrap_or_default(); // at most 18
+    let width = digits as usize; // at most 18
     if digits == 0 { String::new() } else { format!(".{parts:0width$}") }
 }
 

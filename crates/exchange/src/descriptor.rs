@@ -155,8 +155,7 @@ impl Descriptor {
     }
 
     /// The same tensor under another name.
-    #[must_use]
-    pub fn renamed(&self, name: impl Into<String>) -> Self {
+    pub(crate) fn renamed(&self, name: impl Into<String>) -> Self {
         Descriptor { name: name.into(), ..self.clone() }
     }
 

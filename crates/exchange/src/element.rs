@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use treedef::__private::ArrayFields;
 use treedef::{Array, Dtype, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
+use crate::bug::OrBug;
+
 /// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64
 /// bits, a float, or [`Leaf`], where each block has the type of its leaves.
 ///
@@ -120,7 +122,7 @@ macro_rules! numbers {
             fn bytes(leaves: &[Self]) -> Cow<'_, [u8]> {
                 match leaves {
                     [Leaf::Opaque(value)] => {
-                        return value.as_array().and_then(array_bytes).unwrap_or_default();
+                        return value.as_array().and_then(array_bytes).or_bug();
                     }
                     [Leaf::Bytes(bytes)] => return Cow::Borrowed(bytes), // those of an array
                     _ => {}
@@ -131,7 +133,7 @@ macro_rules! numbers {
                     match leaf {
                         Leaf::Bool(value) => bytes.push(u8::from(*value)),
                         $(Leaf::$dtype(value) => bytes.extend_from_slice(&value.to_le_bytes()),)*
-                        _ => {} // such a block has no dtype
+                        _ => debug_assert!(false, "a leaf without a dtype in a tensor"),
                     }
                 }
                 bytes.into()

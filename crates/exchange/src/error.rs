@@ -89,6 +89,8 @@ pub enum ErrorKind {
     Io(std::io::Error),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
+    /// A bug of this library, with the place in it. Please report it.
+    Internal(&'static str),
 }
 
 impl ErrorKind {
@@ -155,7 +157,7 @@ impl Error {
     /// use treedef_exchange::{Lowering, python};
     ///
     /// let few = Lowering::new().max_nodes(5);
-    /// let error = python::literal_with(&"[*; 9]".parse()?, &few).unwrap_err();
+    /// let error = python::literal(&"[*; 9]".parse()?, &few).unwrap_err();
     /// assert_eq!(error.to_string(), "10 nodes, the limit is 5 (see `Lowering::max_nodes`)");
     /// assert_eq!(error.hint(), Some("see `Lowering::max_nodes`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -164,14 +166,6 @@ impl Error {
         match &*self.kind {
             ErrorKind::TreeDef(error) => error.hint(),
             kind => kind.hint(),
-        }
-    }
-
-    /// The path of the node that the error is about, in the structure on this side.
-    pub fn path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Path(path) => Some(path),
-            Place::Unknown | Place::Byte(_) => None,
         }
     }
 
@@ -193,7 +187,8 @@ impl Error {
     }
 
     /// The byte of the input at which reading failed.
-    pub fn offset(&self) -> Option<usize> {
+    #[cfg(feature = "numpy")]
+    pub(crate) fn offset(&self) -> Option<usize> {
         match self.place {
             Place::Byte(offset) => Some(offset),
             Place::Unknown | Place::Path(_) => None,
@@ -301,6 +296,7 @@ impl fmt::Display for Error {
                 write!(f, "the name `{name}` is also that of `{first}`")?;
             }
             ErrorKind::Reserved(name) => write!(f, "the name `{name}` is reserved")?,
+            ErrorKind::Internal(place) => write!(f, "a bug in treedef-exchange: {place}")?,
             ErrorKind::NoDtype(leaves) => {
                 let leaves: Vec<String> =
                     leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`")).collect();

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 
 use crate::arrays::transposed;
+use crate::bug::OrBug;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{Name, NamePrinter, Stack};
@@ -439,7 +440,7 @@ impl Export {
         let mut metadata = Vec::new();
         let mut refused = Vec::new();
         for (path, range) in rest {
-            let leaves = tree.leaves().get(range.clone()).unwrap_or_default();
+            let leaves = tree.leaves().get(range.clone()).or_bug();
             let leaves: Vec<&Leaf> = leaves.iter().filter_map(L::as_leaf).collect();
             let texts: Option<Vec<String>> = leaves.iter().map(|leaf| literal(leaf)).collect();
             if let Some(texts) = texts.filter(|_| self.rest) {
@@ -521,10 +522,10 @@ impl Group {
             return Err(Error::from(ErrorKind::Structure(what)).at_path(self.path));
         }
         let bytes = |(range, by_columns): &(Range<usize>, bool)| {
-            let bytes = L::bytes(tree.leaves().get(range.clone()).unwrap_or_default());
+            let bytes = L::bytes(tree.leaves().get(range.clone()).or_bug());
             match self.shape.as_slice() {
                 [rows, columns, inner @ ..] if *by_columns => {
-                    let size = num_elements(inner).unwrap_or(0).saturating_mul(self.dtype.size());
+                    let size = num_elements(inner).or_bug().saturating_mul(self.dtype.size());
                     Cow::Owned(transposed(&bytes, *rows, *columns, size))
                 }
                 _ => bytes,

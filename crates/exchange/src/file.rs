@@ -1,176 +1,79 @@
 //! Files that are written as a whole or not at all.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-pub use treedef::__private::destination as target;
-use treedef::__private::is_open_file;
+use treedef::__private::{Flushed, Replacement};
+pub use treedef::__private::{destination, folder};
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind as Kind, Result};
 
-/// The name of a temporary file: a prefix, random letters, a suffix.
-const PREFIX: &str = ".treedef-";
-const SUFFIX: &str = ".tmp";
-const RANDOM: usize = 8;
-
 /// Writes a file beside its place, flushes it, and puts it there. The old contents stay until then.
-///
-/// A file that was there keeps its permissions, and its owner where that is allowed. One that may not
-/// be written is not replaced either. Of a symbolic link the target is written, be it a file that is
-/// to come. A device and a pipe are written into.
+/// A device and a pipe are written into.
 pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
     let in_file = |error| in_file(path, error);
-    let target = target(path).map_err(in_file)?;
-    let is_open = is_open_file(&target);
-    let old = fs::metadata(path).ok();
-    if old.as_ref().is_some_and(fs::Metadata::is_dir) {
-        return Err(in_file(io::Error::new(ErrorKind::IsADirectory, "a folder")).into());
-    }
-    if is_open || old.as_ref().is_some_and(|old| !old.is_file()) {
-        let file = File::options().write(true).open(path).map_err(in_file)?;
-        let mut buffer = BufWriter::new(&file);
-        write(&mut buffer).map_err(|error| told_of(path, error))?;
-        return Ok(buffer.flush().map_err(in_file)?);
-    }
-    sweep(folder(&target));
-    let pending = Pending::create(path)?;
-    let mut buffer = BufWriter::new(pending.file());
+    let new = Replacement::open(path).map_err(|error| not_created(path, error))?;
+    let mut buffer = BufWriter::new(new.file());
     write(&mut buffer).map_err(|error| told_of(path, error))?;
     buffer.flush().map_err(in_file)?;
     drop(buffer);
-    pending.written()?.put()
+    Ok(new.finish().map_err(in_file)?)
 }
 
-/// A file that is written beside its place. It goes away if it is not put there.
+/// A file that is written beside its place, at any position. It goes away if it is not put there.
 pub(crate) struct Pending {
-    file: tempfile::NamedTempFile,
+    file: Replacement,
     path: PathBuf,
-    target: PathBuf,
-    old: Option<fs::Metadata>,
 }
 
-/// A file that is on the disk, beside its place.
-pub(crate) struct Written<F = tempfile::NamedTempFile> {
-    file: F,
+/// A file that is on the disk, beside its place, and closed.
+pub(crate) struct Written {
+    file: Flushed,
     path: PathBuf,
-    target: PathBuf,
 }
 
 impl Pending {
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        let in_file = |error| in_file(path, error);
-        let target = target(path).map_err(in_file)?;
-        let old = fs::metadata(path).ok();
-        if old.as_ref().is_some_and(|old| !old.is_file()) {
-            let what = "it is a folder or a device, and no file";
-            return Err(in_file(io::Error::new(ErrorKind::InvalidInput, what)).into());
-        }
-        if old.is_some() {
-            File::options().write(true).open(&target).map_err(in_file)?;
-        }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
-        #[cfg(unix)]
-        if old.is_none() {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666)); // less those of the umask
-        }
-        loop {
-            let file = builder.tempfile_in(folder(&target)).map_err(|error| {
-                // The error of the crate names the temporary file.
-                in_file(match error.kind() {
-                    kind @ ErrorKind::NotFound => io::Error::new(kind, "there is no such folder"),
-                    _ => error,
-                })
-            })?;
-            // It is not abandoned. Where files have no locks, none is removed as abandoned.
-            let is_ours = !matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
-            // Another writer may have removed it before it was locked.
-            if is_ours && file.path().exists() {
-                return Ok(Pending { file, path: path.to_owned(), target, old });
-            }
-        }
-    }
-
-    pub(crate) fn file(&self) -> &File {
-        self.file.as_file()
+        let file = Replacement::create(path).map_err(|error| not_created(path, error))?;
+        Ok(Pending { file, path: path.to_owned() })
     }
 
     /// Writes at a position, which is told where it fails.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        let written = write_all_at(self.file(), bytes, offset);
+        let written = write_all_at(self.file.file(), bytes, offset);
         Ok(written.map_err(|error| in_file(&self.path, error))?)
     }
 
+    /// Puts it in its place, on the disk.
+    pub(crate) fn finish(self) -> Result<()> {
+        Ok(self.file.finish().map_err(|error| in_file(&self.path, error))?)
+    }
+
     /// Flushes it to the disk.
-    pub(crate) fn written(self) -> Result<Written> {
-        let Pending { file, path, target, old } = self;
-        let flush = || {
-            if let Some(old) = old {
-                #[cfg(unix)]
-                {
-                    use std::os::unix::fs::{MetadataExt, fchown};
-                    // Only the superuser may give files away; others write their own.
-                    let _ = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
-                }
-                file.as_file().set_permissions(old.permissions())?;
-            }
-            file.as_file().sync_all()
-        };
-        flush().map_err(|error| in_file(&path, error))?;
-        Ok(Written { file, path, target })
+    pub(crate) fn flush(self) -> Result<Written> {
+        let Pending { file, path } = self;
+        let file = file.flush().map_err(|error| in_file(&path, error))?;
+        Ok(Written { file, path })
     }
 }
 
 impl Written {
-    /// Puts it in its place, and flushes the folder.
-    pub(crate) fn put(self) -> Result<()> {
-        let Written { file, path, target } = self;
-        file.persist(&target).map_err(|error| in_file(&path, error.error))?;
-        Ok(flush_folder(folder(&target)).map_err(|error| in_file(&path, error))?)
-    }
-
-    /// Closes it: a process may have more files than it may have open ones.
-    pub(crate) fn closed(self) -> Written<tempfile::TempPath> {
-        let Written { file, path, target } = self;
-        Written { file: file.into_temp_path(), path, target }
-    }
-}
-
-impl Written<tempfile::TempPath> {
     /// Puts it in its place. The folder is still to be flushed.
     pub(crate) fn put(self) -> Result<()> {
-        let Written { file, path, target } = self;
-        Ok(file.persist(&target).map_err(|error| in_file(&path, error.error))?)
+        Ok(self.file.put().map_err(|error| in_file(&self.path, error))?)
     }
 }
 
-/// Removes the temporary files of saves that were ended. Those that are being written have a lock.
-pub(crate) fn sweep(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
-        let is_temporary = random.is_some_and(|random| {
-            random.len() == RANDOM && random.bytes().all(|it| it.is_ascii_alphanumeric())
-        });
-        if is_temporary
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && let Ok(file) = File::options().write(true).open(entry.path())
-            && file.try_lock().is_ok()
-        {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Flushes a folder, so that the names in it are on the disk.
-pub(crate) fn flush_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(folder).and_then(|folder| folder.sync_all())?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+/// Why a file was not created. The operating system does not say what it looked for.
+fn not_created(path: &Path, error: io::Error) -> io::Error {
+    let what = match error.kind() {
+        ErrorKind::NotFound => "there is no such folder",
+        ErrorKind::IsADirectory => "a folder",
+        _ => return in_file(path, error),
+    };
+    in_file(path, io::Error::new(error.kind(), what))
 }
 
 /// An error of the operating system with the file that it is about.
@@ -186,11 +89,6 @@ fn told_of(path: &Path, error: Error) -> Error {
         }
         _ => error,
     }
-}
-
-/// The folder that a path is in.
-pub fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether memory has room for so many bytes. Where they are asked for without this, there is no
@@ -259,7 +157,7 @@ impl OpenFile {
         let identity = Identity::of(&file)?;
         let mut start = [0; STAND_IN];
         let length = usize::try_from(identity.size).unwrap_or(STAND_IN).min(STAND_IN);
-        let start = start.get_mut(..length).unwrap_or_default();
+        let start = start.get_mut(..length).or_bug();
         read_exact_at(&file, start, 0)?;
         if let Some(what) = stand_in(start) {
             return Err(io::Error::new(ErrorKind::InvalidData, what));
@@ -312,7 +210,7 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Res
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             read => read?,
         };
-        buffer = buffer.get_mut(read..).unwrap_or_default();
+        buffer = buffer.get_mut(read..).or_bug();
         offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
     }
     Ok(())
@@ -338,7 +236,7 @@ fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             written => written?,
         };
-        bytes = bytes.get(written..).unwrap_or_default();
+        bytes = bytes.get(written..).or_bug();
         offset = offset.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
     }
     Ok(())

@@ -15,6 +15,7 @@
 
 mod report;
 mod error;
+mod bug;
 mod py_key;
 #[cfg(feature = "pytrees")]
 mod pytree;
@@ -35,6 +36,7 @@ mod parts;
 mod structure;
 mod export;
 mod file;
+mod bytes;
 mod small_float;
 mod datetime;
 mod numpy_type;
@@ -76,12 +78,12 @@ pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]
 pub use file::{
-    STAND_IN as __STAND_IN, folder as __folder, save as __save, stand_in as __stand_in,
-    target as __target,
+    STAND_IN as __STAND_IN, destination as __destination, folder as __folder, save as __save,
+    stand_in as __stand_in,
 };
 #[cfg(feature = "numpy")]
 #[doc(hidden)]
-pub use formats::npy::{element as __element, stored as __stored};
+pub use formats::npy::{__element, __stored};
 #[doc(hidden)]
 pub use glob::renamed as __renamed;
 #[doc(hidden)]

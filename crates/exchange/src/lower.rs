@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use treedef::{Key, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
+use crate::bug::{OrBug, bug};
 use crate::error::{Error, ErrorKind, Result};
 use crate::py_key::{MAX_DEPTH, NameBytes, PyKey, py_key};
 use crate::pytree::{PyTree, sort};
@@ -27,11 +28,11 @@ use crate::pytree::{PyTree, sort};
 /// use treedef_exchange::{Lowering, python};
 ///
 /// let treedef = "Model { w: [*; 2], act: static \"relu\", shape: Shape::Circle(*) }".parse()?;
-/// let lowered = python::literal(&treedef)?;
+/// let lowered = python::literal(&treedef, &Lowering::new())?;
 /// assert_eq!(lowered.data, "{'shape': {'Circle': 2}, 'w': [0, 1]}");
 /// assert_eq!(lowered.statics[0].0.to_string(), ".act");
 ///
-/// let error = python::literal_with(&treedef, &Lowering::strict()).unwrap_err();
+/// let error = python::literal(&treedef, &Lowering::strict()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "a struct has no counterpart in Python (see `Lowering`) at the root"
@@ -40,15 +41,14 @@ use crate::pytree::{PyTree, sort};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lowering {
-    /// Whether what Python does not have is an error, but for units.
+    /// Whether what Python does not have is an error.
     strict: bool,
-    units: bool,
     max_nodes: usize,
 }
 
 impl Default for Lowering {
     fn default() -> Self {
-        Lowering { strict: false, units: true, max_nodes: 1 << 24 }
+        Lowering { strict: false, max_nodes: 1 << 24 }
     }
 }
 
@@ -60,13 +60,7 @@ impl Lowering {
 
     /// Nothing is: what Python does not have is an error.
     pub fn strict() -> Self {
-        Lowering { strict: true, units: false, ..Lowering::default() }
-    }
-
-    /// Sets whether units become empty tuples.
-    #[must_use]
-    pub fn units(self, yes: bool) -> Self {
-        Lowering { units: yes, ..self }
+        Lowering { strict: true, ..Lowering::default() }
     }
 
     /// Sets how many nodes a structure may have, as Python stores each of them: 2²⁴ by default.
@@ -134,9 +128,9 @@ impl Walk<'_> {
     fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {
         use NodeKind as Is;
         self.expect_depth(depth + levels(node.kind()))?;
-        let Lowering { strict, units, .. } = *self.lowering;
+        let strict = self.lowering.strict;
         let what = match node.kind() {
-            Is::Unit | Is::UnitStruct if !units => Some("a unit"),
+            Is::Unit | Is::UnitStruct => Some("a unit").filter(|_| strict),
             Is::Struct => Some("a struct").filter(|_| strict),
             Is::TupleStruct => Some("a tuple struct").filter(|_| strict),
             Is::NewtypeStruct => Some("a newtype").filter(|_| strict),
@@ -153,12 +147,11 @@ impl Walk<'_> {
             Is::None => PyTree::None,
             Is::Unit | Is::UnitStruct => PyTree::Tuple(Vec::new()),
             Is::Static => {
-                if let Some(value) = node.static_value() {
-                    // What a static holds is shared; its path is not.
-                    let size = value.root().num_leaves() + 16 * self.path.keys().len();
-                    self.spend(size.saturating_add(path_bytes(&self.path)))?;
-                    self.statics.push((self.path.clone(), value.clone()));
-                }
+                let value = node.static_value().ok_or_else(|| bug!("a static without a value"))?;
+                // What a static holds is shared; its path is not.
+                let size = value.root().num_leaves() + 16 * self.path.keys().len();
+                self.spend(size.saturating_add(path_bytes(&self.path)))?;
+                self.statics.push((self.path.clone(), value.clone()));
                 return Ok(None);
             }
             Is::Some | Is::NewtypeStruct => return Ok(self.children(node, depth)?.pop()),
@@ -172,7 +165,7 @@ impl Walk<'_> {
                     _ => Some(PyTree::Tuple(self.children(node, depth)?)),
                 };
                 let Some(inside) = inside else { return Ok(None) };
-                let variant = PyKey::Str(node.variant().unwrap_or_default().to_owned());
+                let variant = PyKey::Str(node.variant().or_bug().to_owned());
                 PyTree::Dict(vec![(variant, inside)])
             }
         }))
@@ -206,7 +199,7 @@ impl Walk<'_> {
                 })?,
                 None => {
                     let field = node.fields().get(position).map(ToString::to_string);
-                    PyKey::Str(field.unwrap_or_default())
+                    PyKey::Str(field.or_bug())
                 }
             };
             if let Some(what) = (self.refuse)(&key) {
@@ -241,7 +234,7 @@ impl Walk<'_> {
         child: NodeRef<'_>,
         depth: usize,
     ) -> Result<Option<PyTree>> {
-        self.path.push(node.key(position).unwrap_or(Key::Position(position)));
+        self.path.push(node.key(position).ok_or_else(|| bug!("a child has no key"))?);
         let child = self.node(child, depth + levels(node.kind()));
         self.path.pop();
         child
@@ -299,11 +292,6 @@ impl<T> Lowered<T> {
         Lowered { data, order, statics, treedef: treedef.clone() }
     }
 
-    /// The structure that was lowered.
-    pub fn treedef(&self) -> &TreeDef {
-        &self.treedef
-    }
-
     /// Our leaves in the order in which they are there; none where there is a `None`.
     ///
     /// # Errors
@@ -311,8 +299,9 @@ impl<T> Lowered<T> {
     /// Returns an error when there are more or fewer leaves than the structure has.
     ///
     /// ```
+    /// # use treedef_exchange::Lowering;
     /// let treedef = "Layer { w: *, b: * }".parse()?;
-    /// let lowered = treedef_exchange::jax::proto(&treedef)?;
+    /// let lowered = treedef_exchange::jax::proto(&treedef, &Lowering::new())?;
     /// assert_eq!(lowered.permute(&["w", "b"])?, [Some("b"), Some("w")]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -328,8 +317,9 @@ impl<T> Lowered<T> {
     /// Returns an error when there are more or fewer leaves than the format has.
     ///
     /// ```
+    /// # use treedef_exchange::Lowering;
     /// let treedef = "Layer { w: *, name: static \"a\", b: * }".parse()?;
-    /// let lowered = treedef_exchange::jax::proto(&treedef)?;
+    /// let lowered = treedef_exchange::jax::proto(&treedef, &Lowering::new())?;
     /// let tree = lowered.restore(vec!["b", "w"])?;
     /// assert_eq!(tree.to_string(), r#"Layer { w: w, name: static "a", b: b }"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

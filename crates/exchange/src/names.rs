@@ -111,8 +111,10 @@ impl<'a> NamePrinter<'a> {
                 let node = self.levels.last().map_or(self.root, |(.., child)| *child);
                 self.levels.push((node, node.children(), 0, node));
             }
-            let Some((node, children, next, child)) = self.levels.last_mut() else { return };
-            let Some(position) = node.position(key) else { return }; // paths are of this structure
+            let level = self.levels.last_mut();
+            let found = level.and_then(|level| Some((level.0.position(key)?, level)));
+            debug_assert!(found.is_some(), "a path of another structure");
+            let Some((position, (node, children, next, child))) = found else { return };
             if position < *next {
                 (*children, *next) = (node.children(), 0);
             }

@@ -6,6 +6,7 @@ use std::hash::Hash;
 
 use treedef::{Tree, TreeDef};
 
+use crate::bug::bug;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::export::Export;
 use crate::source::{Source, Stored};
@@ -59,19 +60,25 @@ impl Export {
         let names = self.names_of(tree.treedef())?;
         let (mut first, mut metadata) = (HashMap::new(), Vec::new());
         let (mut tensors, mut at) = (Vec::new(), names.iter());
-        tree.as_ref().try_map(|object| -> Result<(), E> {
-            let Some(name) = at.next() else { return Ok(()) }; // there is one for each leaf
-            match first.entry(identity(object)) {
-                // A name that the metadata has for something else is no alias.
-                Entry::Occupied(_) if is_of_file(name) => tensors.push(stored(name, object)?),
-                Entry::Occupied(same) => metadata.push((name.clone(), String::clone(same.get()))),
-                Entry::Vacant(free) => {
-                    free.insert(name.clone());
-                    tensors.push(stored(name, object)?);
+        tree.as_ref().try_map(
+            |object| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+                let name = at.next().ok_or_else(|| bug!("a leaf has no name"))?;
+                match first.entry(identity(object)) {
+                    // A name that the metadata has for something else is no alias.
+                    Entry::Occupied(_) if is_of_file(name) => {
+                        tensors.push(stored(name, object).map_err(Into::into)?);
+                    }
+                    Entry::Occupied(same) => {
+                        metadata.push((name.clone(), String::clone(same.get())))
+                    }
+                    Entry::Vacant(free) => {
+                        free.insert(name.clone());
+                        tensors.push(stored(name, object).map_err(Into::into)?);
+                    }
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         let mut seen = HashSet::new();
         if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
             let what = format!("two objects have the name {}", quoted(name));

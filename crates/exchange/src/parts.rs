@@ -6,6 +6,7 @@ use std::ops::Range;
 use treedef::{Array, Dtype, Leaf, Path, Tree};
 
 use crate::arrays::{self, Numbers};
+use crate::bug::OrBug;
 use crate::element::{Element, half_float};
 use crate::error::Result;
 
@@ -24,7 +25,7 @@ pub(crate) struct Part {
 /// The blocks of leaves of one kind, structs that hold an array, and arrays that are leaves.
 pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<Part>> {
     let mut blocks = tree.treedef().blocks();
-    let of = |range: Range<usize>| tree.leaves().get(range).unwrap_or_default();
+    let of = |range: Range<usize>| tree.leaves().get(range).or_bug();
     let next = move || {
         let found = Cell::<Option<Numbers>>::new(None);
         let shape = |_: &Path, node| {
@@ -58,7 +59,7 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
 
 /// An array that is one leaf, or another leaf beside it.
 fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<Part> {
-    let leaves = tree.leaves().get(index..=index).unwrap_or_default();
+    let leaves = tree.leaves().get(index..=index).or_bug();
     let leaf = leaves.first();
     let beside = match leaf.and_then(L::as_leaf) {
         Some(Leaf::Opaque(value)) => {

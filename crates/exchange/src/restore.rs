@@ -6,6 +6,7 @@ use treedef::__private::{ArrayFields, array_struct, next_block};
 use treedef::{Dtype, Leaf, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::arrays;
+use crate::bug::{OrBug, bug};
 use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::{Export, Namer};
@@ -41,9 +42,11 @@ impl Export {
         let source = Source::from(tensors);
         source.__check_ties()?;
         // A tied tensor has the name of an alias in the structure, too.
-        let aliases = source.ties().iter().filter_map(|(alias, at)| {
-            let (_, tensor) = tensors.tensors.get(*at)?;
-            Some((alias.as_str(), tensor))
+        let stored: HashMap<&str, &Tensor<'_>> = tensors.iter().collect();
+        let aliases = source.aliases().filter_map(|(alias, name)| {
+            let tensor = stored.get(name).copied();
+            debug_assert!(tensor.is_some(), "an alias of a tensor that is not there");
+            Some((alias, tensor?))
         });
         let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases)?;
         let leaves = reader.leaves(&treedef)?;
@@ -208,7 +211,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             return Err(other());
         }
         if arrays::matrix_data(node).is_some() {
-            let sizes = shape.get(..matrix.unwrap_or(0)).unwrap_or_default();
+            let sizes = matrix.and_then(|matrix| shape.get(..matrix)).or_bug();
             let usual = arrays::usual_sizes(node, sizes);
             for leaf in self.leaves_beside(path, usual).ok_or_else(other)? {
                 self.leaves.push(L::from_integer(leaf).ok_or_else(other)?);
@@ -285,7 +288,8 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         }
         if !node.is_leaf() {
             for (position, child) in node.children().enumerate() {
-                if let (Some(key), true) = (node.key(position), child.num_leaves() > 0) {
+                if child.num_leaves() > 0 {
+                    let key = node.key(position).ok_or_else(|| bug!("a child has no key"))?;
                     self.block(&path.child(key), child, None)?;
                 }
             }

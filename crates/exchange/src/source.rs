@@ -7,6 +7,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::bug::OrBug;
+use crate::bytes::Bytes;
 use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::{self, OpenFile};
@@ -128,14 +130,19 @@ impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> 
 }
 
 impl<'a> Stored<'a> {
-    pub(crate) fn in_file(
-        descriptor: Descriptor,
-        size: u64,
-        file: &Arc<OpenFile>,
-        start: u64,
-    ) -> Self {
-        let (place, observer) = (Place::File(file.clone(), start), None);
-        Stored { descriptor, size, place, observer }
+    /// A tensor with so many bytes of a file, which has them.
+    pub(crate) fn within(descriptor: Descriptor, size: u64, bytes: &Bytes<'a>, start: u64) -> Self {
+        match bytes {
+            Bytes::File(file) => {
+                let place = Place::File(file.clone(), start);
+                Stored { descriptor, size, place, observer: None }
+            }
+            Bytes::Memory(bytes) => {
+                let part = usize::try_from(start).ok().zip(usize::try_from(size).ok());
+                let part = part.and_then(|(start, size)| bytes.get(start..)?.get(..size));
+                Stored::in_memory(descriptor, part.or_bug())
+            }
+        }
     }
 
     /// A tensor that is in memory, under a name.
@@ -187,7 +194,7 @@ impl<'a> Stored<'a> {
     /// })?;
     /// let mut file = Vec::new();
     /// safetensors::write(Source::of([zeros], [])?, &mut file)?;
-    /// assert_eq!(safetensors::from_bytes(&file)?.get("w").unwrap().bytes(), [0; 12]);
+    /// assert_eq!(safetensors::from_bytes(&file)?.get("w").unwrap().read_bytes()?[..], [0; 12]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_from(
@@ -198,6 +205,12 @@ impl<'a> Stored<'a> {
             ErrorKind::Unsupported(format!("{descriptor} has no number of bytes"))
         })?;
         Ok(Stored::read_by(descriptor, size, Arc::new(Given(read))))
+    }
+
+    /// Whether it has the bytes of its type and shape.
+    fn is_sound(&self) -> bool {
+        let size = self.descriptor.dtype().and_then(|_| self.descriptor.num_bytes());
+        size.is_none_or(|size| size == self.size)
     }
 
     /// The same tensor under another name.
@@ -304,7 +317,7 @@ impl<'a> Stored<'a> {
         let (mut buffer, mut at) = (vec![0; most], 0_u64);
         while at < self.size {
             let length = usize::try_from(self.size - at).map_or(most, |left| left.min(most));
-            let piece = buffer.get_mut(..length).unwrap_or_default(); // not longer than it
+            let piece = buffer.get_mut(..length).or_bug();
             self.read_at(at, piece)?;
             each(piece)?;
             at = at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
@@ -373,6 +386,8 @@ impl<'a> Source<'a> {
     pub(crate) fn new(tensors: Vec<Stored<'a>>, metadata: Vec<(String, String)>) -> Self {
         let names = tensors.iter().map(|stored| stored.name().to_owned());
         let mut positions: HashMap<String, usize> = names.zip(0..).collect();
+        debug_assert_eq!(positions.len(), tensors.len(), "two tensors have one name");
+        debug_assert!(tensors.iter().all(Stored::is_sound), "a tensor has another size");
         let alias = |(key, text): &(String, String)| {
             let is_free = !positions.contains_key(key) && !is_of_file(key);
             Some((key.clone(), *positions.get(text).filter(|_| is_free)?))
@@ -403,7 +418,7 @@ impl<'a> Source<'a> {
     /// let renamed = ema.iter().map(|stored| stored.renamed(format!("ema.{}", stored.name())));
     /// let both = Source::of(model.iter().cloned().chain(renamed), [])?;
     /// let file = safetensors::to_bytes(&both.read()?)?;
-    /// assert_eq!(safetensors::from_bytes(&file)?.get("ema.w").unwrap().bytes(), [2]);
+    /// assert_eq!(safetensors::from_bytes(&file)?.get("ema.w").unwrap().read_bytes()?[..], [2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of(
@@ -433,8 +448,7 @@ impl<'a> Source<'a> {
 
     /// The other names of tied tensors, each with the name of the tensor that is stored.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
-        let aliases = self.aliases.iter();
-        aliases.filter_map(|(alias, at)| Some((alias.as_str(), self.tensors.get(*at)?.name())))
+        self.tied().map(|(alias, _, stored)| (alias, stored.name()))
     }
 
     /// The number of bytes of all tensors.
@@ -551,12 +565,12 @@ impl<'a> Source<'a> {
         let mut tensors: Vec<Stored<'a>> =
             self.tensors.iter().filter(|stored| keep(stored.name())).cloned().collect();
         let (mut metadata, mut instead) = (self.metadata.clone(), HashMap::new());
-        let aliases: HashMap<&str, usize> = self.names_of_aliases();
+        let aliases: HashMap<_, _> =
+            self.tied().map(|(alias, at, stored)| (alias, (at, stored))).collect();
         metadata.retain_mut(|(key, text)| {
-            let Some(at) = aliases.get(key.as_str()) else { return true };
-            let Some(stored) = self.tensors.get(*at).filter(|_| keep(key)) else { return false };
-            if keep(stored.name()) {
-                return true;
+            let Some((at, stored)) = aliases.get(key.as_str()) else { return true };
+            if !keep(key) || keep(stored.name()) {
+                return keep(key);
             }
             match instead.get(at) {
                 Some(name) => {
@@ -564,8 +578,7 @@ impl<'a> Source<'a> {
                     true
                 }
                 None => {
-                    let descriptor = stored.descriptor.renamed(key.clone());
-                    tensors.push(Stored { descriptor, ..stored.clone() });
+                    tensors.push(stored.renamed(key.as_str()));
                     instead.insert(*at, key.clone());
                     false
                 }
@@ -591,14 +604,9 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn separate(&self) -> Self {
         let mut tensors = self.tensors.clone();
-        let copies = self.aliases.iter().filter_map(|(alias, at)| {
-            let stored = self.tensors.get(*at)?;
-            let descriptor = stored.descriptor.renamed(alias.clone());
-            Some(Stored { descriptor, ..stored.clone() })
-        });
-        tensors.extend(copies);
-        let names = self.names_of_aliases();
-        let metadata = self.metadata.iter().filter(|(key, _)| !names.contains_key(key.as_str()));
+        tensors.extend(self.tied().map(|(alias, _, stored)| stored.renamed(alias)));
+        let names: HashSet<&str> = self.tied().map(|(alias, ..)| alias).collect();
+        let metadata = self.metadata.iter().filter(|(key, _)| !names.contains(key.as_str()));
         Source { is_part: self.is_part, ..Source::new(tensors, metadata.cloned().collect()) }
     }
 
@@ -655,16 +663,20 @@ impl<'a> Source<'a> {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata: self.metadata.clone() })
     }
 
-    /// The aliases, with the positions of the tensors that are stored.
-    pub(crate) fn ties(&self) -> &[(String, usize)] {
-        &self.aliases
+    /// The aliases, with the tensors that are stored, and their positions.
+    pub(crate) fn tied(&self) -> impl Iterator<Item = (&str, usize, &Stored<'a>)> {
+        self.aliases.iter().filter_map(|(alias, at)| {
+            let stored = self.tensors.get(*at);
+            debug_assert!(stored.is_some(), "an alias of a tensor that is not there");
+            Some((alias.as_str(), *at, stored?))
+        })
     }
 
     /// Checks that a value with each tensor under all of its names is not much larger than the files.
     #[doc(hidden)]
     pub fn __check_ties(&self) -> Result<()> {
-        let tied = self.aliases.iter().filter_map(|(_, at)| self.tensors.get(*at));
-        let tied = tied.map(Stored::num_bytes).fold(0, u64::saturating_add);
+        let tied = self.tied().map(|(_, _, stored)| stored.num_bytes());
+        let tied = tied.fold(0, u64::saturating_add);
         if tied <= self.num_bytes().saturating_mul(MOST_TIES) {
             return Ok(());
         }
@@ -673,20 +685,28 @@ impl<'a> Source<'a> {
         );
         Err(ErrorKind::limit("bytes of aliases", what).into())
     }
-
-    fn names_of_aliases(&self) -> HashMap<&str, usize> {
-        self.aliases.iter().map(|(alias, at)| (alias.as_str(), *at)).collect()
-    }
 }
 
 impl<'a> From<&'a Tensors<'_>> for Source<'a> {
     fn from(tensors: &'a Tensors<'_>) -> Self {
-        let stored = tensors.iter().map(|(name, tensor)| {
-            let element = ElementType::Dtype(tensor.dtype());
-            let descriptor = Descriptor::of(name.to_owned(), element, tensor.shape().to_vec());
-            Stored::in_memory(descriptor, tensor.bytes())
-        });
+        let stored = tensors.iter().map(|(name, tensor)| Stored::from(tensor).renamed(name));
         Source::new(stored.collect(), tensors.metadata.clone())
+    }
+}
+
+/// A tensor without a name, whose numbers are borrowed.
+impl<'a> From<&'a Tensor<'_>> for Stored<'a> {
+    fn from(tensor: &'a Tensor<'_>) -> Self {
+        let element = ElementType::Dtype(tensor.dtype());
+        let descriptor = Descriptor::of(String::new(), element, tensor.shape().to_vec());
+        Stored::in_memory(descriptor, tensor.bytes())
+    }
+}
+
+/// The same tensor.
+impl<'a> From<&Stored<'a>> for Stored<'a> {
+    fn from(stored: &Stored<'a>) -> Self {
+        stored.clone()
     }
 }
 

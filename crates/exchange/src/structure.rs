@@ -154,7 +154,11 @@ impl ValueTexts {
         if matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct) {
             return ValueTexts::Below(HashSet::new(), root.num_children());
         }
-        let keys = (0..root.num_children()).filter_map(|position| root.key(position));
+        let keys = (0..root.num_children()).flat_map(|position| {
+            let key = root.key(position);
+            debug_assert!(key.is_some(), "a child has no key");
+            key
+        });
         let names = keys.filter_map(|key| {
             let mut parts = Vec::new();
             push_parts(root.kind(), &key, &mut parts);

@@ -49,14 +49,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// The number of elements.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.size()
-    }
-
-    /// Whether there are no elements.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
     }
 
     /// The elements, little endian and in row-major order.
@@ -119,7 +113,7 @@ impl Serialize for Tensor<'_> {
                 "{dims} dimensions, at most {MAX_LEVELS} are written as sequences"
             )));
         }
-        let shape = if self.is_empty() { &[0] } else { self.shape.as_slice() };
+        let shape = if self.bytes.is_empty() { &[0] } else { self.shape.as_slice() };
         Part { dtype: self.dtype, shape, bytes: &self.bytes }.serialize(serializer)
     }
 }
@@ -250,7 +244,8 @@ impl<'a> Tensors<'a> {
     /// let tree = Tree::of(&model)?;
     /// let tensors = Tensors::of(&tree)?.tie("head", "wte")?;
     /// assert_eq!((tensors.iter().len(), tensors.metadata("head")), (1, Some("wte")));
-    /// assert_eq!(safetensors::load::<Model>(&safetensors::to_bytes(&tensors)?)?, model);
+    /// let file = safetensors::to_bytes(&tensors)?;
+    /// assert_eq!(safetensors::from_bytes(&file)?.load::<Model>()?, model);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tie(mut self, alias: &str, stored: &str) -> Result<Self> {

@@ -23,7 +23,7 @@ impl Stored<'_> {
     /// let days = [0i64, 19_000].map(i64::to_le_bytes);
     /// let file = [&start, header.as_bytes(), days.as_flattened()].concat();
     ///
-    /// let source = npy::source(&file)?; // `numpy.array(["1970-01-01", "2022-01-08"], "M8[D]")`
+    /// let source = npy::from_bytes(&file)?; // `numpy.array(["1970-01-01", "2022-01-08"], "M8[D]")`
     /// let stored = source.iter().next().unwrap();
     /// assert_eq!(stored.descriptor().to_string(), "datetime64[D][2]");
     /// assert_eq!(stored.tree()?.to_string(), r#"["1970-01-01", "2022-01-08"]"#);

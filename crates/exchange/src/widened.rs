@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::bug::OrBug;
 use crate::descriptor::{Descriptor, ElementType};
 use crate::small_float::SmallFloat;
 use crate::source::{ReadAt, Source, Stored};
@@ -34,7 +35,7 @@ impl ReadAt for Widened<'_> {
         let bit = usize::try_from(first.saturating_mul(bits) % 8).map_err(too_long)?;
         let bits = usize::from(self.float.bits);
         let number = |at: usize| self.table.get(self.float.code(&codes, bit + at * bits));
-        let bytes = |at: usize| number(at).copied().unwrap_or_default().to_le_bytes();
+        let bytes = |at: usize| number(at).copied().or_bug().to_le_bytes();
         if skipped == 0 && buffer.len().is_multiple_of(4) {
             buffer
                 .chunks_exact_mut(4)
@@ -65,7 +66,7 @@ impl<'a> Stored<'a> {
     ///
     /// let header = r#"{"w":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}}"#;
     /// let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0x38, 0xc4]].concat();
-    /// let source = safetensors::open_slices([("w", file.as_slice())])?;
+    /// let source = safetensors::from_bytes(&file)?;
     /// let stored = source.get("w").unwrap();
     /// assert_eq!(stored.descriptor().to_string(), "f8_e4m3[2]");
     /// let tensor = stored.widened().read()?;
@@ -104,7 +105,7 @@ impl Source<'_> {
     ///
     /// let header = r#"{"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
     /// let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0xd3]].concat();
-    /// let source = safetensors::open_slices([("w", file.as_slice())])?;
+    /// let source = safetensors::from_bytes(&file)?;
     /// assert!(source.read().is_err()); // their type is none of `Dtype`
     /// assert_eq!(source.widened().read()?.get("w").unwrap().to_string(), "f32[2]");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

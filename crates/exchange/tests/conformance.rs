@@ -6,7 +6,7 @@ use serde::ser::{
 };
 use serde_json::Value as Json;
 use treedef::{Flattener, Leaf, MapOrder, Tree};
-use treedef_exchange::{jax, orbax, python, torch};
+use treedef_exchange::{Lowering, jax, orbax, python, torch};
 
 const VECTORS: &str = include_str!("vectors/python.jsonl");
 
@@ -88,7 +88,7 @@ fn jax_reads_and_writes_the_same_protocol_buffers() {
     for vector in vectors() {
         for order in [MapOrder::Canonical, MapOrder::Insertion] {
             let tree = tree(&vector, order);
-            let lowered = jax::proto(tree.treedef()).unwrap();
+            let lowered = jax::proto(tree.treedef(), &Lowering::new()).unwrap();
             assert_eq!(lowered.data, bytes_of_hex(&vector["jax_proto"]), "{}", vector["value"]);
             assert_eq!(numbers(&lowered.order, &tree), vector["jax_leaves"]);
             let there = lowered.permute(tree.leaves()).unwrap();
@@ -109,7 +109,7 @@ fn jax_reads_and_writes_the_same_flatbuffers() {
         let theirs = jax::from_flatbuffer(&bytes_of_base64(&vector["jax_flatbuffer"])).unwrap();
         let expected = jax::from_proto(&bytes_of_hex(&vector["jax_proto"])).unwrap();
         assert_eq!(theirs.treedef, expected.treedef);
-        let lowered = jax::flatbuffer(tree.treedef()).unwrap();
+        let lowered = jax::flatbuffer(tree.treedef(), &Lowering::new()).unwrap();
         assert_eq!(jax::from_flatbuffer(&lowered.data).unwrap().treedef, expected.treedef);
         assert_eq!(numbers(&lowered.order, &tree), vector["jax_leaves"]);
     }
@@ -119,7 +119,7 @@ fn jax_reads_and_writes_the_same_flatbuffers() {
 fn torch_reads_and_writes_the_same_treespecs() {
     for vector in vectors() {
         let tree = tree(&vector, MapOrder::Insertion);
-        let lowered = torch::treespec(tree.treedef()).unwrap();
+        let lowered = torch::treespec(tree.treedef(), &Lowering::new()).unwrap();
         assert_eq!(lowered.data, vector["torch"].as_str().unwrap());
         assert_eq!(numbers(&lowered.order, &tree), vector["torch_leaves"]);
         let raised = torch::from_treespec(&lowered.data).unwrap();
@@ -135,7 +135,7 @@ fn torch_reads_and_writes_the_same_treespecs() {
 fn literals_say_what_python_says() {
     for vector in vectors() {
         let tree = tree(&vector, MapOrder::Canonical);
-        let literal = python::literal(tree.treedef()).unwrap();
+        let literal = python::literal(tree.treedef(), &Lowering::new()).unwrap();
         assert_eq!(numbers(&literal.order, &tree), vector["optree_leaves"]);
         let expected = jax::from_proto(&bytes_of_hex(&vector["jax_proto"])).unwrap();
         assert_eq!(python::from_literal(&literal.data).unwrap().treedef, expected.treedef);

@@ -47,7 +47,7 @@ fn files_of_flax_are_read_and_written_byte_for_byte() {
         }
         if row["name"] == "pieces" {
             let tensors = flax::from_bytes(&file).unwrap();
-            assert_eq!(flax::to_bytes_chunked(&tensors, 4).unwrap(), file);
+            assert_eq!(flax::__to_bytes_chunked(&tensors, 4).unwrap(), file);
             same += 1;
         }
     }
@@ -60,7 +60,7 @@ fn tensors_come_back() {
     for _ in 0..1_000 {
         let tensors = arrays::tensors(&mut rng);
         let max_chunk = [0, 1, 8, 100, usize::MAX][rng.usize(0..5)];
-        let file = flax::to_bytes_chunked(&tensors, max_chunk).unwrap();
+        let file = flax::__to_bytes_chunked(&tensors, max_chunk).unwrap();
         let read = flax::from_bytes(&file).unwrap();
         assert_eq!(read.iter().len(), tensors.iter().len());
         // Maps bring together what shares a key.
@@ -97,9 +97,27 @@ fn a_root_without_entries_has_no_tensors() {
         let read = flax::from_bytes(file).unwrap();
         assert_eq!((read.iter().len(), read.metadata("")), (0, Some("{}")), "{file:x?}");
         assert_eq!(flax::to_bytes(&read).unwrap(), b"\x80");
-        assert_eq!(flax::load::<Vec<f32>>(file).unwrap(), [0.0; 0]);
-        assert_eq!(flax::load::<BTreeMap<String, f32>>(file).unwrap(), BTreeMap::new());
-        assert_eq!(flax::load::<serde_json::Value>(file).unwrap(), serde_json::json!({}));
+        assert_eq!(
+            Loader::new()
+                .separator("/")
+                .load::<Vec<f32>>(&flax::from_bytes(file).unwrap())
+                .unwrap(),
+            [0.0; 0]
+        );
+        assert_eq!(
+            Loader::new()
+                .separator("/")
+                .load::<BTreeMap<String, f32>>(&flax::from_bytes(file).unwrap())
+                .unwrap(),
+            BTreeMap::new()
+        );
+        assert_eq!(
+            Loader::new()
+                .separator("/")
+                .load::<serde_json::Value>(&flax::from_bytes(file).unwrap())
+                .unwrap(),
+            serde_json::json!({})
+        );
     }
     assert_eq!(flax::to_bytes(&Tensors::default()).unwrap(), b"\x80");
 }
@@ -238,7 +256,7 @@ fn damaged_files_are_refused_or_read() {
 }
 
 fn loaded<T: serde::Serialize + serde::de::DeserializeOwned>(file: &[u8]) -> T {
-    flax::load(file).unwrap()
+    Loader::new().separator("/").load(&flax::from_bytes(file).unwrap()).unwrap()
 }
 
 /// A file of flax has no texts but those of its value, also at the root.
@@ -304,11 +322,25 @@ fn strings_of_all_characters_are_read_and_written() {
         struct Inside {
             s: String,
         }
-        assert_eq!(flax::load::<Inside>(&file).unwrap().s, text);
+        assert_eq!(
+            Loader::new()
+                .separator("/")
+                .load::<Inside>(&flax::from_bytes(&file).unwrap())
+                .unwrap()
+                .s,
+            text
+        );
         let tree = Tree::of(&value).unwrap();
         let export = Export::new().separator("/").rest_in_metadata(true);
         let saved = flax::to_bytes(&export.tensors(&tree).unwrap()).unwrap();
-        assert_eq!(flax::load::<Inside>(&saved).unwrap().s, text);
+        assert_eq!(
+            Loader::new()
+                .separator("/")
+                .load::<Inside>(&flax::from_bytes(&saved).unwrap())
+                .unwrap()
+                .s,
+            text
+        );
         let read = flax::from_bytes(&file).unwrap();
         assert_eq!(flax::to_bytes(&read).unwrap(), saved);
     }
@@ -320,7 +352,10 @@ fn strings_of_all_characters_are_read_and_written() {
     struct Char {
         c: char,
     }
-    assert_eq!(flax::load::<Char>(&file).unwrap().c, '\u{200b}');
+    assert_eq!(
+        Loader::new().separator("/").load::<Char>(&flax::from_bytes(&file).unwrap()).unwrap().c,
+        '\u{200b}'
+    );
 }
 
 /// `None` and empty maps are what the type asks for.
@@ -347,10 +382,16 @@ fn what_has_no_numbers_is_read_by_type() {
         empty: (),
         name: Some("adam".to_owned()),
     };
-    assert_eq!(flax::load::<State>(file).unwrap(), state);
+    assert_eq!(
+        Loader::new().separator("/").load::<State>(&flax::from_bytes(file).unwrap()).unwrap(),
+        state
+    );
     // {"s": {"x": 1.0, "mu": None, …}}
     let inside = [b"\x81\xa1s\x87\xa1x\xcb\x3f\xf0\0\0\0\0\0\0", &file[8..]].concat();
-    let any = flax::load::<serde_json::Value>(&inside).unwrap();
+    let any = Loader::new()
+        .separator("/")
+        .load::<serde_json::Value>(&flax::from_bytes(&inside).unwrap())
+        .unwrap();
     let state = serde_json::json!({
         "x": 1.0, "mu": null, "nu": {}, "list": {}, "pair": {}, "empty": {}, "name": "adam"
     });
@@ -359,7 +400,9 @@ fn what_has_no_numbers_is_read_by_type() {
     struct One {
         a: [u8; 1],
     }
-    let error = flax::load::<One>(b"\x81\xa1a\x80").unwrap_err();
+    let error = flax::from_bytes(b"\x81\xa1a\x80")
+        .and_then(|it| Loader::new().separator("/").load::<One>(&it))
+        .unwrap_err();
     assert_eq!(error.to_string(), "the tensors do not fit the type\nmissing `a/0`: u8[]");
 }
 
@@ -371,7 +414,13 @@ fn tensors_of_a_tree_are_written_as_they_are() {
     let tensors = Tensors::of(&tree).unwrap();
     assert!(tensors.metadata("treedef").is_some());
     let file = flax::to_bytes(&tensors).unwrap();
-    assert_eq!(flax::load::<BTreeMap<String, Vec<f32>>>(&file).unwrap(), value);
+    assert_eq!(
+        Loader::new()
+            .separator("/")
+            .load::<BTreeMap<String, Vec<f32>>>(&flax::from_bytes(&file).unwrap())
+            .unwrap(),
+        value
+    );
     assert_eq!(flax::from_bytes(&file).unwrap().metadata_keys().len(), 0);
     let empty = Tree::of(&BTreeMap::<String, f32>::new()).unwrap();
     assert_eq!(flax::to_bytes(&Tensors::of(&empty).unwrap()).unwrap(), b"\x80");

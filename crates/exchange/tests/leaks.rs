@@ -8,8 +8,8 @@ use cap::Cap;
 use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Tree};
 use treedef_exchange::{
-    Export, Loader, Saver, Tensors, flax, gguf, jax, npy, npz, orbax, python, pytorch, safetensors,
-    torch,
+    Export, Loader, Lowering, Saver, Tensors, flax, gguf, jax, npy, npz, orbax, python, pytorch,
+    safetensors, torch,
 };
 use treedef_testing::cases::cases;
 use treedef_testing::leaks;
@@ -67,7 +67,7 @@ fn every_format_gives_back_its_memory() {
             Box::new(|round| {
                 round_trip(round, |tensors| {
                     let bytes = safetensors::to_bytes(tensors).unwrap();
-                    safetensors::from_bytes(&bytes).unwrap().into_owned()
+                    safetensors::from_bytes(&bytes).unwrap().read().unwrap().into_owned()
                 });
             }),
         ),
@@ -75,7 +75,11 @@ fn every_format_gives_back_its_memory() {
             "npz",
             Box::new(|round| {
                 round_trip(round, |tensors| {
-                    npz::from_bytes(&npz::to_bytes(tensors).unwrap()).unwrap().into_owned()
+                    npz::from_bytes(&npz::to_bytes(tensors).unwrap())
+                        .unwrap()
+                        .read()
+                        .unwrap()
+                        .into_owned()
                 });
             }),
         ),
@@ -93,7 +97,7 @@ fn every_format_gives_back_its_memory() {
                 let tree = tree(round);
                 let tensors = Export::new().tensors(&tree).unwrap();
                 for (_, tensor) in tensors.iter() {
-                    npy::from_bytes(&npy::to_bytes(tensor).unwrap()).unwrap();
+                    npy::from_bytes(&npy::to_bytes(tensor).unwrap()).unwrap().read().unwrap();
                 }
             }),
         ),
@@ -126,7 +130,7 @@ fn every_format_gives_back_its_memory() {
         (
             "torch",
             Box::new(|round| {
-                let spec = torch::treespec(tree(round).treedef()).unwrap().data;
+                let spec = torch::treespec(tree(round).treedef(), &Lowering::new()).unwrap().data;
                 torch::from_treespec(&spec).unwrap();
             }),
         ),
@@ -134,8 +138,12 @@ fn every_format_gives_back_its_memory() {
             "jax",
             Box::new(|round| {
                 let tree = tree(round);
-                jax::from_proto(&jax::proto(tree.treedef()).unwrap().data).unwrap();
-                jax::from_flatbuffer(&jax::flatbuffer(tree.treedef()).unwrap().data).unwrap();
+                jax::from_proto(&jax::proto(tree.treedef(), &Lowering::new()).unwrap().data)
+                    .unwrap();
+                jax::from_flatbuffer(
+                    &jax::flatbuffer(tree.treedef(), &Lowering::new()).unwrap().data,
+                )
+                .unwrap();
                 let shapes = jax::shapes(&treedef::signature(&model(round)).unwrap()).unwrap();
                 let json = jax::pytreedef_json(&shapes).unwrap().data;
                 jax::from_pytreedef_json(&json).unwrap();
@@ -145,7 +153,8 @@ fn every_format_gives_back_its_memory() {
         (
             "python",
             Box::new(|round| {
-                let literal = python::literal(tree(round).treedef()).unwrap().data;
+                let literal =
+                    python::literal(tree(round).treedef(), &Lowering::new()).unwrap().data;
                 python::from_literal(&literal).unwrap();
             }),
         ),

@@ -30,6 +30,13 @@ fn zip_file(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// The only array of a file.
+fn array(file: &[u8]) -> treedef_exchange::Result<Tensor<'_>> {
+    let tensors = npy::from_bytes(file)?.read()?;
+    assert_eq!(tensors.iter().len(), 1);
+    Ok(tensors.get("").unwrap().clone())
+}
+
 fn one(name: &str, tensor: Tensor<'static>) -> Tensors<'static> {
     Tensors::new([(name.to_owned(), tensor)]).unwrap()
 }
@@ -46,8 +53,8 @@ fn files_of_numpy_are_read_and_written_byte_for_byte() {
     for (row, file) in arrays::recorded(&["npy", "npz"]) {
         arrays::replay(&row, &file);
         if row["same"] == true {
-            let tensor = npy::from_bytes_with(&file, &Reading::new().bf16(true)).unwrap();
-            assert_eq!(npy::to_bytes(&tensor).unwrap(), file, "{}", row["name"]);
+            let source = npy::from_bytes_with(&file, &Reading::new().bf16(true)).unwrap();
+            assert_eq!(npy::to_bytes(source.get("").unwrap()).unwrap(), file, "{}", row["name"]);
             same += 1;
         }
     }
@@ -61,10 +68,11 @@ fn tensors_come_back() {
     for _ in 0..1_000 {
         let tensors = arrays::tensors(&mut rng);
         let file = npz::to_bytes(&tensors).unwrap();
-        assert_eq!(npz::from_bytes_with(&file, &reading).unwrap(), tensors);
+        assert_eq!(npz::from_bytes_with(&file, &reading).unwrap().read().unwrap(), tensors);
         for (_, tensor) in tensors.iter() {
             let file = npy::to_bytes(tensor).unwrap();
-            assert_eq!(&npy::from_bytes_with(&file, &reading).unwrap(), tensor);
+            let source = npy::from_bytes_with(&file, &reading).unwrap();
+            assert_eq!(&source.get("").unwrap().read().unwrap(), tensor);
         }
     }
 }
@@ -75,7 +83,7 @@ fn serialized_tensors_are_arrays_of_the_same_numbers() {
     for _ in 0..1_000 {
         let tensor = arrays::tensor(&mut rng);
         let tree = Flattener::new().arrays(true).tree(&tensor).unwrap();
-        if tensor.is_empty() {
+        if tensor.bytes().is_empty() {
             assert_eq!(tree.to_string(), "[]", "{tensor}");
         } else if matches!(tensor.dtype(), Dtype::C64 | Dtype::C128) {
             let [leaf] = tree.leaves() else {
@@ -105,12 +113,12 @@ fn elements_are_aligned_and_borrowed() {
         (name.to_owned(), Tensor::new(Dtype::F64, vec![count], vec![1; 8 * count]).unwrap())
     });
     let file = npz::to_bytes(&Tensors::new(tensors).unwrap()).unwrap();
-    for (name, tensor) in npz::from_bytes(&file).unwrap().iter() {
+    for (name, tensor) in npz::from_bytes(&file).unwrap().read().unwrap().iter() {
         let at = tensor.bytes().as_ptr().addr() - file.as_ptr().addr();
         assert!(at < file.len() && at.is_multiple_of(64), "{name} is at {at}");
     }
     let big = npy_file("{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n", &[0; 8]);
-    let read = npy::from_bytes(&big).unwrap();
+    let read = array(&big).unwrap();
     assert!(!big.as_ptr_range().contains(&read.bytes().as_ptr()));
 }
 
@@ -137,10 +145,9 @@ fn headers_that_are_none_are_refused() {
         ("{'descr': '<<?'}", "\"<<?\" is not read"),
         ("{'descr': ''}", "\"\" is not read"),
         (&of("'|O'"), "the elements are objects, which are pickled"),
-        (&of("[('x', '<f4')]"), "the elements are records: `npy::source` and `npz::source` read"),
         (&of("[('o', '|O')]"), "the elements are objects, which are pickled"),
         (&of("'<M8[s]'"), "4 bytes cannot be datetime64[s][1]"),
-        (&of("'<U1'"), "str[1] is no tensor of numbers: `npy::source` and `npz::source` read"),
+        (&of("'<U1'"), "is str[1], no numbers, see `Stored::tree`"),
         (&of("'|V4'"), "\"|V4\" is bytes of any kind"),
         (&of("[('x', '<f4', 3 4)]"), "expected `)`"),
         (&of("[('x' '<f4')]"), "expected `,`"),
@@ -164,9 +171,9 @@ fn headers_that_are_none_are_refused() {
         (&f4("(0, 9223372036854775807, 9223372036854775807)"), "4 bytes cannot be f32[0"),
         (&(f4("(1,)") + "x"), "expected the end, found `x`"),
     ] {
-        refused(npy::from_bytes(&npy_file(header, &[0; 4])), expected);
+        refused(array(&npy_file(header, &[0; 4])), expected);
     }
-    assert!(npy::from_bytes(&npy_file(&f4("(1, 1)"), &[0; 4])).is_ok());
+    assert!(array(&npy_file(&f4("(1, 1)"), &[0; 4])).is_ok());
 }
 
 /// numpy 2.4 reads all of them.
@@ -187,7 +194,7 @@ fn headers_of_others_are_read() {
         let header =
             format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
         let file = npy_file(&header, &elements);
-        let tensor = npy::from_bytes(&file).unwrap();
+        let tensor = array(&file).unwrap();
         assert_eq!(tensor.to_string(), expected, "{header}");
         if let Ok(number) = tensor.bytes().try_into().map(f32::from_le_bytes) {
             assert_eq!(number, 1.5, "{header}");
@@ -199,7 +206,7 @@ fn headers_of_others_are_read() {
 fn what_stands_before_a_header_is_checked() {
     let file = npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }\n", &[0; 4]);
     for end in 0..file.len() {
-        assert!(npy::from_bytes(&file[..end]).is_err(), "cut at {end}");
+        assert!(array(&file[..end]).is_err(), "cut at {end}");
     }
     for (at, byte, expected) in [
         (0, 0, "does not begin with"),
@@ -211,7 +218,7 @@ fn what_stands_before_a_header_is_checked() {
     ] {
         let mut wrong = file.clone();
         wrong[at] = byte;
-        refused(npy::from_bytes(&wrong), expected);
+        refused(array(&wrong), expected);
     }
 }
 
@@ -232,12 +239,12 @@ fn members_that_are_no_arrays_are_refused() {
     for (file, expected) in [
         (vec![], "as a zip file: no list of its files at the end, so it is cut off or no zip file"),
         (b"PK".to_vec(), "as a zip file: no list of its files at the end"),
-        (stored(&[("a", &array)]), "the member \"a\" is not a `.npy` file"),
-        (stored(&[("a/", b"")]), "the member \"a/\" is not a `.npy` file"),
+        (stored(&[("a", &array)]), "\"a\" is file[]: it is no `.npy` file"),
+        (stored(&[("a/", b"")]), "\"a/\" is file[]: it is no `.npy` file"),
         (stored(&[("a.npy", b"")]), "\"a.npy\": no npy file"),
         (stored(&[("a.npy", &array), ("b.npy", &array[..9])]), "\"b.npy\": the file ends"),
     ] {
-        refused(npz::from_bytes(&file), expected);
+        refused(npz::from_bytes(&file).and_then(|it| it.read()), expected);
     }
     // The second is renamed to the first, in both of its headers.
     let mut file = stored(&[("a.npy", &array), ("b.npy", &array)]);
@@ -246,14 +253,14 @@ fn members_that_are_no_arrays_are_refused() {
             file[at] = b'a';
         }
     }
-    refused(npz::from_bytes(&file), "two of its files have one name");
+    refused(npz::from_bytes(&file).and_then(|it| it.read()), "two of its files have one name");
 }
 
 #[test]
 fn what_is_no_array_is_listed_beside_the_arrays() {
     let array = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n", &[7]);
     let file = zip_file(&[("a.npy", &array), ("notes.txt", b"hello")], CompressionMethod::Deflated);
-    let source = npz::source(&file).unwrap();
+    let source = npz::from_bytes(&file).unwrap();
     let listed: Vec<String> = source.iter().map(|it| it.descriptor().to_string()).collect();
     assert_eq!(listed, ["u8[1]", "file[]"]);
     let notes = source.get("notes.txt").unwrap();
@@ -266,7 +273,7 @@ fn what_is_no_array_is_listed_beside_the_arrays() {
     let record =
         npy_file("{'descr': [('x', '|u1')], 'fortran_order': False, 'shape': (1,), }\n", &[7]);
     let file = zip_file(&[("r.x.npy", &array), ("r.npy", &record)], CompressionMethod::Stored);
-    refused(npz::source(&file), "two tensors have the name \"r.x\"");
+    refused(npz::from_bytes(&file), "two tensors have the name \"r.x\"");
 }
 
 #[test]
@@ -286,20 +293,29 @@ fn texts_dates_and_records_become_values() {
     let records =
         [record(1.5, b"a\0\0\0\0\0\0\0", 0), record(-2.0, b"b\0\0\0c\0\0\0", -1)].concat();
     let file = npy_file(&header("(2,)"), &records);
-    let sample: Sample = npy::load(&file).unwrap();
+    let sample: Sample = npy::from_bytes(&file).unwrap().load().unwrap();
     let [name, day] = [["a", "bc"], ["1970-01-01", "1969-12-31"]].map(|it| it.map(String::from));
     let expected = Sample { x: vec![1.5, -2.0], name: name.to_vec(), day: Some(day.to_vec()) };
     assert_eq!(sample, expected);
     let file = zip_file(&[("s.npy", &file)], CompressionMethod::Deflated);
-    assert_eq!(npz::load::<BTreeMap<String, Sample>>(&file).unwrap()["s"], expected);
+    assert_eq!(
+        npz::from_bytes(&file).unwrap().load::<BTreeMap<String, Sample>>().unwrap()["s"],
+        expected
+    );
 
-    let none: Sample = npy::load(&npy_file(&header("(0,)"), &[])).unwrap();
+    let none: Sample = npy::from_bytes(&npy_file(&header("(0,)"), &[])).unwrap().load().unwrap();
     assert_eq!(none, Sample { x: vec![], name: vec![], day: Some(vec![]) });
     let grid = npy_file("{'descr': '|S1', 'fortran_order': True, 'shape': (2, 2), }\n", b"acbd");
-    assert_eq!(npy::load::<[[String; 2]; 2]>(&grid).unwrap(), [["a", "b"], ["c", "d"]]);
+    assert_eq!(
+        npy::from_bytes(&grid).unwrap().load::<[[String; 2]; 2]>().unwrap(),
+        [["a", "b"], ["c", "d"]]
+    );
     let one = npy_file("{'descr': '|S1', 'fortran_order': True, 'shape': (), }\n", b"a");
-    assert_eq!(npy::load::<String>(&one).unwrap(), "a");
-    refused(npy::load::<Vec<f32>>(&grid), "the tensors do not fit the type");
+    assert_eq!(npy::from_bytes(&one).unwrap().load::<String>().unwrap(), "a");
+    refused(
+        npy::from_bytes(&grid).and_then(|it| it.load::<Vec<f32>>()),
+        "the tensors do not fit the type",
+    );
 
     // What the type does not read is named.
     #[derive(Debug, Serialize, Deserialize)]
@@ -308,13 +324,13 @@ fn texts_dates_and_records_become_values() {
         name: [String; 1],
     }
     let file = npy_file(&header("(2,)"), &records);
-    let error = npy::load::<Part>(&file).unwrap_err().to_string();
+    let error = npy::from_bytes(&file).and_then(|it| it.load::<Part>()).unwrap_err().to_string();
     insta::assert_snapshot!(error, @r"
     the tensors do not fit the type
     unused `name`: str[2], of which the type does not read 1 elements
     unused `day`: datetime64[D][2], of which the type does not read 2 elements
     ");
-    let source = npy::source(&file).unwrap();
+    let source = npy::from_bytes(&file).unwrap();
     let loader = Loader::new().ignore("name").ignore("day");
     assert_eq!(loader.load::<BTreeMap<String, Vec<f32>>>(&source).unwrap()["x"], [1.5, -2.0]);
     let renamed = Loader::new().ignore("x").ignore("day").rename("name", "label");
@@ -357,7 +373,7 @@ fn elements_without_bytes_are_not_read() {
                 "{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': (1000000000, 1000000000), }}"
             );
             let file = npy_file(&header, &[]);
-            let source = npy::source(&file).unwrap();
+            let source = npy::from_bytes(&file).unwrap();
             assert!(source.iter().len() > 0);
             assert!(source.iter().all(|stored| stored.tree().is_err()), "{descr}");
         }
@@ -372,13 +388,21 @@ fn what_unpacks_to_too_much_is_refused() {
     let file = zip_file(&members, CompressionMethod::Deflated);
     assert!(file.len() < 1 << 12);
     let limit = 2 * bytes.len();
-    assert!(npz::from_bytes_with(&file, &Reading::new().max_bytes(limit)).is_ok());
-    let error = npz::from_bytes_with(&file, &Reading::new().max_bytes(limit - 1)).unwrap_err();
+    assert!(
+        npz::from_bytes_with(&file, &Reading::new().max_bytes(limit))
+            .and_then(|it| it.read())
+            .is_ok()
+    );
+    let error = npz::from_bytes_with(&file, &Reading::new().max_bytes(limit - 1))
+        .and_then(|it| it.read())
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
     refused(Err::<(), _>(error), "\"b.npy\" unpacks to 1048704 bytes, 1048703 are left");
     // What is not compressed is borrowed, and free.
     let file = zip_file(&members, CompressionMethod::Stored);
-    assert!(npz::from_bytes_with(&file, &Reading::new().max_bytes(0)).is_ok());
+    assert!(
+        npz::from_bytes_with(&file, &Reading::new().max_bytes(0)).and_then(|it| it.read()).is_ok()
+    );
 }
 
 /// Where a size is smaller than what a member unpacks to, no more is unpacked.
@@ -396,7 +420,7 @@ fn declared_sizes_are_not_believed() {
             }
         }
         assert_ne!(wrong, file);
-        refused(npz::from_bytes(&wrong), expected);
+        refused(npz::from_bytes(&wrong).and_then(|it| it.read()), expected);
     }
 }
 
@@ -415,13 +439,16 @@ fn every_flipped_bit_of_an_npz_file_is_found_or_changes_nothing() {
         for bit in 0..8 * file.len() {
             let mut damaged = file.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            match npz::from_bytes(&damaged) {
+            match npz::from_bytes(&damaged).and_then(|it| it.read()) {
                 Ok(read) => assert_eq!(read, tensors, "bit {bit}"),
                 Err(_) => found += 1,
             }
         }
         for end in 0..file.len() {
-            assert!(npz::from_bytes(&file[..end]).is_err(), "cut at {end}");
+            assert!(
+                npz::from_bytes(&file[..end]).and_then(|it| it.read()).is_err(),
+                "cut at {end}"
+            );
         }
     }
     assert!(found > 4_000, "{found}");
@@ -453,7 +480,8 @@ fn damaged_files_are_refused_or_read() {
             Ok(read) => {
                 let (_, tensor) = read.iter().next().unwrap();
                 let again = npy::to_bytes(tensor).unwrap();
-                assert_eq!(&npy::from_bytes_with(&again, &reading).unwrap(), tensor);
+                let again = npy::from_bytes_with(&again, &reading).unwrap();
+                assert_eq!(&again.get("").unwrap().read().unwrap(), tensor);
                 changed += 1;
             }
         }
@@ -491,7 +519,10 @@ fn tensors_of_a_tree_are_saved_as_they_are() {
     let path = folder.path().join("a.npz");
     npz::save(&tensors, &path).unwrap();
     assert_eq!(
-        npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path).unwrap()).unwrap(),
+        npz::from_bytes(&std::fs::read(&path).unwrap())
+            .unwrap()
+            .load::<Vec<(Vec<[f32; 2]>, u8)>>()
+            .unwrap(),
         value
     );
     // A text is a part of the value, and would be lost.

@@ -86,7 +86,7 @@ fn comes_back_by<T: Subject>(
     let tree = rules.flattener.tree(value).unwrap();
     let saved = read(&file(&tree));
     let there = write(&saved);
-    let there = treedef_exchange::safetensors::from_bytes(&there).unwrap();
+    let there = treedef_exchange::safetensors::from_bytes(&there).unwrap().read().unwrap();
     let loaded: T = load(&there).unwrap();
     assert_eq!(loaded, *value);
     assert_eq!(read(&file(&rules.flattener.tree(&loaded).unwrap())), saved);
@@ -169,11 +169,13 @@ fn flex32(value: burn_tensor::TensorData) -> String {
     let tree = Tree::of(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     let file = treedef_exchange::safetensors::to_bytes(&tensors).unwrap();
-    let loaded: burn_tensor::TensorData = treedef_exchange::safetensors::load(&file).unwrap();
+    let loaded: burn_tensor::TensorData =
+        treedef_exchange::safetensors::from_bytes(&file).unwrap().load().unwrap();
     assert_eq!(loaded.dtype, burn_tensor::DType::F32);
     assert_eq!((&loaded.bytes, &loaded.shape), (&value.bytes, &value.shape));
     // The structure has the type.
-    let back = treedef_exchange::safetensors::to_tree(&file).unwrap();
+    let back = treedef_exchange::safetensors::from_bytes(&file).unwrap().read().unwrap();
+    let back: Tree<Leaf> = treedef_exchange::Export::new().tree(&back).unwrap();
     assert_eq!(back, tree);
     assert_eq!(back.into_typed::<burn_tensor::TensorData>().unwrap().dtype, value.dtype);
     self::tensors(loaded)

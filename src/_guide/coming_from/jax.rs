@@ -172,7 +172,7 @@
 //! the order in which JAX flattens the leaves:
 //!
 //! ```text
-//! let lowered = treedef_exchange::jax::proto(&treedef)?;
+//! let lowered = jax::proto(&treedef, &Lowering::new())?;
 //! send(&lowered.data, lowered.permute(&leaves)?); // PyTreeDef.deserialize_using_proto
 //! let model: Model = lowered.restore(received)?.into_typed()?;
 //! ```

@@ -159,7 +159,7 @@
 //! `crates/exchange`, writes a Python literal, of which optree makes the same structure:
 //!
 //! ```text
-//! let lowered = treedef_exchange::python::literal(&treedef)?; // {'b': 2, 'w': [0, 1]}
+//! let lowered = python::literal(&treedef, &Lowering::new())?; // {'b': 2, 'w': [0, 1]}
 //! send(&lowered.data, lowered.permute(&leaves)?); // tree_structure(ast.literal_eval(text))
 //! let model: Model = lowered.restore(received)?.into_typed()?;
 //! ```

@@ -129,7 +129,7 @@
 //! `treespec_dumps`. `None` is a leaf there, which the order of the leaves takes into account:
 //!
 //! ```text
-//! let lowered = treedef_exchange::torch::treespec(&treedef)?;
+//! let lowered = torch::treespec(&treedef, &Lowering::new())?;
 //! send(&lowered.data, lowered.permute(&leaves)?);        // treespec_loads, tree_unflatten
 //! let model: Model = lowered.restore(received)?.into_typed()?;
 //! ```

@@ -123,7 +123,7 @@ fn each_fault_of_a_folder_has_a_line() {
         lines,
         [
             "treedef: model-00002-of-00003.safetensors: there is no such file",
-            "treedef: model-00003-of-00003.safetensors: the file ends inside its header, it has 5 bytes",
+            "treedef: model-00003-of-00003.safetensors: the file ends inside its header at byte 5",
             "treedef: : 2 faults, nothing was read",
         ]
     );

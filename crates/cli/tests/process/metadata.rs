@@ -16,7 +16,7 @@ fn metadata_of_the_structure_is_told_from_that_of_users() {
     fs::write(&json, r#"{"w": [1.5, 2.5]}"#).unwrap();
     assert!(treedef(&["convert", &json, "-o", &ours]).status().unwrap().success());
     let bytes = fs::read(&ours).unwrap();
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     let write = |path: &str, keys: &[&str]| {
         let with = |tensors: Tensors<'static>, key: &&str| tensors.with_metadata(*key, "[]");
         let tensors = keys.iter().fold(tensors.clone().into_owned(), with);
@@ -38,7 +38,7 @@ fn metadata_of_the_structure_is_told_from_that_of_users() {
     let apply = treedef(&["apply", &other, &patch, "-o", &made]).output().unwrap();
     assert_eq!((apply.status.code(), apply.stderr), (Some(0), vec![]));
     let bytes = fs::read(&made).unwrap();
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     assert_eq!(tensors.metadata("treedef.x"), Some("[]"));
 }
 

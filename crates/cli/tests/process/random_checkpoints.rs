@@ -180,7 +180,7 @@ fn read(path: &str) -> Checkpoint {
 /// The tensors of a file of numpy.
 fn read_npz(path: &str) -> Checkpoint {
     let file = fs::read(path).unwrap();
-    let tensors = npz::from_bytes(&file).unwrap();
+    let tensors = npz::from_bytes(&file).unwrap().read().unwrap();
     let tensor = |tensor: &Tensor<'_>| {
         let dtype = tensor.dtype().name().to_uppercase();
         let dtype = TYPES.iter().find(|(known, _)| *known == dtype).unwrap().0;

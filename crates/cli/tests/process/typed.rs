@@ -110,7 +110,7 @@ fn a_patched_text_is_not_put_back() {
     fs::write(&patch, run(&["diff", "--patch", &old, &new]).0).unwrap();
     assert_eq!(run(&["apply", &old, &patch, "-o", &to]).1, "");
     let bytes = fs::read(&to).unwrap();
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     assert_eq!(tensors.metadata("name"), Some("\"other\""));
     assert_eq!(tensors.metadata("license"), Some("mit"));
 }

@@ -30,14 +30,12 @@ use std::io::Write;
 use std::path::Path;
 
 use rmp::{Marker, decode, encode};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use treedef::Leaf;
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
 use crate::literal::{self, ABSENT, EMPTY};
-use crate::load::Loader;
 use crate::numpy_type::TYPES;
 use crate::py_key::{MAX_DEPTH, NameBytes};
 use crate::shape::MAX_DIMS;
@@ -70,27 +68,12 @@ const LISTED: usize = 10;
 /// not `null`, `{}` or the literal of a string or a char; when a name has more than 200 parts, or a
 /// tensor more than 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
-    to_bytes_chunked(tensors, MAX_CHUNK)
+    __to_bytes_chunked(tensors, MAX_CHUNK)
 }
 
-/// As [`to_bytes`], with arrays in pieces if they have more than `max_chunk` bytes. flax has 2³⁰,
-/// which is the most here too.
-///
-/// # Errors
-///
-/// As [`from_bytes`].
-///
-/// ```
-/// use treedef_exchange::{Dtype, Tensor, Tensors, flax};
-///
-/// let numbers = Tensor::new(Dtype::U8, vec![5], vec![1, 2, 3, 4, 5])?;
-/// let tensors = Tensors::new([("w".to_owned(), numbers)])?;
-/// let file = flax::to_bytes_chunked(&tensors, 2)?; // three pieces
-/// assert!(file.len() > flax::to_bytes(&tensors)?.len());
-/// assert_eq!(flax::from_bytes(&file)?, tensors);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u8>> {
+/// As [`to_bytes`], with arrays in pieces if they have more than `max_chunk` bytes.
+#[doc(hidden)]
+pub fn __to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u8>> {
     let mut root = Node::Map(Map::default());
     for (name, tensor) in tensors.iter() {
         root.insert(name, Node::Array(tensor))?;
@@ -120,7 +103,7 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
 /// ```
 /// use std::collections::BTreeMap;
 /// use treedef::Tree;
-/// use treedef_exchange::{Export, flax};
+/// use treedef_exchange::{Export, Loader, flax};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.msgpack");
@@ -129,37 +112,15 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
 /// let export = Export::new().separator("/");
 /// flax::save(&export.tensors(&tree)?, &path)?; // {"params": {"0": {"0": array, "1": 7}}}
 ///
-/// let read: BTreeMap<String, Vec<(Vec<[f32; 2]>, u8)>> = flax::load(&std::fs::read(&path)?)?;
+/// let file = std::fs::read(&path)?;
+/// let read: BTreeMap<String, Vec<(Vec<[f32; 2]>, u8)>> =
+///     Loader::new().separator("/").load(&flax::from_bytes(&file)?)?;
 /// assert_eq!(read, value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
     let bytes = to_bytes(tensors)?;
     file::save(path.as_ref(), |file| Ok(file.write_all(&bytes)?))
-}
-
-/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. An empty
-/// map is any empty container, and `None` an absent value. A [`Loader`] with the separator `/` has
-/// rules for other names.
-///
-/// # Errors
-///
-/// As [`from_bytes`] and [`Loader::load`].
-///
-/// ```
-/// use treedef_exchange::flax;
-///
-/// #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-/// struct State { step: i64, moments: Vec<f32>, scale: Option<f64>, name: String }
-///
-/// // {"step": 7, "moments": {}, "scale": None, "name": "adam"}
-/// let file = b"\x84\xa4step\x07\xa7moments\x80\xa5scale\xc0\xa4name\xa4adam";
-/// let state = State { step: 7, moments: vec![], scale: None, name: "adam".to_owned() };
-/// assert_eq!(flax::load::<State>(file)?, state);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
-    Loader::new().separator("/").load(&from_bytes(file)?)
 }
 
 /// What a file has at a place.
@@ -299,7 +260,7 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
     for dim in shape {
         encode::write_uint(&mut head, *dim as u64).map_err(unwritten)?; // a `usize` fits
     }
-    let name = TYPES.iter().find(|(other, ..)| *other == dtype).map_or("", |(.., name)| name);
+    let name = TYPES.iter().find(|(other, ..)| *other == dtype).map(|(.., name)| *name).or_bug();
     encode::write_str(&mut head, name).map_err(unwritten)?;
     encode::write_bin_len(&mut head, length(bytes.len())?).map_err(unwritten)?;
     encode::write_ext_meta(out, length(head.len() + bytes.len())?, ARRAY).map_err(unwritten)?;
@@ -311,12 +272,29 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 /// The tensors of a file of flax, in the order of the file. Their elements are borrowed, unless an
 /// array is in pieces.
 ///
+/// A [`Loader`](crate::Loader) with the separator `/` reads a value from them: an empty map is any empty
+/// container, and `None` an absent value.
+///
 /// # Errors
 ///
 /// Returns an error when the file is not of the format, with the byte, or has maps deeper than 200 levels; when a key
 /// occurs twice, is not a string, or contains `/`; when there are values that are neither tensors nor metadata, with
 /// their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes, and arrays whose elements have no
 /// [`Dtype`].
+///
+/// ```
+/// use treedef_exchange::{Loader, flax};
+///
+/// #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+/// struct State { step: i64, moments: Vec<f32>, scale: Option<f64>, name: String }
+///
+/// // {"step": 7, "moments": {}, "scale": None, "name": "adam"}
+/// let file = b"\x84\xa4step\x07\xa7moments\x80\xa5scale\xc0\xa4name\xa4adam";
+/// let state = State { step: 7, moments: vec![], scale: None, name: "adam".to_owned() };
+/// let loader = Loader::new().separator("/");
+/// assert_eq!(loader.load::<State>(&flax::from_bytes(file)?)?, state);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     let mut reader = Reader::new(file);
     let mut read = Contents::default();

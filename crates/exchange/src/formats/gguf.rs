@@ -8,12 +8,14 @@ mod parts;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use treedef::{Leaf, Tree, TreeDef, Value};
 
+use crate::bug::bug;
+use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::{self, OpenFile};
 use crate::shape::display;
@@ -157,8 +159,7 @@ fn open_file(path: &Path, number: usize) -> Result<Gguf> {
     const HELD: usize = 64; // so many stay open
     let file = OpenFile::open(path, number < HELD).map_err(|error| file::in_file(path, error))?;
     let (size, file) = (file.len(), Arc::new(file));
-    let at = At { file: &file, position: 0 };
-    let gguf = read(BufReader::with_capacity(1 << 16, at), Some(size))?;
+    let gguf = read(Bytes::File(file.clone()).reader(0), Some(size))?;
     Ok(Gguf { files: vec![file], ..gguf })
 }
 
@@ -178,7 +179,7 @@ fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
         }
         files.extend(part.files);
     }
-    let metadata = metadata.ok_or_else(|| malformed(0, "no parts"))?; // never, there are two
+    let metadata = metadata.ok_or_else(|| bug!("a model without parts"))?;
     let expected = parts::num_tensors(&metadata);
     if let Some(expected) = expected.filter(|it| usize::try_from(*it) != Ok(tensors.len())) {
         let what = format!(
@@ -280,23 +281,6 @@ impl Gguf {
         let mut bytes = vec![0; size];
         self.read_at(tensor, 0, &mut bytes)?;
         Ok(bytes)
-    }
-}
-
-/// A file from a position on.
-struct At<'f> {
-    file: &'f OpenFile,
-    position: u64,
-}
-
-impl Read for At<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.file.len().saturating_sub(self.position);
-        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let part = buffer.get_mut(..length).unwrap_or_default(); // not longer than it
-        self.file.read_exact_at(part, self.position)?;
-        self.position = self.position.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
-        Ok(length)
     }
 }
 
@@ -507,7 +491,7 @@ fn placed(
     let mut sizes = vec![0; entries.len()];
     let mut end = 0;
     for (position, at) in order.iter().enumerate() {
-        let Some(entry) = entries.get(*at) else { continue };
+        let entry = entries.get(*at).ok_or_else(|| bug!("an entry is not there"))?;
         let begin = entry.tensor.start;
         if begin % alignment != 0 {
             return Err(wrong(entry, &format!("an offset that is no multiple of {alignment}")));

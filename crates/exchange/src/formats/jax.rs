@@ -15,6 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use treedef::{Dtype, Edit, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 
+use crate::bug::OrBug;
 use crate::element::half_float;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
@@ -33,22 +34,13 @@ pub use text::{keystrs, text};
 /// As [`python::literal`](crate::python::literal), and for keys that are not strings.
 ///
 /// ```
-/// use treedef_exchange::jax;
+/// use treedef_exchange::{Lowering, jax};
 ///
-/// let lowered = jax::proto(&"[*, *]".parse()?)?;
+/// let lowered = jax::proto(&"[*, *]".parse()?, &Lowering::new())?;
 /// assert_eq!(lowered.data, b"\x0a\x02\x10\x01\x0a\x02\x10\x01\x0a\x04\x08\x02\x10\x02");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn proto(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
-    proto_with(treedef, &Lowering::new())
-}
-
-/// As [`proto`], with a choice of what is lowered.
-///
-/// # Errors
-///
-/// As [`proto`], and when a part is not lowered.
-pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
+pub fn proto(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
     let (tree, order, statics) = lower(treedef, lowering)?;
     Ok(Lowered::new(proto::write(&tree)?, order, statics, treedef))
 }
@@ -81,23 +73,14 @@ pub fn from_proto(bytes: &[u8]) -> Result<Raised> {
 /// As [`proto`].
 ///
 /// ```
-/// use treedef_exchange::jax;
+/// use treedef_exchange::{Lowering, jax};
 ///
-/// let lowered = jax::flatbuffer(&"Layer { w: *, b: * }".parse()?)?;
+/// let lowered = jax::flatbuffer(&"Layer { w: *, b: * }".parse()?, &Lowering::new())?;
 /// assert_eq!(jax::from_flatbuffer(&lowered.data)?.treedef.to_string(), r#"{"b": *, "w": *}"#);
 /// assert_eq!(lowered.order, [Some(1), Some(0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn flatbuffer(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
-    flatbuffer_with(treedef, &Lowering::new())
-}
-
-/// As [`flatbuffer`], with a choice of what is lowered.
-///
-/// # Errors
-///
-/// As [`flatbuffer`], and when a part is not lowered.
-pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
+pub fn flatbuffer(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
     let (tree, order, statics) = lower(treedef, lowering)?;
     Ok(Lowered::new(flatbuffer::write(&tree)?, order, statics, treedef))
 }
@@ -124,10 +107,8 @@ const NONE: &str = "null";
 
 /// A key, which is a string: lowering refuses others.
 fn string_key(key: &PyKey) -> &str {
-    match key {
-        PyKey::Str(key) => key,
-        _ => "",
-    }
+    let text = if let PyKey::Str(key) = key { Some(key.as_str()) } else { None };
+    text.or_bug()
 }
 
 /// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's
@@ -148,21 +129,8 @@ pub enum ShapeDtype {
 }
 
 impl ShapeDtype {
-    /// An array.
-    pub fn array(dtype: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
-        ShapeDtype::Array { dtype: dtype.into(), shape: shape.into() }
-    }
-
     /// A scalar of a kind of leaves, as an array without axes where numpy has its dtype.
-    ///
-    /// ```
-    /// use treedef::LeafKind;
-    /// use treedef_exchange::jax::ShapeDtype;
-    ///
-    /// assert_eq!(ShapeDtype::scalar(LeafKind::F32).to_string(), "Array(float32[])");
-    /// assert_eq!(ShapeDtype::scalar(LeafKind::Str).to_string(), "str");
-    /// ```
-    pub fn scalar(kind: LeafKind) -> Self {
+    fn scalar(kind: LeafKind) -> Self {
         let dtype = match kind {
             LeafKind::Bool => "bool",
             LeafKind::I8 => "int8",
@@ -181,7 +149,7 @@ impl ShapeDtype {
             LeafKind::None => return ShapeDtype::Other(NONE.to_owned()),
             _ => return ShapeDtype::Other("object".to_owned()),
         };
-        ShapeDtype::array(dtype, [])
+        ShapeDtype::Array { dtype: dtype.to_owned(), shape: Vec::new() }
     }
 }
 
@@ -211,7 +179,7 @@ impl FromStr for ShapeDtype {
         let axes = axes.into_iter().flat_map(|shape| shape.split(',')).map(str::trim);
         let shape = axes.map(str::parse).collect::<Result<Vec<usize>, _>>();
         let shape = shape.map_err(|_| wrong("has an axis that is not a number"))?;
-        Ok(ShapeDtype::array(dtype, shape))
+        Ok(ShapeDtype::Array { dtype: dtype.to_owned(), shape })
     }
 }
 
@@ -293,10 +261,10 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 ///
 /// ```
 /// use treedef::Tree;
-/// use treedef_exchange::jax::{self, ShapeDtype};
+/// use treedef_exchange::jax;
 ///
 /// let treedef = "Layer { w: *, b: * }".parse()?;
-/// let shapes = vec![ShapeDtype::array("float32", [3, 4]), ShapeDtype::array("bfloat16", [4])];
+/// let shapes = vec!["Array(float32[3, 4])".parse()?, "Array(bfloat16[4])".parse()?];
 /// let lowered = jax::pytreedef_json(&Tree::new(treedef, shapes)?)?;
 /// assert!(
 ///     lowered
@@ -311,7 +279,7 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {
-    let lowered = flatbuffer(shapes.treedef())?;
+    let lowered = flatbuffer(shapes.treedef(), &Lowering::new())?;
     let leaves = lowered.permute(shapes.leaves())?;
     let ids: Vec<String> = leaves
         .into_iter()

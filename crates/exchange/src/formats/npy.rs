@@ -10,7 +10,8 @@
 //! let file = npy::to_bytes(&tensor)?; // what `numpy.save` writes
 //! let header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
 //! assert_eq!(file[10..10 + header.len()], *header);
-//! assert_eq!(npy::from_bytes(&file)?, tensor);
+//! let array: [[f32; 3]; 2] = npy::from_bytes(&file)?.load()?;
+//! assert_eq!(array, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -21,9 +22,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
+use crate::bug::{OrBug, bug};
 use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
@@ -33,7 +32,7 @@ use crate::numpy_type::TYPES;
 use crate::py_key::PyKey;
 use crate::shape::{MAX_DIMS, display, num_elements};
 use crate::source::{Source, Stored};
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::Dtype;
 
 pub use reading::Reading;
 
@@ -42,25 +41,16 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// The digits to which the first dimension can grow without a new header: numpy leaves room.
 const GROWTH_DIGITS: usize = 21;
 
-/// The file that numpy writes for the array, byte for byte.
+/// The file that numpy writes for the array, byte for byte: a [`Tensor`](crate::Tensor), or a [`Stored`] array, whatever
+/// its elements are.
 ///
 /// bf16 is written as numpy writes `ml_dtypes.bfloat16`, as `<V2`. In Python the array is
 /// `numpy.load(file).view(ml_dtypes.bfloat16)`, here see [`Reading::bf16`].
 ///
 /// # Errors
 ///
-/// Returns an error when the array has more than 64 dimensions, which numpy cannot have.
-pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
-    let mut file = header(&code_of(tensor.dtype()), tensor.shape())?;
-    file.extend_from_slice(tensor.bytes());
-    Ok(file)
-}
-
-/// As [`to_bytes`], for an array that was read, whatever its elements are.
-///
-/// # Errors
-///
-/// As [`to_bytes`] and [`Stored::read_bytes`], and when numpy has no such elements: see [`holds`].
+/// As [`Stored::read_bytes`], and when the array has more than 64 dimensions or such elements as numpy
+/// cannot have.
 ///
 /// ```
 /// use treedef_exchange::npy;
@@ -69,14 +59,15 @@ pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
 /// let start = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..]].concat();
 /// let file = [&start, header.as_bytes(), b"a\0\0\0b\0\0\0"].concat();
 ///
-/// let source = npy::source(&file)?;
-/// let copy = npy::copy(source.iter().next().unwrap())?;
-/// assert_eq!(npy::load::<Vec<String>>(&copy)?, ["ab"]);
+/// let source = npy::from_bytes(&file)?; // `numpy.array(["ab"])`
+/// let copy = npy::to_bytes(source.get("").unwrap())?;
+/// assert_eq!(npy::from_bytes(&copy)?.load::<Vec<String>>()?, ["ab"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn copy(stored: &Stored<'_>) -> Result<Vec<u8>> {
-    let mut file = header_of(stored.descriptor())?;
-    file.extend_from_slice(&stored.read_bytes()?);
+pub fn to_bytes<'s>(array: impl Into<Stored<'s>>) -> Result<Vec<u8>> {
+    let array = array.into();
+    let mut file = header_of(array.descriptor())?;
+    file.extend_from_slice(&array.read_bytes()?);
     Ok(file)
 }
 
@@ -94,39 +85,24 @@ pub fn copy(stored: &Stored<'_>) -> Result<Vec<u8>> {
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("steps.npy");
 /// npy::save(&Tensor::new(Dtype::U8, vec![2, 1], vec![3, 4])?, &path)?;
-/// assert_eq!(npy::load::<Vec<[u8; 1]>>(&std::fs::read(&path)?)?, [[3], [4]]);
+/// assert_eq!(npy::from_bytes(&std::fs::read(&path)?)?.load::<Vec<[u8; 1]>>()?, [[3], [4]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn save(tensor: &Tensor<'_>, path: impl AsRef<Path>) -> Result<()> {
-    let header = header(&code_of(tensor.dtype()), tensor.shape())?;
+pub fn save<'s>(array: impl Into<Stored<'s>>, path: impl AsRef<Path>) -> Result<()> {
+    let array = array.into();
+    let header = header_of(array.descriptor())?;
     file::save(path.as_ref(), |file| {
         file.write_all(&header)?;
-        Ok(file.write_all(tensor.bytes())?)
+        array.pieces(|piece| Ok(file.write_all(piece)?))
     })
 }
 
-/// Reads a value from the bytes of a file: a number, a text, vectors and arrays of its shape, or a struct
-/// with the fields of records.
+/// The array of a file of numpy, in the versions 1, 2 and 3 of its format, as a tensor without a name: its
+/// elements may be anything. Of records, each field is a tensor, whose name is that of the field.
 ///
-/// # Errors
-///
-/// As [`source`] and [`Loader::load`](crate::Loader::load).
-///
-/// ```
-/// use treedef_exchange::npy;
-///
-/// let header = "{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }";
-/// let start = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..]].concat();
-/// let file = [&start, header.as_bytes(), b"a\0\0\0\0\0\0\0b\0\0\0c\0\0\0"].concat();
-/// assert_eq!(npy::load::<Vec<String>>(&file)?, ["a", "bc"]); // `numpy.array(["a", "bc"])`
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
-    source(file)?.load()
-}
-
-/// The array of a file of numpy, whatever its elements are, as a tensor without a name. Of records, each
-/// field is a tensor, whose name is that of the field.
+/// The elements are borrowed, unless they are big endian or in Fortran's order. Those are brought
+/// into ours. Elements whose type names no order (`=f8`, `|f4`) are in that of this machine, as for
+/// numpy.
 ///
 /// Objects of Python, which are pickled and could run anything, are not read, nor are floats of more
 /// than 64 bits: [`Descriptor::unread`] says so. [`Stored::tree`] reads texts and dates.
@@ -135,33 +111,7 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 ///
 /// Returns an error when the file is not of the format, with the byte, or has more or fewer elements
 /// than its shape.
-pub fn source(file: &[u8]) -> Result<Source<'_>> {
-    source_with(file, &Reading::new())
-}
-
-/// As [`source`], with a choice of what is read.
-///
-/// # Errors
-///
-/// As [`source`].
-pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
-    let (mut tensors, array) = (Vec::new(), Array::read(Cow::Borrowed(file), reading)?);
-    let records = array.is_of_records().then(String::new);
-    array.put("", &mut tensors)?;
-    Ok(Source::of(tensors, [])?.with_records(records.into_iter().collect()))
-}
-
-/// The array of a file of numpy, in the versions 1, 2 and 3 of its format.
-///
-/// The elements are borrowed, unless they are big endian or in Fortran's order. Those are brought
-/// into ours. Elements whose type names no order (`=f8`, `|f4`) are in that of this machine, as for
-/// numpy.
-///
-/// # Errors
-///
-/// As [`source`], and when the elements are not numbers of a [`Dtype`](crate::Dtype): texts, records, Python's
-/// objects, or `V2` (see [`Reading::bf16`]).
-pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
+pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
     from_bytes_with(file, &Reading::new())
 }
 
@@ -177,30 +127,29 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
 ///
 /// let tensor = Tensor::new(Dtype::Bf16, vec![1], vec![0x80, 0x3f])?;
 /// let file = npy::to_bytes(&tensor)?;
-/// let error = npy::from_bytes(&file).unwrap_err();
+/// let error = npy::from_bytes(&file)?.read().unwrap_err();
 /// assert!(error.to_string().contains("see `npy::Reading::bf16`"));
-/// assert_eq!(npy::from_bytes_with(&file, &Reading::new().bf16(true))?, tensor);
+/// let source = npy::from_bytes_with(&file, &Reading::new().bf16(true))?;
+/// assert_eq!(source.get("").unwrap().read()?, tensor);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensor<'a>> {
-    Array::read(Cow::Borrowed(file), reading)?.tensor()
+pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+    let (mut tensors, array) = (Vec::new(), Array::read(Cow::Borrowed(file), reading)?);
+    let records = array.is_of_records().then(String::new);
+    array.put("", &mut tensors)?;
+    Ok(Source::of(tensors, [])?.with_records(records.into_iter().collect()))
 }
 
 /// Whether a file of numpy has elements of this type: all of [`Dtype`], and what was read of such a file
 /// as it is.
-///
-/// ```
-/// use treedef_exchange::{Descriptor, Dtype, npy, safetensors};
-///
-/// let complex = Descriptor::new("w", Dtype::C128, [2]);
-/// assert!(npy::holds(&complex) && !safetensors::holds(&complex));
-/// ```
-pub fn holds(descriptor: &Descriptor) -> bool {
+#[doc(hidden)]
+pub fn __holds(descriptor: &Descriptor) -> bool {
     code(descriptor).is_some()
 }
 
-/// How the type of the elements is named so that [`stored`] knows it. `None` for what is no array.
-pub fn element(descriptor: &Descriptor) -> Option<String> {
+/// How the type of the elements is named so that [`__stored`] knows it. `None` for what is no array.
+#[doc(hidden)]
+pub fn __element(descriptor: &Descriptor) -> Option<String> {
     match descriptor.element() {
         Some(element) => Some(element.name().to_owned()),
         None => code(descriptor),
@@ -212,7 +161,8 @@ pub fn element(descriptor: &Descriptor) -> Option<String> {
 /// # Errors
 ///
 /// Returns an error when there is no such type, or its elements have another number of bytes.
-pub fn stored(
+#[doc(hidden)]
+pub fn __stored(
     name: &str,
     element: &str,
     shape: Vec<usize>,
@@ -242,7 +192,7 @@ fn code(descriptor: &Descriptor) -> Option<String> {
 
 /// How the type is named in a file.
 fn code_of(dtype: Dtype) -> String {
-    let code = TYPES.iter().find(|(known, ..)| *known == dtype).map_or("", |(_, code, _)| code);
+    let code = TYPES.iter().find(|(known, ..)| *known == dtype).map(|(_, code, _)| *code).or_bug();
     format!("{}{code}", if dtype.size() == 1 { '|' } else { '<' })
 }
 
@@ -287,9 +237,9 @@ impl<'a> Array<'a> {
     pub(crate) fn read(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Self> {
         let (start, end) = header_range(&file)?;
         let Header { item, fortran, shape } =
-            Header::read(file.get(..end).unwrap_or_default(), start, reading)?;
+            Header::read(file.get(..end).or_bug(), start, reading)?;
         let bytes = match file {
-            Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).unwrap_or_default()),
+            Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).or_bug()),
             Cow::Owned(mut file) => {
                 file.drain(..end);
                 Cow::Owned(file)
@@ -311,26 +261,6 @@ impl<'a> Array<'a> {
         Ok(Array { item, shape, bytes })
     }
 
-    /// The tensor, if the elements are numbers.
-    pub(crate) fn tensor(self) -> Result<Tensor<'a>> {
-        let (item, shape, bytes) = (self.item, self.shape, self.bytes);
-        let what = match item.kind {
-            ItemKind::One { elements, reversed } => {
-                let descriptor = Descriptor::with(String::new(), elements, shape);
-                match (descriptor.dtype(), descriptor.unread()) {
-                    (Some(dtype), _) => {
-                        let bytes = in_order(bytes, reversed);
-                        return Tensor::new(dtype, descriptor.shape().to_vec(), bytes);
-                    }
-                    (None, Some(why)) => why.to_owned(),
-                    (None, None) => format!("{descriptor} is no tensor of numbers{SEE}"),
-                }
-            }
-            _ => format!("the elements are records{SEE}"),
-        };
-        Err(ErrorKind::Unsupported(what).into())
-    }
-
     pub(crate) fn is_of_records(&self) -> bool {
         matches!(&self.item.kind, ItemKind::Record(fields) if !fields.is_empty())
     }
@@ -348,7 +278,7 @@ impl<'a> Array<'a> {
                 return Ok(());
             }
             ItemKind::Record(fields) => fields,
-            ItemKind::Pickled { .. } => Vec::new(), // never here
+            ItemKind::Pickled { .. } => return Err(bug!("a pickle was read as elements")),
         };
         if fields.is_empty() {
             let item = Item::unread("record", None, item.size, "records without fields".to_owned());
@@ -360,7 +290,7 @@ impl<'a> Array<'a> {
             // Fields without bytes may be many.
             if end > field.at {
                 for record in bytes.chunks_exact(item.size) {
-                    of_field.extend_from_slice(record.get(field.at..end).unwrap_or_default());
+                    of_field.extend_from_slice(record.get(field.at..end).or_bug());
                 }
             }
             let shape = joined(&shape, &field.dims)?;
@@ -379,9 +309,6 @@ pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
     let elements = descr::unread("file", None, bytes.len(), "it is no `.npy` file".to_owned());
     Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
-
-/// What else reads the elements.
-const SEE: &str = ": `npy::source` and `npz::source` read texts, dates and records";
 
 /// The bytes, of which so many each are in the other order.
 fn in_order(bytes: Cow<'_, [u8]>, reversed: usize) -> Cow<'_, [u8]> {
@@ -438,7 +365,7 @@ struct Header {
 impl Header {
     /// Reads the header that begins at a byte of the file and ends with these bytes.
     fn read(file: &[u8], start: usize, reading: &Reading) -> Result<Self> {
-        let bytes = file.get(start..).unwrap_or_default();
+        let bytes = file.get(start..).or_bug();
         // Names of fields are in Latin-1 up to version 2.
         let is_old = file.get(MAGIC.len()).is_some_and(|major| *major < 3);
         let text = match (is_old, str::from_utf8(bytes)) {
@@ -506,7 +433,7 @@ impl Header {
 fn row_major(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
     fn gather(from: &[u8], at: usize, dims: &[(usize, usize)], size: usize, to: &mut Vec<u8>) {
         match dims.split_first() {
-            None => to.extend_from_slice(from.get(at..at + size).unwrap_or_default()),
+            None => to.extend_from_slice(from.get(at..at + size).or_bug()),
             Some(((dim, stride), inner)) => {
                 (0..*dim).for_each(|index| gather(from, at + index * stride, inner, size, to));
             }

@@ -7,8 +7,9 @@
 //! let tensors = Tensors::new([("opt/step".to_owned(), step)])?;
 //!
 //! let file = npz::to_bytes(&tensors)?; // `numpy.load(file)["opt/step"]` is 7
-//! assert_eq!(npz::from_bytes(&file)?, tensors);
-//! assert_eq!(npz::load::<std::collections::BTreeMap<String, i64>>(&file)?["opt/step"], 7);
+//! let source = npz::from_bytes(&file)?;
+//! assert_eq!(source.read()?, tensors);
+//! assert_eq!(source.load::<std::collections::BTreeMap<String, i64>>()?["opt/step"], 7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -16,8 +17,6 @@ use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::path::Path;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -28,7 +27,6 @@ use crate::formats::npy::{self, Array, Reading};
 use crate::formats::zipped::zip_error;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
-use crate::tensor::Tensors;
 
 /// How the name of an array ends.
 const NPY: &str = ".npy";
@@ -71,7 +69,8 @@ pub fn to_bytes<'s>(tensors: impl Into<Source<'s>>) -> Result<Vec<u8>> {
 /// let value = vec![(vec![[1.5f32; 2]; 3], 7u8)];
 /// let tree = Tree::of(&value)?;
 /// npz::save(&Tensors::of(&tree)?, &path)?;
-/// assert_eq!(npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path)?)?, value);
+/// let file = std::fs::read(&path)?;
+/// assert_eq!(npz::from_bytes(&file)?.load::<Vec<(Vec<[f32; 2]>, u8)>>()?, value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save<'s>(tensors: impl Into<Source<'s>>, path: impl AsRef<Path>) -> Result<()> {
@@ -114,66 +113,27 @@ fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) 
     stored.pieces(|piece| Ok(writer.write_all(piece)?))
 }
 
-/// Reads a value from the bytes of a file by the names of its arrays, whoever wrote it: numbers, texts,
-/// dates as texts, and records as structs of arrays. A [`Loader`](crate::Loader) has rules for other
-/// names.
-///
-/// # Errors
-///
-/// As [`source`] and [`Loader::load`](crate::Loader::load).
-pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
-    source(file)?.load()
-}
-
 /// The arrays of a file of numpy, compressed or not, in the order of the file, whatever their elements
-/// are: see [`npy::source`]. The fields of records `r` are `r.x`, `r.y`. What is no array is listed as
-/// an array of bytes that is not read.
+/// are: see [`npy::from_bytes`]. The fields of records `r` are `r.x`, `r.y`. What is no array is listed as
+/// an array of bytes that is not read. Dates are read into types as texts, and records as structs of arrays.
 ///
 /// What is not compressed is borrowed, as by [`npy::from_bytes`]. All checksums are checked.
 ///
 /// # Errors
 ///
 /// Returns an error when the file is damaged, or two arrays have one name; when the compressed members
-/// have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also [`npy::source`].
+/// have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also [`npy::from_bytes`].
 ///
 /// ```
 /// use treedef_exchange::{Dtype, Tensor, Tensors, npz};
 ///
 /// let step = Tensor::new(Dtype::I64, vec![], vec![7, 0, 0, 0, 0, 0, 0, 0])?;
 /// let file = npz::to_bytes(&Tensors::new([("step".to_owned(), step)])?)?;
-/// let source = npz::source(&file)?;
+/// let source = npz::from_bytes(&file)?;
 /// assert_eq!(source.get("step").unwrap().descriptor().to_string(), "i64[]");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn source(file: &[u8]) -> Result<Source<'_>> {
-    source_with(file, &Reading::new())
-}
-
-/// As [`source`], with a choice of what is read.
-///
-/// # Errors
-///
-/// As [`source`].
-pub fn source_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
-    let (mut tensors, mut records) = (Vec::new(), Vec::new());
-    members(file, reading, |name, member| {
-        let Some(stem) = name.strip_suffix(NPY) else {
-            tensors.push(npy::other_file(name, member));
-            return Ok(());
-        };
-        let array = Array::read(member, reading)?;
-        records.extend(array.is_of_records().then(|| stem.to_owned()));
-        array.put(stem, &mut tensors)
-    })?;
-    Ok(Source::of(tensors, [])?.with_records(records))
-}
-
-/// The tensors of a file of numpy, in the order of the file, if all arrays are numbers.
-///
-/// # Errors
-///
-/// As [`source`] and [`npy::from_bytes`].
-pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
+pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
     from_bytes_with(file, &Reading::new())
 }
 
@@ -190,20 +150,21 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
 /// let scale = Tensor::new(Dtype::Bf16, vec![1], vec![0x80, 0x3f])?;
 /// let tensors = Tensors::new([("scale".to_owned(), scale)])?;
 /// let file = npz::to_bytes(&tensors)?;
-/// assert_eq!(npz::from_bytes_with(&file, &Reading::new().bf16(true))?, tensors);
+/// assert_eq!(npz::from_bytes_with(&file, &Reading::new().bf16(true))?.read()?, tensors);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensors<'a>> {
-    let mut tensors = Vec::new();
+pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+    let (mut tensors, mut records) = (Vec::new(), Vec::new());
     members(file, reading, |name, member| {
         let Some(stem) = name.strip_suffix(NPY) else {
-            let what = format!("the member {} is not a `.npy` file", quoted(name));
-            return Err(ErrorKind::Malformed(what).into());
+            tensors.push(npy::other_file(name, member));
+            return Ok(());
         };
-        tensors.push((stem.to_owned(), Array::read(member, reading)?.tensor()?));
-        Ok(())
+        let array = Array::read(member, reading)?;
+        records.extend(array.is_of_records().then(|| stem.to_owned()));
+        array.put(stem, &mut tensors)
     })?;
-    Tensors::new(tensors)
+    Ok(Source::of(tensors, [])?.with_records(records))
 }
 
 /// Calls a function with the name and the bytes of each member.

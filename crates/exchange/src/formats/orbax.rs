@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use treedef::{Key, Path, Tree, Value};
 
+use crate::bug::bug;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;
 use crate::py_key::{MAX_DEPTH, PyKey};
@@ -153,8 +154,8 @@ impl Node {
             if position == next {
                 node.children.push((key, Node::default()));
             }
-            // It was there, or was pushed.
-            let Some((_, child)) = node.children.get_mut(position) else { return Ok(()) };
+            let child = node.children.get_mut(position);
+            let (_, child) = child.ok_or_else(|| bug!("a child has no place"))?;
             node = child;
         }
         let value = entry.get("value_metadata");

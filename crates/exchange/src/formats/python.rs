@@ -5,9 +5,9 @@
 //! it, say how the leaves are ordered there:
 //!
 //! ```
-//! use treedef_exchange::python;
+//! use treedef_exchange::{Lowering, python};
 //!
-//! let lowered = python::literal(&"Layer { w: [*; 2], b: * }".parse()?)?;
+//! let lowered = python::literal(&"Layer { w: [*; 2], b: * }".parse()?, &Lowering::new())?;
 //! assert_eq!(lowered.data, "{'b': 2, 'w': [0, 1]}");
 //! assert_eq!(lowered.order, [Some(2), Some(0), Some(1)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -24,7 +24,7 @@ use crate::py_key::PyKey;
 use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 
-/// The structure as a literal, lowered as [`Lowering::new`] says. Dicts have their keys in order,
+/// The structure as a literal. Dicts have their keys in order,
 /// so that JAX, optree and torch flatten it alike; but `None` is a leaf to torch, which `order`
 /// does not count.
 ///
@@ -32,17 +32,8 @@ use crate::raise::{Raised, raise};
 ///
 /// Returns an error when a key of a map cannot be a key of a dict, or two are the same to Python
 /// (`1` and `True`); when the structure is nested deeper than 200 levels or has more nodes than
-/// [`Lowering::max_nodes`].
-pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
-    literal_with(treedef, &Lowering::new())
-}
-
-/// As [`literal`], with a choice of what is lowered.
-///
-/// # Errors
-///
-/// As [`literal`], and when a part is not lowered.
-pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
+/// [`Lowering::max_nodes`]; and what [`Lowering::strict`] refuses.
+pub fn literal(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
     let (tree, order, statics) = lowering.lower_sorted(treedef, |_| None)?;
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }

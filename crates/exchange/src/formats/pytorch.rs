@@ -21,7 +21,7 @@
 //! struct Model { w: [f32; 2] }
 //!
 //! let file = pytorch::open(&path)?; // {"epoch": 7, "w": tensor([0.5, 1.5])}
-//! assert_eq!(file.load::<Model>()?, Model { w: [0.5, 1.5] });
+//! assert_eq!(file.source()?.load::<Model>()?, Model { w: [0.5, 1.5] });
 //! assert_eq!(file.tree()?.to_string(), r#"{"epoch": 7i64, "w": [0.5f32, 1.5f32]}"#);
 //!
 //! let output = folder.path().join("model.safetensors");
@@ -45,14 +45,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use treedef::{Key, Leaf, NodeKind, Tree};
 
+use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Fault, Result};
 use crate::file::{self, OpenFile};
 use crate::formats::pytorch::constructors::View;
-use crate::formats::pytorch::container::Bytes;
 use crate::formats::pytorch::place::Places;
 use crate::formats::pytorch::tree::{Found, Slot};
 use crate::formats::safetensors::folder::Files;
@@ -232,10 +230,11 @@ impl<'a> Pytorch<'a> {
     pub fn entries(&self) -> Tree<Entry<'a>> {
         self.tree.clone().map(|slot| match slot {
             Slot::Value(leaf) => Entry::Value(leaf),
-            Slot::Tensor(at) => match self.tensors.get(at) {
-                Some((_, stored)) => Entry::Tensor(stored.clone()),
-                None => Entry::Value(Leaf::None), // each is there
-            },
+            Slot::Tensor(at) => {
+                let tensor = self.tensors.get(at);
+                debug_assert!(tensor.is_some(), "a tensor that was not found");
+                tensor.map_or(Entry::Value(Leaf::None), |(_, it)| Entry::Tensor(it.clone()))
+            }
         })
     }
 
@@ -411,15 +410,6 @@ impl<'a> Pytorch<'a> {
             Entry::Tensor(stored) => stored.tree(),
         })?;
         Ok(whole.compose()?)
-    }
-
-    /// Reads a value by the names of its tensors. A [`Loader`](crate::Loader) has rules for other names.
-    ///
-    /// # Errors
-    ///
-    /// As [`source`](Self::source) and [`Loader::load`](crate::Loader::load).
-    pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
-        self.source()?.load()
     }
 
     /// The tensors that cannot be read, with the reasons. Each read of one fails; the tree has a text in the place of

@@ -7,9 +7,9 @@
 //! let tree = Tree::<f32>::of_as(&vec![([0.5f32, 1.5], 2.5f32)])?;
 //! let bytes = safetensors::to_bytes(&Tensors::of(&tree)?.with_metadata("format", "pt"))?;
 //!
-//! let tensors = safetensors::from_bytes(&bytes)?;
-//! assert_eq!(tensors.get("0.0").unwrap().shape(), [2]);
-//! assert_eq!(safetensors::to_tree(&bytes)?, Tree::of(&vec![([0.5f32, 1.5], 2.5f32)])?);
+//! let source = safetensors::from_bytes(&bytes)?;
+//! assert_eq!(source.get("0.0").unwrap().descriptor().shape(), [2]);
+//! assert_eq!(source.load::<Vec<([f32; 2], f32)>>()?, [([0.5, 1.5], 2.5)]);
 //! // The tensors stand in the order of the tree, so the data of a tree of numbers is its leaves.
 //! assert!(bytes.ends_with(&[0.5f32, 1.5, 2.5].map(f32::to_le_bytes).concat()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -23,36 +23,23 @@ pub(crate) mod open;
 mod writer;
 mod sharded;
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use treedef::{Leaf, Tree};
-
+use crate::bytes::Bytes;
 use crate::descriptor::Descriptor;
-use crate::error::{Error, ErrorKind, Result, malformed};
-use crate::export::Export;
+use crate::error::{Error, Result, malformed};
 use crate::file;
-use crate::formats::safetensors::header::{Header, MAX_HEADER, Misplaced, PREFIX, Placed};
+use crate::formats::safetensors::header::{Header, Misplaced, PREFIX};
 use crate::source::{Source, Stored};
 use crate::tensor::Tensors;
 
-pub use open::{Opening, open, open_files, open_indexed_slices, open_slices};
+pub use open::{Opening, open, open_files, open_indexed_slices};
 pub use sharded::save_sharded;
 pub use writer::Writer;
 
-/// Reads the bytes of a file. The tensors borrow them, and are in the order of their data.
-///
-/// # Errors
-///
-/// As [`source`], and when a tensor has a type that [`Dtype`](crate::Dtype) does not have.
-pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
-    source(bytes)?.read()
-}
-
 /// Lists the tensors in the bytes of a file, which each of them borrows, whatever their types are. They
-/// are in the order of their data.
+/// are in the order of their data. [`Source::load`] reads a value, and [`Source::read`] all [`Tensors`].
 ///
 /// # Errors
 ///
@@ -64,38 +51,37 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
 ///
 /// let header = r#"{"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
 /// let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0xd3]].concat();
-/// let source = safetensors::source(&file)?;
+/// let source = safetensors::from_bytes(&file)?;
 /// assert_eq!(source.get("w").unwrap().descriptor().to_string(), "f4[2]");
 /// assert_eq!(source.get("w").unwrap().tree()?.to_string(), "[1.5f32, -3.0f32]");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn source(bytes: &[u8]) -> Result<Source<'_>> {
-    let short = || malformed(bytes.len(), "the file ends inside its header");
-    let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
-    let length = header::length(*prefix).ok_or_else(|| too_long(*prefix))?;
-    let (text, data) = rest.split_at_checked(length).ok_or_else(short)?;
-    let header = Header::parse(text)?;
-    let size = u64::try_from(data.len()).unwrap_or(u64::MAX); // a `usize` fits
-    let (mut faults, mut rest) = (Vec::new(), None);
-    let placed = header::placed(header.tensors, size, |fault| match fault {
-        Misplaced::Tensor(name, what) => {
-            faults.push(malformed(PREFIX, format!("{what} at the tensor `{name}`")));
-        }
-        Misplaced::Rest(start, what) => rest = Some((start, what)),
+pub fn from_bytes(bytes: &[u8]) -> Result<Source<'_>> {
+    let file = Bytes::Memory(bytes);
+    let text = header::read(bytes, Some(file.len()))?;
+    let header = Header::parse(&text)?;
+    let start = (PREFIX + text.len()) as u64;
+    let mut faults = Vec::new();
+    let placed = header::placed(header.tensors, file.len().saturating_sub(start), |fault| {
+        faults.push(told(fault, start));
     });
     if let Some(fault) = faults.into_iter().next() {
         return Err(fault);
     }
-    if let Some((start, what)) = rest {
-        let start = usize::try_from(start).unwrap_or(usize::MAX); // it is in memory
-        return Err(malformed(PREFIX.saturating_add(length).saturating_add(start), what));
-    }
-    let stored = placed.into_iter().map(|Placed { descriptor, start, end }| {
-        let part = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-        let part = part.and_then(|(start, end)| data.get(start..end)).unwrap_or_default(); // checked
-        Stored::in_memory(descriptor, part)
-    });
+    let stored = placed.into_iter().map(|placed| placed.stored(&file, start));
     Ok(Source::new(stored.collect(), header.metadata))
+}
+
+/// What is wrong with a tensor, or behind the last one of the data, which begins at a byte.
+fn told(fault: Misplaced, start: u64) -> Error {
+    match fault {
+        Misplaced::Tensor(name, what) => {
+            malformed(PREFIX, format!("{what} at the tensor `{name}`"))
+        }
+        Misplaced::Rest(at, what) => {
+            malformed(usize::try_from(start.saturating_add(at)).unwrap_or(usize::MAX), what)
+        }
+    }
 }
 
 /// Reads the header of a file and no tensor, from a pipe for example: what the tensors are, in the
@@ -115,22 +101,12 @@ pub fn source(bytes: &[u8]) -> Result<Source<'_>> {
 /// assert_eq!(tensors[1].name(), "0.1");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
-    let mut prefix = [0; PREFIX];
-    reader.read_exact(&mut prefix).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => malformed(0, "the file ends inside its header"),
-        _ => error.into(),
-    })?;
-    let length = header::length(prefix).ok_or_else(|| too_long(prefix))?;
-    let mut text = Vec::new();
-    reader.take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut text)?;
-    if text.len() < length {
-        return Err(malformed(PREFIX + text.len(), "the file ends inside its header"));
-    }
+pub fn read_header(reader: impl Read) -> Result<Vec<Descriptor>> {
+    let header = Header::parse(&header::read(reader, None)?)?;
     let mut faults = Vec::new();
-    let placed = header::placed(Header::parse(&text)?.tensors, u64::MAX, |fault| {
-        if let Misplaced::Tensor(name, what) = fault {
-            faults.push(malformed(PREFIX, format!("{what} at the tensor `{name}`")));
+    let placed = header::placed(header.tensors, u64::MAX, |fault| {
+        if let Misplaced::Tensor(..) = fault {
+            faults.push(told(fault, 0));
         }
     });
     match faults.into_iter().next() {
@@ -139,59 +115,10 @@ pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
     }
 }
 
-fn too_long(prefix: [u8; PREFIX]) -> Error {
-    if let Some(what) = header::other_format(&prefix) {
-        return ErrorKind::Malformed(format!("no safetensors: {what}")).into();
-    }
-    Error::from(ErrorKind::limit(
-        "bytes of the header",
-        format!("the header is longer than {MAX_HEADER} bytes"),
-    ))
-    .at_byte(0)
-}
-
-/// Reads the tree that [`Tensors::of`] made into these bytes, by the structure in the metadata.
-///
-/// # Errors
-///
-/// As [`from_bytes`] and [`Export::tree`].
-pub fn to_tree(bytes: &[u8]) -> Result<Tree<Leaf>> {
-    Export::new().tree(&from_bytes(bytes)?)
-}
-
-/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. A
-/// [`Loader`](crate::Loader) has rules for other names.
-///
-/// # Errors
-///
-/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
-///
-/// ```
-/// use treedef::Tree;
-/// use treedef_exchange::{Tensors, safetensors};
-///
-/// let bytes = safetensors::to_bytes(&Tensors::of(&Tree::of(&vec![([1.5f32; 2], 7u8)])?)?)?;
-/// assert_eq!(safetensors::load::<Vec<([f32; 2], u8)>>(&bytes)?, [([1.5, 1.5], 7)]);
-///
-/// let error = safetensors::load::<Vec<([f32; 3], u8)>>(&bytes).unwrap_err();
-/// let expected = "the tensors do not fit the type\n`0.0` is f32[2], expected f32[3]";
-/// assert_eq!(error.to_string(), expected);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    source(bytes)?.load()
-}
-
 /// Whether a file of safetensors has elements of this type: all of [`Dtype`](crate::Dtype) but complex
 /// numbers of 128 bits, and floats of at most 8 bits.
-///
-/// ```
-/// use treedef_exchange::{Descriptor, Dtype, safetensors};
-///
-/// assert!(safetensors::holds(&Descriptor::new("w", Dtype::Bf16, [2])));
-/// assert!(!safetensors::holds(&Descriptor::new("w", Dtype::C128, [2])));
-/// ```
-pub fn holds(descriptor: &Descriptor) -> bool {
+#[doc(hidden)]
+pub fn __holds(descriptor: &Descriptor) -> bool {
     descriptor.element().is_some_and(|element| element.in_safetensors().is_some())
 }
 
@@ -251,7 +178,7 @@ pub fn write<'s>(tensors: impl Into<Source<'s>>, mut writer: impl Write) -> Resu
 /// let path = folder.path().join("model.safetensors");
 /// let tree = Tree::of(&vec![[1.5f32]; 2])?;
 /// safetensors::save(&Tensors::of(&tree)?, &path)?;
-/// assert_eq!(safetensors::to_tree(&std::fs::read(&path)?)?, tree);
+/// assert_eq!(safetensors::open(&path)?.load::<Vec<[f32; 1]>>()?, [[1.5]; 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save<'s>(tensors: impl Into<Source<'s>>, path: impl AsRef<Path>) -> Result<()> {

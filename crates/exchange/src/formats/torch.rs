@@ -6,6 +6,7 @@ use treedef::{Key, Path, TreeDef};
 
 use std::collections::HashSet;
 
+use crate::bug::OrBug;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
 use crate::lower::{Lowered, Lowering};
@@ -21,23 +22,14 @@ use crate::raise::{Raised, raise};
 /// floats nor bools, as JSON has no others.
 ///
 /// ```
-/// use treedef_exchange::torch;
+/// use treedef_exchange::{Lowering, torch};
 ///
-/// let lowered = torch::treespec(&"(*, None)".parse()?)?;
+/// let lowered = torch::treespec(&"(*, None)".parse()?, &Lowering::new())?;
 /// assert_eq!(lowered.order, [Some(0), None]);
 /// assert!(lowered.data.starts_with(r#"[1, {"type": "builtins.tuple", "context": "null", "#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn treespec(treedef: &TreeDef) -> Result<Lowered<String>> {
-    treespec_with(treedef, &Lowering::new())
-}
-
-/// As [`treespec`], with a choice of what is lowered.
-///
-/// # Errors
-///
-/// As [`treespec`], and when a part is not lowered.
-pub fn treespec_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
+pub fn treespec(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
     let (tree, statics) = lowering.lower(treedef, false, |key| match key_json(key) {
         Some(_) => None,
         None => Some(format!("the key {key} has no JSON, in which torch stores keys")),
@@ -59,7 +51,7 @@ fn write_spec(text: &mut String, tree: &PyTree) {
         PyTree::Tuple(children) => ("builtins.tuple", "null".to_owned(), children.iter().collect()),
         PyTree::List(children) => ("builtins.list", "null".to_owned(), children.iter().collect()),
         PyTree::Dict(entries) => {
-            let keys: Vec<String> = entries.iter().filter_map(|(key, _)| key_json(key)).collect();
+            let keys: Vec<String> = entries.iter().map(|(key, _)| key_json(key).or_bug()).collect();
             let context = format!("[{}]", keys.join(", "));
             ("builtins.dict", context, entries.iter().map(|(_, child)| child).collect())
         }

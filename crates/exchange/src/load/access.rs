@@ -8,6 +8,7 @@ use serde::de::{
     Visitor,
 };
 
+use crate::bug::OrBug;
 use crate::literal;
 use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
@@ -72,7 +73,8 @@ impl<'de> Elements<'de> {
         }
         let first = element(self.part, (self.flat, self.step), self.next);
         let copied = self.ahead.copy(first, self.length - self.next);
-        self.next += copied; // at most the length
+        self.next += copied;
+        debug_assert!(self.next <= self.length, "more was copied than there is");
         self.part.entry.count_read(copied);
         copied > 0
     }
@@ -309,6 +311,11 @@ fn deserialize<'de, S: DeserializeSeed<'de>>(
     seed.deserialize(place).map_err(|error| error.at(|| name))
 }
 
+/// A type asks for a value without its key, which serde forbids.
+fn without_key() -> Failure {
+    Failure::Custom("the type asks for a value before its key".to_owned(), None)
+}
+
 /// What is below under one more part, be it absent.
 fn child<'de>(names: &Below<'de>, part: &str) -> Result<Place<'de>, Failure> {
     match names.child(part) {
@@ -370,7 +377,7 @@ impl<'de> Fields<'de> {
         table.findings().open(Some(type_id));
         let result = visitor.visit_map(&mut self);
         let type_id = table.findings().close();
-        require(result, &self.place, type_id.unwrap_or_default())
+        require(result, &self.place, type_id.or_bug())
     }
 }
 
@@ -433,7 +440,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        deserialize(self.value.take().ok_or(Failure::Reported)?, seed) // after a key
+        deserialize(self.value.take().ok_or_else(without_key)?, seed)
     }
 }
 
@@ -501,7 +508,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        deserialize(self.value.take().ok_or(Failure::Reported)?, seed) // after a key
+        deserialize(self.value.take().ok_or_else(without_key)?, seed)
     }
 }
 

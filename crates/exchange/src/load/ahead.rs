@@ -8,6 +8,7 @@ use std::mem::needs_drop;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use crate::bug::OrBug;
 use crate::tensor::Dtype;
 
 use super::failure::Failure;
@@ -71,7 +72,7 @@ impl Ahead {
     /// how many there are.
     pub(crate) fn copy(&mut self, first: Part<'_>, most: usize) -> usize {
         let room = most.saturating_mul(self.size).min(BYTES);
-        let bytes = self.bytes.get_mut(..room).unwrap_or_default();
+        let bytes = self.bytes.get_mut(..room).or_bug();
         (self.next, self.end) = (0, first.copy_numbers(bytes));
         self.end.checked_div(self.size).unwrap_or(0)
     }

@@ -9,6 +9,7 @@ use serde::de::{
 };
 use treedef::__private::ArrayFields;
 
+use crate::bug::OrBug;
 use crate::load::failure::Failure;
 use crate::load::forms::Form;
 use crate::load::key::{text, version};
@@ -83,7 +84,7 @@ struct Dims<'a, 'de> {
 
 impl<'de> Dims<'_, 'de> {
     fn all(&self) -> &'de [usize] {
-        self.part.array.dims.get(self.part.depth..).unwrap_or_default()
+        self.part.array.dims.get(self.part.depth..).or_bug()
     }
 
     /// The first dimensions. The elements have the others.

@@ -83,7 +83,9 @@ impl Empties<'_> {
                 position += if has_leaves { 0 } else { *repeat };
                 has_leaves
             });
-            let (Some((child, _)), Some(key)) = (first, node.key(position)) else { return false };
+            let found = first.zip(node.key(position));
+            debug_assert!(found.is_some(), "no child has the leaves of its node");
+            let Some(((child, _), key)) = found else { return false };
             push_parts(node.kind(), &key, &mut parts);
             if (self.is_there)(&parts.join(self.separator)) {
                 return true;

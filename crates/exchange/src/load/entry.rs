@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::bug::OrBug;
 use crate::load::numbers::Numbers;
 use crate::shape::display;
 use crate::tensor::Dtype;
@@ -99,6 +100,13 @@ impl<'t> Array<'t> {
         Array { tensor, dtype, dims, strides, column_major: false }
     }
 
+    /// Whether it has as many numbers as its shape says, and a stride for each dimension.
+    pub(crate) fn is_sound(&self) -> bool {
+        let count = self.dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
+        let count = if self.dims.contains(&0) { Some(0) } else { count };
+        self.strides.len() == self.dims.len() && count == Some(self.num_numbers())
+    }
+
     pub(crate) fn num_numbers(&self) -> usize {
         self.tensor.size() / self.dtype.size()
     }
@@ -128,8 +136,8 @@ impl<'t> Array<'t> {
     /// How far the element with this number is, in row-major order over some of the dimensions.
     pub(crate) fn offset(&self, over: Range<usize>, mut number: usize) -> usize {
         let mut offset = 0;
-        let dims = self.dims.get(over.clone()).unwrap_or_default();
-        let strides = self.strides.get(over).unwrap_or_default();
+        let dims = self.dims.get(over.clone()).or_bug();
+        let strides = self.strides.get(over).or_bug();
         for (dim, stride) in dims.iter().zip(strides).rev() {
             let index = number.checked_rem(*dim).unwrap_or(0);
             offset = index.saturating_mul(*stride).saturating_add(offset);

@@ -187,9 +187,8 @@ pub(crate) fn renamed<'t>(
 
 fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
     let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
-    let alias =
-        |(alias, at): &'t (String, usize)| Some((alias.as_str(), source.iter().nth(*at)?, *at));
-    let all = stored.chain(source.ties().iter().filter_map(alias)).map(|(name, stored, at)| {
+    let tied = source.tied().map(|(alias, at, stored)| (alias, stored, at));
+    let all = stored.chain(tied).map(|(name, stored, at)| {
         let dims = stored.descriptor().shape().len();
         if dims > MAX_DIMS {
             let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
@@ -210,7 +209,7 @@ fn texts<'t>(
     rules: &[Rule],
     separator: &str,
 ) -> Result<Vec<Named<'t>>> {
-    let aliases: HashSet<&str> = source.ties().iter().map(|(alias, _)| alias.as_str()).collect();
+    let aliases: HashSet<&str> = source.aliases().map(|(alias, _)| alias).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
     let of_value = ValueTexts::of(&texts, structure);

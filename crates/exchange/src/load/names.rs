@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::bug::OrBug;
 use crate::glob;
 use crate::literal;
 use crate::load::entry::{Array, Content, Entry, Origin};
@@ -39,12 +40,12 @@ struct View<'c> {
 
 impl<'c> View<'c> {
     fn all(&self) -> &[&'c Entry<'c>] {
-        self.entries.get(self.range.clone()).unwrap_or_default()
+        self.entries.get(self.range.clone()).or_bug()
     }
 
     fn name(&self) -> &'c str {
-        let first = self.all().first();
-        first.and_then(|entry| entry.name.get(..self.length.unwrap_or(0))).unwrap_or_default()
+        let length = self.length.unwrap_or(0);
+        self.all().first().map_or("", |entry| entry.name.get(..length).or_bug())
     }
 
     /// The entries that have the name itself: a tensor, and maybe a text.
@@ -52,7 +53,7 @@ impl<'c> View<'c> {
         let length = self.length.unwrap_or(0);
         let all = self.all();
         let own = all.partition_point(|entry| entry.name.len() == length);
-        all.get(..own).unwrap_or_default()
+        all.get(..own).or_bug()
     }
 
     /// Where the next part of a name below begins.
@@ -66,8 +67,7 @@ impl<'c> View<'c> {
     }
 
     fn part_at(&self, index: usize, start: usize) -> &'c str {
-        let entry = self.entries.get(index);
-        let rest = entry.and_then(|entry| entry.name.get(start..)).unwrap_or_default();
+        let rest = self.entries.get(index).and_then(|entry| entry.name.get(start..)).or_bug();
         match self.separator {
             "" => rest,
             separator => rest.split(separator).next().unwrap_or_default(),
@@ -104,7 +104,7 @@ impl<'c> View<'c> {
         while at < below.end {
             let part = self.part_at(at, start);
             let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
-            let entries = self.entries.get(at..next).unwrap_or_default();
+            let entries = self.entries.get(at..next).or_bug();
             if self.length.is_some() || entries.iter().any(|entry| entry.origin != Origin::File) {
                 parts.push(part);
             }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use treedef::Tree;
 
 use crate::arrays::transposed;
+use crate::bug::bug;
 use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
@@ -60,7 +61,7 @@ impl Loader {
         }
         let read = |name: String| match named.get(&name) {
             Some(tensor) => tensor.read(&mut object),
-            None => Err("the tensor is gone".into()), // it was there
+            None => Err(bug!("a name was compared that is not there").into()),
         };
         Ok(Tree::new(treedef, names)?.try_map(read)?)
     }

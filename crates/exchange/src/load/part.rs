@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::bug::OrBug;
 use crate::load::entry::{Array, Entry};
 use crate::load::failure::Failure;
 use crate::load::report::Asked;
@@ -48,16 +49,17 @@ impl<'c> Part<'c> {
         let (array, size) = (self.array, self.array.dtype.size());
         let all = array.tensor.all(&self.table.reading);
         let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
-        if is_whole {
+        // There are none where the value is lost.
+        if is_whole || all.is_empty() {
             return all;
         }
         let over = self.depth..array.dims.len();
-        let bytes = (0..self.num_left()).filter_map(|number| {
+        let bytes = (0..self.num_left()).flat_map(|number| {
             let start = self.offset.saturating_add(array.offset(over.clone(), number));
-            let start = start.checked_mul(size)?;
-            all.get(start..start.checked_add(size)?)
+            let start = start.saturating_mul(size);
+            all.get(start..start.saturating_add(size)).or_bug()
         });
-        bytes.flatten().copied().collect()
+        bytes.copied().collect()
     }
 
     /// The number of elements that are left.
@@ -106,7 +108,7 @@ impl<'c> Part<'c> {
 
     #[inline]
     pub(crate) fn element(&self, index: usize) -> Part<'c> {
-        let stride = self.array.strides.get(self.depth).copied().unwrap_or(0);
+        let stride = self.array.strides.get(self.depth).copied().or_bug();
         Part {
             depth: self.depth + 1,
             offset: self.offset.saturating_add(index.saturating_mul(stride)),

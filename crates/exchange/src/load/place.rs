@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use treedef::__private::narrow_to_odd;
 use treedef::{Leaf, Value};
 
+use crate::bug::OrBug;
 use crate::load::entry::{Entry, is_float};
 use crate::load::failure::Failure;
 use crate::load::names::Below;
@@ -196,11 +197,11 @@ impl<'de> Place<'de> {
         part.entry.count_read(1);
         let dtype = part.array.dtype;
         match part.with_bytes(|bytes| (N::read(bytes), float(dtype, bytes))) {
-            Some((number, _)) if dtype == N::DTYPE => return Ok(number.unwrap_or_default()),
+            Some((number, _)) if dtype == N::DTYPE => return Ok(number.or_bug()),
             Some((_, value)) if part.table.convert && is_float(dtype) && is_float(N::DTYPE) => {
                 return value
                     .and_then(N::from_f64)
-                    .ok_or_else(|| too_large(value.unwrap_or_default(), N::DTYPE, self.name()));
+                    .ok_or_else(|| too_large(value.or_bug(), N::DTYPE, self.name()));
             }
             Some(_) => {
                 let expected = display(N::DTYPE, &part.array.dims);

@@ -78,27 +78,27 @@ impl LoadReport {
         separator: &str,
     ) {
         let texts = source.iter().filter(|it| it.descriptor().numpy().is_some());
-        let names: HashMap<&str, usize> = texts.map(Stored::name).zip(0..).collect();
+        let names: HashMap<&str, (usize, &Stored<'_>)> =
+            texts.zip(0..).map(|(stored, at)| (stored.name(), (at, stored))).collect();
         if names.is_empty() {
             return;
         }
-        let mut unread = BTreeMap::<(usize, &str), usize>::new();
+        let mut unread = BTreeMap::<usize, (&Stored<'_>, usize)>::new();
         for entry in entries.iter().filter(|it| it.array().is_none() && !it.is_read()) {
             let mut name = &*entry.original;
             while !names.contains_key(name) && !name.is_empty() {
                 name = name.rsplit_once(separator).map_or("", |(above, _)| above);
             }
-            if let Some((name, at)) = names.get_key_value(name) {
-                *unread.entry((*at, name)).or_default() += 1;
+            if let Some((at, stored)) = names.get(name) {
+                unread.entry(*at).or_insert((stored, 0)).1 += 1;
             }
         }
-        for ((_, name), count) in unread {
-            let Some(stored) = source.get(name) else { continue };
+        for (stored, count) in unread.into_values() {
             let what = format!(
                 "{}, of which the type does not read {count} elements",
                 stored.descriptor()
             );
-            self.dropped.push((name.to_owned(), what));
+            self.dropped.push((stored.name().to_owned(), what));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Patterns over names, and what is done to the tensors that they match.
 
+use crate::bug::OrBug;
 use crate::error::Result;
 use crate::glob::{Glob, parts};
 use crate::renames::Names;
@@ -41,7 +42,7 @@ impl<'a> Stack<'a> {
             steps.extend(std::iter::repeat_n(ELEMENTS, wildcards));
         }
         let stack = |at: usize| {
-            let (above, below) = steps.split_at_checked(at).unwrap_or_default();
+            let (above, below) = steps.split_at_checked(at).or_bug();
             // What is below may be stacked, too, and has no part then; and all below that is meant.
             let below = below.iter().skip(1).chain([&ELEMENTS]);
             let (above, below) = (replaced(above.iter(), "*"), replaced(below, "**"));
@@ -67,7 +68,7 @@ impl<'a> Stack<'a> {
         let parts = parts(name, separator);
         let mut elements = (0..parts.len()).map(|at| parts.split_at(at));
         elements.any(|(above, below)| {
-            let below = below.get(1..).unwrap_or_default();
+            let below = below.get(1..).or_bug();
             self.above.matches(above) && self.below.matches(below)
         })
     }

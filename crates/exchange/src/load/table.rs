@@ -4,6 +4,7 @@ use std::cell::{OnceCell, RefCell, RefMut};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::bug::OrBug;
 use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
 use crate::literal::{is_empty, string};
@@ -97,7 +98,7 @@ impl<'t> Table<'t> {
         }
         let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
         let made = most_made(entries.len());
-        Ok(Table {
+        let table = Table {
             entries,
             separator,
             stacks,
@@ -106,7 +107,17 @@ impl<'t> Table<'t> {
             forms: OnceCell::new(),
             findings: RefCell::new(Findings::new(made)),
             reading,
-        })
+        };
+        debug_assert!(table.is_sound(), "a table of tensors breaks its rules");
+        Ok(table)
+    }
+
+    /// Whether the entries are in the order in which they are searched, and have the numbers of their shapes.
+    fn is_sound(&self) -> bool {
+        let is_before =
+            |a: &Entry<'_>, b: &Entry<'_>| compare(&a.name, &b.name, self.separator).is_le();
+        let mut arrays = self.entries.iter().filter_map(Entry::array);
+        self.entries.is_sorted_by(is_before) && arrays.all(Array::is_sound)
     }
 
     /// Forgets what the last walk found, except what is required.
@@ -176,11 +187,11 @@ fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Resu
 
 /// Checks that no two entries, which are sorted, have one name.
 fn expect_distinct(entries: &[Entry<'_>]) -> Result<()> {
-    for pair in entries.windows(2) {
-        let [Entry { name, original, .. }, next] = pair else { continue };
+    for (entry, next) in entries.iter().zip(entries.iter().skip(1)) {
+        let Entry { name, original, .. } = entry;
         // Texts that any file may have are under the names of tensors, too.
         let is_of_file = |it: &Entry<'_>| it.array().is_none() && is_of_file(&it.original);
-        if *name != next.name || pair.iter().any(is_of_file) {
+        if *name != next.name || is_of_file(entry) || is_of_file(next) {
             continue;
         }
         let what = if *original == next.original {
@@ -225,7 +236,7 @@ fn fewer(
         let above =
             with_names_above(&entry.name, separator).filter_map(|name| arrays.get_key_value(name));
         for (name, array) in above {
-            let rest = entry.name.get(name.len()..).unwrap_or_default();
+            let rest = entry.name.get(name.len()..).or_bug();
             let rest =
                 if name.is_empty() { rest } else { rest.strip_prefix(separator).unwrap_or(rest) };
             let (_, room) = rooms.entry(name).or_insert_with(|| (array, array.dims.clone()));
@@ -255,7 +266,7 @@ fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
 /// The name and those that lead to it.
 fn with_names_above<'n>(name: &'n str, separator: &'n str) -> impl Iterator<Item = &'n str> {
     let ends = name.match_indices(separator).map(|(at, _)| at).filter(|_| !separator.is_empty());
-    [0].into_iter().chain(ends).chain([name.len()]).filter_map(|end| name.get(..end))
+    [0].into_iter().chain(ends).chain([name.len()]).map(|end| name.get(..end).or_bug())
 }
 
 /// By parts, so that those below a name follow it.

@@ -56,24 +56,33 @@ fn a_file_becomes_safetensors_and_a_typed_value() {
 
     let bytes = vector("state_dict.pt");
     let file = pytorch::from_bytes(&bytes).unwrap();
-    let model: Model = file.load().unwrap();
+    let model: Model = file.source().unwrap().load().unwrap();
     assert_eq!(model.0.bias.len(), 4);
     let mut written = Vec::new();
     safetensors::write(file.source().unwrap(), &mut written).unwrap();
-    assert_eq!(safetensors::load::<Model>(&written).unwrap(), model);
-    assert_eq!(safetensors::from_bytes(&written).unwrap().metadata("format"), Some("pt"));
+    assert_eq!(safetensors::from_bytes(&written).unwrap().load::<Model>().unwrap(), model);
+    assert_eq!(
+        safetensors::from_bytes(&written).unwrap().read().unwrap().metadata("format"),
+        Some("pt")
+    );
     // A whole module has the names of its `state_dict`.
     let bytes = vector("whole_model.pt");
-    assert_eq!(pytorch::from_bytes(&bytes).unwrap().load::<Model>().unwrap(), model);
+    assert_eq!(
+        pytorch::from_bytes(&bytes).unwrap().source().unwrap().load::<Model>().unwrap(),
+        model
+    );
     let bytes = vector("old_format.pt");
-    assert_eq!(pytorch::from_bytes(&bytes).unwrap().load::<Model>().unwrap(), model);
+    assert_eq!(
+        pytorch::from_bytes(&bytes).unwrap().source().unwrap().load::<Model>().unwrap(),
+        model
+    );
 }
 
 #[test]
 fn a_type_that_does_not_fit_is_a_report() {
     let bytes = vector("state_dict.pt");
     let file = pytorch::from_bytes(&bytes).unwrap();
-    let error = file.load::<Vec<(Vec<f32>, [f32; 3])>>().unwrap_err();
+    let error = file.source().unwrap().load::<Vec<(Vec<f32>, [f32; 3])>>().unwrap_err();
     assert_snapshot!(error, @r"
     the tensors do not fit the type
     missing `0`: f32[2, _]

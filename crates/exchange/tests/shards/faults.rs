@@ -45,8 +45,9 @@ fn a_folder_an_index_and_files_are_opened() {
     let paths = files.map(|name| folder.join(name));
     assert_eq!(names(&safetensors::open_files(&paths).unwrap()), expected);
     let bytes = paths.map(|path| fs::read(path).unwrap());
-    let slices = files.into_iter().zip(bytes.iter().map(Vec::as_slice));
-    assert_eq!(names(&safetensors::open_slices(slices).unwrap()), expected);
+    let slices = bytes.iter().map(|bytes| safetensors::from_bytes(bytes).unwrap());
+    let tensors = slices.flat_map(|source| source.iter().cloned().collect::<Vec<_>>());
+    assert_eq!(names(&Source::of(tensors, []).unwrap()), expected);
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn damaged_files_are_told() {
     let folder = Folder::new();
     folder.write("a.safetensors", [9, 0, 0, 0, 0, 0, 0, 0, b'{']);
     let cut = folder.refused(safetensors::open(folder.path()));
-    assert_snapshot!(cut, @"a.safetensors: the file ends inside its header, it has 9 bytes");
+    assert_snapshot!(cut, @"a.safetensors: the file ends inside its header at byte 9");
     folder.write("a.safetensors", [255; 20]);
     let other = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(other, @"a.safetensors: no safetensors: a header of more than 100000000 bytes");
@@ -304,7 +305,7 @@ fn damaged_files_are_told() {
         folder.write("a.safetensors", &file);
         let other = folder.refused(safetensors::open(folder.path()));
         assert!(other.ends_with(&format!("with the feature `{what}`")), "{other}");
-        let in_memory = safetensors::source(&file).unwrap_err().to_string();
+        let in_memory = safetensors::from_bytes(&file).unwrap_err().to_string();
         assert_eq!(other, format!("a.safetensors: {in_memory}"));
     }
     folder.write(

@@ -189,7 +189,7 @@ fn small_floats_are_listed_and_copied() {
     let header = r#"{"a":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"F4","shape":[2,2],"data_offsets":[3,5]},"c":{"dtype":"U8","shape":[1],"data_offsets":[5,6]}}"#;
     let length = u64::try_from(header.len()).unwrap().to_le_bytes();
     let bytes = [&length[..], header.as_bytes(), &[1, 2, 3, 4, 5, 6]].concat();
-    let source = safetensors::open_slices([("a", bytes.as_slice())]).unwrap();
+    let source = safetensors::from_bytes(&bytes).unwrap();
     assert_eq!(source.get("b").unwrap().descriptor().to_string(), "f4[2, 2]");
     assert_eq!(*source.get("b").unwrap().read_bytes().unwrap(), [4, 5]);
     let error = source.get("b").unwrap().read().unwrap_err();
@@ -228,7 +228,8 @@ fn tied_tensors_are_read_under_each_name() {
     }
     let folder = Folder::new();
     let bytes = crate::file(&[("wte", &[1, 2])]);
-    let tensors = safetensors::from_bytes(&bytes).unwrap().with_metadata("head", "wte");
+    let tensors =
+        safetensors::from_bytes(&bytes).unwrap().read().unwrap().with_metadata("head", "wte");
     let tensors = tensors.with_metadata("format", "wte");
     safetensors::save(&tensors, folder.join("a.safetensors")).unwrap();
     let source = safetensors::open(folder.path()).unwrap();

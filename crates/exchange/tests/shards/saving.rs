@@ -74,7 +74,7 @@ fn a_writer_refuses_what_is_not_the_file() {
     assert_snapshot!(told(Writer::create(&path, [], [text("a"), text("b")])), @r#"the metadata has "k" twice"#);
     let missing = Writer::create(folder.join("no/a"), [], none());
     assert!(missing.unwrap_err().is_not_found());
-    assert_snapshot!(folder.refused(Writer::create(folder.path(), [], none())), @"FOLDER: it is a folder or a device, and no file");
+    assert_snapshot!(folder.refused(Writer::create(folder.path(), [], none())), @"FOLDER: a folder");
 
     let mut writer =
         create(vec![of("a", Dtype::F32, &[2]), of("b", Dtype::U8, &[0]), of("c", Dtype::U8, &[9])])
@@ -86,6 +86,24 @@ fn a_writer_refuses_what_is_not_the_file() {
     // Nothing happened to the old file, and nothing is beside it.
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(listed(&folder), ["a.safetensors"]);
+}
+
+/// A writer removes what killed ones left of its file, and a save of shards what they left of any.
+#[test]
+fn what_killed_writers_left_is_removed() {
+    let folder = Folder::new();
+    for of in ["a.safetensors", "b.safetensors"] {
+        folder.write(&format!(".{of}.Stale1.treedef-tmp"), "half");
+    }
+    let path = folder.join("a.safetensors");
+    let first = Writer::create(&path, [], []).unwrap();
+    assert_eq!(listed(&folder).len(), 2, "b's, and the new one");
+    // What somebody writes has a lock.
+    Writer::create(&path, [], []).unwrap().finish().unwrap();
+    first.finish().unwrap();
+    assert_eq!(listed(&folder), [".b.safetensors.Stale1.treedef-tmp", "a.safetensors"]);
+    safetensors::save_sharded(&bytes(&[("a", 4)]), folder.path(), 10).unwrap();
+    assert_eq!(listed(&folder), ["a.safetensors", "model.safetensors"]);
 }
 
 #[test]

@@ -30,7 +30,14 @@ pub(crate) fn tensors<T: Serialize + DeserializeOwned + PartialEq + Debug>(value
     let arrays = Flattener::new().arrays(true).tree(value).unwrap();
     assert_eq!(Tensors::of(&arrays).unwrap(), tensors);
     let bytes = safetensors::to_bytes(&tensors).unwrap();
-    assert_eq!(safetensors::to_tree(&bytes).unwrap().into_typed::<T>().unwrap(), *value);
+    assert_eq!(
+        Export::new()
+            .tree::<Leaf>(&safetensors::from_bytes(&bytes).unwrap().read().unwrap())
+            .unwrap()
+            .into_typed::<T>()
+            .unwrap(),
+        *value
+    );
     listed(&tensors).join("; ")
 }
 

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use half::f16;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
-use treedef::Tree;
-use treedef_exchange::{ErrorKind, LoadReport, Tensors, safetensors};
+use treedef::{Leaf, Tree};
+use treedef_exchange::{ErrorKind, Export, LoadReport, Tensors, safetensors};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Layer {
@@ -138,10 +138,14 @@ fn no_changed_file_is_read_in_silence() {
         let model = model(&mut rng);
         let mut parts = parts(&model);
         rng.shuffle(&mut parts); // in any order, as other writers sort them
-        assert_eq!(safetensors::load::<Model>(&encode(&parts)).unwrap(), model);
+        assert_eq!(
+            safetensors::from_bytes(&encode(&parts)).unwrap().load::<Model>().unwrap(),
+            model
+        );
 
         let names = mutate(case % 5, &mut parts, &mut rng);
-        let error = match safetensors::load::<Model>(&encode(&parts)) {
+        let error = match safetensors::from_bytes(&encode(&parts)).and_then(|it| it.load::<Model>())
+        {
             Ok(read) => panic!("{names:?} was read in silence: {read:?}"),
             Err(error) => error,
         };
@@ -177,12 +181,12 @@ fn damaged_files_are_refused_or_read() {
                 _ => bytes.insert(at, rng.u8(..)),
             }
         }
-        match safetensors::from_bytes(&bytes) {
+        match safetensors::from_bytes(&bytes).and_then(|it| it.read()) {
             Ok(tensors) => {
                 read += 1;
                 let again = safetensors::to_bytes(&tensors).unwrap();
-                assert_eq!(safetensors::from_bytes(&again).unwrap(), tensors);
-                let _ = (tensors.load::<Model>(), safetensors::to_tree(&bytes));
+                assert_eq!(safetensors::from_bytes(&again).unwrap().read().unwrap(), tensors);
+                let _ = (tensors.load::<Model>(), Export::new().tree::<Leaf>(&tensors));
             }
             Err(error) => {
                 refused += 1;

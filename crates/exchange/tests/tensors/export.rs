@@ -322,6 +322,6 @@ fn objects_that_are_tied_come_back_under_any_name() {
     let mut file = Vec::new();
     safetensors::write(source.with_metadata("format", "pt"), &mut file).unwrap();
     let read = |stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
-    let tree = Loader::new().objects(safetensors::source(&file).unwrap(), read).unwrap();
+    let tree = Loader::new().objects(safetensors::from_bytes(&file).unwrap(), read).unwrap();
     assert_eq!(tree.into_objects::<BTreeMap<String, Object<Bytes>>>().unwrap(), value);
 }

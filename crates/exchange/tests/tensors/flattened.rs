@@ -34,9 +34,9 @@ fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(inner: T) -> 
     let like = |source: Source<'_>| Loader::new().load_like(&value, source).unwrap();
     assert_eq!(like((&plain).into()), value);
     let bytes = safetensors::to_bytes(&plain).unwrap();
-    assert_eq!(like(safetensors::source(&bytes).unwrap()), value);
+    assert_eq!(like(safetensors::from_bytes(&bytes).unwrap()), value);
     let bytes = npz::to_bytes(&plain).unwrap();
-    assert_eq!(like(npz::source(&bytes).unwrap()), value);
+    assert_eq!(like(npz::from_bytes(&bytes).unwrap()), value);
     let nested = Export::new().separator("/").tensors(&tree).unwrap();
     let bytes = flax::to_bytes(&nested).unwrap();
     let of_flax =

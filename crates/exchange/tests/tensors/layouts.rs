@@ -93,7 +93,7 @@ fn gpt2() -> Loader {
 #[test]
 fn gpt2_is_read_by_ten_rules() {
     let bytes = file(include_str!("../vectors/layouts/gpt2_hub.txt"));
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     let model: Gpt2 = gpt2().load(&tensors).unwrap();
     assert_eq!((model.tokens.len(), model.positions.len(), model.blocks.len()), (11, 5, 2));
     let qkv = &model.blocks[1].attn.qkv;
@@ -145,7 +145,7 @@ fn the_state_dict_of_gpt2_with_its_head_is_read_by_eight_rules() {
         .rename("**.mlp.c_fc.*", "**.mlp.up.*")
         .rename("**.mlp.c_proj.*", "**.mlp.down.*");
     let bytes = file(include_str!("../vectors/layouts/gpt2.txt"));
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     let with: LmHead = loader.clone().rename("lm_head.weight", "lm_head").load(&tensors).unwrap();
     assert_eq!(with.lm_head.as_ref().map(Vec::len), Some(11));
     let without: LmHead = loader.ignore("lm_head.weight").load(&tensors).unwrap();
@@ -188,7 +188,7 @@ struct Resnet {
 #[test]
 fn resnet50_is_read_by_four_rules() {
     let bytes = file(include_str!("../vectors/layouts/resnet50.txt"));
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     assert_eq!(tensors.iter().len(), 320);
     let loader = Loader::new()
         .rename("layer1.**", "stages.0.**")
@@ -250,7 +250,7 @@ struct Llama {
 #[test]
 fn llama_3_70b_is_read_from_its_shards_by_ten_rules() {
     let bytes = file(include_str!("../vectors/layouts/llama3_70b.txt"));
-    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    let tensors = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     assert_eq!(tensors.iter().len(), 723);
     let folder = tempfile::tempdir().unwrap();
     let files = safetensors::save_sharded(&tensors, folder.path(), 4_500).unwrap();

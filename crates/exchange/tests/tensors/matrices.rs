@@ -71,11 +71,18 @@ fn matrices_are_the_tensors_that_they_are() {
     }
     assert_eq!(loader().load::<Model>(&tensors).unwrap(), model());
     let file = safetensors::to_bytes(&tensors).unwrap();
-    let back: Tree<Leaf> = safetensors::to_tree(&file).unwrap();
+    let back: Tree<Leaf> =
+        Export::new().tree(&safetensors::from_bytes(&file).unwrap().read().unwrap()).unwrap();
     assert_eq!(back, tree.clone().without_arrays().unwrap());
-    assert_eq!(loader().load::<Model>(&safetensors::from_bytes(&file).unwrap()).unwrap(), model());
+    assert_eq!(
+        loader().load::<Model>(&safetensors::from_bytes(&file).unwrap().read().unwrap()).unwrap(),
+        model()
+    );
     let numpy = npz::to_bytes(&tensors).unwrap();
-    assert_eq!(loader().load::<Model>(&npz::from_bytes(&numpy).unwrap()).unwrap(), model());
+    assert_eq!(
+        loader().load::<Model>(&npz::from_bytes(&numpy).unwrap().read().unwrap()).unwrap(),
+        model()
+    );
 }
 
 /// Without arrays as leaves, static sizes show a dynamic matrix.

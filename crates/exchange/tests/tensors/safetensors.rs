@@ -72,7 +72,7 @@ fn headers_are_checked() {
     ];
     for (header, data, expected) in rows {
         let bytes = file(&header, data);
-        match (safetensors::from_bytes(&bytes), expected) {
+        match (safetensors::from_bytes(&bytes).and_then(|it| it.read()), expected) {
             (Ok(tensors), Ok(expected)) => assert_eq!(listed(&tensors).join("; "), expected),
             (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected, "{header}"),
             (found, expected) => panic!("{header}: {found:?}, {expected:?}"),
@@ -82,22 +82,34 @@ fn headers_are_checked() {
 
 #[test]
 fn lengths_are_checked_before_anything_is_read() {
-    refused(safetensors::from_bytes(b""), "the file ends inside its header at byte 0");
-    refused(safetensors::from_bytes(&[0; 7]), "the file ends inside its header at byte 7");
-    refused(safetensors::from_bytes(&[0; 8]), "the header does not begin with `{` at byte 8");
+    refused(
+        safetensors::from_bytes(b"").and_then(|it| it.read()),
+        "the file ends inside its header at byte 0",
+    );
+    refused(
+        safetensors::from_bytes(&[0; 7]).and_then(|it| it.read()),
+        "the file ends inside its header at byte 7",
+    );
+    refused(
+        safetensors::from_bytes(&[0; 8]).and_then(|it| it.read()),
+        "the header does not begin with `{` at byte 8",
+    );
     let length = |length: u64| [&length.to_le_bytes()[..], b"{}"].concat();
-    refused(safetensors::from_bytes(&length(3)), "the file ends inside its header at byte 10");
+    refused(
+        safetensors::from_bytes(&length(3)).and_then(|it| it.read()),
+        "the file ends inside its header at byte 10",
+    );
     for long in [100_000_001, u64::MAX] {
-        let error = safetensors::from_bytes(&length(long)).unwrap_err();
-        assert_eq!(error.to_string(), "the header is longer than 100000000 bytes at byte 0");
+        let error = safetensors::from_bytes(&length(long)).and_then(|it| it.read()).unwrap_err();
+        assert_eq!(error.to_string(), "no safetensors: a header of more than 100000000 bytes");
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
     }
     refused(
-        safetensors::from_bytes(&length(100_000_000)),
+        safetensors::from_bytes(&length(100_000_000)).and_then(|it| it.read()),
         "the file ends inside its header at byte 10",
     );
     refused(
-        safetensors::from_bytes(b"\x03\0\0\0\0\0\0\0{\xff}"),
+        safetensors::from_bytes(b"\x03\0\0\0\0\0\0\0{\xff}").and_then(|it| it.read()),
         "the header is not UTF-8 at byte 9",
     );
 }
@@ -114,7 +126,7 @@ fn nothing_is_copied() {
     assert_eq!(begin % 8, 0);
     assert_eq!(&bytes[begin..], leaves);
     let mut at = begin;
-    for (_, tensor) in safetensors::from_bytes(&bytes).unwrap().iter() {
+    for (_, tensor) in safetensors::from_bytes(&bytes).unwrap().read().unwrap().iter() {
         assert_eq!(tensor.bytes().as_ptr(), bytes[at..].as_ptr());
         at += tensor.bytes().len();
     }
@@ -128,7 +140,7 @@ fn files_are_text_that_anybody_reads() {
     let bytes = safetensors::to_bytes(&tensors).unwrap();
     let header = r#"{"__metadata__":{"treedef":"(*, (*,))","format":"pt"},"0":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"1":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}}"#;
     assert_eq!(str::from_utf8(&bytes[8..bytes.len() - 5]).unwrap().trim_end(), header);
-    assert_eq!(safetensors::from_bytes(&bytes).unwrap(), tensors);
+    assert_eq!(safetensors::from_bytes(&bytes).unwrap().read().unwrap(), tensors);
     let mut written = Vec::new();
     safetensors::write(&tensors, &mut written).unwrap();
     assert_eq!(written, bytes);
@@ -145,9 +157,15 @@ fn random_trees_come_back_from_files() {
         let tree = Tree::new(treedef, leaves).unwrap();
         let Ok(tensors) = export.tensors(&tree) else { continue };
         let bytes = safetensors::to_bytes(&tensors).unwrap();
-        assert_eq!(safetensors::from_bytes(&bytes).unwrap(), tensors);
-        assert_eq!(export.tree::<Leaf>(&safetensors::from_bytes(&bytes).unwrap()).unwrap(), tree);
-        assert_eq!(safetensors::to_tree(&bytes).unwrap(), tree);
+        assert_eq!(safetensors::from_bytes(&bytes).unwrap().read().unwrap(), tensors);
+        assert_eq!(
+            export.tree::<Leaf>(&safetensors::from_bytes(&bytes).unwrap().read().unwrap()).unwrap(),
+            tree
+        );
+        assert_eq!(
+            Export::new().tree(&safetensors::from_bytes(&bytes).unwrap().read().unwrap()).unwrap(),
+            tree
+        );
         files += 1;
     }
     assert!(files > 2_000, "{files}");
@@ -159,7 +177,11 @@ fn saving_replaces_a_file_as_a_whole() {
     let path = folder.path().join("model.safetensors");
     let (old, new) = (Tree::of(&[1u8, 2]).unwrap(), Tree::of(&vec![0.5f64; 9]).unwrap());
     safetensors::save(&Tensors::of(&old).unwrap(), &path).unwrap();
-    let read = || safetensors::to_tree(&std::fs::read(&path).unwrap()).unwrap();
+    let read = || {
+        Export::new()
+            .tree(&safetensors::from_bytes(&std::fs::read(&path).unwrap()).unwrap().read().unwrap())
+            .unwrap()
+    };
     assert_eq!(read(), old);
     #[cfg(unix)]
     {
@@ -174,7 +196,10 @@ fn saving_replaces_a_file_as_a_whole() {
     }
     let reserved = Tensors::default().with_metadata("a", "b");
     safetensors::save(&reserved, &path).unwrap();
-    assert_eq!(safetensors::from_bytes(&std::fs::read(&path).unwrap()).unwrap(), reserved);
+    assert_eq!(
+        safetensors::from_bytes(&std::fs::read(&path).unwrap()).unwrap().read().unwrap(),
+        reserved
+    );
     let error = safetensors::save(&reserved, folder.path()).unwrap_err();
     assert!(error.to_string().ends_with(": a folder"), "{error}");
     let error = safetensors::save(&reserved, folder.path().join("none/file")).unwrap_err();

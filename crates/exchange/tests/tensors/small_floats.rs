@@ -28,7 +28,7 @@ fn file(dtype: &str, count: usize, data: &[u8]) -> Vec<u8> {
 }
 
 fn source(file: &[u8]) -> Source<'_> {
-    safetensors::open_slices([("w", file)]).unwrap()
+    safetensors::from_bytes(file).unwrap()
 }
 
 /// All codes, the first in the lowest bits.

@@ -128,7 +128,7 @@ impl Data {
 
 /// All digits: the images for training, and every fifth one for the test.
 fn digits() -> Result<(Data, Data)> {
-    let file = npz::from_bytes(include_bytes!("digits.npz"))?;
+    let file = npz::from_bytes(include_bytes!("digits.npz"))?.read()?;
     let bytes =
         |name: &str| file.get(name).map(|tensor| tensor.bytes().to_vec()).ok_or(name.to_owned());
     let labels: Vec<u32> = bytes("labels")?.into_iter().map(u32::from).collect();

@@ -175,7 +175,7 @@ fn safetensors_hold_a_state_of_numbers() {
     let tree = Tree::of(&state).unwrap();
     safetensors::save(&export.tensors(&tree).unwrap(), &file).unwrap();
     let bytes = std::fs::read(&file).unwrap();
-    let read = safetensors::from_bytes(&bytes).unwrap();
+    let read = safetensors::from_bytes(&bytes).unwrap().read().unwrap();
     assert_eq!(read.get("parts.1.leaves.mu.layers.0.w").unwrap().shape(), [3]);
     let state: State<Net, f64> = export.tree::<treedef::Leaf>(&read).unwrap().into_typed().unwrap();
     assert_eq!(Tree::of(&state).unwrap(), tree);

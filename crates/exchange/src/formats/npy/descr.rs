@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bug::OrBug;
 use crate::datetime::Step;
 use crate::descriptor::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result, quoted};
@@ -49,7 +50,7 @@ pub(super) struct Field {
 impl Field {
     /// The number of bytes, which is checked where the header is read.
     pub(super) fn size(&self) -> usize {
-        self.item.size.saturating_mul(num_elements(&self.dims).unwrap_or_default())
+        self.item.size.saturating_mul(num_elements(&self.dims).or_bug())
     }
 }
 

@@ -1,14 +1,14 @@
 //! The two forms of PyTorch's files: a zip file, and the older one, of pickles with storages behind them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::sync::Arc;
+use std::io::{self, BufReader, Read, Seek};
 
 use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
+use crate::bug::OrBug;
+use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
-use crate::file::OpenFile;
 use crate::formats::pytorch::constructors::{is_known, storage};
 use crate::formats::pytorch::input::{Input, MAX_BYTES};
 use crate::formats::pytorch::machine;
@@ -23,67 +23,6 @@ const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
 const VERSION: i128 = 1001;
 /// Where a tar file says that it is one.
 const TAR: (u64, &[u8]) = (257, b"ustar");
-
-/// The bytes of a file.
-#[derive(Clone)]
-pub(super) enum Bytes<'a> {
-    Memory(&'a [u8]),
-    File(Arc<OpenFile>),
-}
-
-impl Bytes<'_> {
-    pub(super) fn len(&self) -> u64 {
-        match self {
-            Bytes::Memory(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Bytes::File(file) => file.len(),
-        }
-    }
-
-    pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        match self {
-            Bytes::File(file) => file.read_exact_at(buffer, offset),
-            Bytes::Memory(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                let part = bytes.get(start..start.saturating_add(buffer.len()));
-                buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
-                Ok(())
-            }
-        }
-    }
-
-    /// A reader from a position on.
-    fn reader(&self, at: u64) -> BufReader<Reader<'_>> {
-        BufReader::with_capacity(1 << 13, Reader { bytes: self, at })
-    }
-}
-
-struct Reader<'b> {
-    bytes: &'b Bytes<'b>,
-    at: u64,
-}
-
-impl Read for Reader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.bytes.len().saturating_sub(self.at);
-        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let part = buffer.get_mut(..length).unwrap_or_default(); // not longer than it
-        self.bytes.read_exact_at(part, self.at)?;
-        self.at = self.at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
-        Ok(length)
-    }
-}
-
-impl Seek for Reader<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.bytes.len().checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
-}
 
 /// What a file has: its objects, and where its storages are.
 pub(super) struct Container {
@@ -119,7 +58,7 @@ pub(super) fn read(bytes: &Bytes<'_>) -> Result<Container> {
     let mut start = [0; 4];
     let length = bytes.len().min(4);
     let known = usize::try_from(length).ok().and_then(|length| start.get_mut(..length));
-    bytes.read_exact_at(known.unwrap_or_default(), 0)?;
+    bytes.read_exact_at(known.or_bug(), 0)?;
     match start {
         [b'P', b'K', 3 | 5, 4 | 6] => zipped(bytes),
         [0x80, 0..=5, ..] => old(bytes),

@@ -1,5 +1,6 @@
 //! Numbers and texts as pickles write them.
 
+use crate::bug::OrBug;
 use crate::formats::pytorch::object::Object;
 
 /// A text, or bytes if they are not UTF-8: Python 2 had one type for both.
@@ -83,7 +84,7 @@ pub(super) fn unescaped_unicode(line: &[u8]) -> Vec<u8> {
         match char.and_then(char::from_u32) {
             Some(char) => {
                 text.push(char);
-                rest = after.get(1 + width..).unwrap_or_default();
+                rest = after.get(1 + width..).or_bug();
             }
             None => {
                 text.push(char::from(*byte));

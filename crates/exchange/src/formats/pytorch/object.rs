@@ -67,8 +67,9 @@ impl Graph {
     }
 
     pub(super) fn get(&self, id: Id) -> &Object {
-        let at = usize::try_from(id).ok();
-        at.and_then(|at| self.objects.get(at)).unwrap_or(&Object::None) // each is there
+        let object = usize::try_from(id).ok().and_then(|at| self.objects.get(at));
+        debug_assert!(object.is_some(), "an object that was never made");
+        object.unwrap_or(&Object::None)
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Object> {

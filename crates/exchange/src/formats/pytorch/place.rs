@@ -5,10 +5,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::bytes::Bytes;
 use crate::descriptor::Descriptor;
 use crate::error::quoted;
 use crate::formats::pytorch::constructors::{self, Data, View};
-use crate::formats::pytorch::container::{Bytes, Span, Storages};
+use crate::formats::pytorch::container::{Span, Storages};
 use crate::formats::pytorch::object::{Graph, Id};
 use crate::formats::pytorch::strided::{Base, Strided};
 use crate::formats::pytorch::types;
@@ -62,15 +63,7 @@ impl<'a> Places<'_, 'a> {
             && let Base::File(bytes, span) = &base
         {
             let start = span.start.saturating_add(start);
-            return Ok(match bytes {
-                Bytes::File(file) => Stored::in_file(descriptor, total, file, start),
-                Bytes::Memory(bytes) => {
-                    let part = usize::try_from(start).ok().zip(usize::try_from(total).ok());
-                    let part =
-                        part.and_then(|(start, total)| bytes.get(start..start.checked_add(total)?));
-                    Stored::in_memory(descriptor, part.unwrap_or_default()) // inside of the storage
-                }
-            });
+            return Ok(Stored::within(descriptor, total, bytes, start));
         }
         let strides = view.strides.iter().map(|stride| stride.saturating_mul(size)).collect();
         let swapped = usize::try_from(swapped).unwrap_or(1); // at most 8

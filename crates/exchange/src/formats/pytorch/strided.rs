@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::formats::pytorch::container::{Bytes, Span};
+use crate::bytes::Bytes;
+use crate::formats::pytorch::container::Span;
 
 /// Parts of a storage that are not farther apart are read at once.
 const GAP: u64 = 1 << 12;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::ser::{Error as _, Serialize, SerializeTuple, Serializer};
 use treedef::{Dtype, Key, Leaf, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
 
+use crate::bug::bug;
 use crate::descriptor::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::pytorch::constructors::{self, Made, View};
@@ -225,7 +226,7 @@ impl<'p> Walk<'p, '_> {
         let mut children = BTreeMap::new();
         let mut treedefs = Vec::new();
         for key in order {
-            let Some(id) = values.get(&key) else { continue };
+            let id = values.get(&key).ok_or_else(|| bug!("a key without a value"))?;
             self.path.push(Key::Entry(key.clone()));
             let part = self.part(*id)?;
             self.path.pop();

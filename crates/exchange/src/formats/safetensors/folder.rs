@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::bug::OrBug;
 use crate::error::quoted;
 use crate::formats::safetensors::index::{is_of_save, shard_number};
 use crate::formats::safetensors::shards::Shards;
@@ -117,7 +118,7 @@ fn of_one_model(files: &BTreeSet<String>, of: &Files) -> Result<Vec<String>, Str
     let is_of_shards = |(set, _): &(&String, _)| !files.contains(*set);
     let mut of_shards = sets.iter().filter(is_of_shards).map(|(_, names)| names.clone());
     let model = match (sets.len(), files.get(of.whole), of_shards.next(), of_shards.next()) {
-        (1, ..) => sets.into_values().next().unwrap_or_default(),
+        (1, ..) => sets.into_values().next().or_bug(),
         (_, Some(whole), ..) => vec![whole],
         (_, None, Some(shards), None) => shards,
         _ => {

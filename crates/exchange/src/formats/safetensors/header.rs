@@ -2,32 +2,71 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
+use crate::bytes::Bytes;
 use crate::descriptor::{Descriptor, ElementType};
-use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed, quoted as shown};
 use crate::export::METADATA;
 use crate::json::{Json, offset};
+use crate::source::Stored;
 
 /// The most bytes of a header, for all readers of the format.
-pub(crate) const MAX_HEADER: usize = 100_000_000;
+pub(crate) const MAX_HEADER: u64 = 100_000_000;
 /// The bytes of its length, and what its length is a multiple of.
 pub(crate) const PREFIX: usize = 8;
 
-/// The length of the header, if it is not longer than readers accept.
-pub(crate) fn length(prefix: [u8; PREFIX]) -> Option<usize> {
-    usize::try_from(u64::from_le_bytes(prefix)).ok().filter(|length| *length <= MAX_HEADER)
+/// Reads the JSON of the header. `size` is that of the file, if it is known.
+pub(crate) fn read(mut reader: impl Read, size: Option<u64>) -> Result<Vec<u8>> {
+    let short = |found| malformed(found, "the file ends inside its header");
+    let whole = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let mut prefix = Vec::new();
+    reader.by_ref().take(8).read_to_end(&mut prefix)?;
+    let start = prefix.first_chunk().ok_or_else(|| short(prefix.len()))?;
+    let length = u64::from_le_bytes(*start);
+    if length > MAX_HEADER {
+        return Err(no_header(&prefix));
+    }
+    if size.is_some_and(|size| length > size.saturating_sub(8)) {
+        return Err(short(whole.unwrap_or(PREFIX)));
+    }
+    let mut text = Vec::new();
+    reader.take(length).read_to_end(&mut text)?;
+    if u64::try_from(text.len()) == Ok(length) {
+        Ok(text)
+    } else {
+        Err(short(PREFIX.saturating_add(text.len())))
+    }
+}
+
+/// What a file is, whose first bytes are no length of a header.
+fn no_header(prefix: &[u8]) -> Error {
+    // Such as what a server answered instead of the file.
+    let text = str::from_utf8(prefix).ok();
+    let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
+    match (other_format(prefix), text) {
+        (Some(what), _) => ErrorKind::Malformed(format!("no safetensors: {what}")).into(),
+        (None, Some(text)) => {
+            let what = format!("no safetensors: it begins with the text {}", shown(text));
+            ErrorKind::Malformed(what).into()
+        }
+        (None, None) => {
+            let what = format!("no safetensors: a header of more than {MAX_HEADER} bytes");
+            ErrorKind::limit("bytes of the header", what).into()
+        }
+    }
 }
 
 /// What another format is, and what reads it, by the first bytes of a file.
-pub(crate) fn other_format(prefix: &[u8]) -> Option<&'static str> {
+fn other_format(prefix: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 4] = [
         (
             b"PK\x03\x04",
             "it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, \
-             `npz::source` those of numpy with the feature `numpy`",
+             `npz::from_bytes` those of numpy with the feature `numpy`",
         ),
         (
             b"\x80\x02\x8a",
@@ -36,7 +75,7 @@ pub(crate) fn other_format(prefix: &[u8]) -> Option<&'static str> {
         (b"GGUF", "it is a file of GGUF, which `gguf::open` reads with the feature `gguf`"),
         (
             b"\x93NUMPY",
-            "it is an array of numpy, which `npy::source` reads with the feature `numpy`",
+            "it is an array of numpy, which `npy::from_bytes` reads with the feature `numpy`",
         ),
     ];
     known.iter().find(|(start, _)| prefix.starts_with(start)).map(|(_, what)| *what)
@@ -47,6 +86,15 @@ pub(crate) struct Placed {
     pub(crate) descriptor: Descriptor,
     pub(crate) start: u64,
     pub(crate) end: u64,
+}
+
+impl Placed {
+    /// The tensor, in a file whose data begins at a byte.
+    pub(crate) fn stored<'a>(self, bytes: &Bytes<'a>, data: u64) -> Stored<'a> {
+        let Placed { descriptor, start, end } = self;
+        // All of it is inside of the file.
+        Stored::within(descriptor, end - start, bytes, data.saturating_add(start))
+    }
 }
 
 /// What is wrong with the places of the tensors.
@@ -102,6 +150,7 @@ pub(crate) fn placed(
     if last < size {
         tell(Misplaced::Rest(last, format!("{} bytes behind the last tensor", size - last)));
     }
+    debug_assert!(all.is_sorted_by(|a, b| a.end <= b.start), "two tensors overlap");
     all
 }
 
@@ -139,11 +188,11 @@ pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) 
     let mut json = format!("{{{}}}", entries.join(","));
     let padding = json.len().next_multiple_of(PREFIX) - json.len();
     json.extend(std::iter::repeat_n(' ', padding));
-    if json.len() > MAX_HEADER {
+    let length = u64::try_from(json.len()).unwrap_or(u64::MAX);
+    if length > MAX_HEADER {
         let what = format!("the header has {} bytes, the limit is {MAX_HEADER}", json.len());
         return Err(ErrorKind::limit("bytes of the header", what).into());
     }
-    let length = u64::try_from(json.len()).unwrap_or(u64::MAX); // below the limit
     Ok([&length.to_le_bytes()[..], json.as_bytes()].concat())
 }
 

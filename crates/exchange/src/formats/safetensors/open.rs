@@ -5,12 +5,13 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
+use crate::bytes::Bytes;
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::folder;
 use crate::formats::safetensors::folder::{Files, Found, SAFETENSORS, find};
 use crate::formats::safetensors::header::MAX_HEADER;
 use crate::formats::safetensors::index::{Index, is_of_save};
-use crate::formats::safetensors::shards::{Data, LEFT_OUT, Shards};
+use crate::formats::safetensors::shards::{LEFT_OUT, Shards};
 use crate::source::Source;
 
 /// How files are opened.
@@ -104,34 +105,11 @@ pub fn open_files(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<S
     shards.into_source(false)
 }
 
-/// Opens files that are in memory, such as those that a program has mapped, by their names. Their
-/// tensors are borrowed.
+/// Opens files that are in memory, such as those that a program has mapped, by the text of their index, which
+/// is compared as [`open`] does it. The files have the names that the index has. Their tensors are borrowed.
 ///
-/// # Errors
-///
-/// As [`open`].
-///
-/// ```
-/// use treedef::Tree;
-/// use treedef_exchange::{Tensors, safetensors};
-///
-/// let bytes = safetensors::to_bytes(&Tensors::of(&Tree::of(&vec![[0.5f32]; 2])?)?)?;
-/// let source = safetensors::open_slices([("model.safetensors", bytes.as_slice())])?;
-/// assert_eq!(source.load::<Vec<[f32; 1]>>()?, [[0.5], [0.5]]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn open_slices<'a>(
-    files: impl IntoIterator<Item = (impl AsRef<str>, &'a [u8])>,
-) -> Result<Source<'a>> {
-    let mut shards = Shards::default();
-    for (name, bytes) in files {
-        shards.add(name.as_ref(), &Data::Memory(bytes));
-    }
-    shards.into_source(false)
-}
-
-/// As [`open_slices`], with the text of the index, which is compared as [`open`] does it. The files
-/// have the names that the index has.
+/// Without an index, [`from_bytes`](super::from_bytes) reads one file, and [`Source::of`] puts tensors of several
+/// together.
 ///
 /// # Errors
 ///
@@ -160,7 +138,7 @@ pub fn open_indexed_slices<'a>(
     let mut shards = Shards::default();
     let index = Index::parse(index, "the index", &mut shards.faults);
     shards.add_indexed(&index, str::to_owned, |shards, file| match files.get(file) {
-        Some(bytes) => shards.add(file, &Data::Memory(bytes)),
+        Some(bytes) => shards.add(file, &Bytes::Memory(bytes)),
         None => {
             shards.fault(file, None, "there is no such file");
             None
@@ -288,10 +266,9 @@ impl Opening {
     fn open_index(&self, path: &Path, beside: &[String], of: &Files) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
-        let limit = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
         let file = named(path, fs::File::open(path))?;
-        named(path, file.take(limit.saturating_add(1)).read_to_end(&mut text))?;
-        if text.len() > MAX_HEADER {
+        named(path, file.take(MAX_HEADER + 1).read_to_end(&mut text))?;
+        if u64::try_from(text.len()).is_ok_and(|length| length > MAX_HEADER) {
             return Err(ErrorKind::limit(
                 "bytes of the index",
                 format!("{name}: more than {MAX_HEADER} bytes"),

@@ -5,8 +5,10 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
+use treedef::__private::{flush_folder, sweep_folder};
+
 use crate::error::{ErrorKind, Result, quoted};
-use crate::file::{self, Pending, Written};
+use crate::file::{self, Pending};
 use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
 use crate::formats::safetensors::writer::Writer;
 use crate::source::{Source, Stored};
@@ -68,12 +70,12 @@ pub fn save_sharded<'s>(
     let (source, folder) = (tensors.into(), folder.as_ref());
     let shards = divided(&source, max_bytes);
     let _made = Made::create(folder)?;
-    file::sweep(folder);
+    sweep_folder(folder);
     let old = Old::find(folder)?;
     let metadata = Metadata::of(&source);
     if let ([shard], None) = (shards.as_slice(), &old.index) {
         let path = folder.join(WHOLE);
-        written(&path, shard, metadata.of_shard(shard, true))?.put()?;
+        written(&path, shard, metadata.of_shard(shard, true))?.finish()?;
         remove(folder, old.files.iter().filter(|name| *name != WHOLE));
         return Ok(vec![path]);
     }
@@ -85,7 +87,7 @@ pub fn save_sharded<'s>(
     for (number, shard) in (1..).zip(&shards) {
         let name = format!("model-{tag}{number:05}-of-{count:05}.safetensors");
         let path = folder.join(&name);
-        files.push(written(&path, shard, metadata.of_shard(shard, number == 1))?.closed());
+        files.push(written(&path, shard, metadata.of_shard(shard, number == 1))?.flush()?);
         index.files.insert(name, shard.iter().map(|stored| stored.name().to_owned()).collect());
         paths.push(path);
     }
@@ -95,12 +97,14 @@ pub fn save_sharded<'s>(
     let path = folder.join(format!("model{INDEX}"));
     let pending = Pending::create(&path)?;
     pending.write_at(index.to_text().as_bytes(), 0)?;
-    let pending = pending.written()?;
+    let index_file = pending.flush()?;
     for file in files {
         file.put()?;
     }
-    file::flush_folder(folder).map_err(|error| file::in_file(folder, error))?;
-    pending.put()?;
+    let flush = || flush_folder(folder).map_err(|error| file::in_file(folder, error));
+    flush()?;
+    index_file.put()?;
+    flush()?;
     remove(folder, index.replaced.iter());
     paths.push(path);
     Ok(paths)
@@ -151,13 +155,13 @@ fn divided<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored
 }
 
 /// Writes a file beside its place.
-fn written(path: &Path, shard: &[&Stored<'_>], metadata: Vec<(String, String)>) -> Result<Written> {
+fn written(path: &Path, shard: &[&Stored<'_>], metadata: Vec<(String, String)>) -> Result<Pending> {
     let descriptors = shard.iter().map(|stored| stored.descriptor().clone());
-    let mut writer = Writer::create(path, descriptors, metadata)?;
+    let mut writer = Writer::create_in_swept(path, descriptors, metadata)?;
     for stored in shard {
         writer.copy(stored)?;
     }
-    writer.written()
+    writer.whole()
 }
 
 /// The texts for each file.

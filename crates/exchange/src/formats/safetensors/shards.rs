@@ -5,9 +5,10 @@ use std::io::ErrorKind as ErrorKindOfIo;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Fault, Result, quoted};
+use crate::bytes::Bytes;
+use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::OpenFile;
-use crate::formats::safetensors::header::{self, Header, MAX_HEADER, Misplaced, PREFIX};
+use crate::formats::safetensors::header::{self, Header, Misplaced, PREFIX};
 use crate::formats::safetensors::index::Index;
 use crate::source::{Source, Stored};
 
@@ -15,12 +16,6 @@ use crate::source::{Source, Stored};
 const HELD: usize = 64;
 /// Why a file or a tensor is left out.
 pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
-
-/// Where the bytes of a file are.
-pub(super) enum Data<'a> {
-    File(Arc<OpenFile>),
-    Memory(&'a [u8]),
-}
 
 /// The files that were opened, and what is wrong with them.
 #[derive(Default)]
@@ -99,7 +94,7 @@ impl<'a> Shards<'a> {
         match OpenFile::open(path, self.held < HELD) {
             Ok(file) => {
                 self.held = self.held.saturating_add(1);
-                self.add(&name, &Data::File(Arc::new(file)))
+                self.add(&name, &Bytes::File(Arc::new(file)))
             }
             Err(error) if error.kind() == ErrorKindOfIo::NotFound => {
                 self.fault(&name, None, "there is no such file");
@@ -186,8 +181,13 @@ impl<'a> Shards<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, name: &str, data: &Data<'a>) -> Option<Vec<String>> {
-        let (header, start, size) = match data.header() {
+    pub(super) fn add(&mut self, name: &str, bytes: &Bytes<'a>) -> Option<Vec<String>> {
+        let size = bytes.len();
+        let header = header::read(bytes.reader(0), Some(size)).and_then(|text| {
+            let header = Header::parse(&text).map_err(|error| error.about("no safetensors"))?;
+            Ok((header, (PREFIX + text.len()) as u64))
+        });
+        let (header, start) = match header {
             Ok(header) => header,
             Err(error) => {
                 self.fault(name, None, error.to_string());
@@ -196,81 +196,16 @@ impl<'a> Shards<'a> {
         };
         let mut names: Vec<String> = header.tensors.iter().map(|(name, _)| name.clone()).collect();
         let faults = &mut self.faults;
-        let placed = header::placed(header.tensors, size, |misplaced| {
+        let placed = header::placed(header.tensors, size.saturating_sub(start), |misplaced| {
             faults.push(match misplaced {
                 Misplaced::Tensor(tensor, what) => Fault::new(name, Some(&tensor), what),
                 Misplaced::Rest(_, what) => Fault::new(name, None, what),
             });
         });
-        let tensors = placed.into_iter().map(|placed| data.stored(placed, start)).collect();
+        let tensors = placed.into_iter().map(|placed| placed.stored(bytes, start)).collect();
         let source = Source::new(tensors, header.metadata);
         names.extend(source.aliases().map(|(name, _)| name.to_owned()));
         self.put_all(&name.into(), &source);
         Some(names)
-    }
-}
-
-impl<'a> Data<'a> {
-    fn len(&self) -> u64 {
-        match self {
-            Data::File(file) => file.len(),
-            Data::Memory(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-        }
-    }
-
-    /// The header, where the bytes of the tensors begin, and how many there are.
-    fn header(&self) -> Result<(Header, u64, u64)> {
-        let short = || {
-            let what = format!("the file ends inside its header, it has {} bytes", self.len());
-            Error::from(ErrorKind::Malformed(what))
-        };
-        let mut prefix = [0; PREFIX];
-        let after_prefix = self.len().checked_sub(8).ok_or_else(short)?;
-        self.read(&mut prefix, 0)?;
-        let length = header::length(prefix).ok_or_else(|| {
-            // Such as what a server answered instead of the file.
-            let text = std::str::from_utf8(&prefix).ok();
-            let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
-            let what = match (header::other_format(&prefix), text) {
-                (Some(what), _) => what.to_owned(),
-                (None, Some(text)) => format!("it begins with the text {}", quoted(text)),
-                (None, None) => format!("a header of more than {MAX_HEADER} bytes"),
-            };
-            ErrorKind::Malformed(format!("no safetensors: {what}"))
-        })?;
-        let size = u64::try_from(length).ok().and_then(|length| after_prefix.checked_sub(length));
-        let size = size.ok_or_else(short)?;
-        let mut text = vec![0; length]; // the file has so many
-        self.read(&mut text, 8)?;
-        let header = Header::parse(&text).map_err(|error| error.about("no safetensors"))?;
-        Ok((header, self.len() - size, size))
-    }
-
-    fn read(&self, buffer: &mut [u8], offset: usize) -> Result<()> {
-        match self {
-            Data::File(file) => {
-                file.read_exact_at(buffer, u64::try_from(offset).unwrap_or(u64::MAX))?;
-            }
-            Data::Memory(bytes) => {
-                let part = bytes.get(offset..).and_then(|rest| rest.get(..buffer.len()));
-                buffer.copy_from_slice(part.unwrap_or_default()); // the length was compared
-            }
-        }
-        Ok(())
-    }
-
-    fn stored(&self, placed: header::Placed, start: u64) -> Stored<'a> {
-        let header::Placed { descriptor, start: from, end } = placed;
-        // All of it is inside of the file.
-        let (begin, size) = (start.saturating_add(from), end - from);
-        match self {
-            Data::File(file) => Stored::in_file(descriptor, size, file, begin),
-            Data::Memory(bytes) => {
-                let begin = usize::try_from(begin).unwrap_or(usize::MAX);
-                let size = usize::try_from(size).unwrap_or(usize::MAX);
-                let part = bytes.get(begin..).and_then(|rest| rest.get(..size));
-                Stored::in_memory(descriptor, part.unwrap_or_default())
-            }
-        }
     }
 }

@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
+use treedef::__private::sweep;
+
+use crate::bug::bug;
 use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result, quoted};
-use crate::file::{Pending, Written};
+use crate::file::Pending;
 use crate::formats::safetensors::header;
 use crate::source::Stored;
 
@@ -68,6 +71,16 @@ impl Writer {
         descriptors: impl IntoIterator<Item = Descriptor>,
         metadata: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self> {
+        sweep(path.as_ref());
+        Writer::create_in_swept(path.as_ref(), descriptors, metadata)
+    }
+
+    /// The same in a folder without temporary files of killed writers, which takes time to look for.
+    pub(crate) fn create_in_swept(
+        path: &Path,
+        descriptors: impl IntoIterator<Item = Descriptor>,
+        metadata: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self> {
         let descriptors: Vec<_> = descriptors.into_iter().collect();
         let mut texts: Vec<(String, String)> = Vec::new();
         for (key, text) in metadata {
@@ -86,13 +99,13 @@ impl Writer {
                 let what = format!("two tensors have the name {}", quoted(descriptor.name()));
                 return Err(ErrorKind::Malformed(what).into());
             }
-            let size = descriptor.num_bytes().unwrap_or(0); // the header has it
+            let size = descriptor.num_bytes().ok_or_else(|| bug!("a header without a size"))?;
             places.push(Place { descriptor, start, size, written: 0 });
             start = start.checked_add(size).ok_or_else(|| {
                 ErrorKind::limit("bytes", "the file would have more than 2⁶⁴ bytes")
             })?;
         }
-        let file = Pending::create(path.as_ref())?;
+        let file = Pending::create(path)?;
         file.write_at(&header, 0)?;
         Ok(Writer { file, positions, places })
     }
@@ -137,11 +150,11 @@ impl Writer {
     /// Returns an error when tensors lack bytes, with all of their names; and those of the operating
     /// system. The old file is then unchanged, unless only flushing the folder failed.
     pub fn finish(self) -> Result<()> {
-        self.written()?.put()
+        self.whole()?.finish()
     }
 
-    /// Flushes the file, which has all bytes.
-    pub(crate) fn written(self) -> Result<Written> {
+    /// The file, if it has all bytes.
+    pub(crate) fn whole(self) -> Result<Pending> {
         const LISTED: usize = 10;
         let missing = self.places.iter().filter(|place| place.written < place.size);
         let missing: Vec<String> = missing
@@ -157,6 +170,6 @@ impl Writer {
             }
             return Err(ErrorKind::Malformed(format!("not all was written: {list}")).into());
         }
-        self.file.written()
+        Ok(self.file)
     }
 }
