@@ -263,11 +263,12 @@ impl LabelTable {
             };
             *word = Word::new(word.tag(), "", place as u64);
         }
-        let mut stored = most.stored;
-        for label in &used {
+        let (mut stored, mut labels) = (most.stored, Vec::with_capacity(used.len()));
+        for label in used {
             stored = stored.checked_sub(label.value.stored())?;
+            labels.push(label.clone());
         }
-        Some((words, used.into_iter().cloned().collect()))
+        Some((words, labels))
     }
 
     /// Only `words` still need the labels. Marks those that they use once, so that

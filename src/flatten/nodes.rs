@@ -431,9 +431,11 @@ impl WordReader {
         let data = self.builder.node_data.intern_keys(keys);
         let known = &mut self.known_keys;
         let start = known.keys.len();
-        match inserted {
-            Some(inserted) => known.keys.extend(inserted.iter().map(|&entry| numbers[entry])), // in range
-            None => known.keys.extend_from_slice(numbers),
+        known.keys.extend_from_slice(numbers);
+        if let Some(inserted) = inserted {
+            for (at, entry) in inserted.into_iter().enumerate() {
+                known.keys[start + at] = numbers[entry]; // both are in range
+            }
         }
         known.maps.push((start..known.keys.len(), data));
         data
@@ -446,9 +448,12 @@ fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
     if known.len() != numbers.len() || numbers.len() > MOST_NEW_KEYS {
         return None;
     }
-    let entry = |key: &usize| numbers.iter().position(|number| number == key);
-    let inserted = known.iter().map(entry).collect::<Option<Vec<usize>>>()?;
-    let entries = inserted.iter().fold(0u64, |all, entry| all | 1 << entry); // at most 64
+    let (mut inserted, mut entries) = (Vec::with_capacity(numbers.len()), 0u64);
+    for key in known {
+        let entry = numbers.iter().position(|number| number == key)?;
+        inserted.push(entry);
+        entries |= 1 << entry; // at most 64
+    }
     (entries.count_ones() as usize == inserted.len()).then_some(inserted)
 }
 

@@ -209,9 +209,11 @@ pub(super) fn empty<T>(list: &mut Vec<T>, room: usize) {
 
 /// A number that is mostly another one for other words.
 pub(super) fn hash_of(words: &[Word]) -> u64 {
-    let add =
-        |hash: u64, word: &Word| hash.rotate_left(5) ^ word.code ^ word.name.as_ptr().addr() as u64;
-    words.iter().fold(0, add)
+    let mut hash = 0u64;
+    for word in words {
+        hash = hash.rotate_left(5) ^ word.code ^ word.name.as_ptr().addr() as u64;
+    }
+    hash
 }
 
 /// Whether words begin with others.

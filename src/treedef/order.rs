@@ -108,8 +108,13 @@ fn rank<'a>(node: NodeRef<'_>, of: &'a Value) -> ScalarRank<'a> {
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     if a.treedef() == b.treedef() {
         let (leaves, others) = (a.leaves(), b.leaves());
-        let mut orders = leaves.iter().zip(&*others).map(|(a, b)| compare_leaves(a, b));
-        return orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal);
+        for (a, b) in leaves.iter().zip(&*others) {
+            let order = compare_leaves(a, b);
+            if order.is_ne() {
+                return order;
+            }
+        }
+        return Ordering::Equal;
     }
     let mut walk = PairWalk::new(a.root(), b.root(), most_alike);
     while let Some(event) = walk.next() {
