@@ -38,7 +38,8 @@ impl<L> Tree<L> {
 
     /// Pairs the leaves of two trees of the same structure, for what [`zip_with`](Self::zip_with) does
     /// not take: a function that may fail or that needs the path, as in `a.zip(b)?.try_map(f)?`. For
-    /// three trees, zip twice and map pairs of pairs.
+    /// three trees, zip twice and map pairs of pairs. Iterators have the way back:
+    /// `leaves.into_iter().unzip()`.
     ///
     /// # Errors
     ///
@@ -88,22 +89,5 @@ impl<L> Tree<L> {
             leaves.extend(of_leaf.map(|other| f(leaf, other)));
         }
         Ok(Tree::from_parts(full.treedef, leaves))
-    }
-}
-
-impl<A, B> Tree<(A, B)> {
-    /// Splits a tree of pairs into two trees of the same structure.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::of(&[7, 9])?.try_map(i32::try_from)?;
-    /// let (halves, odd) = tree.map(|x| (x / 2, x % 2 == 1)).unzip();
-    /// assert_eq!((halves.leaves(), odd.leaves()), (&[3, 4][..], &[true, true][..]));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn unzip(self) -> (Tree<A>, Tree<B>) {
-        let (a, b) = self.leaves.into_iter().unzip();
-        (Tree::from_parts(self.treedef.clone(), a), Tree::from_parts(self.treedef, b))
     }
 }

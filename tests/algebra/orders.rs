@@ -209,7 +209,7 @@ proptest! {
         same(&tree.clone().try_map(|x| Ok::<_, treedef::Error>(2 * x)).unwrap(), &twice);
         same(&tree.as_ref(), &doc);
         same(&tree.clone().zip_with(tree.clone(), |a, b| a + b).unwrap(), &twice);
-        same(&tree.clone().zip(tree.clone()).unwrap().unzip().1, &doc);
+        same(&tree.clone().zip(tree.clone()).unwrap().map(|(leaf, _)| leaf), &doc);
         same(&Tree::leaf(2).zip_prefix(tree.clone(), |a, b| a * b).unwrap(), &twice);
         same(&Tree::leaf(7).broadcast_to(tree.treedef()).unwrap(), &doc.each(&mut |_| Number(7)));
         let (yes, no) = tree.clone().partition(even).unwrap();

@@ -117,10 +117,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&vec![1.5; 10], Tree::unstack);
         cases.trees(&(), |tree| tree.map(|()| units()).unstack());
     }),
-    ("Tree::unzip", |cases| {
-        cases.trees(&((), ()), |tree| Ok(tree.unzip()));
-        cases.trees(&(units(), 1.5), |tree| Ok(tree.unzip()));
-    }),
     ("Tree::ravel", |cases| {
         cases.trees(&Leaf::F64(1.5), |tree| tree.ravel());
         cases.values(|value| opaque(value).ravel());
