@@ -354,7 +354,7 @@ pub enum Dtype {
 /// | take it [apart](#take-apart), or rebuild its value | [`treedef`](Tree::treedef), [`leaves`](Tree::leaves), [`leaves_mut`](Tree::leaves_mut), [`into_parts`](Tree::into_parts), [`into_typed`](Tree::into_typed), [`into_objects`](Tree::into_objects) |
 /// | print and parse [signatures](#signatures) | [`parse_with`](Tree::parse_with), [`with_shapes`](Tree::with_shapes), [`without_lengths`](Tree::without_lengths) |
 /// | go [leaf by leaf](#leaf-by-leaf) | [`map`](Tree::map), [`try_map`](Tree::try_map), [`map_with_path`](Tree::map_with_path), [`as_ref`](Tree::as_ref), [`iter`](Tree::iter), [`iter_mut`](Tree::iter_mut) |
-/// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`zip`](Tree::zip), [`zip_prefix`](Tree::zip_prefix), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |
+/// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`zip`](Tree::zip), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |
 /// | find leaves by [path or pattern](#find-by-path-or-pattern) | [`get`](Tree::get), [`get_mut`](Tree::get_mut), [`select`](Tree::select), [`select_mut`](Tree::select_mut), [`mask`](Tree::mask), [`subtree`](Tree::subtree) |
 /// | [split](#split-and-join) it, and join the parts | [`partition`](Tree::partition), [`combine`](Tree::combine), [`filter`](Tree::filter), [`split`](Tree::split), [`split_into`](Tree::split_into), [`merge`](Tree::merge) |
 /// | change the [structure](#change-the-structure) | [`replace`](Tree::replace), [`insert`](Tree::insert), [`set_text`](Tree::set_text), [`remove`](Tree::remove), [`edit_at`](Tree::edit_at), [`edit`](Tree::edit), [`edit_up`](Tree::edit_up) |

@@ -332,7 +332,7 @@ fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
         }
         43 if few => {
             is_tree(a.clone().zip(b.clone()));
-            is_tree(a.zip_prefix(b, |a, b| (a.clone(), b)));
+            is_tree(a.broadcast_to(y).and_then(|a| a.zip(b)));
         }
         44 if few => {
             if let Some(stacked) = checked(Tree::stack([a.clone(), b, a.clone()])) {

@@ -16,7 +16,7 @@
 //! | run | equal neighbours, stored and printed once: `[Layer { w: * }; 3]` | [how it works](crate#how-it-works) |
 //! | key, path | one step from a node to a child; all steps from the root, `.layers[0].w` | [`Key`], [`Path`] |
 //! | pattern | a set of paths: `layers[*].bias`, `**.weight` | [`Pattern`] |
-//! | prefix | a tree each of whose leaves stands for a whole subtree of another | [`Tree::zip_prefix`], [`TreeDef::is_prefix_of`] |
+//! | prefix | a tree each of whose leaves stands for a whole subtree of another | [`Tree::broadcast_to`], [`TreeDef::is_prefix_of`] |
 //! | fingerprint | 128 bits that name a structure on every machine | [`TreeDef::fingerprint`] |
 //! | limits | how large and how deep a structure from elsewhere may be | [`Limits`] |
 //!

@@ -59,7 +59,7 @@ impl<L: Clone> Tree<L> {
     }
 
     /// Extends this tree to the structure `full`, of which it is a prefix. Every leaf is cloned for
-    /// all leaves of the subtree in its place. A static of this tree stands for any static.
+    /// all leaves of the subtree in its place; of [`as_ref`](Self::as_ref), only references are. A static of this tree stands for any static.
     ///
     /// # Errors
     ///
@@ -70,9 +70,11 @@ impl<L: Clone> Tree<L> {
     /// ```
     /// use treedef::Tree;
     ///
-    /// let model = treedef::structure(&(vec![0.5, 1.5], [0.0; 3]))?;
-    /// let rates = Tree::new("(*, *)".parse()?, vec![0.1, 0.01])?;
-    /// assert_eq!(rates.broadcast_to(&model)?.leaves(), [0.1, 0.1, 0.01, 0.01, 0.01]);
+    /// let gradients = Tree::new("([*, *], *)".parse()?, vec![1.0, 2.0, 3.0])?;
+    /// let rates = Tree::new("(*, *)".parse()?, vec![0.1, 1.0])?;
+    /// let rates = rates.broadcast_to(gradients.treedef())?;
+    /// assert_eq!(rates.to_string(), "([0.1, 0.1], 1)");
+    /// assert_eq!(rates.zip_with(gradients, |rate, g| rate * g)?.leaves(), [0.1, 0.2, 3.0]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     #[doc(alias = "broadcast_prefix")]

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::Tree;
-use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps, unified};
+use crate::treedef::pairs::unified;
 
 /// # Combine with another
 impl<L> Tree<L> {
@@ -15,7 +15,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// Returns an error when the structures differ; the error has the differences.
-    /// [`zip_prefix`](Self::zip_prefix) only needs a prefix.
+    /// A prefix is given the whole structure first, by [`broadcast_to`](Self::broadcast_to).
     ///
     /// ```
     /// use treedef::Tree;
@@ -56,38 +56,5 @@ impl<L> Tree<L> {
     /// ```
     pub fn zip<M>(self, other: Tree<M>) -> Result<Tree<(L, M)>> {
         self.zip_with(other, |a, b| (a, b))
-    }
-
-    /// Combines every leaf of this tree with all leaves of the subtree in its place in `full`. This
-    /// structure must be a prefix of that of `full`, which the result has. A static of this tree
-    /// stands for any static: only the leaves are used.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when this tree is not a prefix of `full`; the error has the path where they
-    /// differ.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let gradients = Tree::new("([*, *], *)".parse()?, vec![1.0, 2.0, 3.0])?;
-    /// let rates = Tree::new("(*, *)".parse()?, vec![0.1, 1.0])?;
-    /// assert_eq!(rates.zip_prefix(gradients, |rate, g| rate * g)?.leaves(), [0.1, 0.2, 3.0]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn zip_prefix<M, N>(
-        &self,
-        full: Tree<M>,
-        mut f: impl FnMut(&L, M) -> N,
-    ) -> Result<Tree<N>> {
-        expect_prefix(&self.treedef, &full.treedef, Statics::Any)?;
-        let mut leaves = Vec::with_capacity(full.leaves.len());
-        let mut below = full.leaves.into_iter();
-        let steps = leaf_steps(self.treedef.root(), full.treedef.root());
-        for ((_, subtree), leaf) in steps.zip(&self.leaves) {
-            let of_leaf = below.by_ref().take(subtree.num_leaves());
-            leaves.extend(of_leaf.map(|other| f(leaf, other)));
-        }
-        Ok(Tree::from_parts(full.treedef, leaves))
     }
 }

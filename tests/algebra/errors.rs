@@ -46,9 +46,8 @@ fn a_static_of_a_prefix_stands_for_any() {
     let prefix = numbered("[L { s: static 7, w: * }; 2, None]");
     let expected = [0, 0, 1];
     assert_eq!(prefix.broadcast_to(full.treedef()).unwrap().leaves(), expected);
-    let zipped = prefix.zip_prefix(full.clone(), |leaf, _| *leaf).unwrap();
-    assert_eq!(zipped.leaves(), expected);
-    assert_eq!(zipped.treedef(), full.treedef());
+    let whole = prefix.broadcast_to(full.treedef()).unwrap();
+    assert_eq!(whole.zip_with(full.clone(), |leaf, _| leaf).unwrap().leaves(), expected);
     assert!(!prefix.treedef().is_prefix_of(full.treedef()));
     let mask = prefix.clone().map(|leaf| leaf == 0);
     assert_eq!(full.partition(&mask).unwrap().1.leaves(), [None, None, Some(2)]);

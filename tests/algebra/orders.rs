@@ -210,7 +210,8 @@ proptest! {
         same(&tree.as_ref(), &doc);
         same(&tree.clone().zip_with(tree.clone(), |a, b| a + b).unwrap(), &twice);
         same(&tree.clone().zip(tree.clone()).unwrap().map(|(leaf, _)| leaf), &doc);
-        same(&Tree::leaf(2).zip_prefix(tree.clone(), |a, b| a * b).unwrap(), &twice);
+        let two = Tree::leaf(2).broadcast_to(tree.treedef()).unwrap();
+        same(&two.zip_with(tree.clone(), |a, b| a * b).unwrap(), &twice);
         same(&Tree::leaf(7).broadcast_to(tree.treedef()).unwrap(), &doc.each(&mut |_| Number(7)));
         let (yes, no) = tree.clone().partition(even).unwrap();
         same(&Tree::combine([no, yes]).unwrap(), &doc);

@@ -118,9 +118,9 @@ proptest! {
     fn zipping_goes_leaf_by_leaf(tree in trees()) {
         let pairs = tree.clone().zip_with(tree.clone(), |a, b| (a, b)).unwrap();
         prop_assert!(pairs.leaves().iter().all(|(a, b)| a == b));
-        prop_assert_eq!(tree.zip_prefix(tree.clone(), |a, b| (*a, b)).unwrap(), pairs);
-        let root = Tree::new(TreeDef::leaf(), vec![1]).unwrap();
-        let sums = root.zip_prefix(tree.clone(), |one, leaf| one + leaf).unwrap();
+        prop_assert_eq!(tree.clone().zip(tree.clone()).unwrap(), pairs);
+        let ones = Tree::leaf(1).broadcast_to(tree.treedef()).unwrap();
+        let sums = ones.zip_with(tree.clone(), |one, leaf| one + leaf).unwrap();
         prop_assert_eq!(sums, tree.map(|leaf| leaf + 1));
     }
 }
@@ -186,7 +186,7 @@ fn what_is_refused() {
     let (a, b) = (numbered("[*, (*, *)]"), numbered("[*, [*, *]]"));
     let zipped = a.clone().zip_with(b.clone(), |a, b| a + b);
     assert_snapshot!(zipped.unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
-    assert_snapshot!(b.zip_prefix(a.clone(), |a, b| a + b).unwrap_err(), @"the prefix has `[*, *]`, the tree `(*, *)` at `[1]`");
+    assert_snapshot!(b.broadcast_to(a.treedef()).unwrap_err(), @"the prefix has `[*, *]`, the tree `(*, *)` at `[1]`");
     assert_snapshot!(Tree::stack([a.clone(), b.clone()]).unwrap_err(), @"tree 1: expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(Tree::<u8>::stack([]).unwrap_err(), @"there are no trees to stack");
     let uneven = a.clone().map(|leaf| vec![0; leaf / 2]);

@@ -26,7 +26,8 @@ fn prefixes_are_those_of_the_model() {
             let zipped = beside.as_ref().map(|beside| {
                 beside.map(&mut |(leaf, subtree)| subtree.map(&mut |of| (*leaf, *of))).joined()
             });
-            let found = case.tree(&few).zip_prefix(case.tree(&many), |leaf, of| (*leaf, of));
+            let found = case.tree(&few).broadcast_to(&case.treedef(full));
+            let found = found.and_then(|found| found.zip(case.tree(&many)));
             case.gives_tree(found, zipped)?;
 
             let chosen = |wanted: bool| {

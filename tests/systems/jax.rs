@@ -104,8 +104,9 @@ fn leaves_are_dropped_on_purpose_only() {
 #[test]
 fn maps_take_prefixes_when_told_so() {
     let (rates, full) = (tree("[*, *]", [10, 100]), tree("[(*, *), {\"a\": *}]", [1, 2, 3]));
-    assert_eq!(rates.zip_prefix(full.clone(), |a, b| a * b).unwrap().leaves(), [10, 20, 300]);
-    assert_eq!(rates.broadcast_to(full.treedef()).unwrap().to_string(), "[(10, 10), {\"a\": 100}]");
+    let each = rates.broadcast_to(full.treedef()).unwrap();
+    assert_eq!(each.to_string(), "[(10, 10), {\"a\": 100}]");
+    assert_eq!(each.zip_with(full.clone(), |a, b| a * b).unwrap().leaves(), [10, 20, 300]);
     let sizes = full.flatten_up_to(rates.treedef()).unwrap().map(|tree| tree.leaves().len());
     assert_eq!(rates.zip_with(sizes, |a, b| a + b as i32).unwrap().leaves(), [12, 101]);
 }
@@ -113,8 +114,7 @@ fn maps_take_prefixes_when_told_so() {
 /// JAX's four blocks about a structure that is no prefix.
 #[test]
 fn the_first_difference_is_told_with_its_path() {
-    let refused =
-        |prefix: &str, full: &str| said(numbered(prefix).zip_prefix(numbered(full), |a, _| *a));
+    let refused = |prefix: &str, full: &str| said(numbered(prefix).broadcast_to(&def(full)));
     assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": (*, *)}"), @r#"the prefix has `[*, *]`, the tree `(*, *)` at `["a"]`"#);
     assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": [*]}"), @r#"the prefix has 2 children, the tree 1 child at `["a"]`"#);
     assert_snapshot!(refused("{\"q\": {\"a\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"the prefix has nothing, the tree `*` at `["q"]["c"]`"#);

@@ -16,7 +16,7 @@
 //! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | keeps the type of the value; for leaves of another type use [`Tree::map`] |
 //! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both must have the same structure |
 //! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | `f` takes `((x, y), z)` |
-//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef of `prefix`, then [`Tree::zip_with`]; leaf by leaf: [`Tree::zip_prefix`] |
+//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef of `prefix`, then [`Tree::zip_with`]; leaf by leaf: [`Tree::broadcast_to`] |
 //! | `tree.flatten_with_path(x)`, `tree.leaves_with_path(x)`, `generate_key_paths(x)` | [`tree.iter()`](Tree::iter) | pairs of a [`Path`] and a leaf |
 //! | `tree.map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | or [`Tree::map_with_path`] |
 //! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all methods of iterators |
@@ -58,7 +58,7 @@
 //! | `optax.adam(…).init(params)` | [`params.as_ref().map(\|_\| 0.0)`](Tree::map) | a tree for each moment, with the treedef of `params` |
 //! | `optax.global_norm(grads)` | `grads.leaves().iter().map(\|g\| g * g).sum::<f64>().sqrt()` | [`Tree::leaves`] is a slice |
 //! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`params.mask("**.w")?`](Tree::mask) and [`Tree::partition`] |
-//! | `optax.multi_transform(txs, labels)` | [`labels.zip_prefix(params, f)?`](Tree::zip_prefix) | a label may stand for a subtree; a part for each label: [`Tree::partition`] |
+//! | `optax.multi_transform(txs, labels)` | [`labels.broadcast_to(&treedef)?`](Tree::broadcast_to), [`Tree::zip_with`] | a label may stand for a subtree; a part for each label: [`Tree::partition`] |
 //! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
 //! | orbax `checkpointer.save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
 //! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |
@@ -140,8 +140,9 @@
 //!
 //! // One leaf for each layer stands for all below it, where that is asked for.
 //! let rates = Tree::new("[*]".parse()?, vec![0.5])?;
-//! assert_eq!(rates.broadcast_to(&treedef)?.leaves(), [0.5, 0.5]);
-//! assert_eq!(rates.zip_prefix(tree.clone(), |rate, w| rate * w)?.leaves(), [0.5, 1.0]);
+//! let each = rates.broadcast_to(&treedef)?;
+//! assert_eq!(each.leaves(), [0.5, 0.5]);
+//! assert_eq!(each.zip_with(tree.clone(), |rate, w| rate * w)?.leaves(), [0.5, 1.0]);
 //! let scaled = tree
 //!     .flatten_up_to(rates.treedef())?
 //!     .zip_with(rates, |layer, rate| layer.leaves()[1] * rate)?;

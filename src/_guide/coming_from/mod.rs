@@ -51,7 +51,7 @@
 //! look at the value.
 //!
 //! **Nothing broadcasts by itself.** Functions of several trees require equal structures. Prefixes
-//! are accepted only by functions that say so: [`Tree::zip_prefix`], [`Tree::broadcast_to`],
+//! are accepted only by functions that say so: [`Tree::broadcast_to`], [`Tree::flatten_up_to`],
 //! [`Tree::partition`].
 //!
 //! **Options are kept.** A treedef remembers the options it was made with, such as `none_is_leaf`
@@ -87,7 +87,7 @@
 //! | map | [`map(&value, f)?`](map()), [`Tree::map`], [`Tree::try_map`] |
 //! | map in place | [`Tree::leaves_mut`], [`Tree::select_mut`]; for a value, only `unflatten_into` with the feature `in_place` |
 //! | map with path, with accessor | [`tree.map_with_path(f)`](Tree::map_with_path) |
-//! | map of several trees | [`x.zip_with(y, f)?`](Tree::zip_with), [`Tree::zip`], [`Tree::zip_prefix`], [`Tree::stack`] |
+//! | map of several trees | [`x.zip_with(y, f)?`](Tree::zip_with), [`Tree::zip`], [`Tree::stack`] |
 //! | broadcast prefix: tree, list, from treedefs | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to); the list is its [`Tree::leaves`] |
 //! | broadcast common: tree, list, treedefs | [`treedef.common_suffix(&other)?`](TreeDef::common_suffix), then [`Tree::broadcast_to`] |
 //! | broadcast map, with path, with accessor | [`Tree::zip_with`] or [`Tree::zip`] of the two broadcast trees, then [`Tree::map_with_path`] |

@@ -17,7 +17,7 @@
 //! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
-//! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
+//! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; a prefix by [`Tree::broadcast_to`] first |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |

@@ -13,7 +13,7 @@
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
-//! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
+//! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix, [`Tree::broadcast_to`] first |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
 //! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. With leaves of one kind: [`map(&value, \|x: f64\| …)?`](map()) |
 //! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |

@@ -17,10 +17,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.tree_pairs(&1.5, &1.5, |a, b| a.zip(b)?.try_map(|(a, b)| Ok::<_, Infallible>(a + b)));
         cases.tree_pairs(&1.5, &1.5, |a, b| a.zip(b)?.try_map(|_| Err::<(), _>("refused")));
     }),
-    ("Tree::zip_prefix", |cases| {
-        cases.tree_pairs(&(), &(), |a, b| a.zip_prefix(b, |(), ()| 1u64));
-        cases.tree_pairs(&1.5, &(), |a, b| a.zip_prefix(b, |a, ()| *a));
-    }),
     ("Tree::broadcast_to", |cases| {
         cases.trees_and_structures(&(), |tree, full| tree.broadcast_to(full));
         cases.trees_and_structures(&1.5, |tree, full| tree.broadcast_to(full));
