@@ -19,8 +19,9 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use serde::de::DeserializeOwned;
+use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{Flattener, TreeDef, flatten, flatten_as, unflatten};
+use treedef::{Flattener, Leaf, TreeDef, flatten, flatten_as, unflatten};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
 
@@ -29,6 +30,9 @@ const TOLERANCE: f64 = 0.03;
 
 /// How often an operation is called before it is counted: the third one finds all that is kept between calls.
 const WARM: usize = 3;
+
+/// The length of the long vectors.
+const LONG: i32 = 100_000;
 
 /// Each workload, with its operations.
 const ROWS: &[(&str, &[&str])] = &[
@@ -42,6 +46,16 @@ const ROWS: &[(&str, &[&str])] = &[
     ("wide", NUMBERS),
     ("rows", NUMBERS),
     ("rows", &["unflatten_f32"]),
+    ("doubles", NUMBERS),
+    ("doubles", &["unflatten_f32"]),
+    ("singles", NUMBERS),
+    ("singles", &["flatten_as f32", "flatten_like f32", "unflatten_f32"]),
+    ("blocks", NUMBERS),
+    ("few", NUMBERS),
+    ("singly", &["flatten_as"]),
+    ("integers", &["flatten", "flatten_as i64", "unflatten_i64"]),
+    ("bytes", &["flatten", "flatten_as u8"]),
+    ("bools", &["flatten", "flatten_as bool"]),
     ("counts", &["flatten", "unflatten_i32", "unflatten_i64", "unflatten_leaves"]),
     ("table", NUMBERS),
     ("objects", NUMBERS),
@@ -177,6 +191,19 @@ fn run(workload: &str, operation: &str) {
         "rows" => {
             numeric(&(0..1_000).map(|i| vec![f64::from(i); 8]).collect::<Vec<_>>(), operation)
         }
+        "doubles" => numeric(&(0..LONG).map(f64::from).collect::<Vec<_>>(), operation),
+        "singles" => numeric(&(0..LONG).map(|i| i as f32).collect::<Vec<_>>(), operation),
+        "blocks" => {
+            numeric(&(0..1_000).map(|i| vec![f64::from(i); 64]).collect::<Vec<_>>(), operation)
+        }
+        "few" => {
+            let few = (0..2_000).map(|i| vec![f64::from(i); 1 + (i / 500) as usize]);
+            numeric(&few.collect::<Vec<_>>(), operation)
+        }
+        "singly" => numeric(&Singly((0..LONG).map(f64::from).collect()), operation),
+        "integers" => mixed(&(0..LONG).map(i64::from).collect::<Vec<_>>(), operation),
+        "bytes" => mixed(&(0..LONG).map(|i| (i % 251) as u8).collect::<Vec<_>>(), operation),
+        "bools" => mixed(&(0..LONG).map(|i| i % 3 == 0).collect::<Vec<_>>(), operation),
         "counts" => {
             mixed(&(0..100).map(|i| (i..i + 100).collect()).collect::<Vec<Vec<i32>>>(), operation)
         }
@@ -222,6 +249,19 @@ fn run(workload: &str, operation: &str) {
             varied(&(0..1_000).map(point).collect::<Vec<_>>(), operation);
         }
         _ => panic!("no workload {workload}"),
+    }
+}
+
+/// Serializes its elements one by one, as `ndarray` does.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Singly(Vec<f64>);
+
+impl Serialize for Singly {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|number| seq.serialize_element(number))?;
+        seq.end()
     }
 }
 
@@ -297,6 +337,11 @@ fn numeric<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
     let count = numbers.len();
     match operation {
         "flatten_as" => repeat(count, || flatten_as::<f64>(black_box(value))),
+        "flatten_as f32" => repeat(count, || flatten_as::<f32>(black_box(value))),
+        "flatten_like f32" => {
+            let mut numbers = flatten_as::<f32>(value).expect("the workload flattens").0;
+            repeat(count, || treedef.flatten_like(black_box(value), &mut numbers));
+        }
         "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut numbers)),
         "unflatten" => repeat(count, || unflatten::<T>(&treedef, black_box(&numbers[..]))),
         "unflatten_f32" => {
@@ -314,6 +359,9 @@ fn mixed<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
     match operation {
         "flatten" => repeat(count, || flatten(black_box(value))),
         "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut leaves)),
+        "flatten_as i64" => repeat(count, || flatten_as::<i64>(black_box(value))),
+        "flatten_as u8" => repeat(count, || flatten_as::<u8>(black_box(value))),
+        "flatten_as bool" => repeat(count, || flatten_as::<bool>(black_box(value))),
         "flatten none_is_leaf" => {
             let flattener = Flattener::new().none_is_leaf(true);
             let count = flattener.flatten(value).expect("the workload flattens").0.len();
@@ -332,8 +380,8 @@ fn mixed<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
             repeat(count, || unflatten::<T>(&treedef, black_box(&integers[..])));
         }
         "unflatten_i64" => {
-            let integers: Vec<i32> = flatten_as(value).expect("integers").0;
-            let integers: Vec<i64> = integers.into_iter().map(i64::from).collect();
+            let integers: Vec<Leaf> = flatten(value).expect("integers").0;
+            let integers: Vec<i64> = integers.iter().filter_map(Leaf::as_i64).collect();
             repeat(count, || unflatten::<T>(&treedef, black_box(&integers[..])));
         }
         _ => panic!("no operation {operation}"),

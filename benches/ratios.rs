@@ -74,6 +74,15 @@ fn main() {
             hand::net_back,
         );
     }
+    if wanted("long") {
+        // By hand, both ways are a clone.
+        numeric(
+            "long",
+            &(0..10_000_000).map(f64::from).collect::<Vec<_>>(),
+            |value, out: &mut Vec<f64>| *out = value.clone(),
+            |_, leaves| leaves.to_vec(),
+        );
+    }
     if wanted("small") {
         numeric(
             "small",

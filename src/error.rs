@@ -537,6 +537,9 @@ pub(crate) struct ElementMismatch(pub(crate) u32);
 impl ElementMismatch {
     /// The code if the value itself failed.
     pub(crate) const UNKNOWN: u32 = u32::MAX;
+
+    /// The code of a number of another kind than the last one.
+    pub(crate) const NUMBER: u32 = u32::MAX - 1;
 }
 
 impl serde::ser::Error for ElementMismatch {

@@ -102,6 +102,13 @@ impl Drivers {
         at
     }
 
+    /// Where the next element begins, if one came that is not a leaf and was followed up to its end.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn followed_element(&mut self, at: usize) -> Option<usize> {
+        let is_followed = !is_recorded(at) && self.pending == 0;
+        is_followed.then(|| self.follower.element(at))
+    }
+
     /// An element came that is not a leaf. Returns where the next one begins.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn element(&mut self, at: usize) -> usize {

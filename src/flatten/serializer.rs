@@ -209,10 +209,9 @@ impl SeqWriter<'_> {
         self.tape.row(self.at, is_leaf, owning, progress, most)
     }
 
-    /// Handles the outcome of the last row, and of the element before it.
+    /// Handles the outcome of the last row, and of the element before it. So many were right `before`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn row_came(&mut self, is_leaf: bool, progress: &mut Progress) -> Result<()> {
-        let before = progress.right;
+    fn row_came(&mut self, is_leaf: bool, before: usize, progress: &mut Progress) -> Result<()> {
         match self.tape.row_came(self.at, is_leaf, progress) {
             Ok(at) => {
                 self.at = at;
@@ -450,8 +449,9 @@ impl<'t> Serializer for Writer<'t> {
                 if !progress.may_pay(is_leaf, most) {
                     break;
                 }
+                let before = progress.right;
                 next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
-                if let Err(error) = seq.row_came(is_leaf, &mut progress) {
+                if let Err(error) = seq.row_came(is_leaf, before, &mut progress) {
                     return Err(error);
                 }
             }

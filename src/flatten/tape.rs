@@ -266,6 +266,7 @@ impl Tape {
         if self.accepts.leaves & bit(scalar.kind()) == 0 {
             return Ok(self.scalar_label(at, scalar));
         }
+        self.rows.last_kind = Some(scalar.kind());
         if self.leaves.push(scalar) {
             self.drivers.pending += 1; // at most the leaves
             return Ok(at);
@@ -410,6 +411,14 @@ impl Tape {
     /// An element came that is not a leaf. Returns where the next one begins.
     #[inline(never)]
     pub(super) fn element(&mut self, at: usize) -> usize {
+        match self.drivers.followed_element(at) {
+            Some(at) => at,
+            None => self.other_element(at),
+        }
+    }
+
+    #[inline(never)]
+    fn other_element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
         let at = self.drivers.element(at);
         if self.drivers.recorder.has_many_words() { self.make_early(at) } else { at }

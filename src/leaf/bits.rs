@@ -1,5 +1,8 @@
 //! Conversion of leaves that fit into 64 bits.
 
+use std::cell::Cell;
+
+use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::LeafKind;
@@ -28,4 +31,32 @@ pub(crate) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
 #[inline(always)]
 pub(crate) fn f32_of(bits: u64) -> f32 {
     f32::from_bits(bits as u32) // the upper half is zero
+}
+
+/// Numbers of one kind, as their bits: those of at most 32 bits, floats of 64 bits, and any.
+#[derive(Clone, Copy)]
+pub enum Bits<'b> {
+    Narrow(&'b [u32]),
+    Doubles(&'b [f64]),
+    Wide(&'b [Cell<u64>]),
+}
+
+impl Bits<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Bits::Narrow(bits) => bits.len(),
+            Bits::Doubles(bits) => bits.len(),
+            Bits::Wide(bits) => bits.len(),
+        }
+    }
+
+    /// The bits of a number, which is there.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> u64 {
+        match self {
+            Bits::Narrow(bits) => bits.get(index).copied().map(u64::from).or_bug(),
+            Bits::Doubles(numbers) => numbers.get(index).map(|number| number.to_bits()).or_bug(),
+            Bits::Wide(bits) => bits.get(index).map(Cell::get).or_bug(),
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! Leaves in one buffer for each kind.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::mem;
 use std::ops::Range;
 
 use crate::bug::OrBug;
 use crate::leaf::Scalar;
+use crate::leaf::bits::Bits;
 use crate::leaf::each_scalar;
 use crate::model::{Column, Leaf, LeafKind, Swap};
 
@@ -27,8 +27,8 @@ pub(crate) trait LeafVec {
     fn kind(&self) -> LeafKind;
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
-    /// Adds numbers of one kind, as their bits.
-    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]);
+    /// Adds numbers of a kind that fits.
+    fn extend_bits(&mut self, kind: LeafKind, bits: Bits<'_>);
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
     /// Swaps leaves, one pair of blocks after the other.
@@ -211,8 +211,8 @@ impl Columns {
         self.columns.get_mut(self.last)
     }
 
-    /// Adds numbers of one kind, as their bits.
-    pub(crate) fn extend(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
+    /// Adds numbers of one kind.
+    pub(crate) fn extend(&mut self, kind: LeafKind, bits: Bits<'_>) {
         if let Some(column) = self.grow(kind, bits.len()) {
             column.as_vec_mut().extend_bits(kind, bits);
         }

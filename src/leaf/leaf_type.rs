@@ -1,11 +1,11 @@
 //! The types that a flat vector can have, and the sources that rebuilding reads leaves from.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::mem;
 
+use crate::bug::OrBug;
 use crate::leaf::Scalar;
-use crate::leaf::bits::scalar;
+use crate::leaf::bits::{Bits, scalar};
 use crate::leaf::column::LeafVec;
 use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
@@ -33,10 +33,14 @@ use crate::model::{Leaf, LeafKind, Packed, Swap, Value};
 pub trait LeafType: Flat {}
 
 /// What flattening needs of a leaf type. Cannot be named outside the crate, like [`Flat`].
-pub trait Emit: Clone + 'static {
+pub trait Emit: Clone + Sized + 'static {
     /// The kind in error messages.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    /// Adds numbers of a kind that fits.
+    fn extend_bits(leaves: &mut Vec<Self>, kind: LeafKind, bits: Bits<'_>) {
+        push_each(leaves, kind, bits);
+    }
     /// Converts a `Leaf`, if its kind fits.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
@@ -190,13 +194,8 @@ impl<L: Emit> LeafVec for Vec<L> {
         true
     }
 
-    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
-        // A loop for a constant kind does not ask for it.
-        if kind == L::KIND {
-            extend_from_bits(self, L::KIND, bits);
-        } else {
-            extend_from_bits(self, kind, bits);
-        }
+    fn extend_bits(&mut self, kind: LeafKind, bits: Bits<'_>) {
+        L::extend_bits(self, kind, bits);
     }
 
     fn len(&self) -> usize {
@@ -230,13 +229,45 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 }
 
-/// Adds numbers, of a kind that is taken.
-#[inline(always)]
-fn extend_from_bits<L: Emit>(leaves: &mut Vec<L>, kind: LeafKind, bits: &[Cell<u64>]) {
+/// Adds numbers of the kind of the type. Those of a block are converted in a loop that has no branch.
+fn extend_from_bits<L: Emit + Default>(leaves: &mut Vec<L>, kind: LeafKind, bits: Bits<'_>) {
+    debug_assert_eq!(kind, L::KIND, "a number of another kind");
+    let leaf = |bits| scalar(L::KIND, bits).and_then(L::from_scalar).or_bug();
+    let first = leaves.len();
+    match bits {
+        Bits::Narrow(bits) if const { size_of::<L>() <= size_of::<u32>() } => {
+            leaves.resize(first + bits.len(), L::default());
+            for (to, bits) in leaves.get_mut(first..).or_bug().iter_mut().zip(bits) {
+                *to = leaf(u64::from(*bits));
+            }
+        }
+        Bits::Wide(bits) if const { size_of::<L>() > size_of::<u32>() } => {
+            leaves.resize(first + bits.len(), L::default());
+            for (to, bits) in leaves.get_mut(first..).or_bug().iter_mut().zip(bits) {
+                *to = leaf(bits.get());
+            }
+        }
+        _ => push_each(leaves, kind, bits),
+    }
+}
+
+/// Adds numbers one by one.
+fn push_each(leaves: &mut dyn LeafVec, kind: LeafKind, bits: Bits<'_>) {
     leaves.reserve(bits.len());
-    for bits in bits {
-        if let Some(leaf) = scalar(kind, bits.get()).and_then(L::from_scalar) {
-            leaves.push(leaf);
+    for index in 0..bits.len() {
+        let fits = scalar(kind, bits.get(index)).is_some_and(|scalar| leaves.push(scalar));
+        debug_assert!(fits, "a number of another kind");
+    }
+}
+
+/// Adds numbers of a constant kind.
+#[inline(always)]
+fn push_from_bits(leaves: &mut Vec<Leaf>, kind: LeafKind, bits: Bits<'_>) {
+    leaves.reserve(bits.len());
+    for index in 0..bits.len() {
+        match scalar(kind, bits.get(index)) {
+            Some(scalar) => leaves.push(scalar.into()),
+            None => debug_assert!(false, "a number of another kind"),
         }
     }
 }
@@ -249,6 +280,28 @@ impl Emit for Leaf {
     #[inline(always)]
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.into())
+    }
+
+    fn extend_bits(leaves: &mut Vec<Self>, kind: LeafKind, bits: Bits<'_>) {
+        match (kind, bits) {
+            (LeafKind::F64, Bits::Doubles(numbers)) => {
+                leaves.extend(numbers.iter().copied().map(Leaf::F64));
+            }
+            (LeafKind::F64, Bits::Wide(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::F64(f64::from_bits(bits.get()))));
+            }
+            (LeafKind::F32, Bits::Narrow(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::F32(f32::from_bits(*bits))));
+            }
+            _ => {
+                each_scalar! { [bool signed unsigned floats char] ($kind $type) => {
+                    match kind {
+                        $(LeafKind::$kind => push_from_bits(leaves, LeafKind::$kind, bits),)*
+                        _ => debug_assert!(false, "a number of another kind"),
+                    }
+                }}
+            }
+        }
     }
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {
@@ -329,6 +382,20 @@ each_scalar! { [sized] ($kind $type) => {$(
             match scalar {
                 Scalar::$kind(value) => Some(value),
                 other => widened(other),
+            }
+        }
+
+        fn extend_bits(leaves: &mut Vec<Self>, kind: LeafKind, bits: Bits<'_>) {
+            use LeafKind as Is;
+            if const {
+                matches!(
+                    Self::KIND,
+                    Is::Bool | Is::I8 | Is::I16 | Is::I32 | Is::I64 | Is::U8 | Is::U16 | Is::U32 | Is::U64
+                )
+            } {
+                extend_from_bits(leaves, kind, bits);
+            } else {
+                push_each(leaves, kind, bits);
             }
         }
     }
@@ -426,6 +493,10 @@ impl Emit for LeafKind {
 
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.kind())
+    }
+
+    fn extend_bits(leaves: &mut Vec<Self>, kind: LeafKind, bits: Bits<'_>) {
+        leaves.resize(leaves.len() + bits.len(), kind);
     }
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {

@@ -2,12 +2,13 @@
 //! only once.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::mem;
 
 use crate::bug::OrBug;
 use crate::leaf::Scalar;
+use crate::leaf::bits::{Bits, f32_of};
 use crate::leaf::column::{Columns, LeafVec};
+use crate::leaf::float::widen;
 use crate::leaf::leaf_type::Emit;
 use crate::model::{Leaf, LeafKind, Swap};
 
@@ -70,6 +71,25 @@ impl Sink {
         true
     }
 
+    /// Adds numbers of a kind that fits.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(crate) fn extend(&mut self, kind: LeafKind, bits: Bits<'_>) {
+        match (self, bits) {
+            (Sink::Counted(count), _) => *count += bits.len(),
+            (Sink::F64(all), Bits::Doubles(numbers)) => all.extend_from_slice(numbers),
+            (Sink::F64(all), Bits::Narrow(bits)) => extend_widened(all, bits.iter().copied()),
+            (Sink::F64(all), Bits::Wide(bits)) if kind == LeafKind::F32 => {
+                extend_widened(all, bits.iter().map(|bits| f32_of(bits.get()).to_bits()));
+            }
+            (Sink::F64(all), Bits::Wide(bits)) => {
+                all.extend(bits.iter().map(|bits| f64::from_bits(bits.get())));
+            }
+            (Sink::F32(all), _) => all.extend_bits(kind, bits),
+            (Sink::Leaves(all), _) => all.extend_bits(kind, bits),
+            (Sink::Other(all), _) => all.extend_bits(kind, bits),
+        }
+    }
+
     pub(crate) fn push_leaf(&mut self, leaf: Leaf) -> bool {
         match self.leaves() {
             Err(count) => *count += 1,
@@ -120,6 +140,18 @@ impl Sink {
     }
 }
 
+/// Adds `f32`s with these bits. Without a branch for each, several are tested and converted at a time.
+fn extend_widened(all: &mut Vec<f64>, bits: impl ExactSizeIterator<Item = u32> + Clone) {
+    // For a NaN, adding this carries into the sign.
+    let carry = |bits: u32| (bits & 0x7fff_ffff) + 0x7f_ffff;
+    let may_be_nan = bits.clone().fold(0, |all, bits| all | carry(bits)) >> 31 != 0;
+    if may_be_nan {
+        all.extend(bits.map(|bits| widen(f32::from_bits(bits))));
+    } else {
+        all.extend(bits.map(|bits| f64::from(f32::from_bits(bits))));
+    }
+}
+
 /// Leaves are added in order: a slot is always the next one.
 impl LeafVec for Columns {
     fn kind(&self) -> LeafKind {
@@ -135,7 +167,7 @@ impl LeafVec for Columns {
         true
     }
 
-    fn extend_bits(&mut self, kind: LeafKind, bits: &[Cell<u64>]) {
+    fn extend_bits(&mut self, kind: LeafKind, bits: Bits<'_>) {
         self.extend(kind, bits);
     }
 

@@ -204,7 +204,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             return Err(self.0.unexpected(&visitor));
         }
         let mut elements = Elements::of(self.0);
-        match grow!(visitor.visit_seq(&mut elements)) {
+        match grow!(visitor.visit_seq(elements.access())) {
             Ok(value) => {
                 if let Err(error) = elements.end() {
                     return Err(error);

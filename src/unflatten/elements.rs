@@ -1,14 +1,12 @@
 //! The children of a sequence or a tuple.
 
-use std::marker::PhantomData;
-
 use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 
 use crate::error::{Error, Result};
 
 use super::children::NextChild;
 use super::cursor::{Cursor, NodeDeserializer, Parent};
-use super::fast::ahead::Ahead;
+use super::fast::ahead::{Ahead, Floats};
 use super::fast::is_plain;
 
 /// The elements of a sequence, a tuple or a tuple struct.
@@ -30,13 +28,19 @@ impl<'c, 'de> Elements<'c, 'de> {
         Elements { cursor, next, parent, ahead }
     }
 
+    /// serde's side of them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn access<'e>(&'e mut self) -> ElementAccess<'e, 'c, 'de> {
+        ElementAccess { floats: self.ahead.floats, all: self }
+    }
+
     fn len(&self) -> usize {
-        self.ahead.len() + self.next.left + self.next.after
+        self.ahead.floats.len() + self.next.left + self.next.after
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn are_done(&self) -> bool {
-        self.next.left + self.next.after == 0 && self.ahead.is_empty()
+        self.next.left + self.next.after == 0 && self.ahead.floats.len() == 0
     }
 
     /// Goes to the next element, if there is one. The element is read like any other value.
@@ -67,11 +71,21 @@ impl<'c, 'de> Elements<'c, 'de> {
 
     /// The next element, if that is no leaf.
     #[inline(never)]
-    // serde's trait is implemented for a reference, which is borrowed once more.
-    fn next_plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
+    fn next_plain<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         match self.ahead.next_fixed(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
-            None => self.next_element_seed(PhantomData),
+            None => self.next_any(),
+        }
+    }
+
+    /// The next element, whatever it is.
+    fn next_any<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        if !self.step() {
+            return Ok(None);
+        }
+        match T::deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(self.under(error)),
         }
     }
 
@@ -98,7 +112,24 @@ impl<'c, 'de> Elements<'c, 'de> {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
+/// serde's side of the elements. It is given by value and has the floats, so that they are in registers
+/// while they are read.
+pub(super) struct ElementAccess<'e, 'c, 'de> {
+    floats: Floats<'de>,
+    all: &'e mut Elements<'c, 'de>,
+}
+
+impl ElementAccess<'_, '_, '_> {
+    /// Goes to the next element, if there is one. The floats that are left are read like any other value.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn step(&mut self) -> bool {
+        let is_there = self.all.step();
+        self.floats = self.all.ahead.floats;
+        is_there
+    }
+}
+
+impl<'de> SeqAccess<'de> for ElementAccess<'_, '_, 'de> {
     type Error = Error;
 
     #[inline]
@@ -106,35 +137,43 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
         if !self.step() {
             return Ok(None);
         }
-        match seed.deserialize(NodeDeserializer(self.cursor)) {
+        match seed.deserialize(NodeDeserializer(self.all.cursor)) {
             Ok(value) => Ok(Some(value)),
-            Err(error) => Err(self.under(error)),
+            Err(error) => Err(self.all.under(error)),
         }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         if const { is_plain::<T>() } {
-            if let Some(value) = self.ahead.next_float() {
+            if let Some(value) = self.floats.next() {
+                self.all.ahead.floats.read = self.floats.read;
                 return Ok(Some(value));
             }
             if const { size_of::<T>() <= size_of::<u64>() } {
-                return if self.are_done() { Ok(None) } else { self.next_leaf() };
+                if self.all.are_done() {
+                    return Ok(None);
+                }
+                let value = self.all.next_leaf();
+                self.floats = self.all.ahead.floats;
+                return value;
             }
-            if !self.ahead.are_one_by_one() {
-                return self.next_plain();
+            if !self.all.ahead.are_one_by_one() {
+                let value = self.all.next_plain();
+                self.floats = self.all.ahead.floats;
+                return value;
             }
         }
         if !self.step() {
             return Ok(None);
         }
-        match T::deserialize(NodeDeserializer(self.cursor)) {
+        match T::deserialize(NodeDeserializer(self.all.cursor)) {
             Ok(value) => Ok(Some(value)),
-            Err(error) => Err(self.under(error)),
+            Err(error) => Err(self.all.under(error)),
         }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.len())
+        Some(self.all.len())
     }
 }

@@ -23,6 +23,7 @@ mod layouts;
 mod long;
 mod migrations;
 mod misfits;
+mod numbers;
 mod objects;
 mod properties;
 mod reading;

@@ -5,6 +5,8 @@
 //! cheap. Numbers are stored as bits, beside those of the elements before, in the same way for all
 //! types of leaves. This makes a `Vec` of particles as fast as a `Vec` of numbers: rows `particles`
 //! and `wide` in `benches/ratios`.
+//!
+//! An element that is a number itself is handed back, for a [block](Block) of such numbers.
 
 use std::cell::Cell;
 use std::mem;
@@ -12,8 +14,10 @@ use std::mem;
 use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
+use crate::bug::OrBug;
 use crate::calls::{children, mismatches, numbers};
 use crate::error::ElementMismatch;
+use crate::leaf::bits::Bits;
 use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
@@ -25,34 +29,85 @@ pub(super) const MOST_LEAVES: usize = 64;
 pub(super) const MOST_WORDS: usize = 2 * MOST_LEAVES;
 
 /// Numbers of elements that are taken at a time.
-pub(super) const MOST_NUMBERS: usize = 256;
+pub(super) const MOST_NUMBERS: usize = 512;
 
 /// Each element has a window of `MOST_LEAVES` cells, where its own are the first. That windows and
 /// words are arrays spares a fixed sequence of calls the tests of ranges.
 const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 
+/// Room for elements.
+pub(in crate::flatten) struct Room {
+    pub(super) cells: Cells,
+    pub(super) block: Block,
+}
+
+impl Room {
+    #[inline(never)]
+    pub(super) fn boxed() -> Box<Self> {
+        Box::new(Room {
+            cells: Cells {
+                bits: [const { Cell::new(0) }; CELLS],
+                kinds: [const { Cell::new(LeafKind::None) }; CELLS],
+                words: [NO_CALL; MOST_WORDS + 1],
+            },
+            block: Block { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
+        })
+    }
+}
+
 /// The numbers of elements, and the words with which an element is compared.
-pub(in crate::flatten) struct Cells {
+pub(super) struct Cells {
     pub(super) bits: [Cell<u64>; CELLS],
     pub(super) kinds: [Cell<LeafKind>; CELLS],
     words: [Word; MOST_WORDS + 1],
 }
 
 impl Cells {
-    #[inline(never)]
-    pub(super) fn boxed() -> Box<Self> {
-        Box::new(Cells {
-            bits: [const { Cell::new(0) }; CELLS],
-            kinds: [const { Cell::new(LeafKind::None) }; CELLS],
-            words: [NO_CALL; MOST_WORDS + 1],
-        })
-    }
-
     /// From now on elements are compared with these words, of which there are few.
     pub(super) fn expect(&mut self, words: &[Word]) {
         if let Some((to, [end, ..])) = self.words.split_at_mut_checked(words.len()) {
             to.copy_from_slice(words);
             *end = NO_CALL;
+        }
+    }
+}
+
+/// Elements that are numbers of one kind, one after another. Integers of 64 bits have [`Cells::bits`].
+/// Each has a place: there are at most [`MOST_NUMBERS`].
+pub(super) struct Block {
+    narrow: [u32; MOST_NUMBERS],
+    doubles: [f64; MOST_NUMBERS],
+}
+
+impl Block {
+    /// Puts a number, as its bits, at an index.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn set(&mut self, cells: &Cells, index: usize, kind: LeafKind, bits: u64) {
+        match kind {
+            LeafKind::F64 => {
+                if let Some(place) = self.doubles.get_mut(index) {
+                    *place = f64::from_bits(bits);
+                }
+            }
+            LeafKind::I64 | LeafKind::U64 => {
+                if let Some(place) = cells.bits.get(index) {
+                    place.set(bits);
+                }
+            }
+            _ => {
+                if let Some(place) = self.narrow.get_mut(index) {
+                    *place = bits as u32; // of at most as many
+                }
+            }
+        }
+    }
+
+    /// The first numbers, which were put there.
+    pub(super) fn first<'b>(&'b self, cells: &'b Cells, count: usize, kind: LeafKind) -> Bits<'b> {
+        match kind {
+            LeafKind::F64 => Bits::Doubles(self.doubles.get(..count).or_bug()),
+            LeafKind::I64 | LeafKind::U64 => Bits::Wide(cells.bits.get(..count).or_bug()),
+            _ => Bits::Narrow(self.narrow.get(..count).or_bug()),
         }
     }
 }
@@ -65,17 +120,20 @@ const NO_CALL: Word = Word::new(word::REPEAT, "", 0);
 pub(super) struct Like<'r> {
     /// The place behind the element.
     pub(super) end: At,
-    /// The kinds of numbers that may come.
+    /// The kind of the elements if they are numbers, or else that of an absent value.
+    pub(super) kind: LeafKind,
+    /// The kinds of numbers that may come, also inside an element.
     pub(super) takes: KindSet,
     pub(super) compact: bool,
     pub(super) cells: &'r Cells,
 }
 
-/// The same for one element, and where its numbers go.
+/// The same for one element, and where the numbers inside it go.
 struct Element<'r> {
     words: &'r [Word; MOST_WORDS + 1],
     bits: &'r [Cell<u64>; MOST_LEAVES],
     kinds: &'r [Cell<LeafKind>; MOST_LEAVES],
+    kind: LeafKind,
     takes: KindSet,
     compact: bool,
 }
@@ -125,6 +183,17 @@ impl At {
         (self.place & 0xffff).into()
     }
 
+    /// Behind an element that is a number there is no place: this has its bits.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of_bits(bits: u64) -> Self {
+        At { cells: bits as u32, place: (bits >> 32) as u32 } // the two halves
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn bits(self) -> u64 {
+        u64::from(self.place) << 32 | u64::from(self.cells)
+    }
+
     /// Another call came here than the expected one. Whether the structure is `surely` another.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stop(self, surely: bool) -> ElementMismatch {
@@ -133,20 +202,38 @@ impl At {
 }
 
 impl Like<'_> {
-    /// Puts the numbers of an element into the cells from the `first` on.
+    /// Whether the elements are numbers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn are_numbers(&self) -> bool {
+        self.kind != LeafKind::None
+    }
+
+    /// How many cells it is from one element to the next.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn step(&self) -> usize {
+        if self.are_numbers() { 1 } else { self.end.cells().max(1) }
+    }
+
+    /// Takes an element whose cells are those from the `first` on. If it is a number, that is its place
+    /// in the block.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take<T: Serialize + ?Sized>(
         &self,
         first: usize,
+        block: &mut Block,
         element: &T,
     ) -> Result<(), ElementMismatch> {
-        let Like { end, takes, compact, cells } = *self;
-        let (Some(bits), Some(kinds)) = (window(&cells.bits, first), window(&cells.kinds, first))
-        else {
-            return Err(At::BEGIN.stop(false));
-        };
-        let element_like = Element { words: &cells.words, bits, kinds, takes, compact };
-        match element.serialize(ElementSerializer::<true> { like: &element_like, at: At::BEGIN }) {
+        let Like { end, kind, takes, compact, cells } = *self;
+        // Numbers have no cells, so that nothing changes from one to the next.
+        let window_at = if self.are_numbers() { 0 } else { first };
+        let windows = (window(&cells.bits, window_at), window(&cells.kinds, window_at));
+        let (Some(bits), Some(kinds)) = windows else { return Err(At::BEGIN.stop(false)) };
+        let like = &Element { words: &cells.words, bits, kinds, kind, takes, compact };
+        match element.serialize(ElementSerializer::<true> { like, at: At::BEGIN }) {
+            Ok(at) if self.are_numbers() => {
+                block.set(cells, first, kind, at.bits());
+                Ok(())
+            }
             Ok(at) if at == end => Ok(()),
             Ok(_) => Err(ElementMismatch(ElementMismatch::UNKNOWN)),
             Err(error) => Err(error),
@@ -206,8 +293,15 @@ impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn number(self, kind: LeafKind, bits: u64) -> Result<At, ElementMismatch> {
-        let Element { bits: cells, kinds, takes, .. } = *self.like;
+        let Element { bits: cells, kinds, kind: expected, takes, .. } = *self.like;
         let at = self.at();
+        if OUTERMOST {
+            return match kind == expected {
+                true => Ok(At::of_bits(bits)),
+                false if takes & bit(kind) != 0 => Err(ElementMismatch(ElementMismatch::NUMBER)),
+                false => Err(at.stop(false)),
+            };
+        }
         let (Some(cell), Some(its_kind)) = (cells.get(at.cells()), kinds.get(at.cells())) else {
             return Err(at.stop(false));
         };

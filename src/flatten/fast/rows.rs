@@ -18,14 +18,13 @@ use serde::Serialize;
 
 use crate::bug::OrBug;
 use crate::error::{ElementMismatch, Error, Result};
-use crate::leaf::bits::{f32_of, is_number, scalar};
-use crate::leaf::float::widen;
+use crate::leaf::bits::{Bits, is_number, scalar};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeKind, Word};
 
 use super::super::drivers::{Drivers, Span};
 use super::super::word::{self, ALL_KINDS, KindSet, bit};
-use super::element::{At, Cells, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS};
+use super::element::{At, Block, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, Room};
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
@@ -42,11 +41,14 @@ pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
 
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
-    leaves: &'r mut Sink,
     like: Like<'r>,
+    block: &'r mut Block,
+    leaves: &'r mut Sink,
     /// The most elements that may still be taken.
     left: usize,
     progress: &'r mut Progress,
+    /// How many leaves came since the last word.
+    pending: &'r mut u64,
 }
 
 /// The state of the rows of a sequence.
@@ -71,8 +73,8 @@ struct Outcome {
 
 /// An element that is serialized again.
 struct Retry {
-    /// The words of the element that it was expected to be like.
-    like: Span,
+    /// The words of the element that it was expected to be like, unless that was a number.
+    like: Option<Span>,
     different: Different,
 }
 
@@ -121,66 +123,68 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     items: &mut I,
 ) -> Option<I::Item> {
     let Some(mut row) = row else { return items.next() };
-    let (like, step, mut end) = (row.like, row.step(), row.end());
-    while end > 0 {
+    let like = row.like;
+    loop {
+        let (end, block) = (row.end(), &mut *row.block);
         let mut first = 0;
         while first < end.min(MOST_NUMBERS) {
             let Some(item) = items.next() else {
                 row.put(first);
                 return None;
             };
-            if let Err(error) = like.take(first, &item) {
+            if let Err(error) = like.take(first, block, &item) {
                 row.stop(first, error);
                 return Some(item);
             }
-            first += step; // at most the end
+            first += like.step(); // at most the end
         }
-        end = row.put(first);
+        if first == 0 {
+            return items.next();
+        }
+        row.put(first);
     }
-    items.next()
 }
 
-impl<'r> Row<'r> {
-    /// A row of at most `left` elements.
-    fn new(leaves: &'r mut Sink, like: Like<'r>, left: usize, progress: &'r mut Progress) -> Self {
-        progress.row = Some(Outcome { done: 0, different: None });
-        Row { leaves, like, left, progress }
-    }
-
-    /// How many cells it is from one element to the next.
-    fn step(&self) -> usize {
-        self.like.end.cells().max(1)
-    }
-
-    /// The first cell at which no element begins.
+impl Row<'_> {
+    /// The first cell, or place in the block, at which no element begins.
     fn end(&self) -> usize {
-        let step = self.step();
+        let step = self.like.step();
         (MOST_NUMBERS / step).min(self.left) * step
     }
 
-    /// Moves the numbers of the elements before a cell into the leaves. Returns the end of the next
-    /// ones.
+    /// Moves the numbers of the elements before a cell, or a place in the block, into the leaves.
     #[inline(never)]
-    fn put(&mut self, first: usize) -> usize {
-        let Like { cells, end, .. } = self.like;
-        let count = first / self.step();
+    fn put(&mut self, first: usize) {
+        let Like { cells, end, kind, .. } = self.like;
+        let count = first / self.like.step();
+        self.left -= count; // at most the room
+        if self.like.are_numbers() {
+            self.leaves.extend(kind, self.block.first(cells, count, kind));
+            self.progress.right += count; // at most the elements
+            *self.pending += count as u64; // at most the leaves
+            return;
+        }
         let leaves = count * end.cells(); // within the cells
         let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
-        put_numbers(self.leaves, bits.or_bug(), kinds.or_bug());
+        put_cells(self.leaves, bits.or_bug(), kinds.or_bug());
         if let Some(outcome) = &mut self.progress.row {
             outcome.done += count; // at most the elements
         }
-        self.left -= count; // at most the room
-        self.end()
     }
 
     /// Ends the row before an element that may be different.
     #[inline(never)]
     fn stop(&mut self, first: usize, error: ElementMismatch) {
         self.put(first);
-        let different = self.like.different(error);
-        if let Some(outcome) = &mut self.progress.row {
-            outcome.different = Some(different);
+        match &mut self.progress.row {
+            Some(outcome) => outcome.different = Some(self.like.different(error)),
+            None => {
+                // A number of another kind is expected again. Of what else there is, nothing was seen.
+                let different = (error.0 == ElementMismatch::NUMBER)
+                    .then_some(Different { surely: false, leaves: 1 });
+                self.progress.row = Some(Outcome { done: 0, different });
+                self.progress.wrong += usize::from(different.is_none()); // at most the elements
+            }
         }
     }
 }
@@ -195,7 +199,7 @@ fn gave_less() -> Error {
 /// The state of a sequence between two elements.
 pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) leaves: &'t mut Sink,
-    pub(in crate::flatten) drivers: &'t Drivers,
+    pub(in crate::flatten) drivers: &'t mut Drivers,
     /// Where the next element begins.
     pub(in crate::flatten) at: usize,
     pub(in crate::flatten) compact: bool,
@@ -212,8 +216,9 @@ pub(in crate::flatten) struct SeqState<'t> {
 /// What the rows of a walk share.
 #[derive(Default)]
 pub(in crate::flatten) struct Rows {
-    /// Room for the numbers of elements.
-    cells: Option<Box<Cells>>,
+    room: Option<Box<Room>>,
+    /// The kind of the last scalar that was not pushed to the leaves where it came.
+    pub(in crate::flatten) last_kind: Option<LeafKind>,
     /// How many children so far have a type that owns something.
     pub(in crate::flatten) owning: usize,
     /// In how many open sequences an element is serialized again, and compared with the one before.
@@ -222,35 +227,56 @@ pub(in crate::flatten) struct Rows {
 
 impl Rows {
     /// A row for elements that look like the last one, if a row is worth a try.
-    #[inline(never)]
+    #[cfg_attr(not(debug_assertions), inline)]
     pub(in crate::flatten) fn row<'r>(
         &'r mut self,
         seq: SeqState<'r>,
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
-        let SeqState { leaves, drivers, at, compact, is_leaf, takes, is_owning, most } = seq;
-        let expected = if is_leaf { usize::MAX } else { drivers.more_like_last(at) };
+        if seq.is_leaf {
+            return self.numbers(seq, progress);
+        }
+        let SeqState { leaves, drivers, at, compact, takes, is_owning, most, .. } = seq;
+        let expected = drivers.more_like_last(at);
         if expected < FEW {
             return None;
         }
-        let last = drivers.last(at).filter(|_| !is_leaf);
-        let words = last.map_or(&[][..], |last| drivers.words(last));
-        let end = if is_leaf { Some(At::end(0, 1, 1)) } else { end_of(words) };
+        let words = drivers.last(at).map_or(&[][..], |last| drivers.words(last));
         let takes = takes & kinds_of_row(leaves);
-        let Some(end) = end.filter(|_| takes != 0 && !is_owning) else {
-            if is_leaf && let Some(most) = most {
-                leaves.reserve(most.min(MOST_ROOM));
-            }
+        let Some(end) = end_of(words).filter(|_| takes != 0 && !is_owning) else {
             progress.give_up();
             return None;
         };
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-        let cells = self.cells.get_or_insert_with(Cells::boxed);
+        let Room { cells, block } = &mut **self.room.get_or_insert_with(Room::boxed);
         cells.expect(words);
-        let like = Like { end, takes, compact, cells };
-        Some(Row::new(leaves, like, most.map_or(expected, |most| most.min(expected)), progress))
+        let like = Like { end, kind: LeafKind::None, takes, compact, cells };
+        let left = most.map_or(expected, |most| most.min(expected));
+        progress.row = Some(Outcome { done: 0, different: None });
+        let pending = &mut drivers.pending;
+        Some(Row { like, block, leaves, left, progress, pending })
+    }
+
+    /// A row for numbers behind a leaf, if that is one.
+    fn numbers<'r>(&'r mut self, seq: SeqState<'r>, progress: &'r mut Progress) -> Option<Row<'r>> {
+        let SeqState { leaves, drivers, compact, takes, most, .. } = seq;
+        if let Some(most) = most {
+            leaves.reserve(most.min(MOST_ROOM));
+        }
+        let takes = takes & kinds_of_row(leaves);
+        let kind = next_kind(leaves, self.last_kind.take())
+            .filter(|kind| is_number(*kind) && takes & bit(*kind) != 0);
+        let Some(kind) = kind else {
+            progress.give_up();
+            return None;
+        };
+        let Room { cells, block } = &mut **self.room.get_or_insert_with(Room::boxed);
+        cells.expect(&[]);
+        let like = Like { end: At::end(0, 1, 1), kind, takes, compact, cells };
+        let pending = &mut drivers.pending;
+        Some(Row { like, block, leaves, left: usize::MAX, progress, pending })
     }
 
     /// Counts the elements of the last row. Checks that an element that was serialized again gave
@@ -266,11 +292,13 @@ impl Rows {
         if let Some(Retry { like, different }) = progress.again.take() {
             self.checks -= 1; // it was counted
             let last = drivers.last(at).filter(|_| !is_leaf);
-            let agrees = if last == Some(like) {
-                !different.surely
-            } else {
-                let last = last.map_or(&[][..], |last| drivers.words(last));
-                agree(drivers.words(like), last, different.leaves)
+            let agrees = match like {
+                None => is_leaf,
+                Some(_) if last == like => !different.surely,
+                Some(like) => {
+                    let last = last.map_or(&[][..], |last| drivers.words(last));
+                    agree(drivers.words(like), last, different.leaves)
+                }
             };
             if !agrees {
                 return Err(gave_less());
@@ -279,13 +307,10 @@ impl Rows {
         let Some(Outcome { done, different }) = progress.take() else {
             return Ok(at);
         };
-        if is_leaf {
-            drivers.pending += done as u64; // at most the leaves
-            return Ok(at);
-        }
-        let next = drivers.elements(at, done);
-        progress.again =
-            different.and_then(|different| Some(Retry { like: drivers.last(next)?, different }));
+        let next = if is_leaf { at } else { drivers.elements(at, done) };
+        let like = drivers.last(next).filter(|_| !is_leaf);
+        let is_again = is_leaf || like.is_some();
+        progress.again = different.filter(|_| is_again).map(|different| Retry { like, different });
         self.checks += usize::from(progress.again.is_some()); // at most the sequences
         Ok(next)
     }
@@ -341,42 +366,30 @@ fn kinds_of_row(leaves: &Sink) -> KindSet {
     }
 }
 
-/// Adds numbers of kinds that the leaves take.
-fn put_numbers(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
-    let first = kinds.first().map_or(LeafKind::None, Cell::get);
-    let kind = kinds.iter().fold(true, |same, kind| same & (kind.get() == first)).then_some(first);
-    let numbers = bits.iter().map(Cell::get);
-    match (all, kind) {
-        (Sink::Counted(count), _) => *count += bits.len(),
-        (Sink::F64(all), Some(LeafKind::F64)) => all.extend(numbers.map(f64::from_bits)),
-        (Sink::F64(all), Some(LeafKind::F32)) => {
-            // Without a branch for each, several are tested and converted at a time.
-            if may_be_nan(bits) {
-                all.extend(numbers.map(|bits| widen(f32_of(bits))));
-            } else {
-                all.extend(numbers.map(|bits| f64::from(f32_of(bits))));
-            }
-        }
-        (Sink::F32(all), _) => all.extend(numbers.map(f32_of)),
-        (Sink::Leaves(all), Some(LeafKind::F64)) => {
-            all.extend(numbers.map(|bits| Leaf::F64(f64::from_bits(bits))));
-        }
-        (Sink::Leaves(all), Some(LeafKind::F32)) => {
-            all.extend(numbers.map(|bits| Leaf::F32(f32_of(bits))));
-        }
-        (Sink::Other(all), Some(kind)) => {
-            all.extend_bits(kind, bits);
-        }
-        (all, _) => {
-            for scalar in numbers.zip(kinds).filter_map(|(bits, kind)| scalar(kind.get(), bits)) {
-                all.push(scalar);
-            }
-        }
+/// The kind of a number like the last leaf.
+fn next_kind(leaves: &Sink, last: Option<LeafKind>) -> Option<LeafKind> {
+    match leaves {
+        Sink::Counted(_) => last,
+        Sink::F64(_) if last == Some(LeafKind::F32) => last,
+        Sink::F64(_) => Some(LeafKind::F64),
+        Sink::F32(_) => Some(LeafKind::F32),
+        Sink::Leaves(leaves) => leaves.last().map(Leaf::kind),
+        Sink::Other(leaves) => match leaves.kind() {
+            LeafKind::Opaque => last,
+            kind => Some(kind),
+        },
     }
 }
 
-/// Whether one of these `f32`s is a NaN: adding this carries into the sign.
-fn may_be_nan(bits: &[Cell<u64>]) -> bool {
-    let carry = |bits: &Cell<u64>| (bits.get() & 0x7fff_ffff) + 0x7f_ffff;
-    bits.iter().fold(0, |all, bits| all | carry(bits)) >> 31 != 0
+/// Adds numbers of kinds that the leaves take.
+fn put_cells(all: &mut Sink, bits: &[Cell<u64>], kinds: &[Cell<LeafKind>]) {
+    let Some(first) = kinds.first().map(Cell::get) else { return };
+    let is_counted = matches!(all, Sink::Counted(_));
+    if is_counted || kinds.iter().fold(true, |same, kind| same & (kind.get() == first)) {
+        return all.extend(first, Bits::Wide(bits));
+    }
+    for (bits, kind) in bits.iter().zip(kinds) {
+        let fits = scalar(kind.get(), bits.get()).is_some_and(|scalar| all.push(scalar));
+        debug_assert!(fits, "a number of another kind");
+    }
 }

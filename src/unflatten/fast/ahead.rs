@@ -1,8 +1,5 @@
 //! Elements of a sequence that are read without a step of the cursor.
 
-use std::iter::Copied;
-use std::slice::Iter;
-
 use serde::de::Deserialize;
 
 use crate::leaf::Scalar;
@@ -18,10 +15,50 @@ const RUN: usize = 8;
 /// The next elements of a run.
 pub(in crate::unflatten) struct Ahead<'de> {
     are: RunKind,
-    /// The remaining leaves, if they are floats. Only one of the two has any. They are beside what
-    /// the elements are, so that a leaf costs one test.
-    f64s: Copied<Iter<'de, f64>>,
-    f32s: Copied<Iter<'de, f32>>,
+    /// The leaves, if they are floats. They are beside what the elements are, so that a leaf costs one
+    /// test.
+    pub(in crate::unflatten) floats: Floats<'de>,
+}
+
+/// Leaves that are floats. Only one of the two slices has any.
+#[derive(Clone, Copy, Default)]
+pub(in crate::unflatten) struct Floats<'de> {
+    f64s: &'de [f64],
+    f32s: &'de [f32],
+    /// How many were read.
+    pub(in crate::unflatten) read: usize,
+}
+
+impl Floats<'_> {
+    /// The number that is left.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::unflatten) fn len(&self) -> usize {
+        self.f64s.len() + self.f32s.len() - self.read // one is 0
+    }
+
+    /// Reads the next one, for a type that has the size of a float.
+    #[inline(always)]
+    pub(in crate::unflatten) fn next<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
+        if const { size_of::<T>() == size_of::<f64>() } {
+            match self.f64s.get(self.read) {
+                Some(value) => self.passed(lone(Scalar::F64(*value))?),
+                None => self.passed(lone(Scalar::F32(*self.f32s.get(self.read)?))?),
+            }
+        } else if const { size_of::<T>() == size_of::<f32>() } {
+            match self.f32s.get(self.read) {
+                Some(value) => self.passed(lone(Scalar::F32(*value))?),
+                None => self.passed(lone(Scalar::F64(*self.f64s.get(self.read)?))?),
+            }
+        } else {
+            None
+        }
+    }
+
+    #[inline(always)]
+    fn passed<T>(&mut self, value: T) -> Option<T> {
+        self.read += 1; // there is one
+        Some(value)
+    }
 }
 
 /// What is known of the elements.
@@ -42,7 +79,7 @@ enum RunKind {
 impl From<RunKind> for Ahead<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from(are: RunKind) -> Self {
-        Ahead { are, f64s: [].iter().copied(), f32s: [].iter().copied() }
+        Ahead { are, floats: Floats::default() }
     }
 }
 
@@ -69,13 +106,13 @@ impl<'de> Ahead<'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn f64s(leaves: &'de [f64], next: &mut NextChild<'de>) -> Self {
         next.pass_leaves();
-        Ahead { f64s: leaves.iter().copied(), ..RunKind::Floats.into() }
+        Ahead { are: RunKind::Floats, floats: Floats { f64s: leaves, ..Floats::default() } }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn f32s(leaves: &'de [f32], next: &mut NextChild<'de>) -> Self {
         next.pass_leaves();
-        Ahead { f32s: leaves.iter().copied(), ..RunKind::Floats.into() }
+        Ahead { are: RunKind::Floats, floats: Floats { f32s: leaves, ..Floats::default() } }
     }
 
     /// For leaves of an array that is one leaf.
@@ -102,30 +139,6 @@ impl<'de> Ahead<'de> {
         self.are = RunKind::Unknown;
     }
 
-    /// The number of floats.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn len(&self) -> usize {
-        self.f64s.len() + self.f32s.len() // one is 0
-    }
-
-    /// Whether there are no floats.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn is_empty(&self) -> bool {
-        self.f64s.len() == 0 && self.f32s.len() == 0
-    }
-
-    /// Reads the next leaf, if it is a float, for a type that has the size of one.
-    #[inline(always)]
-    pub(in crate::unflatten) fn next_float<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
-        if const { size_of::<T>() == size_of::<f64>() } {
-            lone(&mut self.f64s, Scalar::F64).or_else(|| lone(&mut self.f32s, Scalar::F32))
-        } else if const { size_of::<T>() == size_of::<f32>() } {
-            lone(&mut self.f32s, Scalar::F32).or_else(|| lone(&mut self.f64s, Scalar::F64))
-        } else {
-            None
-        }
-    }
-
     /// Whether elements are read without the cursor.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in crate::unflatten) fn has_some(&self) -> bool {
@@ -135,7 +148,7 @@ impl<'de> Ahead<'de> {
     /// Hands over to the cursor, which takes the next step.
     #[inline(never)]
     pub(in crate::unflatten) fn hand_over(&mut self, next: &mut NextChild<'de>) {
-        next.pass_back(self.len());
+        next.pass_back(self.floats.len());
         *self = RunKind::OneByOne.into();
     }
 
@@ -152,8 +165,8 @@ impl<'de> Ahead<'de> {
         }
         let leaf = next.place.leaf;
         let value = match cursor.supply.as_leaves().get(leaf) {
-            Some(leaf) => lone(&mut Some(leaf).into_iter(), |leaf| leaf),
-            None => lone(&mut cursor.supply.other_scalar(leaf).into_iter(), |scalar| scalar),
+            Some(leaf) => lone(leaf),
+            None => cursor.supply.other_scalar(leaf).and_then(lone),
         };
         match value {
             Some(_) => next.pass_leaf(),
@@ -171,7 +184,7 @@ impl<'de> Ahead<'de> {
     ) -> Option<T> {
         if let RunKind::Unknown = self.are {
             *self = Ahead::looked_for(cursor, next);
-            if let Some(value) = self.next_float() {
+            if let Some(value) = self.floats.next() {
                 return Some(value);
             }
         }

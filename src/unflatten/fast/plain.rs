@@ -384,19 +384,12 @@ impl Lone for &Leaf {
     }
 }
 
-/// Reads the first of some leaves, and takes it off. Returns `None` on a mismatch, even if a
-/// `Deserialize` implementation ignores it.
+/// Reads a leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it.
 #[inline(always)]
-pub(super) fn lone<'de, I: Iterator + Clone, L: Lone, T: Deserialize<'de>>(
-    leaves: &mut I,
-    leaf: impl Fn(I::Item) -> L,
-) -> Option<T> {
-    let leaf = leaf(leaves.clone().next()?);
+pub(super) fn lone<'de, L: Lone, T: Deserialize<'de>>(leaf: L) -> Option<T> {
     let mut given = false;
     let value = T::deserialize(LoneLeaf(leaf, &mut given)).ok();
-    let value = value.filter(|_| given)?;
-    leaves.next();
-    Some(value)
+    value.filter(|_| given)
 }
 
 /// Requests for a lone leaf.
