@@ -6,7 +6,7 @@
 //! types of leaves. This makes a `Vec` of particles as fast as a `Vec` of numbers: rows `particles`
 //! and `wide` in `benches/ratios`.
 //!
-//! An element that is a number itself is handed back, for a [block](Block) of such numbers.
+//! An element that is a number itself is handed back, for a [block](NumberBlock) of such numbers.
 
 use std::cell::Cell;
 use std::mem;
@@ -35,22 +35,22 @@ pub(super) const MOST_NUMBERS: usize = 512;
 /// words are arrays spares a fixed sequence of calls the tests of ranges.
 const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 
-/// Room for elements.
-pub(in crate::flatten) struct Room {
+/// RowRoom for elements.
+pub(in crate::flatten) struct RowRoom {
     pub(super) cells: Cells,
-    pub(super) block: Block,
+    pub(super) block: NumberBlock,
 }
 
-impl Room {
+impl RowRoom {
     #[inline(never)]
     pub(super) fn boxed() -> Box<Self> {
-        Box::new(Room {
+        Box::new(RowRoom {
             cells: Cells {
                 bits: [const { Cell::new(0) }; CELLS],
                 kinds: [const { Cell::new(LeafKind::None) }; CELLS],
                 words: [NO_CALL; MOST_WORDS + 1],
             },
-            block: Block { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
+            block: NumberBlock { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
         })
     }
 }
@@ -74,12 +74,12 @@ impl Cells {
 
 /// Elements that are numbers of one kind, one after another. Integers of 64 bits have [`Cells::bits`].
 /// Each has a place: there are at most [`MOST_NUMBERS`].
-pub(super) struct Block {
+pub(super) struct NumberBlock {
     narrow: [u32; MOST_NUMBERS],
     doubles: [f64; MOST_NUMBERS],
 }
 
-impl Block {
+impl NumberBlock {
     /// Puts a number, as its bits, at an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set(&mut self, cells: &Cells, index: usize, kind: LeafKind, bits: u64) {
@@ -220,7 +220,7 @@ impl Like<'_> {
     pub(super) fn take<T: Serialize + ?Sized>(
         &self,
         first: usize,
-        block: &mut Block,
+        block: &mut NumberBlock,
         element: &T,
     ) -> Result<(), ElementMismatch> {
         let Like { end, kind, takes, compact, cells } = *self;

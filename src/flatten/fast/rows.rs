@@ -24,7 +24,9 @@ use crate::model::{Leaf, LeafKind, NodeKind, Word};
 
 use super::super::drivers::{Drivers, Span};
 use super::super::word::{self, ALL_KINDS, KindSet, bit};
-use super::element::{At, Block, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, Room};
+use super::element::{
+    At, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock, RowRoom,
+};
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
@@ -42,7 +44,7 @@ pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
     like: Like<'r>,
-    block: &'r mut Block,
+    block: &'r mut NumberBlock,
     leaves: &'r mut Sink,
     /// The most elements that may still be taken.
     left: usize,
@@ -216,7 +218,7 @@ pub(in crate::flatten) struct SeqState<'t> {
 /// What the rows of a walk share.
 #[derive(Default)]
 pub(in crate::flatten) struct Rows {
-    room: Option<Box<Room>>,
+    room: Option<Box<RowRoom>>,
     /// The kind of the last scalar that was not pushed to the leaves where it came.
     pub(in crate::flatten) last_kind: Option<LeafKind>,
     /// How many children so far have a type that owns something.
@@ -250,7 +252,7 @@ impl Rows {
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-        let Room { cells, block } = &mut **self.room.get_or_insert_with(Room::boxed);
+        let RowRoom { cells, block } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
         cells.expect(words);
         let like = Like { end, kind: LeafKind::None, takes, compact, cells };
         let left = most.map_or(expected, |most| most.min(expected));
@@ -272,7 +274,7 @@ impl Rows {
             progress.give_up();
             return None;
         };
-        let Room { cells, block } = &mut **self.room.get_or_insert_with(Room::boxed);
+        let RowRoom { cells, block } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
         cells.expect(&[]);
         let like = Like { end: At::end(0, 1, 1), kind, takes, compact, cells };
         let pending = &mut drivers.pending;
