@@ -35,7 +35,7 @@ pub(super) const MOST_NUMBERS: usize = 512;
 /// words are arrays spares a fixed sequence of calls the tests of ranges.
 const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 
-/// RowRoom for elements.
+/// Room for elements.
 pub(in crate::flatten) struct RowRoom {
     pub(super) cells: Cells,
     pub(super) block: NumberBlock,
