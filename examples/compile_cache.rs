@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use treedef::{Fingerprint, TreeDef, structure};
+use treedef::{Fingerprint, NodeRef, TreeDef, structure};
 
 /// What a service is asked for. Its shape is known at run time only.
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ struct Plan {
 impl Plan {
     fn compile(structure: TreeDef) -> Result<Self, Box<dyn Error>> {
         println!("  compiling for {structure}");
-        let leaves = |path: &str| structure.leaf_range(path);
+        let leaves = |path: &str| structure.node(path).map(NodeRef::leaf_range);
         let (positions, weights) = (leaves(".positions")?.collect(), leaves(".weights")?.collect());
         Ok(Plan { positions, weights, structure })
     }

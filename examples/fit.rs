@@ -151,7 +151,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     assert_eq!((&*fitted.isotope, fitted.channel), ("Ba-137m", 3));
 
-    let growing = treedef.leaf_index(".parts[0].rate")?;
+    let growing = treedef.node(".parts[0].rate")?.leaf_range().start;
     let mut numbers = numbers;
     numbers[growing] = -1.0;
     let error = residuals(&numbers).unwrap_err();

@@ -59,7 +59,7 @@ pub(crate) fn short() -> Result<Model, Box<dyn Error>> {
     println!("{treedef:#}");
 
     println!("\nTHE LEAVES: one flat vector for an optimiser, a GPU, a C library");
-    let head = treedef.leaf_range(".head")?;
+    let head = treedef.node(".head")?.leaf_range();
     println!("{} × f64; `.head` is {head:?}; 13 is `{}`", leaves.len(), treedef.leaf_path(13)?);
 
     println!("\nA STEP of an optimiser that knows only slices, on the head");

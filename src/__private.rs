@@ -6,8 +6,6 @@ use std::ops::Range;
 
 use crate::arrays::{Block, Blocks};
 use crate::call_stack;
-#[cfg(feature = "diff")]
-use crate::diff::{Change, Diff};
 use crate::error::{Cause, Error, Result};
 use crate::message;
 use crate::model::{Limits, Value};
@@ -162,12 +160,6 @@ pub fn work_of(value: &Value) -> usize {
 /// One line, cut off if it is long.
 pub fn brief(printed: &impl fmt::Display) -> String {
     message::brief(printed)
-}
-
-/// The changes of a diff. Their paths keep their lengths.
-#[cfg(feature = "diff")]
-pub fn changes_mut<T>(diff: &mut Diff<T>) -> &mut Vec<Change<T>> {
-    &mut diff.changes
 }
 
 /// The form of a key as a person reads it, without the kinds of numbers.

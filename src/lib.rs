@@ -79,7 +79,7 @@ pub use crate::{
 pub use crate::diff::{Change, ChangeKind, Diff};
 
 #[cfg(feature = "migrate")]
-pub use crate::migration::{Migration, MigrationGroup, MigrationKind};
+pub use crate::migration::Migration;
 
 #[cfg(feature = "persist")]
 pub use crate::files::{Fingerprint, TreeReader};

@@ -653,12 +653,11 @@ pub(crate) struct Insertion {
 /// let error = treedef::unflatten::<Vec<()>>(&bomb, Vec::<f64>::new()).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Limit);
 ///
-/// let generous = bomb.with_limits(Limits::default().max_depth(1_000));
+/// let generous = bomb.with_limits(Limits { max_depth: 1_000, ..Limits::default() });
 /// assert_eq!(generous.limits().max_depth, 1_000);
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// The most nested containers, map keys included.
     pub max_depth: usize,
@@ -673,42 +672,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits { max_depth: 128, max_work: 1 << 24, max_bytes: 1 << 29, max_nodes: 1 << 24 }
-    }
-}
-
-impl Limits {
-    /// Sets the most containers that may be nested.
-    #[must_use]
-    pub fn max_depth(self, max_depth: usize) -> Self {
-        Limits { max_depth, ..self }
-    }
-
-    /// Sets the most nodes that may be visited or made, in addition to 64 for each leaf.
-    #[must_use]
-    pub fn max_work(self, max_work: usize) -> Self {
-        Limits { max_work, ..self }
-    }
-
-    /// Sets the most bytes of the structure in a file.
-    #[must_use]
-    pub fn max_bytes(self, max_bytes: usize) -> Self {
-        Limits { max_bytes, ..self }
-    }
-
-    /// Sets the most nodes of a structure.
-    #[must_use]
-    pub fn max_nodes(self, max_nodes: usize) -> Self {
-        Limits { max_nodes, ..self }
-    }
-
-    /// The greater of two limits, for each field: the limits of a structure that is made from two.
-    pub(crate) fn or(self, other: Limits) -> Self {
-        Limits {
-            max_depth: self.max_depth.max(other.max_depth),
-            max_work: self.max_work.max(other.max_work),
-            max_bytes: self.max_bytes.max(other.max_bytes),
-            max_nodes: self.max_nodes.max(other.max_nodes),
-        }
     }
 }
 
@@ -734,13 +697,24 @@ pub enum MapOrder {
 /// recursive.
 pub(crate) const MAX_KEY_NESTING: usize = 128;
 
-/// A node that is about to be walked: an argument of the function in
-/// [`opaque_where`](crate::Flattener::opaque_where), beside the path.
+/// The kind and the names of a node: an argument of
+/// [`TreeDefBuilder::open`](crate::TreeDefBuilder::open), and of the function in
+/// [`opaque_where`](crate::Flattener::opaque_where).
+///
+/// ```
+/// use treedef::{NodeHead, NodeKind};
+///
+/// let head = NodeHead { name: "Point", ..NodeKind::Struct.into() };
+/// assert_eq!((head.kind, head.name, head.variant), (NodeKind::Struct, "Point", ""));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NodeHead<'a> {
-    pub(crate) kind: NodeKind,
-    pub(crate) name: &'a str,
-    pub(crate) variant: &'a str,
+    /// The kind.
+    pub kind: NodeKind,
+    /// The name of the type; empty if the kind has none.
+    pub name: &'a str,
+    /// The name of the variant; empty if the node is no enum variant.
+    pub variant: &'a str,
 }
 
 impl NodeData {

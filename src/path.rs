@@ -209,11 +209,6 @@ impl Path {
         let (_, above) = self.0.split_last()?;
         Some(Path(above.to_vec()))
     }
-
-    /// Whether `ancestor` is this path or the path of a node above it.
-    pub fn starts_with(&self, ancestor: &Path) -> bool {
-        self.0.starts_with(&ancestor.0)
-    }
 }
 
 impl AsRef<[Key]> for Path {

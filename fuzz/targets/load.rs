@@ -89,8 +89,11 @@ fn use_treedef(treedef: &TreeDef) {
     for (index, path) in treedef.leaf_paths().take(100).enumerate() {
         assert_eq!(treedef.leaf_path(index).unwrap(), path);
         assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
-        let found = treedef.leaf_index(&path);
-        assert!(has_twins || found.is_ok_and(|found| found == index), "{path}");
+        let found = treedef.node(&path);
+        assert!(
+            has_twins || found.is_ok_and(|found| found.leaf_range() == (index..index + 1)),
+            "{path}"
+        );
     }
     let num_leaves = treedef.num_leaves();
     for index in [num_leaves / 2, num_leaves.saturating_sub(1)] {
@@ -99,7 +102,7 @@ fn use_treedef(treedef: &TreeDef) {
     assert!(treedef.leaf_path(num_leaves).is_err());
     let _ = treedef.flatten_like(&(1, "a"), &mut Vec::<Leaf>::new());
 
-    let treedef = treedef.clone().with_limits(Limits::default().max_work(LEAVES));
+    let treedef = treedef.clone().with_limits(Limits { max_work: LEAVES, ..Limits::default() });
     if num_leaves <= LEAVES {
         for_types(|rebuild| {
             rebuild(Tree::new(treedef.clone(), vec![Leaf::from(1.5); num_leaves]).unwrap())
@@ -111,7 +114,7 @@ fn use_tree(tree: Tree<Leaf>) {
     text(format_args!("{tree}"));
     text(format_args!("{tree:?}"));
     let (treedef, leaves) = tree.into_parts();
-    let treedef = treedef.with_limits(Limits::default().max_work(LEAVES));
+    let treedef = treedef.with_limits(Limits { max_work: LEAVES, ..Limits::default() });
     for_types(|rebuild| rebuild(Tree::new(treedef.clone(), leaves.clone()).unwrap()));
 }
 

@@ -10,7 +10,7 @@ const WORK: usize = 1 << 14;
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let limits = Limits::default().max_work(WORK);
+    let limits = Limits { max_work: WORK, ..Limits::default() };
     if is_cheap(&TreeDef::parse_with(text, limits))
         && let Some(treedef) = comes_back::<TreeDef>(text)
     {

@@ -80,7 +80,11 @@ pub(super) fn grown(treedef: TreeDef, tape: &mut Tape) -> TreeDef {
 }
 
 pub(super) fn limits(tape: &mut Tape) -> Limits {
-    Limits::default().max_work(count(tape).min(1 << 16)).max_depth(count(tape).min(1 << 16))
+    Limits {
+        max_work: count(tape).min(1 << 16),
+        max_depth: count(tape).min(1 << 16),
+        ..Limits::default()
+    }
 }
 
 /// The path of some node, or a path that leads nowhere.

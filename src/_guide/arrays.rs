@@ -15,8 +15,8 @@
 //!
 //! let tree = Tree::of(&(vec![[0.5f32; 3]; 100], 7u64))?;
 //! let (block, leaves) = tree.blocks().next().unwrap();
-//! assert_eq!(block.path().to_string(), ".0");
-//! assert_eq!((block.shape(), leaves.len()), (&[100, 3][..], 300));
+//! assert_eq!(block.path.to_string(), ".0");
+//! assert_eq!((&block.shape[..], leaves.len()), (&[100, 3][..], 300));
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!

@@ -15,7 +15,7 @@
 //! | keep results by the structure of their input: [an example](super::cookbook::cache_key) | `treedef` | [`structure(&value)?.fingerprint()`](crate::TreeDef::fingerprint) |
 //! | notice in a test that a structure has changed | `treedef`; `insta` | `treedef::assert_structure_snapshot!(value)` |
 //! | edit a document whose type is not known, such as JSON | `treedef` | [from `serde_json`](super::coming_from::serde_json) |
-//! | flatten a value that nests a million levels deep | `treedef`; `stacker` | [`Limits::default().max_depth(1_000_000)`](crate::Limits::max_depth) for [`Flattener::limits`](crate::Flattener::limits) |
+//! | flatten a value that nests a million levels deep | `treedef`; `stacker` | [`max_depth: 1_000_000`](crate::Limits::max_depth) for [`Flattener::limits`](crate::Flattener::limits) |
 //!
 //! # Tensors and models
 //!

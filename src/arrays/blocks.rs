@@ -14,10 +14,17 @@ const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
 /// A rectangular part of a structure: `[[*; 4]; 3]` is one block of shape `[3, 4]`. See
 /// [`TreeDef::blocks`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Block<'a> {
-    path: Path,
-    node: NodeRef<'a>,
-    shape: Vec<usize>,
+    /// The path of the outermost node of the block.
+    pub path: Path,
+    /// The outermost node of the block. Its [`leaf_range`](NodeRef::leaf_range) has the indices of the leaves, whose
+    /// number is the product of the shape.
+    pub node: NodeRef<'a>,
+    /// The number of elements in each dimension, outermost first. It is empty for a lone leaf.
+    ///
+    /// The leaves are in row-major order: the last index changes fastest.
+    pub shape: Vec<usize>,
 }
 
 /// The blocks of a structure, in leaf order. See [`TreeDef::blocks`].
@@ -25,30 +32,6 @@ pub struct Block<'a> {
 pub struct Blocks<'a> {
     walk: Walk<'a>,
     path: Path,
-}
-
-impl<'a> Block<'a> {
-    /// The path of the outermost node of the block.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The outermost node of the block.
-    pub fn node(&self) -> NodeRef<'a> {
-        self.node
-    }
-
-    /// The number of elements in each dimension, outermost first. It is empty for a lone leaf.
-    ///
-    /// The leaves are in row-major order: the last index changes fastest.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The indices of the leaves. Their number is the product of the shape.
-    pub fn leaves(&self) -> Range<usize> {
-        self.node.leaf_range()
-    }
 }
 
 impl TreeDef {
@@ -65,7 +48,7 @@ impl TreeDef {
     /// let treedef = treedef::structure(&([[0.5f32; 4]; 3], Some(vec![1.0, 2.0]), "a"))?;
     /// let blocks: Vec<_> = treedef
     ///     .blocks()
-    ///     .map(|block| (block.path().to_string(), block.shape().to_vec(), block.leaves()))
+    ///     .map(|block| (block.path.to_string(), block.shape, block.node.leaf_range()))
     ///     .collect();
     /// assert_eq!(blocks[0], (".0".to_owned(), vec![3, 4], 0..12));
     /// assert_eq!(blocks[1], (".1?".to_owned(), vec![2], 12..14));
@@ -93,7 +76,7 @@ impl<'a> Blocks<'a> {
     /// children are.
     ///
     /// [`array_struct`](super::array_struct::array_struct) has the shape of structs that hold an array.
-    /// The [leaves](Block::leaves) of such a block are all of the struct.
+    /// The leaves of such a block are all of the struct.
     pub(crate) fn next_or_struct(
         &mut self,
         mut shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,

@@ -28,7 +28,7 @@ macro_rules! dtypes {
             }
 
             /// The type of leaves of a kind. `None` for texts, characters and 128-bit integers.
-            pub fn of_kind(kind: LeafKind) -> Option<Self> {
+            pub(crate) fn of_kind(kind: LeafKind) -> Option<Self> {
                 match kind {
                     $($(LeafKind::$kind => Some(Dtype::$dtype),)?)*
                     _ => None,

@@ -22,7 +22,7 @@ impl<L: LeafType> Tree<L> {
     ///
     /// They are the blocks of [`TreeDef::blocks`](crate::TreeDef::blocks), but where the kinds of
     /// leaves differ inside one, its children are the blocks. A tree whose leaves are of another
-    /// type has `tree.treedef().blocks()`, and `Block::leaves` are indices into `tree.leaves()`.
+    /// type has `tree.treedef().blocks()`, and the leaves of their nodes are indices into `tree.leaves()`.
     ///
     /// ```
     /// use treedef::Tree;
@@ -30,7 +30,7 @@ impl<L: LeafType> Tree<L> {
     /// let tree = Tree::of(&([[1.0f32, 2.0], [3.0, 4.0]], (5u8, 6.0)))?;
     /// let blocks: Vec<_> = tree
     ///     .blocks()
-    ///     .map(|(block, leaves)| (block.path().to_string(), block.shape().to_vec(), leaves.len()))
+    ///     .map(|(block, leaves)| (block.path.to_string(), block.shape, leaves.len()))
     ///     .collect();
     /// assert_eq!(blocks[0], (".0".to_owned(), vec![2, 2], 4));
     /// assert_eq!(blocks[1..], [(".1.0".to_owned(), vec![], 1), (".1.1".to_owned(), vec![], 1)]);
@@ -50,7 +50,7 @@ impl<'a, L> Iterator for TreeBlocks<'a, L> {
         let of = |range| -> &'a [L] { leaves.get(range).or_bug() };
         let alike = |range| kind.is_none_or(|kind| have_one_kind(of(range).iter().map(kind)));
         let block = self.blocks.next_where(alike)?;
-        let leaves = of(block.leaves());
+        let leaves = of(block.node.leaf_range());
         Some((block, leaves))
     }
 }

@@ -28,8 +28,8 @@ use crate::path::{Key, Path};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff<T> {
-    /// In the order of the old tree. Within one node, added children come last.
-    pub(crate) changes: Vec<Change<T>>,
+    /// All changes, in the order of the old tree. Within one node, added children come last.
+    pub changes: Vec<Change<T>>,
 }
 
 /// One difference between two trees.
@@ -83,18 +83,6 @@ pub enum ChangeKind<T> {
         /// The new order, without added fields or keys.
         keys: Vec<Key>,
     },
-}
-
-impl<T> Diff<T> {
-    /// All changes, in order.
-    pub fn changes(&self) -> &[Change<T>] {
-        &self.changes
-    }
-
-    /// Whether there are no changes.
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
 }
 
 impl<T> Change<T> {

@@ -44,7 +44,7 @@ impl TreeDef {
     /// let old: TreeDef = "[Point { x: *, y: * }; 1000000]".parse()?;
     /// let new: TreeDef = "[Point { x: *, y: *, z: * }; 1000000]".parse()?;
     /// let diff = old.diff(&new);
-    /// let [change] = diff.changes() else { panic!("one change") };
+    /// let [change] = &diff.changes[..] else { panic!("one change") };
     /// assert_eq!((change.path.to_string().as_str(), change.places()), ("[0].z", 1_000_000));
     /// assert_eq!(change.kind, ChangeKind::Added { position: 2, new: TreeDef::leaf() });
     /// # Ok::<(), treedef::Error>(())

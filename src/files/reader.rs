@@ -166,7 +166,7 @@ fn subtree<L: LeafType>(
     node: NodeRef<'_>,
 ) -> Result<Tree<L>> {
     let leaves = parts.leaves(source, treedef, node.leaf_range())?;
-    Ok(Tree::from_parts(node.to_treedef().with_limits(treedef.limits), leaves))
+    Ok(Tree::from_parts(node.to_treedef(), leaves))
 }
 
 fn in_file(name: Option<&FilePath>, error: Error) -> Error {

@@ -246,8 +246,8 @@ impl Flattener {
     /// use treedef::{Flattener, Limits, Static};
     ///
     /// let table = Static(vec![7u8; 1000]);
-    /// let error =
-    ///     Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
+    /// let limits = Limits { max_work: 100, ..Limits::default() };
+    /// let error = Flattener::new().limits(limits).structure(&table).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "1001 nodes to visit, the limit is 100 (see `Limits::max_work`)"
@@ -339,7 +339,7 @@ impl Flattener {
     /// ```
     /// use treedef::{Flattener, NodeKind};
     ///
-    /// let flattener = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Tuple);
+    /// let flattener = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Tuple);
     /// let (_, treedef) = flattener.flatten(&vec![(1, 2), (3, 4)])?;
     /// assert_eq!(treedef.to_string(), "[*, *]");
     /// # Ok::<(), treedef::Error>(())

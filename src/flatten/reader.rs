@@ -32,7 +32,7 @@ use super::walk::Request;
 /// use serde::de::DeserializeSeed;
 /// use treedef::{Limits, TreeSeed};
 ///
-/// let seed = TreeSeed::new(Limits::default().max_depth(2));
+/// let seed = TreeSeed::new(Limits { max_depth: 2, ..Limits::default() });
 /// let json = &mut serde_json::Deserializer::from_str(r#"{"a": [1, [2]]}"#);
 /// let error = seed.deserialize(json).unwrap_err();
 /// assert!(error.to_string().starts_with("nested deeper than 2 levels at `[\"a\"][1]`"));
@@ -51,7 +51,8 @@ impl TreeSeed {
     /// use treedef::{Limits, TreeSeed};
     ///
     /// let json = &mut serde_json::Deserializer::from_str(r#"{"a": [1, 2]}"#);
-    /// let tree = TreeSeed::new(Limits::default().max_depth(2)).deserialize(json).unwrap();
+    /// let limits = Limits { max_depth: 2, ..Limits::default() };
+    /// let tree = TreeSeed::new(limits).deserialize(json).unwrap();
     /// assert_eq!(tree.to_string(), r#"{"a": [1u64, 2u64]}"#);
     /// ```
     pub fn new(limits: Limits) -> Self {

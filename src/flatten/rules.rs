@@ -74,11 +74,8 @@ impl Rule {
     /// Whether it is about the type of such a node.
     pub(super) fn names_node(&self, head: NodeHead<'_>) -> bool {
         match self {
-            Rule::At(Selector::Type(of)) => head.name().is_some_and(|name| name == of),
-            Rule::Half => {
-                head.kind() == NodeKind::NewtypeStruct
-                    && head.name().and_then(Half::named).is_some()
-            }
+            Rule::At(Selector::Type(of)) => head.kind.is_named() && head.name == of,
+            Rule::Half => head.kind == NodeKind::NewtypeStruct && Half::named(head.name).is_some(),
             Rule::At(Selector::Field(..) | Selector::Path(_)) => false,
         }
     }

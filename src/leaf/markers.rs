@@ -139,13 +139,6 @@ macro_rules! markers {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type<T: ?Sized>(pub T);
 
-        impl<T> $type<T> {
-            /// The value without its mark.
-            pub fn into_inner(self) -> T {
-                self.0
-            }
-        }
-
         impl<T: ?Sized> Deref for $type<T> {
             type Target = T;
 

@@ -356,13 +356,6 @@ fn number_in(bytes: &[u8]) -> Option<u64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object<T>(pub T);
 
-impl<T> Object<T> {
-    /// The object alone.
-    pub fn into_inner(self) -> T {
-        self.0
-    }
-}
-
 impl<T> Deref for Object<T> {
     type Target = T;
 
@@ -434,7 +427,7 @@ pub mod option {
     pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
-        Ok(Option::<Object<T>>::deserialize(deserializer)?.map(Object::into_inner))
+        Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|object| object.0))
     }
 }
 
@@ -463,7 +456,7 @@ pub mod vec {
         deserializer: D,
     ) -> Result<Vec<T>, D::Error> {
         let objects = Vec::<Object<T>>::deserialize(deserializer)?;
-        Ok(objects.into_iter().map(Object::into_inner).collect())
+        Ok(objects.into_iter().map(|object| object.0).collect())
     }
 }
 
@@ -529,7 +522,7 @@ pub mod map {
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = Vec::new();
                 while let Some((key, object)) = map.next_entry::<K, Object<T>>()? {
-                    entries.push((key, object.into_inner()));
+                    entries.push((key, object.0));
                 }
                 Ok(entries)
             }

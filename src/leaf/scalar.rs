@@ -227,14 +227,6 @@ impl Leaf {
         }
     }
 
-    /// The character, if this is a `char`.
-    pub fn as_char(&self) -> Option<char> {
-        match self {
-            Leaf::Char(value) => Some(*value),
-            _ => None,
-        }
-    }
-
     /// The number, if this is a float: the leaves that [`flatten_as::<f64>`](crate::flatten_as)
     /// accepts.
     ///

@@ -11,37 +11,28 @@ use crate::pattern::{Pattern, generalised, keep_common};
 use super::report::Migration;
 
 /// What became of a part of a tree: the lists of a [`Migration`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MigrationKind {
-    /// [`Migration::filled`]
+#[derive(Clone, Copy, PartialEq)]
+enum MigrationKind {
     Filled,
-    /// [`Migration::dropped`]
     Dropped,
-    /// [`Migration::renamed`]
     Renamed,
-    /// [`Migration::changed`]
     Changed,
 }
 
-/// Entries of one list of a [`Migration`] whose paths differ only in indices. See
-/// [`Migration::groups`].
+/// Entries of one list of a [`Migration`] whose paths differ only in indices.
 ///
 /// It prints as one line, e.g. ``renamed `.l[*].w` to `.body[*].weight` (×40)``.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MigrationGroup {
-    /// The list.
-    pub kind: MigrationKind,
+struct MigrationGroup {
+    kind: MigrationKind,
     /// The paths in the tree, with `[*]` for the indices that differ. `None` for what only the value
     /// has, and for what changed.
-    pub from: Option<Pattern>,
+    from: Option<Pattern>,
     /// The paths in the value. `None` for what was dropped.
-    pub to: Option<Pattern>,
+    to: Option<Pattern>,
     /// The number of entries.
-    pub count: usize,
+    count: usize,
     /// For what changed: the first of the entries.
-    pub first: Option<Difference>,
+    first: Option<Difference>,
 }
 
 impl Migration {
@@ -49,46 +40,7 @@ impl Migration {
     ///
     /// Two entries that have two paths each are together if their indices are the same on both
     /// sides: `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`.
-    ///
-    /// ```
-    /// use serde::{Deserialize, Serialize};
-    /// use treedef::Tree;
-    ///
-    /// #[derive(Serialize)]
-    /// struct Old {
-    ///     l: Vec<Layer>,
-    /// }
-    /// #[derive(Serialize)]
-    /// struct Layer {
-    ///     w: f64,
-    ///     b: f64,
-    /// }
-    ///
-    /// #[derive(Serialize, Deserialize)]
-    /// struct New {
-    ///     #[serde(alias = "l")]
-    ///     body: Vec<Linear>,
-    /// }
-    /// #[derive(Serialize, Deserialize)]
-    /// struct Linear {
-    ///     #[serde(alias = "w")]
-    ///     weight: f64,
-    /// }
-    ///
-    /// let layer = |_| Layer { w: 0.5, b: 0.0 };
-    /// let old = Tree::of(&Old { l: (0..40).map(layer).collect() })?;
-    /// let (_, migration) = old.migrate::<New>()?;
-    /// let groups: Vec<String> = migration.groups().iter().map(ToString::to_string).collect();
-    /// assert_eq!(groups, [
-    ///     "dropped `.l[*].b` (×40)",
-    ///     "renamed `.l` to `.body`",
-    ///     "renamed `.l[*].w` to `.body[*].weight` (×40)",
-    /// ]);
-    /// assert_eq!(migration.renamed.len(), 41);
-    /// assert_eq!(migration.groups()[2].count, 40);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn groups(&self) -> Vec<MigrationGroup> {
+    fn groups(&self) -> Vec<MigrationGroup> {
         use MigrationKind as Is;
         let one = |kind, paths: &[Path]| {
             let (from, to) = (kind == Is::Dropped, kind == Is::Filled);

@@ -15,5 +15,4 @@ mod side;
 mod following;
 mod migrate;
 
-pub use groups::{MigrationGroup, MigrationKind};
 pub use report::Migration;

@@ -11,8 +11,47 @@ as_record! { Migration { filled, dropped, renamed, changed } }
 /// Each leaf of the tree that the value does not have, at the same place and as the same value, is in
 /// one of the lists, by itself or by a node around it.
 ///
-/// It prints as one line, which is empty if there is no difference, and with `{:#}` as one line for
-/// each of its [groups](Migration::groups).
+/// It prints as one line, which is empty if there is no difference. Entries whose paths differ only in
+/// indices stand together; of those with two paths, if their indices are the same on both sides:
+/// `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`. With `{:#}` each such group has a line:
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef::Tree;
+///
+/// #[derive(Serialize)]
+/// struct Old {
+///     l: Vec<Layer>,
+/// }
+/// #[derive(Serialize)]
+/// struct Layer {
+///     w: f64,
+///     b: f64,
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct New {
+///     #[serde(alias = "l")]
+///     body: Vec<Linear>,
+/// }
+/// #[derive(Serialize, Deserialize)]
+/// struct Linear {
+///     #[serde(alias = "w")]
+///     weight: f64,
+/// }
+///
+/// let layer = |_| Layer { w: 0.5, b: 0.0 };
+/// let old = Tree::of(&Old { l: (0..40).map(layer).collect() })?;
+/// let (_, migration) = old.migrate::<New>()?;
+/// let groups: Vec<String> = migration.groups().iter().map(ToString::to_string).collect();
+/// assert_eq!(groups, [
+///     "dropped `.l[*].b` (×40)",
+///     "renamed `.l` to `.body`",
+///     "renamed `.l[*].w` to `.body[*].weight` (×40)",
+/// ]);
+/// assert_eq!(migration.renamed.len(), 41);
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {

@@ -108,7 +108,7 @@ fn said<T>(diff: &Diff<T>) -> String
 where
     Diff<T>: Display,
 {
-    if diff.is_empty() {
+    if diff.changes.is_empty() {
         return "the same, on other lines (what is wider than 80 columns has several)".to_owned();
     }
     diff.to_string()

@@ -475,7 +475,7 @@ impl TreeDef {
     ///
     /// let twice: TreeDef = r#"{"a": *, "b": *, "a": *}"#.parse()?;
     /// assert_eq!(twice.to_string(), r#"{"a": *, "a": *, "b": *}"#);
-    /// assert_eq!((twice.num_leaves(), twice.leaf_index(r#"["a"]"#)?), (3, 0));
+    /// assert_eq!((twice.num_leaves(), twice.node(r#"["a"]"#)?.leaf_range()), (3, 0..1));
     /// let map: BTreeMap<String, i32> = unflatten(&twice, [1, 2, 3])?;
     /// assert_eq!(map, [("a".to_owned(), 2), ("b".to_owned(), 3)].into());
     ///
@@ -494,7 +494,8 @@ impl TreeDef {
     /// ```
     /// use treedef::{Limits, TreeDef};
     ///
-    /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().max_depth(2)).unwrap_err();
+    /// let limits = Limits { max_depth: 2, ..Limits::default() };
+    /// let error = TreeDef::parse_with("[[[*]]]", limits).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "nested deeper than 2 levels at byte 3 (see `Limits::max_depth`)"

@@ -13,52 +13,23 @@ use crate::treedef::walk::{Visits, Walk};
 /// use treedef::{Tolerance, Tree};
 ///
 /// let (a, b) = (Tree::of(&[1.0, 2.0])?, Tree::of(&[1.0, 2.001])?);
-/// assert!(a.check_close(&b, Tolerance::new().rtol(1e-2)).is_ok());
+/// assert!(a.check_close(&b, Tolerance { rtol: 1e-2, ..Tolerance::default() }).is_ok());
 ///
-/// let error = a.check_close(&b, Tolerance::new().atol(1e-6)).unwrap_err();
+/// let error = a.check_close(&b, Tolerance { atol: 1e-6, ..Tolerance::default() }).unwrap_err();
 /// assert_eq!(error.to_string(), "expected 2.001, found 2.0 at `.1`");
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    rtol: f64,
-    atol: f64,
-    ulps: u64,
+    /// Allows a difference of so many times the expected number.
+    pub rtol: f64,
+    /// Allows this difference. It is added to that of `rtol`, as in NumPy.
+    pub atol: f64,
+    /// Allows two floats of the same kind that are at most so many steps apart, independent of the other two.
+    pub ulps: u64,
 }
 
 impl Tolerance {
-    /// Allows no difference. NaN is close to NaN, and 0.0 to -0.0.
-    ///
-    /// ```
-    /// use treedef::{Tolerance, Tree};
-    ///
-    /// let (a, b) = (Tree::of(&[f64::NAN, 0.0])?, Tree::of(&[f64::NAN, -0.0])?);
-    /// assert!(a.check_close(&b, Tolerance::new()).is_ok());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn new() -> Self {
-        Tolerance::default()
-    }
-
-    /// Allows a difference of `rtol` times the expected number.
-    #[must_use]
-    pub fn rtol(self, rtol: f64) -> Self {
-        Tolerance { rtol, ..self }
-    }
-
-    /// Allows a difference of `atol`. It is added to that of [`rtol`](Self::rtol), as in NumPy.
-    #[must_use]
-    pub fn atol(self, atol: f64) -> Self {
-        Tolerance { atol, ..self }
-    }
-
-    /// Allows two floats of the same kind that are at most `ulps` steps apart, independent of the
-    /// other two tolerances.
-    #[must_use]
-    pub fn ulps(self, ulps: u64) -> Self {
-        Tolerance { ulps, ..self }
-    }
-
     fn allows(self, found: &Leaf, expected: &Leaf) -> bool {
         if found == expected {
             return true;
@@ -195,9 +166,10 @@ impl Tree<Leaf> {
     /// use treedef::{Tolerance, Tree};
     ///
     /// let (found, expected) = (Tree::of(&(1.0f32, 2, "a"))?, Tree::of(&(1.001f64, 2.0, "a"))?);
-    /// assert!(found.check_close(&expected, Tolerance::new().atol(0.01)).is_ok());
+    /// let hundredth = Tolerance { atol: 0.01, ..Tolerance::default() };
+    /// assert!(found.check_close(&expected, hundredth).is_ok());
     ///
-    /// let error = found.check_close(&expected, Tolerance::new()).unwrap_err();
+    /// let error = found.check_close(&expected, Tolerance::default()).unwrap_err();
     /// assert_eq!(error.to_string(), "expected 1.001, found 1.0f32 at `.0`");
     /// # Ok::<(), treedef::Error>(())
     /// ```

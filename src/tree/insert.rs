@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::argument::ToPath;
 use crate::error::{Error, Result};
-use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
+use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeHead, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::insertion::insertion_order;
@@ -172,7 +172,7 @@ impl Tree<Leaf> {
                         .at(path.clone())
                 };
                 let new = leaf.ok_or_else(expected)?;
-                let old = node.to_treedef().with_limits(self.treedef.limits);
+                let old = node.to_treedef();
                 Ok(Tree::from_parts(old, vec![mem::replace(&mut self.leaves[index], new)]))
             }
             NodeKind::None => {
@@ -186,7 +186,7 @@ impl Tree<Leaf> {
             }
             NodeKind::UnitVariant => {
                 let mut builder = TreeDefBuilder::new();
-                builder.open(node.head().with_variant(text))?;
+                builder.open(NodeHead { variant: text, ..node.head() }, 1)?;
                 self.replace(path, Tree::new(builder.finish()?, Vec::new())?)
             }
             _ => Err(Error::not_a_leaf(node.brief()).at(path)),

@@ -38,7 +38,7 @@ impl<L> Tree<L> {
         let path = self.treedef.resolve(path)?;
         let replaced = self.treedef.replace(&path, &new.treedef)?;
         let node = self.treedef.node(&path)?;
-        let (old, range) = (node.to_treedef().with_limits(self.treedef.limits), node.leaf_range());
+        let (old, range) = (node.to_treedef(), node.leaf_range());
         let taken = self.leaves.splice(range, new.leaves).collect();
         self.treedef = replaced;
         Ok(Tree::from_parts(old, taken))

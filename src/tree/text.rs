@@ -45,9 +45,10 @@ impl Tree<LeafKind> {
     /// ```
     /// use treedef::{Limits, Tree};
     ///
-    /// let signature = Tree::parse_with("(str, [f32; 1000])", Limits::default().max_work(2000))?;
+    /// let limits = Limits { max_work: 2000, ..Limits::default() };
+    /// let signature = Tree::parse_with("(str, [f32; 1000])", limits)?;
     /// assert_eq!(signature, treedef::signature(&("a", vec![0.5f32; 1000]))?);
-    /// assert!(Tree::parse_with("(str, [f32; 9999])", Limits::default().max_work(2000)).is_err());
+    /// assert!(Tree::parse_with("(str, [f32; 9999])", limits).is_err());
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {

@@ -174,7 +174,7 @@ impl<L> Tree<L> {
         // If fields or keys are equal, the path leads to the first.
         let mut found = false;
         let mut removed = self.cut(|here, _, _| {
-            if found || !path.starts_with(here) {
+            if found || !path.keys().starts_with(here.keys()) {
                 return Ok(Action::Keep);
             }
             found = *here == path;
@@ -194,7 +194,7 @@ impl<L> Tree<L> {
         let (edited, cuts) = cuts(&treedef, &self.leaves, true, f)?;
         let mut removed = Vec::new();
         self.apply(edited, cuts, |path, node, leaves| {
-            let old = node.to_treedef().with_limits(treedef.limits);
+            let old = node.to_treedef();
             removed.push((path, Tree::from_parts(old, leaves.collect())));
         });
         Ok(removed)

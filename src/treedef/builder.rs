@@ -20,13 +20,13 @@ use crate::treedef::parts::PartsBuilder;
 /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
 ///
 /// let mut builder = TreeDefBuilder::new();
-/// builder.open(NodeHead::new(NodeKind::Struct).with_name("Net"))?;
+/// builder.open(NodeHead { name: "Net", ..NodeKind::Struct.into() }, 1)?;
 /// builder.field("layers")?;
-/// builder.open(NodeHead::new(NodeKind::Seq))?;
+/// builder.open(NodeKind::Seq, 1)?;
 /// builder.insert(&"{\"b\": *, \"w\": *}".parse()?, 3)?;
 /// builder.close()?;
 /// builder.field("scale")?;
-/// builder.leaf()?;
+/// builder.leaves(1)?;
 /// builder.close()?;
 /// let treedef = builder.finish()?;
 /// assert_eq!(treedef.to_string(), r#"Net { layers: [{"b": *, "w": *}; 3], scale: * }"#);
@@ -63,8 +63,9 @@ struct UnfinishedNode {
 
 impl UnfinishedNode {
     fn new(head: NodeHead<'_>) -> Self {
-        let (name, variant) = (head.name().unwrap_or_default(), head.variant().unwrap_or_default());
-        let (kind, name, variant) = (head.kind, name.to_owned().into(), variant.to_owned().into());
+        let kind = head.kind;
+        let name = if kind.is_named() { head.name } else { "" }.to_owned().into();
+        let variant = if kind.is_variant() { head.variant } else { "" }.to_owned().into();
         UnfinishedNode { kind, name, variant, fields: Vec::new(), keys: Vec::new(), children: 0 }
     }
 
@@ -111,24 +112,15 @@ impl TreeDefBuilder {
         self
     }
 
-    /// Opens a node. Its children come next, and then [`close`](Self::close), unless it is of a
-    /// kind that cannot have children.
-    ///
-    /// # Errors
-    ///
-    /// See [above](Self). A leaf and a static have calls of their own; a static is refused here.
-    pub fn open(&mut self, head: NodeHead<'_>) -> Result<()> {
-        self.open_many(head, 1)
-    }
-
-    /// Opens a node that comes `times` times, one after the other. Its children are given once.
+    /// Opens a node that comes `times` times, one after the other. Its children come next, given once, and
+    /// then [`close`](Self::close), unless it is of a kind that cannot have children.
     ///
     /// ```
     /// use treedef::{NodeHead, NodeKind, TreeDefBuilder};
     ///
     /// let mut builder = TreeDefBuilder::new();
-    /// builder.open(NodeHead::new(NodeKind::Seq))?;
-    /// builder.open_many(NodeHead::new(NodeKind::Tuple), 1_000_000)?;
+    /// builder.open(NodeKind::Seq, 1)?;
+    /// builder.open(NodeKind::Tuple, 1_000_000)?;
     /// builder.leaves(2)?;
     /// builder.close()?;
     /// builder.close()?;
@@ -138,8 +130,9 @@ impl TreeDefBuilder {
     ///
     /// # Errors
     ///
-    /// See [above](Self).
-    pub fn open_many(&mut self, head: NodeHead<'_>, times: usize) -> Result<()> {
+    /// See [above](Self). A static is refused: it has [a call of its own](Self::static_value).
+    pub fn open<'a>(&mut self, head: impl Into<NodeHead<'a>>, times: usize) -> Result<()> {
+        let head = head.into();
         if head.kind == NodeKind::Static {
             return self.refuse("a static has a value: see `TreeDefBuilder::static_value`");
         }
@@ -182,10 +175,10 @@ impl TreeDefBuilder {
     /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
     ///
     /// let mut builder = TreeDefBuilder::new();
-    /// builder.open(NodeHead::new(NodeKind::Map))?;
+    /// builder.open(NodeKind::Map, 1)?;
     /// for key in ["w", "b"] {
     ///     builder.key(Value::of(key)?)?;
-    ///     builder.leaf()?;
+    ///     builder.leaves(1)?;
     /// }
     /// builder.close()?;
     /// assert_eq!(builder.finish()?.to_string(), r#"{"b": *, "w": *}"#);
@@ -205,22 +198,13 @@ impl TreeDefBuilder {
         }
     }
 
-    /// Adds a leaf.
-    ///
-    /// # Errors
-    ///
-    /// See [above](Self).
-    pub fn leaf(&mut self) -> Result<()> {
-        self.leaves(1)
-    }
-
     /// Adds `count` leaves, one after the other.
     ///
     /// # Errors
     ///
     /// See [above](Self).
     pub fn leaves(&mut self, count: usize) -> Result<()> {
-        self.open_many(NodeHead::new(NodeKind::Leaf), count)
+        self.open(NodeKind::Leaf, count)
     }
 
     /// Adds a value that is part of the structure, `times` times one after the other.
@@ -349,8 +333,8 @@ impl fmt::Debug for TreeDefBuilder {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The kind and the names of this node, e.g. for [`TreeDefBuilder::open`].
-    pub fn head(self) -> NodeHead<'a> {
+    /// The kind and the names of this node.
+    pub(crate) fn head(self) -> NodeHead<'a> {
         let (name, variant) = (self.name().unwrap_or_default(), self.variant().unwrap_or_default());
         NodeHead { kind: self.kind(), name, variant }
     }

@@ -75,7 +75,7 @@ impl TreeDef {
             }
         }
         match inner {
-            Some(node) => Ok(node.to_treedef().with_limits(self.limits)),
+            Some(node) => Ok(node.to_treedef()),
             None => Err(Cause::Nothing("a structure without leaves has no inner one").into()),
         }
     }

@@ -1,31 +1,27 @@
 //! Constructors for structures, without a value.
 
 use crate::error::Result;
-use crate::model::{Limits, Name, NodeHead, NodeKind, TreeDef, Value};
+use crate::model::{Limits, NodeHead, NodeKind, TreeDef, Value};
 
 use super::builder::TreeDefBuilder;
-use super::encoding::NodeDataRef;
 use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// `*`
+    ///
+    /// # When to use which
+    ///
+    /// - From a value: [`structure`](crate::structure()). So `structure(&())` is `()`, `structure(&None::<()>)` is
+    ///   `None`, and a [`Static`](crate::Static) is a static.
+    /// - From a text: `"[*; 3]".parse::<TreeDef>()`.
+    /// - From parts that are structures already: `leaf`, [`seq`](Self::seq), [`seq_of`](Self::seq_of),
+    ///   [`tuple`](Self::tuple), [`map`](Self::map) and [`named_struct`](Self::named_struct).
+    /// - Node by node, for all other kinds, and without a structure for each part:
+    ///   [`TreeDefBuilder`](crate::TreeDefBuilder).
     pub fn leaf() -> Self {
-        atom(NodeKind::Leaf, None)
-    }
-
-    /// `None`
-    pub fn none() -> Self {
-        atom(NodeKind::None, None)
-    }
-
-    /// `()`
-    pub fn unit() -> Self {
-        atom(NodeKind::Unit, None)
-    }
-
-    /// `static 1.5`
-    pub fn static_value(value: Value) -> Self {
-        atom(NodeKind::Static, Some(NodeDataRef::of_static(&value)))
+        let mut builder = PartsBuilder::default();
+        builder.open_new(NodeKind::Leaf, None, 1);
+        builder.finish_part()
     }
 
     /// `[*, *]`
@@ -39,12 +35,12 @@ impl TreeDef {
     /// use treedef::TreeDef;
     ///
     /// let point = TreeDef::named_struct("Point", [("x", TreeDef::leaf()), ("y", TreeDef::leaf())])?;
-    /// let treedef = TreeDef::seq([point.clone(), TreeDef::none(), point])?;
+    /// let treedef = TreeDef::seq([point.clone(), "None".parse()?, point])?;
     /// assert_eq!(treedef.to_string(), "[Point { x: *, y: * }, None, Point { x: *, y: * }]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        around(NodeKind::Seq, children)
+        around(NodeKind::Seq.into(), children.into_iter().map(|it| ((), it)), |_, ()| Ok(()))
     }
 
     /// `[*; 1000]`. The elements are stored once.
@@ -77,7 +73,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        around(NodeKind::Tuple, children)
+        around(NodeKind::Tuple.into(), children.into_iter().map(|it| ((), it)), |_, ()| Ok(()))
     }
 
     /// `Point { x: *, y: * }`
@@ -89,12 +85,8 @@ impl TreeDef {
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
-        let mut node = NodeOfParts::open(NodeHead::new(NodeKind::Struct).with_name(name))?;
-        for (field, child) in fields {
-            node.builder.field(field.to_owned())?;
-            node.insert(&child)?;
-        }
-        node.finish()
+        let head = NodeHead { name, ..NodeKind::Struct.into() };
+        around(head, fields, |builder, field| builder.field(field.to_owned()))
     }
 
     /// `{"a": *, "b": *}`. The entries are sorted by their keys, and the order in which they came
@@ -107,56 +99,29 @@ impl TreeDef {
     /// ```
     /// use treedef::{TreeDef, Value};
     ///
-    /// let entries = [(Value::of("b")?, TreeDef::none()), (Value::of("a")?, TreeDef::leaf())];
+    /// let entries = [(Value::of("b")?, "None".parse()?), (Value::of("a")?, TreeDef::leaf())];
     /// assert_eq!(TreeDef::map(entries)?.to_string(), r#"{"a": *, "b": None}"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
-        let mut node = NodeOfParts::open(NodeHead::new(NodeKind::Map))?;
-        for (key, child) in entries {
-            node.builder.key(key)?;
-            node.insert(&child)?;
-        }
-        node.finish()
+        around(NodeKind::Map.into(), entries, TreeDefBuilder::key)
     }
 }
 
-fn atom(kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) -> TreeDef {
-    let mut builder = PartsBuilder::default();
-    builder.open_new(kind, data, 1);
-    builder.finish_part()
-}
-
-/// A node without names around some children.
-fn around(kind: NodeKind, children: impl IntoIterator<Item = TreeDef>) -> Result<TreeDef> {
-    let mut node = NodeOfParts::open(NodeHead::new(kind))?;
-    for child in children {
-        node.insert(&child)?;
+/// A node around children, each after its label, within the most generous of their limits.
+fn around<L>(
+    head: NodeHead<'_>,
+    children: impl IntoIterator<Item = (L, TreeDef)>,
+    mut label: impl FnMut(&mut TreeDefBuilder, L) -> Result<()>,
+) -> Result<TreeDef> {
+    let mut builder = TreeDefBuilder::new();
+    builder.open(head, 1)?;
+    let mut limits: Option<Limits> = None;
+    for (key, child) in children {
+        label(&mut builder, key)?;
+        limits = Some(limits.map_or(child.limits, |limits| limits.or(child.limits)));
+        builder.insert(&child, 1)?;
     }
-    node.finish()
-}
-
-/// A node that is built from its children, within the most generous of their limits.
-struct NodeOfParts {
-    builder: TreeDefBuilder,
-    limits: Option<Limits>,
-}
-
-impl NodeOfParts {
-    fn open(head: NodeHead<'_>) -> Result<Self> {
-        let mut builder = TreeDefBuilder::new();
-        builder.open(head)?;
-        Ok(NodeOfParts { builder, limits: None })
-    }
-
-    fn insert(&mut self, child: &TreeDef) -> Result<()> {
-        self.limits = Some(self.limits.map_or(child.limits, |limits| limits.or(child.limits)));
-        self.builder.insert(child, 1)
-    }
-
-    fn finish(mut self) -> Result<TreeDef> {
-        self.builder.close()?;
-        let treedef = self.builder.finish()?;
-        treedef.with_limits(self.limits.unwrap_or_default()).within_limits()
-    }
+    builder.close()?;
+    builder.finish()?.with_limits(limits.unwrap_or_default()).within_limits()
 }

@@ -96,24 +96,6 @@ impl TreeDef {
         }
         walk.finish()
     }
-
-    /// The structures of the children.
-    ///
-    /// ```
-    /// use treedef::TreeDef;
-    ///
-    /// let treedef: TreeDef = "[(*, *), None]".parse()?;
-    /// let children: Vec<String> = treedef.children().map(|child| child.to_string()).collect();
-    /// assert_eq!(children, ["(*, *)", "None"]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn children(&self) -> impl Iterator<Item = TreeDef> + '_ {
-        let mut children = self.root().children();
-        let runs = std::iter::from_fn(move || children.next_in_same_order());
-        runs.flat_map(|(child, repeat)| {
-            std::iter::repeat_n(child.to_treedef().with_limits(self.limits), repeat)
-        })
-    }
 }
 
 /// A walk through a structure. The caller enters, keeps, replaces or removes each visited node.

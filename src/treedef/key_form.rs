@@ -119,7 +119,8 @@ enum FormStep<'v> {
 impl<'v> KeyForm<'v> {
     fn of(value: &Value) -> Result<Value> {
         let leaves = value.leaves();
-        let builder = TreeDefBuilder::new().limits(Limits::default().max_depth(usize::MAX));
+        let builder =
+            TreeDefBuilder::new().limits(Limits { max_depth: usize::MAX, ..Limits::default() });
         let mut form = KeyForm { leaves: &leaves, builder, made: Vec::new(), next: Vec::new() };
         form.next.push(FormStep::Node(value.root()));
         while let Some(step) = form.next.pop() {
@@ -138,7 +139,7 @@ impl<'v> KeyForm<'v> {
         if node.kind() == NodeKind::UnitVariant {
             return self.leaf(Leaf::from(variant));
         }
-        self.builder.open(NodeHead::new(NodeKind::Map))?;
+        self.builder.open(NodeKind::Map, 1)?;
         let key = FormStep::Key(Leaf::from(variant).into());
         self.next.extend([FormStep::Close, FormStep::Inside(node), key]);
         Ok(())
@@ -146,7 +147,7 @@ impl<'v> KeyForm<'v> {
 
     fn leaf(&mut self, leaf: Leaf) -> Result<()> {
         self.made.push(leaf);
-        self.builder.leaf()
+        self.builder.leaves(1)
     }
 
     /// A node, whatever its variant.
@@ -163,14 +164,14 @@ impl<'v> KeyForm<'v> {
                 return Ok(());
             }
             Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
-                self.builder.open(NodeHead::new(Is::Seq))?;
+                self.builder.open(Is::Seq, 1)?;
                 self.next.push(FormStep::Close);
                 let from = self.next.len();
                 self.next.extend(node.children().map(FormStep::Node));
                 self.next[from..].reverse(); // at most the length
             }
             Is::Map | Is::Struct | Is::StructVariant => {
-                self.builder.open(NodeHead::new(Is::Map))?;
+                self.builder.open(Is::Map, 1)?;
                 self.next.push(FormStep::Close);
                 let fields = node.fields().iter().map(|field| Value::from(Leaf::from(&**field)));
                 let keys = node.entry_keys().iter().map(|key| key.key_form().into_owned());
@@ -180,7 +181,7 @@ impl<'v> KeyForm<'v> {
                 self.next
                     .extend(steps.flat_map(|(key, it)| [FormStep::Node(it), FormStep::Key(key)]));
             }
-            _ => self.builder.open(NodeHead::new(Is::UnitStruct).with_name("null"))?,
+            _ => self.builder.open(NodeHead { name: "null", ..Is::UnitStruct.into() }, 1)?,
         }
         Ok(())
     }

@@ -26,6 +26,16 @@ const NODES_PER_NAME_BYTE: usize = 16;
 const MORE_WORK: &str = "see `Limits::max_work`";
 
 impl Limits {
+    /// The greater of two limits, for each field: the limits of a structure that is made from two.
+    pub(crate) fn or(self, other: Limits) -> Self {
+        Limits {
+            max_depth: self.max_depth.max(other.max_depth),
+            max_work: self.max_work.max(other.max_work),
+            max_bytes: self.max_bytes.max(other.max_bytes),
+            max_nodes: self.max_nodes.max(other.max_nodes),
+        }
+    }
+
     /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
         let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_PER_LEAF));

@@ -43,7 +43,8 @@ impl TreeDef {
     ///
     /// let value = BTreeMap::from([("tls", Some((443, "a")))]);
     /// let treedef = treedef::structure(&value)?;
-    /// assert_eq!(treedef.leaf_index(r#"["tls"]?.0"#)?, treedef.leaf_index(".tls.0")?);
+    /// assert_eq!(treedef.node(".tls.0")?.leaf_range(), 0..1);
+    /// assert_eq!(treedef.node(r#"["tls"]?.0"#)?.leaf_range(), 0..1);
     ///
     /// let error = treedef.node(".tsl").unwrap_err();
     /// assert!(error.to_string().ends_with("at the root (did you mean `[\"tls\"]`?)"));
@@ -53,40 +54,14 @@ impl TreeDef {
         self.find(&*path.to_path()?).map(|(_, node)| node)
     }
 
-    /// The path of the node that a [lookup](Self::node) of this path finds, as it prints here; in the
-    /// same time.
-    ///
-    /// # Errors
-    ///
-    /// As [`node`](Self::node).
-    ///
-    /// ```
-    /// use treedef::TreeDef;
-    ///
-    /// let treedef: TreeDef = r#"{"server": Some(Server { port: * })}"#.parse()?;
-    /// assert_eq!(treedef.resolve("server.port")?.to_string(), r#"["server"]?.port"#);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn resolve(&self, path: impl ToPath) -> Result<Path> {
+    /// The path of the node that a path finds, as it prints.
+    pub(crate) fn resolve(&self, path: impl ToPath) -> Result<Path> {
         self.find(&*path.to_path()?).map(|(path, _)| path)
     }
 
-    /// The index of the leaf at a path, in the time of [`node`](Self::node). The `?` and `.0` of a `Some` and
-    /// a newtype around it need not be in the path.
-    ///
-    /// # Errors
-    ///
-    /// As [`node`](Self::node), and if the node is not a leaf. A static has no leaf, and a
-    /// container may have many.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&vec![("a", Some(1)), ("b", Some(2))])?;
-    /// assert_eq!(treedef.leaf_index("[1].0")?, 2);
-    /// assert_eq!(treedef.leaf_index("[1].1")?, 3);
-    /// assert!(treedef.leaf_index("[1]").is_err());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
+    /// The index of the leaf at a path. The `?` and `.0` of a `Some` and a newtype around it need not be in
+    /// the path.
+    pub(crate) fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
         let (mut path, mut node) = self.find(&*path.to_path()?)?;
         let found = node;
         enter(&mut node, &mut path, |_| true);

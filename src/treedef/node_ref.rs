@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::argument::ToPath;
 use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{
@@ -79,21 +78,6 @@ impl TreeDef {
             return Err(Cause::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
         }
         Ok(self.root().path_to_leaf(index))
-    }
-
-    /// The indices of the leaves at and below a path, in the time of [`node`](Self::node).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when no node is at the path. The error's path is the part that exists.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
-    /// assert_eq!(treedef.leaf_range("[1]")?, 2..4);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn leaf_range(&self, path: impl ToPath) -> Result<Range<usize>> {
-        Ok(self.node(path)?.leaf_range())
     }
 
     /// Adds the path of an existing leaf to an error.
@@ -179,7 +163,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The number of nodes at and below this one. Returns `usize::MAX` if there are more.
-    pub fn num_nodes(self) -> usize {
+    pub(crate) fn num_nodes(self) -> usize {
         let mut total = 0usize;
         // For each open node: how often it occurs in the expanded tree, and where its subtree ends.
         let mut open: Vec<(usize, usize)> = Vec::new();
@@ -194,7 +178,13 @@ impl<'a> NodeRef<'a> {
         total
     }
 
-    /// The indices of the leaves at and below the node.
+    /// The indices of the leaves at and below the node: its place in the flat vector.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
+    /// assert_eq!(treedef.node("[1]")?.leaf_range(), 2..4);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn leaf_range(self) -> Range<usize> {
         self.first_leaf..self.first_leaf + self.num_leaves()
     }
@@ -682,37 +672,8 @@ impl fmt::Debug for Children<'_> {
     }
 }
 
-impl<'a> NodeHead<'a> {
-    /// The head of a node without names.
-    #[inline]
-    pub const fn new(kind: NodeKind) -> Self {
+impl From<NodeKind> for NodeHead<'_> {
+    fn from(kind: NodeKind) -> Self {
         NodeHead { kind, name: "", variant: "" }
-    }
-
-    /// The same with the name of a type.
-    #[must_use]
-    pub const fn with_name(self, name: &'a str) -> Self {
-        NodeHead { name, ..self }
-    }
-
-    /// The same with the name of a variant.
-    #[must_use]
-    pub const fn with_variant(self, variant: &'a str) -> Self {
-        NodeHead { variant, ..self }
-    }
-
-    /// The kind of the node.
-    pub fn kind(&self) -> NodeKind {
-        self.kind
-    }
-
-    /// The name of the type, if the kind has one.
-    pub fn name(&self) -> Option<&'a str> {
-        self.kind.is_named().then_some(self.name)
-    }
-
-    /// The name of the variant, if this is an enum variant.
-    pub fn variant(&self) -> Option<&'a str> {
-        self.kind.is_variant().then_some(self.variant)
     }
 }

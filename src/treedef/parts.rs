@@ -52,7 +52,7 @@ pub(crate) struct Fragment {
 }
 
 impl NodeRef<'_> {
-    /// This subtree as a treedef of its own.
+    /// This subtree as a treedef of its own, with the same limits.
     ///
     /// ```
     /// let treedef = treedef::structure(&("a", [1, 2]))?;
@@ -61,41 +61,20 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        self.to_part(self.options())
+        self.to_part(self.options(), self.treedef.limits)
     }
 
     /// This subtree as the structure of a value, which has no options.
     pub(crate) fn to_structure_of_value(self) -> TreeDef {
-        self.to_part(Options::default())
+        self.to_part(Options::default(), Limits::default())
     }
 
-    fn to_part(self, options: Options) -> TreeDef {
-        let mut builder = PartsBuilder::with_options(options, Limits::default());
+    fn to_part(self, options: Options, limits: Limits) -> TreeDef {
+        let mut builder = PartsBuilder::with_options(options, limits);
         let fragment = builder.fragment_of(self);
         builder.encoding.append(&fragment.nodes);
         builder.encoding.orders.append(&fragment.insertions, 0, 0);
         builder.finish_part()
-    }
-
-    /// This node alone, with a leaf for every child.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&[("a", [1, 2]), ("b", [3, 4])])?;
-    /// assert_eq!(treedef.root().one_level()?.to_string(), "(*, *)");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Never fails: the result has as many leaves as this node has children.
-    pub fn one_level(self) -> Result<TreeDef> {
-        let mut builder = PartsBuilder::default();
-        builder.open(self, 1)?;
-        if self.num_children() > 0 {
-            builder.insert(TreeDef::leaf().root(), self.num_children())?;
-        }
-        builder.close()?;
-        Ok(builder.finish_part())
     }
 }
 

@@ -20,7 +20,7 @@ impl TreeDef {
     /// use treedef::TreeDef;
     ///
     /// let treedef: TreeDef = "Model { layers: [(*, *); 3], step: * }".parse()?;
-    /// let replaced = treedef.replace(".layers[1]", &TreeDef::none())?;
+    /// let replaced = treedef.replace(".layers[1]", &"None".parse()?)?;
     /// assert_eq!(replaced.to_string(), "Model { layers: [(*, *), None, (*, *)], step: * }");
     /// # Ok::<(), treedef::Error>(())
     /// ```

@@ -55,7 +55,7 @@ fn each_of_many_leaves_is_found_where_the_last_one_was() {
         (0..100_000).map(|row| (true, vec![f64::from(row) + by; 1 + row as usize % 2])).collect()
     };
     let tree = |by| Tree::of(&rows(by)).unwrap();
-    let error = tree(0.5).check_close(&tree(0.0), Tolerance::new()).unwrap_err();
+    let error = tree(0.5).check_close(&tree(0.0), Tolerance::default()).unwrap_err();
     let paths: Vec<String> = error.differences().iter().map(|it| it.path.to_string()).collect();
     assert_eq!(paths.len(), 150_000);
     assert_eq!((&*paths[0], &*paths[2]), ("[0].1[0]", "[1].1[1]"));
@@ -76,7 +76,7 @@ proptest! {
             };
         }
         let paths: Vec<_> = tree.treedef().leaf_paths().collect();
-        let found: Vec<_> = match other.check_close(&tree, Tolerance::new()) {
+        let found: Vec<_> = match other.check_close(&tree, Tolerance::default()) {
             Ok(()) => Vec::new(),
             Err(error) => error.differences().iter().map(|it| it.path.clone()).collect(),
         };
@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn everything_is_close_to_itself(a in data()) {
         let tree = Tree::of(&a).unwrap();
-        tree.check_close(&tree, Tolerance::new()).unwrap();
+        tree.check_close(&tree, Tolerance::default()).unwrap();
         tree.treedef().check_equal(tree.treedef()).unwrap();
         tree.treedef().check_equivalent(tree.treedef()).unwrap();
     }
@@ -99,12 +99,12 @@ proptest! {
         for _ in 0..steps {
             b = b.next_up();
         }
-        let by_steps = Tree::of(&a).unwrap().check_close(&Tree::of(&b).unwrap(), Tolerance::new().ulps(allowed));
+        let by_steps = Tree::of(&a).unwrap().check_close(&Tree::of(&b).unwrap(), Tolerance { ulps: allowed, ..Tolerance::default() });
         let expected = u64::from(steps) <= allowed || a == b || a.is_nan();
         prop_assert_eq!(by_steps.is_ok(), expected, "{} {}", a, b);
 
         let (a, b) = (f64::from(a % 100.0), f64::from(b % 90.0));
-        let tolerance = Tolerance::new().rtol(rtol).atol(atol);
+        let tolerance = Tolerance { rtol, atol, ..Tolerance::default() };
         prop_assert_eq!(close(a, b, tolerance), (a - b).abs() <= atol + rtol * b.abs() || a.is_nan());
     }
 }
@@ -115,7 +115,7 @@ fn numbers_are_close_or_not() {
         let tree = |leaf: &Leaf| Tree::leaf(leaf.clone());
         tree(a).check_close(&tree(b), tolerance).is_ok()
     };
-    let (none, wide) = (Tolerance::new(), Tolerance::new().rtol(1e-3).atol(1e-3).ulps(8));
+    let (none, wide) = (Tolerance::default(), Tolerance { rtol: 1e-3, atol: 1e-3, ulps: 8 });
     let large = (1u128 << 120) + (1 << 66);
     let cases: [(Leaf, Leaf, bool, bool); 28] = [
         (1.0.into(), 1.0.into(), true, true),
@@ -152,7 +152,9 @@ fn numbers_are_close_or_not() {
         assert_eq!(close(&a, &b, wide), loose, "{a} and {b}, loosely");
     }
     // Twice the largest number is no infinity here.
-    let apart = |rtol| close(&f64::MAX.into(), &(-f64::MAX).into(), Tolerance::new().rtol(rtol));
+    let apart = |rtol| {
+        close(&f64::MAX.into(), &(-f64::MAX).into(), Tolerance { rtol, ..Tolerance::default() })
+    };
     assert_eq!([1.5, 2.0, f64::INFINITY].map(apart), [false, true, true]);
 }
 
@@ -187,7 +189,7 @@ fn a_failed_check_says_what_and_where() {
         format!("{:?}", Tree::of(a).unwrap().check_close(b, tolerance).unwrap_err())
     };
     let expected = Tree::of(&net(0.25, 30, "b")).unwrap();
-    assert_snapshot!(close(&net(0.5, 30, "a"), &expected, Tolerance::new().atol(0.1)), @"
+    assert_snapshot!(close(&net(0.5, 30, "a"), &expected, Tolerance { atol: 0.1, ..Tolerance::default() }), @"
     expected 0.25, found 0.5 at `.layers[0].w.0`, and 30 more differences
       `.layers[1].w.0`: expected 0.25, found 0.5
       `.layers[2].w.0`: expected 0.25, found 0.5
@@ -212,5 +214,5 @@ fn a_failed_check_says_what_and_where() {
       … and 10 more
     ");
     let expected = Tree::of(&[1.0]).unwrap();
-    assert_snapshot!(close(&net(0.5, 2, "a"), &expected, Tolerance::new()), @"expected `(*,)`, found `Net { layers: [Layer { w: (*, *) }; 2], name: * }` at the root");
+    assert_snapshot!(close(&net(0.5, 2, "a"), &expected, Tolerance::default()), @"expected `(*,)`, found `Net { layers: [Layer { w: (*, *) }; 2], name: * }` at the root");
 }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, to_value};
-use treedef::{Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value};
+use treedef::{Flattener, Leaf, LeafKind, Limits, MapOrder, Static, Tree, TreeDef, Value};
 use treedef_testing::cases::config;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ fn what_is_too_much_is_no_document() {
     let bomb = Tree::<u8>::new(bomb, Vec::new()).unwrap();
     assert_snapshot!(to_value(&bomb).unwrap_err(), @"1152921504606846977 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
     let deep: TreeDef = format!("{}{}", "[".repeat(100), "]".repeat(100)).parse().unwrap();
-    let shallow = deep.limits().max_depth(50);
+    let shallow = Limits { max_depth: 50, ..deep.limits() };
     let deep = Tree::<u8>::new(deep.with_limits(shallow), Vec::new()).unwrap();
     assert_snapshot!(to_value(&deep).unwrap_err(), @"nested deeper than 50 levels at the root (see `Limits::max_depth`)");
 }

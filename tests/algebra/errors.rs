@@ -131,38 +131,37 @@ fn what_the_builder_refuses() {
         let built = build(&mut builder).and_then(|()| builder.finish().map(drop));
         built.unwrap_err().to_string()
     }
-    let head = NodeHead::new;
-    let net = || head(NodeKind::Struct).with_name("Net");
+    let net = || NodeHead { name: "Net", ..NodeKind::Struct.into() };
     assert_snapshot!(refused(|_| Ok(())), @"expected a node, found none at the root");
     assert_snapshot!(refused(|b| b.close()), @"expected an open node, found none at the root");
     assert_snapshot!(refused(|b| b.leaves(2)), @"expected one root, found more at the root");
-    assert_snapshot!(refused(|b| b.leaf().and_then(|()| b.leaf())), @"expected one root, found more at the root");
-    assert_snapshot!(refused(|b| b.open(head(NodeKind::Seq))), @"expected `TreeDefBuilder::close` before the end at the root");
-    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Seq))?; b.leaves(0) }), @"expected a child that comes at least once, found 0 times at the root");
-    assert_snapshot!(refused(|b| { b.open(net())?; b.leaf() }), @"expected a field or a key before this child at the root");
-    assert_snapshot!(refused(|b| { b.open(net())?; b.key(Value::of("w")?) }), @r#"the key "w" is not expected here at the root"#);
-    assert_snapshot!(refused(|b| { b.open(net())?; b.field("w")?; b.field("b") }), @"the field `b` is not expected here at the root");
-    assert_snapshot!(refused(|b| { b.open(net())?; b.field("w")?; b.close() }), @"the child `.w` is missing at the root");
+    assert_snapshot!(refused(|b| b.leaves(1).and_then(|()| b.leaves(1))), @"expected one root, found more at the root");
+    assert_snapshot!(refused(|b| b.open(NodeKind::Seq, 1)), @"expected `TreeDefBuilder::close` before the end at the root");
+    assert_snapshot!(refused(|b| { b.open(NodeKind::Seq, 1)?; b.leaves(0) }), @"expected a child that comes at least once, found 0 times at the root");
+    assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.leaves(1) }), @"expected a field or a key before this child at the root");
+    assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.key(Value::of("w")?) }), @r#"the key "w" is not expected here at the root"#);
+    assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.field("w")?; b.field("b") }), @"the field `b` is not expected here at the root");
+    assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.field("w")?; b.close() }), @"the child `.w` is missing at the root");
     assert_snapshot!(refused(|b| {
-        b.open(net())?;
+        b.open(net(), 1)?;
         b.field("layers")?;
-        b.open(head(NodeKind::Seq))?;
+        b.open(NodeKind::Seq, 1)?;
         b.leaves(3)?;
-        b.open(head(NodeKind::Some))?;
-        b.leaf()?;
-        b.leaf()
+        b.open(NodeKind::Some, 1)?;
+        b.leaves(1)?;
+        b.leaves(1)
     }), @"expected one child, found a second at `.layers[3]`");
-    assert_snapshot!(refused(|b| { b.open(head(NodeKind::NewtypeStruct).with_name("N"))?; b.close() }), @"the child `.0` is missing at the root");
-    assert_snapshot!(refused(|b| b.open(head(NodeKind::Static))), @"a static has a value: see `TreeDefBuilder::static_value` at the root");
-    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Map))?; b.field("w") }), @"the field `w` is not expected here at the root");
-    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Seq))?; b.open_many(head(NodeKind::Tuple), usize::MAX)?; b.leaves(2)?; b.close()?; b.close() }), @"too large: a count exceeds 64 bits at the root");
+    assert_snapshot!(refused(|b| { b.open(NodeHead { name: "N", ..NodeKind::NewtypeStruct.into() }, 1)?; b.close() }), @"the child `.0` is missing at the root");
+    assert_snapshot!(refused(|b| b.open(NodeKind::Static, 1)), @"a static has a value: see `TreeDefBuilder::static_value` at the root");
+    assert_snapshot!(refused(|b| { b.open(NodeKind::Map, 1)?; b.field("w") }), @"the field `w` is not expected here at the root");
+    assert_snapshot!(refused(|b| { b.open(NodeKind::Seq, 1)?; b.open(NodeKind::Tuple, usize::MAX)?; b.leaves(2)?; b.close()?; b.close() }), @"too large: a count exceeds 64 bits at the root");
 }
 
 #[test]
 fn the_builder_takes_the_options_of_its_parts() {
     let part = treedef(r#"#[insertion] {"d": *, "c": *}"#);
     let mut builder = TreeDefBuilder::new();
-    builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+    builder.open(NodeKind::Map, 1).unwrap();
     for key in ["b", "a"] {
         builder.key(Value::of(key).unwrap()).unwrap();
         builder.insert(&part, 1).unwrap();
@@ -173,8 +172,8 @@ fn the_builder_takes_the_options_of_its_parts() {
 
     for kind in [NodeKind::None, NodeKind::Map] {
         let mut builder = TreeDefBuilder::new();
-        builder.open(NodeHead::new(NodeKind::Tuple)).unwrap();
-        builder.open(NodeHead::new(kind)).unwrap();
+        builder.open(NodeKind::Tuple, 1).unwrap();
+        builder.open(kind, 1).unwrap();
         if kind == NodeKind::Map {
             builder.close().unwrap();
         }

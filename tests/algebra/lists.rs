@@ -54,7 +54,7 @@ proptest! {
         holds(&list(&a), &list(&b))?;
         let kept = similar(&a, &b);
         if a.len() != b.len() {
-            let places = list(&a).diff(&list(&b)).changes().iter().map(|change| change.places()).sum::<usize>();
+            let places = list(&a).diff(&list(&b)).changes.iter().map(|change| change.places()).sum::<usize>();
             prop_assert!(places <= a.len() + b.len() - 2 * kept, "{}", list(&a).diff(&list(&b)));
         }
     }
@@ -80,8 +80,8 @@ proptest! {
             holds(&old, &new)?;
             let most = by_position(old.treedef().root(), new.treedef().root(), [old.leaves(), new.leaves()]);
             let diff = old.diff(&new);
-            prop_assert!(diff.changes().len() <= most, "{} by position: {:#}", most, diff);
-            let structures = old.treedef().diff(new.treedef()).changes().len();
+            prop_assert!(diff.changes.len() <= most, "{} by position: {:#}", most, diff);
+            let structures = old.treedef().diff(new.treedef()).changes.len();
             let alike = vec![0; old.leaves().len().max(new.leaves().len())];
             let most = by_position(old.treedef().root(), new.treedef().root(), [&alike, &alike]);
             prop_assert!(structures <= most, "{} > {}", structures, most);
@@ -187,7 +187,7 @@ fn lists_that_moved_in_lists_that_moved_are_compared_in_bounded_time() {
             let text: Vec<String> = items.iter().map(|item| item.treedef().to_string()).collect();
             let treedef = TreeDef::parse_with(
                 &format!("[{}]", text.join(", ")),
-                Limits::default().max_depth(1_000),
+                Limits { max_depth: 1_000, ..Limits::default() },
             )
             .unwrap();
             let leaves = items.iter().flat_map(|item| item.leaves().to_vec()).collect();
@@ -226,7 +226,7 @@ fn few_changes_in_a_long_list_are_few_changes() {
     };
     let plain = |numbers: &[usize]| Tree::<u64>::of_as(numbers).unwrap();
     fn holds<T: std::fmt::Display>(diff: &Diff<T>, most: usize) {
-        let places = diff.changes().iter().map(|change| change.places()).sum::<usize>();
+        let places = diff.changes.iter().map(|change| change.places()).sum::<usize>();
         assert!(places <= most, "{places} > {most}: {diff}");
     }
     let few = |old: &[usize], new: &[usize], most: usize| {
@@ -273,7 +273,7 @@ fn long_lists_without_anything_in_common_are_compared_by_position() {
     };
     let (old, new) = (numbers(0, 30_000), numbers(100_000, 30_001));
     let diff = old.diff(&new);
-    assert_eq!(diff.changes().len(), 30_001);
+    assert_eq!(diff.changes.len(), 30_001);
     assert_eq!(old.patch(&diff).unwrap(), new);
 }
 
@@ -285,6 +285,6 @@ fn lists_in_lists_without_anything_in_common_are_compared_once() {
     let old = numbered(parsed(&nested));
     let new = old.clone().map(|leaf| leaf + 1_000_000);
     let diff = old.diff(&new);
-    assert_eq!(diff.changes().len(), 65_536);
+    assert_eq!(diff.changes.len(), 65_536);
     assert_eq!(old.patch(&diff).unwrap(), new);
 }

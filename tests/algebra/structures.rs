@@ -171,13 +171,13 @@ proptest! {
             .map(|(key, inside)| (key, inside.into_iter().map(|key| (key, 0)).collect()))
             .collect();
         let mut builder = TreeDefBuilder::new();
-        builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+        builder.open(NodeKind::Map, 1).unwrap();
         for (key, inside) in &maps {
             builder.key(Value::of(key).unwrap()).unwrap();
-            builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+            builder.open(NodeKind::Map, 1).unwrap();
             for key in inside.keys() {
                 builder.key(Value::of(key).unwrap()).unwrap();
-                builder.leaf().unwrap();
+                builder.leaves(1).unwrap();
             }
             builder.close().unwrap();
         }
@@ -193,7 +193,10 @@ proptest! {
 fn rebuild(builder: &mut TreeDefBuilder, node: NodeRef<'_>) -> Result<()> {
     match node.kind() {
         NodeKind::Static => return builder.static_value(node.static_value().unwrap(), 1),
-        _ => builder.open(node.head())?,
+        kind => {
+            let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
+            builder.open(NodeHead { kind, name, variant }, 1)?;
+        }
     }
     if node.kind() == NodeKind::Map {
         let entries: Vec<_> = node.entry_keys().iter().zip(node.children()).collect();

@@ -89,7 +89,7 @@ proptest! {
         let reparsed: TreeDef = replaced.treedef().to_string().parse().unwrap();
         prop_assert_eq!(&reparsed, replaced.treedef());
         let elsewhere = |tree: &Tree<u8>| -> Vec<(Path, u8)> {
-            tree.iter().filter(|(at, _)| !at.starts_with(&path)).map(|(at, leaf)| (at, *leaf)).collect()
+            tree.iter().filter(|(at, _)| !at.keys().starts_with(path.keys())).map(|(at, leaf)| (at, *leaf)).collect()
         };
         prop_assert_eq!(elsewhere(&replaced), elsewhere(&tree));
         let mut back = replaced;

@@ -3,6 +3,10 @@
 use treedef::{Key, NodeKind, Path, Pattern, TreeDef, Value};
 use treedef_testing::build::node;
 
+fn def(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
 /// A structure and what messages call it.
 pub(crate) struct Structure {
     pub(crate) name: String,
@@ -75,7 +79,7 @@ pub(crate) fn structures() -> Vec<Structure> {
     add("100 nested pairs, no leaf", deep("[", "()", "; 2]", 100));
     add("100 nested pairs, a leaf", TreeDef::tuple([leaf(), deep("[", "()", "; 2]", 99)]).unwrap());
     add("struct of two equal structs, 10 levels", doubled(10, leaf()));
-    add("struct of two equal structs, 11 levels, no leaf", doubled(11, TreeDef::unit()));
+    add("struct of two equal structs, 11 levels, no leaf", doubled(11, def("()")));
     add("map of two equal maps, 10 levels", doubled_map(10));
     let wide = [
         ("300 leaves apart", apart(MANY)),
@@ -103,7 +107,7 @@ pub(crate) fn of_round(round: usize) -> Vec<Structure> {
     let key = Value::of(&format!("m{round:06}")).unwrap();
     let map = TreeDef::map([(key, TreeDef::leaf())]).unwrap();
     let times = if round.is_multiple_of(10) { 300 } else { 1 };
-    let apart = (0..times).flat_map(|_| [map.clone(), TreeDef::none()]);
+    let apart = (0..times).flat_map(|_| [map.clone(), def("None")]);
     let structure =
         |name: &str, treedef| Structure { name: name.to_owned(), treedef, is_wide: false };
     vec![
@@ -142,15 +146,15 @@ fn doubled_map(levels: usize) -> TreeDef {
 fn apart(leaves: usize) -> TreeDef {
     let children = (0..2 * leaves).map(|index| match index % 2 {
         0 => TreeDef::leaf(),
-        _ => TreeDef::unit(),
+        _ => def("()"),
     });
     TreeDef::seq(children).unwrap()
 }
 
 fn units_apart(units: usize) -> TreeDef {
     let units = (0..2 * units).map(|index| match index % 2 {
-        0 => TreeDef::unit(),
-        _ => TreeDef::none(),
+        0 => def("()"),
+        _ => def("None"),
     });
     TreeDef::seq(units.chain([TreeDef::leaf()])).unwrap()
 }

@@ -73,7 +73,7 @@ proptest! {
         brute_force(treedef.root(), &Path::root(), &|_| true, &mut expected);
         let found: Vec<Found> = treedef
             .blocks()
-            .map(|block| (block.path().to_string(), block.shape().to_vec(), block.leaves()))
+            .map(|block| (block.path.to_string(), block.shape, block.node.leaf_range()))
             .collect();
         prop_assert_eq!(&found, &expected);
         let covered: Vec<usize> = found.iter().flat_map(|(_, _, leaves)| leaves.clone()).collect();
@@ -89,8 +89,8 @@ proptest! {
         let found: Vec<Found> = tree
             .blocks()
             .map(|(block, leaves)| {
-                assert_eq!(leaves, &tree.leaves()[block.leaves()]);
-                (block.path().to_string(), block.shape().to_vec(), block.leaves())
+                assert_eq!(leaves, &tree.leaves()[block.node.leaf_range()]);
+                (block.path.to_string(), block.shape, block.node.leaf_range())
             })
             .collect();
         prop_assert_eq!(&found, &expected);
@@ -123,8 +123,8 @@ fn a_block_does_not_cost_what_its_leaves_count() {
     let treedef: TreeDef = "[(*, *, *); 100000000000]".parse().unwrap();
     let blocks: Vec<_> = treedef.blocks().collect();
     assert_eq!(blocks.len(), 1);
-    assert_eq!(blocks[0].shape(), [100_000_000_000, 3]);
-    assert_eq!(blocks[0].leaves(), 0..300_000_000_000);
+    assert_eq!(blocks[0].shape, [100_000_000_000, 3]);
+    assert_eq!(blocks[0].node.leaf_range(), 0..300_000_000_000);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn leaves_of_one_type_are_not_asked_for_their_kinds() {
     let tree = Flattener::new().tree_as::<f32>(&vec![[0.5f32; 3]; 1_000_000]).unwrap();
     let time = || {
         let start = Instant::now();
-        assert_eq!(tree.blocks().next().unwrap().0.shape(), [1_000_000, 3]);
+        assert_eq!(tree.blocks().next().unwrap().0.shape, [1_000_000, 3]);
         start.elapsed()
     };
     let least = (0..9).map(|_| time()).min().unwrap();
@@ -143,7 +143,7 @@ fn leaves_of_one_type_are_not_asked_for_their_kinds() {
 fn an_array_struct_has_the_shape_that_it_says() {
     let treedef = |text: &str| text.parse::<TreeDef>().unwrap();
     let shapes = |text: &str| -> Vec<Vec<usize>> {
-        treedef(text).blocks().map(|block| block.shape().to_vec()).collect()
+        treedef(text).blocks().map(|block| block.shape).collect()
     };
     let of_ndarray = "Array { v: static 1u8, dim: static (2u64, 3u64), data: [*; 6] }";
     assert_eq!(shapes(of_ndarray), [[2, 3]]);

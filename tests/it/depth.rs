@@ -55,7 +55,7 @@ where
     let deep = |steps| {
         on_a_stack_of(512 * MIB, || {
             Flattener::new()
-                .limits(Limits::default().max_depth(usize::MAX))
+                .limits(Limits { max_depth: usize::MAX, ..Limits::default() })
                 .flatten(&nested(steps))
                 .unwrap()
         })
@@ -132,7 +132,7 @@ fn map_key() {
     struct T(BTreeMap<T, u8>);
     let nested =
         |steps| (0..steps).fold(T(BTreeMap::new()), |inner, _| T(BTreeMap::from([(inner, 1)])));
-    let deeper = Flattener::new().limits(Limits::default().max_depth(usize::MAX));
+    let deeper = Flattener::new().limits(Limits { max_depth: usize::MAX, ..Limits::default() });
     on_a_stack_of(2 * MIB, || {
         let value = nested(127);
         let (leaves, treedef) = treedef::flatten(&value).unwrap();
@@ -140,7 +140,7 @@ fn map_key() {
         assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
         assert_eq!(format!("{treedef:#}").parse::<TreeDef>().unwrap(), treedef);
         let path = treedef.leaf_path(0).unwrap();
-        assert_eq!(treedef.leaf_range(&path).unwrap(), 0..1);
+        assert_eq!(treedef.node(&path).unwrap().leaf_range(), 0..1);
         assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
         let hashes = RandomState::new();
         assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
@@ -408,7 +408,7 @@ fn the_limit_of_depth_is_named_inside_keys_too() {
 }
 
 fn parse_deep(text: &str) -> TreeDef {
-    TreeDef::parse_with(text, Limits::default().max_depth(10_000_000)).unwrap()
+    TreeDef::parse_with(text, Limits { max_depth: 10_000_000, ..Limits::default() }).unwrap()
 }
 
 #[test]
@@ -428,11 +428,11 @@ fn a_million_levels_are_no_deeper_than_one() {
             assert!(treedef.to_string() == text);
             assert_eq!(format!("{treedef:?}").len(), text.len() + "TreeDef()".len());
             assert_eq!(treedef.num_nodes(), depth + 1);
-            assert_eq!((treedef.num_leaves(), treedef.root().num_nodes()), (1, depth + 1));
+            assert_eq!((treedef.num_leaves(), treedef.num_nodes()), (1, depth + 1));
 
             let path = treedef.leaf_path(0).unwrap();
             assert_eq!(path.keys().len(), depth);
-            assert_eq!(treedef.leaf_range(&path).unwrap(), 0..1);
+            assert_eq!(treedef.node(&path).unwrap().leaf_range(), 0..1);
             assert!(treedef.leaf_paths().next() == Some(path));
             let mut node = treedef.root();
             while let Some(child) = node.children().next() {
@@ -496,7 +496,7 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
     const DEEPEST: usize = 256;
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep = |levels: usize| {
-        let limits = Limits::default().max_depth(1 << 20);
+        let limits = Limits { max_depth: 1 << 20, ..Limits::default() };
         Tree::<Leaf>::new(TreeDef::parse_with(&nested(levels), limits).unwrap(), vec![]).unwrap()
     };
     on_a_stack_of(2 * MIB, || {
@@ -504,7 +504,7 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
         assert_eq!(serde_json::to_string(&tree).unwrap(), nested(DEEPEST));
         let json: serde_json::Value = tree.clone().into_typed().unwrap();
         let again = Flattener::new()
-            .limits(Limits::default().max_depth(usize::MAX))
+            .limits(Limits { max_depth: usize::MAX, ..Limits::default() })
             .flatten(&json)
             .unwrap();
         assert_eq!(again.1, *tree.treedef());
@@ -526,7 +526,7 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
     let deeper = on_a_stack_of(512 * MIB, || {
         let json = (0..2_000).fold(serde_json::json!([]), |inside, _| serde_json::json!([inside]));
         let refused = Flattener::new()
-            .limits(Limits::default().max_depth(usize::MAX))
+            .limits(Limits { max_depth: usize::MAX, ..Limits::default() })
             .structure(&json)
             .unwrap_err();
         refused.to_string()

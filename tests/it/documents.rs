@@ -74,14 +74,14 @@ fn limits_hold_and_errors_have_a_path() {
     };
     let limits = Limits::default();
     assert_eq!(
-        read(r#"[{"a": {"b": [[]]}}]"#, limits.max_depth(3)).unwrap_err(),
+        read(r#"[{"a": {"b": [[]]}}]"#, Limits { max_depth: 3, ..limits }).unwrap_err(),
         r#"nested deeper than 3 levels at `[0]["a"]["b"]` (see `Limits::max_depth`) at line 1 column 14"#
     );
     assert_eq!(
-        read(r#"[[1], "a", 2]"#, limits.max_nodes(2)).unwrap_err(),
+        read(r#"[[1], "a", 2]"#, Limits { max_nodes: 2, ..limits }).unwrap_err(),
         "4 nodes, the limit is 2 (see `Limits::max_nodes`)"
     );
-    assert!(read(r#"[[1], [2], "a"]"#, limits.max_nodes(4)).is_ok());
+    assert!(read(r#"[[1], [2], "a"]"#, Limits { max_nodes: 4, ..limits }).is_ok());
     let deep = "[".repeat(100_000);
     assert!(read(&deep, limits).unwrap_err().starts_with("recursion limit exceeded"));
     assert_eq!(

@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeTuple};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_spanned::Spanned;
 use treedef::{
-    Error, ErrorKind, Flattener, Key, Leaf, Limits, Path, TreeDef, Value, flatten, unflatten,
+    Error, ErrorKind, Flattener, Key, Leaf, Limits, Path, Tree, TreeDef, Value, flatten, unflatten,
     unflatten_strict,
 };
 
@@ -170,7 +170,7 @@ fn what_strict_rebuilding_reports_of_equal_siblings() {
 
 #[test]
 fn too_deep_too_much_too_large() {
-    assert_snapshot!(Flattener::new().limits(Limits::default().max_depth(1)).flatten(&model()).unwrap_err(),
+    assert_snapshot!(Flattener::new().limits(Limits { max_depth: 1, ..Limits::default() }).flatten(&model()).unwrap_err(),
         @"nested deeper than 1 level at `.layers` (see `Limits::max_depth`)");
     #[derive(Serialize)]
     struct List {
@@ -181,14 +181,14 @@ fn too_deep_too_much_too_large() {
         @"nested deeper than 128 levels at `?.next?.next?.next?.next?.next?.next? …` (see `Limits::max_depth`)");
 
     let nested = Flattener::new()
-        .limits(Limits::default().max_depth(200))
+        .limits(Limits { max_depth: 200, ..Limits::default() })
         .flatten(
             &serde_json::from_str::<serde_json::Value>(&("[".repeat(120) + &"]".repeat(120)))
                 .unwrap(),
         )
         .unwrap()
         .1;
-    assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().max_depth(3)), Vec::<Leaf>::new())
+    assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits { max_depth: 3, ..Limits::default() }), Vec::<Leaf>::new())
         .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`)");
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 99999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
         @"100000000 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
@@ -199,13 +199,13 @@ fn too_deep_too_much_too_large() {
 #[test]
 fn paths_that_lead_nowhere() {
     let treedef = treedef::structure(&model()).unwrap();
-    let at = |path: &str| treedef.leaf_range(path.parse::<Path>().unwrap()).unwrap_err();
+    let at = |path: &str| treedef.node(path.parse::<Path>().unwrap()).unwrap_err();
     assert_snapshot!(at(".layers[2].bits"),
         @"no child `[2]` in `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(at(".layer"),
         @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root (did you mean `.layers`?)");
     assert_snapshot!(at(".layers[0].bits.0"), @"no child `.0` in `*` at `.layers[0].bits`");
-    assert_snapshot!(treedef.leaf_index(".layers").unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
+    assert_snapshot!(Tree::of(&model()).unwrap().get(".layers").unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(treedef.leaf_path(5).unwrap_err(), @"no leaf 5, the treedef has 5 leaves");
 }
 

@@ -128,7 +128,7 @@ fn flatteners() -> [Flattener; 5] {
         Flattener::new().none_is_leaf(true),
         Flattener::new().leaves_where(LeafKind::is_float),
         Flattener::new().leaves_where(|kind| kind != LeafKind::F64),
-        Flattener::new().limits(Limits::default().max_depth(1)),
+        Flattener::new().limits(Limits { max_depth: 1, ..Limits::default() }),
     ]
 }
 

@@ -107,7 +107,7 @@ proptest! {
         let tree = Tree::of(&value).unwrap();
         for (index, path) in tree.treedef().leaf_paths().enumerate() {
             prop_assert_eq!(&path.to_string().parse::<Path>().unwrap(), &path, "{}", path);
-            prop_assert_eq!(tree.treedef().leaf_range(&path).unwrap(), index..index + 1, "{}", path);
+            prop_assert_eq!(tree.treedef().node(&path).unwrap().leaf_range(), index..index + 1, "{}", path);
         }
     }
 

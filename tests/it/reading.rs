@@ -235,7 +235,7 @@ fn elements_that_are_too_deep_are_refused() {
     let values = vec![((1.0, (2.0, 3.0)), 4.0); 20];
     let (leaves, treedef) = flatten_as::<f64>(&values).unwrap();
     for depth in 0..8 {
-        let treedef = treedef.clone().with_limits(Limits::default().max_depth(depth));
+        let treedef = treedef.clone().with_limits(Limits { max_depth: depth, ..Limits::default() });
         let read = unflatten::<Vec<((f64, (f64, f64)), f64)>>(&treedef, &leaves);
         assert_eq!(read.is_ok(), depth >= 4, "{depth}");
         assert_eq!(
@@ -243,7 +243,7 @@ fn elements_that_are_too_deep_are_refused() {
             unflatten(&treedef, leaves[..].to_vec()).map_err(|error| error.to_string())
         );
         let first = treedef.root().child(0).unwrap().to_treedef();
-        let whole = first.clone().with_limits(Limits::default().max_depth(depth));
+        let whole = first.clone().with_limits(Limits { max_depth: depth, ..Limits::default() });
         let read = unflatten::<((f64, (f64, f64)), f64)>(&whole, &leaves[..4]);
         assert_eq!(read.is_ok(), depth >= 3, "{depth}");
     }

@@ -15,7 +15,7 @@ fn a_structure_with_its_changes_is_the_new_one() {
         let (x, y) = (case.treedef(&a), case.treedef(&b));
         for (old, new, plain) in [(&x, &y, &b), (&y, &x, &a), (&x, &x, &a)] {
             let diff = old.diff(new);
-            prop_assert_eq!(diff.is_empty(), old == new, "{} to {}: {}", old, new, diff);
+            prop_assert_eq!(diff.changes.is_empty(), old == new, "{} to {}: {}", old, new, diff);
             case.gives_structure(old.patch(&diff), Some(plain.clone()))?;
             // It may differ where nothing changes; elsewhere it is refused.
             match case.treedef(&third).patch(&diff) {
@@ -36,7 +36,7 @@ fn a_tree_with_its_changes_is_the_new_one() {
         let (x, y) = (case.tree(&a), case.tree(&b));
         for (old, new, plain) in [(&x, &y, &b), (&y, &x, &a), (&x, &x, &a)] {
             let diff = old.diff(new);
-            prop_assert_eq!(diff.is_empty(), old == new, "{} to {}: {}", old, new, diff);
+            prop_assert_eq!(diff.changes.is_empty(), old == new, "{} to {}: {}", old, new, diff);
             case.gives_tree(old.patch(&diff), Some(plain.clone()))?;
             match case.tree(&third).patch(&diff) {
                 Ok(patched) => {
@@ -64,13 +64,13 @@ fn one_leaf_is_one_change() {
         leaves[at] += 1;
         let new = old.with_leaves(&leaves);
         let diff = case.tree(&old).diff(&case.tree(&new));
-        prop_assert_eq!(diff.changes().len(), 1, "{}", diff);
-        let (told, leaf) = (diff.changes()[0].path.keys(), &*old.leaf_paths()[at]);
+        prop_assert_eq!(diff.changes.len(), 1, "{}", diff);
+        let (told, leaf) = (diff.changes[0].path.keys(), &*old.leaf_paths()[at]);
         // Where a field or key occurs twice no path leads to the second, so all of the node is
         // replaced.
         let whole = told.len() < leaf.len() && leaf.starts_with(told);
         let node = case.tree(&old);
-        let node = node.treedef().node(&diff.changes()[0].path).unwrap();
+        let node = node.treedef().node(&diff.changes[0].path).unwrap();
         prop_assert!(told == leaf || whole && has_twins(node), "{}", diff);
         case.gives_tree(case.tree(&old).patch(&diff), Some(new))
     });

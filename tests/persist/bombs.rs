@@ -44,7 +44,7 @@ fn huge_structures_with_short_texts() {
 /// printing it, so the text has to be bounded as well.
 #[track_caller]
 fn read(bytes: &[u8]) -> Result<(), treedef::Error> {
-    read_with(bytes, Limits::default().max_work(1 << 17))
+    read_with(bytes, Limits { max_work: 1 << 17, ..Limits::default() })
 }
 
 #[track_caller]
@@ -198,7 +198,7 @@ fn deep_nesting() {
         assert!(refusal.starts_with("nested deeper than 128 levels"), "{refusal}");
     }
     let bytes = nested(100_000).file(None, 0);
-    let generous = Limits::default().max_depth(200_000);
+    let generous = Limits { max_depth: 200_000, ..Limits::default() };
     let treedef = within_bounds("a deep treedef", bytes.len(), || {
         TreeDef::from_bytes_with(&bytes, generous).unwrap()
     });
@@ -233,7 +233,7 @@ fn nested_keys(levels: u32) -> Vec<u8> {
 /// They are compared and dropped recursively, so no limit on depth allows more.
 #[test]
 fn deep_nesting_of_keys() {
-    let generous = Limits::default().max_depth(1_000_000);
+    let generous = Limits { max_depth: 1_000_000, ..Limits::default() };
     let deepest = format!("{}0{}: *}}", "{".repeat(128), ": 0}".repeat(127));
     let deepest = TreeDef::parse_with(&deepest, generous).unwrap();
     let bytes = deepest.to_bytes().unwrap();
@@ -297,7 +297,7 @@ fn long_keys(maps: u32) -> Vec<u8> {
 #[test]
 fn keys_that_are_long_to_compare() {
     read(&long_keys(1)).unwrap();
-    let limits = Limits::default().max_work(1 << 20);
+    let limits = Limits { max_work: 1 << 20, ..Limits::default() };
     let error = TreeDef::from_bytes_with(&long_keys(30), limits).unwrap_err();
     assert!(error.to_string().contains("nodes to visit"), "{error}");
     read_with(&long_keys(30), Limits::default()).unwrap();
@@ -328,7 +328,7 @@ fn many_keys(keys: u32, maps: u32) -> Vec<u8> {
 fn maps_that_share_many_keys() {
     read(&many_keys(40, 40)).unwrap();
     for (keys, maps) in [(100, 1_000), (1_000, 100)] {
-        let limits = Limits::default().max_work(1 << 13);
+        let limits = Limits { max_work: 1 << 13, ..Limits::default() };
         let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
         assert!(error.to_string().contains("nodes to visit"), "{error}");
     }
@@ -370,11 +370,14 @@ fn files_beyond_a_limit() {
     let (bytes, default) = (treedef.to_bytes().unwrap(), Limits::default());
     let length = bytes.len() - HEADER;
     let read = |limits| TreeDef::from_bytes_with(&bytes, limits);
-    assert_eq!(read(default.max_bytes(length).max_nodes(5)).unwrap(), treedef);
+    assert_eq!(read(Limits { max_bytes: length, max_nodes: 5, ..default }).unwrap(), treedef);
     let refusal = |limits| read(limits).unwrap_err().to_string();
     assert_eq!(
-        refusal(default.max_bytes(length - 1)),
+        refusal(Limits { max_bytes: length - 1, ..default }),
         format!("{length} bytes, the limit is {} (see `Limits::max_bytes`)", length - 1)
     );
-    assert_eq!(refusal(default.max_nodes(4)), "5 nodes, the limit is 4 (see `Limits::max_nodes`)");
+    assert_eq!(
+        refusal(Limits { max_nodes: 4, ..default }),
+        "5 nodes, the limit is 4 (see `Limits::max_nodes`)"
+    );
 }

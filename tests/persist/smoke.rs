@@ -109,7 +109,7 @@ fn compare(treedef: &TreeDef) {
 
 /// What structures are made of, and what they are prefixes of.
 fn compose(treedef: &TreeDef) {
-    let (leaf, pair) = (TreeDef::leaf(), TreeDef::tuple([TreeDef::leaf(), TreeDef::none()]));
+    let (leaf, pair) = (TreeDef::leaf(), "(*, None)".parse::<TreeDef>());
     assert!(leaf.is_prefix_of(treedef) || treedef.to_string().starts_with("#["));
     assert_eq!(treedef.is_prefix_of(&leaf), *treedef == leaf);
     drop(treedef.common_suffix(&leaf));
@@ -119,7 +119,6 @@ fn compose(treedef: &TreeDef) {
     drop(treedef.check_equivalent(&leaf));
     treedef.check_equal(treedef).unwrap();
     treedef.check_equivalent(treedef).unwrap();
-    assert_eq!(treedef.children().take(2).count(), treedef.root().num_children().min(2));
     assert_eq!(treedef.edit(|_| Ok(Edit::Keep)).unwrap(), *treedef);
     if treedef.num_nodes() < 1 << 10 || treedef.to_string().len() < 1 << 10 {
         assert_eq!(treedef.edit_up(|_| Ok(Edit::Keep)).unwrap(), *treedef);
@@ -134,7 +133,7 @@ fn change(treedef: &TreeDef) {
     for index in [0, treedef.num_leaves().saturating_sub(1)] {
         let last = others.last().filter(|_| index > 0).unwrap_or(treedef);
         let path = treedef.leaf_path(index).unwrap_or_default();
-        others.extend(last.replace(&path, &TreeDef::none()));
+        others.extend(last.replace(&path, &"None".parse().unwrap()));
     }
     for other in others {
         for (old, new) in [(treedef, &other), (&other, treedef)] {
@@ -143,7 +142,7 @@ fn change(treedef: &TreeDef) {
             assert_eq!(old.patch(&diff).unwrap(), *new);
         }
     }
-    assert!(treedef.diff(treedef).is_empty());
+    assert!(treedef.diff(treedef).changes.is_empty());
 }
 
 fn flatten_alike(treedef: &TreeDef) {
@@ -177,10 +176,7 @@ fn walk(treedef: &TreeDef) {
         };
         // Of equal keys a path leads to the first.
         assert!(
-            treedef.leaf_index(&path).is_ok_and(|found| found == index) || repeats_a_label(treedef)
-        );
-        assert!(
-            treedef.leaf_range(&path).is_ok_and(|found| found.start == index)
+            treedef.node(&path).is_ok_and(|found| found.leaf_range().start == index)
                 || repeats_a_label(treedef)
         );
         assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
@@ -223,7 +219,7 @@ fn visit(node: NodeRef<'_>) {
     assert_eq!(node.children().size_hint(), (children, Some(children)));
     assert_eq!(node.children().take(3).count(), children.min(3));
     assert!(node.children().nth(children).is_none());
-    assert!(node.num_nodes() > children.min(usize::MAX - 1));
+    assert!(node.to_treedef().num_nodes() > children.min(usize::MAX - 1));
     let runs: usize = node.runs().map(|(_, repeat)| repeat).sum();
     assert_eq!(runs, children);
     for position in [0, children / 2, children.saturating_sub(1)] {

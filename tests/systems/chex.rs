@@ -66,12 +66,12 @@ fn of_several_trees_the_one_that_differs_is_told() {
 
 #[test]
 fn leaves_are_close() {
-    let close = Tolerance::new().rtol(1e-6);
+    let close = Tolerance { rtol: 1e-6, ..Tolerance::default() };
     of(&[1.0, 2.0]).check_close(&of(&[1.0, 2.000_001]), close).unwrap();
     assert_snapshot!(said(of(&[1.0, 2.0]).check_close(&of(&[1.0, 2.1]), close)), @"expected 2.1, found 2.0 at `.1`");
     // `maxulp=1`.
     let next = |x: f32, steps: u32| of(&[f32::from_bits(x.to_bits() + steps)]);
-    let ulp = Tolerance::new().ulps(1);
+    let ulp = Tolerance { ulps: 1, ..Tolerance::default() };
     next(1.0, 1).check_close(&of(&[1f32]), ulp).unwrap();
     assert_snapshot!(said(next(1.0, 2).check_close(&of(&[1f32]), ulp)), @"expected 1.0f32, found 1.0000002f32 at `.0`");
 }

@@ -67,7 +67,7 @@ fn a_walk_from_the_root_down_is_cut_short() {
 /// `MAP_TO_NONE`, which is there because None says that the node stays.
 #[test]
 fn a_leaf_becomes_none() {
-    let none = || Tree::new(TreeDef::none(), Vec::new());
+    let none = || Tree::new(def("None"), Vec::new());
     // The leaves are those at and below a node, so the kind has to be asked for too.
     let without = value().edit(|_, node, leaves| {
         let four = node.kind() == NodeKind::Leaf && leaves == [4];
@@ -124,7 +124,7 @@ fn extra_keys_are_refused_unless_they_are_dropped() {
     let z = tree("{\"a\": *}", [3]);
     assert_snapshot!(said(x.clone().flatten_up_to(&def("{\"a\": *}"))), @r#"the prefix has nothing, the tree `None` at `["m"]`"#);
     let only_a = |mut tree: Tree<i32>| {
-        if tree.treedef().resolve("[\"m\"]").is_ok() {
+        if tree.treedef().node("[\"m\"]").is_ok() {
             tree.remove("[\"m\"]").unwrap();
         }
         tree

@@ -252,8 +252,8 @@ fn trees_are_equal_by_kind_and_bits_or_close() {
     let (ints, floats) = (of(&[1, 2]), of(&[1.0, 2.0]));
     assert_ne!(ints, floats);
     let near = of(&[1.0, 2.001]);
-    assert!(floats.check_close(&near, Tolerance::new().atol(0.01)).is_ok());
-    assert_snapshot!(said(floats.check_close(&near, Tolerance::new())), @"expected 2.001, found 2.0 at `.1`");
+    assert!(floats.check_close(&near, Tolerance { atol: 0.01, ..Tolerance::default() }).is_ok());
+    assert_snapshot!(said(floats.check_close(&near, Tolerance::default())), @"expected 2.001, found 2.0 at `.1`");
     let (dense, bias) =
         (def("L { w: *, kind: static \"dense\" }"), def("L { w: *, kind: static \"bias\" }"));
     assert_snapshot!(said(bias.check_equal(&dense)), @r#"expected `static "dense"`, found `static "bias"` at `.kind` (statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`)"#);
@@ -262,11 +262,11 @@ fn trees_are_equal_by_kind_and_bits_or_close() {
 /// `typematch=False`: numbers may be of different kinds.
 #[test]
 fn numbers_of_other_kinds_are_close_when_they_are_equal() {
-    let exactly = Tolerance::new();
+    let exactly = Tolerance::default();
     assert!(of(&[1, 2]).check_close(&of(&[1.0, 2.0]), exactly).is_ok());
     assert!(of(&5i32).check_close(&of(&5i64), exactly).is_ok());
     // One apart, which an f64 does not see.
     let (a, b) = (of(&9_007_199_254_740_992i64), of(&9_007_199_254_740_993i64));
     assert!(a.check_close(&b, exactly).is_err());
-    assert!(a.check_close(&b, exactly.atol(1.0)).is_ok());
+    assert!(a.check_close(&b, Tolerance { atol: 1.0, ..exactly }).is_ok());
 }

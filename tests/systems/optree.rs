@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Edit, Flattener, Leaf, Limits, MapOrder, NodeKind, Path, Tree, TreeDef, Value};
+use treedef::{
+    Edit, Flattener, Leaf, Limits, MapOrder, NodeKind, NodeRef, Path, Tree, TreeDef, Value,
+};
 
 use crate::common::{def, numbered, of, path, paths, said, tree};
 
@@ -216,9 +218,9 @@ fn structures_are_made_without_a_value() {
     let leaf = TreeDef::leaf;
     let rows = [
         (Ok(leaf()), "*"),
-        (Ok(TreeDef::none()), "None"),
+        ("None".parse(), "None"),
         (TreeDef::tuple([leaf(), leaf()]), "(*, *)"),
-        (TreeDef::seq([leaf(), TreeDef::none()]), "[*, None]"),
+        (TreeDef::seq([leaf(), def("None")]), "[*, None]"),
         (
             TreeDef::map([(Value::of("b").unwrap(), leaf()), (Value::of("a").unwrap(), leaf())]),
             "{\"a\": *, \"b\": *}",
@@ -238,7 +240,9 @@ fn structures_are_rewritten_node_by_node() {
     let made = def("[*, [*, None]]").edit_up(|node| {
         Ok(match node.root().kind() {
             NodeKind::Leaf => Edit::Replace(def("{\"leaf\": *}")),
-            NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+            NodeKind::Seq => {
+                Edit::Replace(TreeDef::tuple(node.root().children().map(NodeRef::to_treedef))?)
+            }
             _ => Edit::Keep,
         })
     });
@@ -301,11 +305,14 @@ fn too_deep_is_an_error_with_a_limit_that_can_be_set() {
     struct Nest(Option<Box<Nest>>);
     let nest = |levels: usize| (0..levels).fold(Nest(None), |nest, _| Nest(Some(Box::new(nest))));
     assert_snapshot!(said(treedef::structure(&nest(100))).rsplit(" at ").last().unwrap(), @"nested deeper than 128 levels");
-    let deep =
-        Flattener::new().limits(Limits::default().max_depth(400)).structure(&nest(100)).unwrap();
+    let deep = Flattener::new()
+        .limits(Limits { max_depth: 400, ..Limits::default() })
+        .structure(&nest(100))
+        .unwrap();
     assert_eq!((deep.num_leaves(), deep.num_nodes()), (0, 202));
     // A structure may be deeper than the limit; printing, comparing and paths are loops.
     let deeper = format!("{}*{}", "[".repeat(2_000), "]".repeat(2_000));
-    let deeper = TreeDef::parse_with(&deeper, Limits::default().max_depth(2_000)).unwrap();
+    let deeper =
+        TreeDef::parse_with(&deeper, Limits { max_depth: 2_000, ..Limits::default() }).unwrap();
     assert_eq!(paths(&deeper)[0].len(), 3 * 2_000);
 }

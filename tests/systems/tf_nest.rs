@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use treedef::{Edit, Flattener, Leaf, NodeKind, Tree, TreeDef};
+use treedef::{Edit, Flattener, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::common::{def, of, pattern, said, tree};
 
@@ -114,7 +114,9 @@ fn lists_become_tuples() {
     let (treedef, leaves) = numbers().into_parts();
     let tuples = treedef.edit_up(|node| {
         Ok(match node.root().kind() {
-            NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+            NodeKind::Seq => {
+                Edit::Replace(TreeDef::tuple(node.root().children().map(NodeRef::to_treedef))?)
+            }
             _ => Edit::Keep,
         })
     });
@@ -196,7 +198,7 @@ fn kinds_of_containers_may_be_ignored() {
 /// The other modality, that of `tf.data`: lists are atoms.
 #[test]
 fn lists_are_leaves_when_told_so() {
-    let atoms = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Seq);
+    let atoms = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Seq);
     let leaves = atoms.flatten(&(vec![1, 2], json!({"b": 3, "a": 4}))).unwrap().0;
     let printed: Vec<String> = leaves.iter().map(Leaf::to_string).collect();
     assert_eq!(printed, ["[1, 2]", "4u64", "3u64"]);

@@ -18,7 +18,7 @@ fn least(text: &str, limits: impl Fn(usize) -> Limits) -> String {
 #[test]
 #[rustfmt::skip]
 fn a_text_is_as_deep_as_its_containers_with_those_of_its_values() {
-    let depth = |text| least(text, |depth| Limits::default().max_depth(depth));
+    let depth = |text| least(text, |depth| Limits { max_depth: depth, ..Limits::default() });
     assert_snapshot!(depth("*"), @"0");
     assert_snapshot!(depth("()"), @"0");
     assert_snapshot!(depth("[*]"), @"1; nested deeper than 0 levels at byte 1 (see `Limits::max_depth`)");
@@ -32,7 +32,7 @@ fn a_text_is_as_deep_as_its_containers_with_those_of_its_values() {
 #[test]
 #[rustfmt::skip]
 fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
-    let work = |text| least(text, |work| Limits::default().max_work(work));
+    let work = |text| least(text, |work| Limits { max_work: work, ..Limits::default() });
     assert_snapshot!(work("[*; 1000]"), @"0");
     assert_snapshot!(work("static 1"), @"0");
     assert_snapshot!(work("static [1; 100]"), @"101; 101 nodes to visit, the limit is 100 at byte 15 (see `Limits::max_work`)");
@@ -40,7 +40,7 @@ fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
     assert_snapshot!(work("static [[1; 10]; 10]"), @"111; 111 nodes to visit, the limit is 110 at byte 20 (see `Limits::max_work`)");
     assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"102; 102 nodes to visit, the limit is 101 at byte 32 (see `Limits::max_work`)");
     assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"102; 102 nodes to visit, the limit is 101 at byte 23 (see `Limits::max_work`)");
-    let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits::default().max_work(work));
+    let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits { max_work: work, ..Limits::default() });
     assert_eq!(read(90).unwrap().leaves().len(), 100);
     assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8 (see `Limits::max_work`)");
 }
@@ -67,7 +67,7 @@ fn what_has_no_leaves_prints_however_often_it_stands() {
 #[test]
 fn keys_stand_inside_each_other_up_to_128_times() {
     let text = |keys: usize| format!("{}1{}: *}}", "{".repeat(keys), ": 2}".repeat(keys - 1));
-    let limits = Limits::default().max_depth(1 << 20);
+    let limits = Limits { max_depth: 1 << 20, ..Limits::default() };
     let treedef = TreeDef::parse_with(&text(128), limits).unwrap();
     assert_eq!(treedef.to_string(), text(128));
     let error = TreeDef::parse_with(&text(129), limits).unwrap_err();
@@ -98,7 +98,7 @@ fn a_message_cuts_a_long_node_off() {
         let text = format!("({})", vec!["*"; leaves].join(", None, "));
         let treedef: TreeDef = text.parse().unwrap();
         let path: Path = ".x".parse().unwrap();
-        (text, treedef.leaf_index(&path).unwrap_err().to_string())
+        (text, Tree::new(treedef, vec![0; leaves]).unwrap().get(&path).unwrap_err().to_string())
     };
     let (text, short) = error(7);
     assert!(text.len() <= 60 && short.contains(&text), "{short}");

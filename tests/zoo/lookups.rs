@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Key, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 use treedef_testing::cases::{all, config};
+use treedef_testing::found::resolved;
 use treedef_testing::hostile::{Plain, with_tapes};
 
 fn def(text: &str) -> TreeDef {
@@ -60,7 +61,7 @@ fn finds_all(treedef: &TreeDef) {
         if treedef.leaf_paths().filter(|other| *other == path).count() < 2 {
             assert_eq!(found.to_string(), node.to_string(), "{path}");
         }
-        assert_eq!(treedef.resolve(&path).unwrap(), path);
+        assert_eq!(resolved(treedef, &path).unwrap(), path);
         let newtypes: Vec<bool> = (0..path.keys().len())
             .map(|at| Path::from(path.keys()[..at].to_vec()))
             .map(|above| treedef.node(&above).unwrap().kind() == NodeKind::NewtypeStruct)
@@ -73,10 +74,10 @@ fn finds_all(treedef: &TreeDef) {
                 let mut keys = path.keys().to_vec();
                 keys[at] = form;
                 let asked = Path::from(keys);
-                match treedef.resolve(&asked) {
-                    Ok(resolved) if resolved == path => {}
+                match resolved(treedef, &asked) {
+                    Ok(found) if found == path => {}
                     // The form is the key of another child.
-                    Ok(resolved) => assert_eq!(resolved, asked, "{path}"),
+                    Ok(found) => assert_eq!(found, asked, "{path}"),
                     Err(error) => {
                         assert!(error.to_string().contains(" can mean "), "{asked}: {error}");
                     }
@@ -94,11 +95,12 @@ fn finds_all(treedef: &TreeDef) {
         spelled.reverse();
         let is_inner = newtypes.last() == Some(&true) || path.keys().last() == Some(&Key::Some);
         let spelled = Path::from(spelled);
-        let resolved = treedef.resolve(&spelled).unwrap();
+        let found = resolved(treedef, &spelled).unwrap();
         let inside = matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct) || is_inner;
-        assert!(resolved == path || inside, "{spelled}: {resolved} {path}");
+        assert!(found == path || inside, "{spelled}: {found} {path}");
         if node.is_leaf() {
-            assert_eq!(treedef.leaf_index(&spelled).unwrap(), treedef.leaf_index(&path).unwrap());
+            let found = treedef.node(&spelled).unwrap();
+            assert_eq!(found.leaf_range(), treedef.node(&path).unwrap().leaf_range());
         }
     }
 }
@@ -136,7 +138,7 @@ fn any_value_as_a_key_is_read_back_and_found() {
         let tree = Tree::new(map, vec![0, 1, 2]).unwrap();
         let found: Vec<_> = tree.select(path.to_string()).unwrap().map(|(path, _)| path).collect();
         assert!(found.contains(&path), "{path}");
-        assert_eq!(tree.treedef().resolve(path.to_string()).unwrap(), path);
+        assert_eq!(resolved(tree.treedef(), path.to_string()).unwrap(), path);
         Ok(())
     });
 }
@@ -203,7 +205,7 @@ fn a_field_is_found_where_flatten_made_a_map() {
     assert_eq!(tree.get(".port").unwrap(), &Leaf::U16(80));
     assert_eq!(tree.get("tls").unwrap(), &Leaf::U8(3));
     *tree.get_mut("port").unwrap() = Leaf::U16(443);
-    assert_eq!(tree.treedef().resolve("tls").unwrap().to_string(), r#"["tls"]"#);
+    assert_eq!(resolved(tree.treedef(), "tls").unwrap().to_string(), r#"["tls"]"#);
     let removed = tree.remove("tls").unwrap();
     assert_eq!(removed.to_string(), "Some(3u8)");
     assert_eq!(tree.into_typed::<Flat>().unwrap().server.port, 443);
@@ -252,7 +254,7 @@ fn a_pattern_passes_over_what_it_does_not_name() {
     // Of each list, the pattern `**[1].w` asks for one element by its position.
     let nested = (0..36).fold("N { v: * }".to_owned(), |inner, _| format!("[{inner}; 2]"));
     text += &format!(", c: {nested} }}");
-    let treedef = def(&text).with_limits(Limits::default().max_work(usize::MAX));
+    let treedef = def(&text).with_limits(Limits { max_work: usize::MAX, ..Limits::default() });
     let tree = Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]).unwrap();
     let found = |pattern: &str| -> Vec<String> {
         tree.select(pattern)
@@ -346,7 +348,7 @@ fn any_index_is_one_of_a_tuple_an_array_and_a_map_too() {
         assert_eq!(found(&format!("{field}[0]")), all[..1]);
         assert_eq!(found(&format!("{field}[1]")), all[1..]);
         assert_eq!(found(&format!("**.{field}[1:2]")), all[1..]);
-        assert_eq!(tree.treedef().resolve(format!("{field}[1]")).unwrap().to_string(), all[1]);
+        assert_eq!(resolved(tree.treedef(), format!("{field}[1]")).unwrap().to_string(), all[1]);
     }
     assert_eq!(found("one[*]"), [""; 0]);
     assert_eq!(found("one.0"), found("one"));
@@ -363,7 +365,7 @@ fn masks_of_deep_values_take_time_for_their_nodes() {
     let depth = 8_000;
     let text =
         (0..depth).fold("None".to_owned(), |inner, _| format!("Some(N {{ v: *, next: {inner} }})"));
-    let limits = Limits::default().max_depth(usize::MAX);
+    let limits = Limits { max_depth: usize::MAX, ..Limits::default() };
     let treedef = TreeDef::parse_with(&text, limits).unwrap();
     let tree = Tree::new(treedef, vec![1; depth]).unwrap();
     let start = Instant::now();
@@ -560,7 +562,7 @@ fn lookups_agree_with_walks(treedef: &TreeDef) {
     }
     for (leaf, path) in treedef.leaf_paths().enumerate() {
         assert_eq!(treedef.leaf_path(leaf).unwrap(), path);
-        assert_eq!(treedef.leaf_range(&path).unwrap(), leaf..leaf + 1);
+        assert_eq!(treedef.node(&path).unwrap().leaf_range(), leaf..leaf + 1);
     }
 }
 
@@ -610,12 +612,12 @@ fn keys_of_large_maps_are_found_in_every_form() {
     let mixed = def(
         r#"{false: *, true: *, 2u8: *, 3i8: *, 3u8: *, 3u128: *, 4i128: *, 340282366920938463463374607431768211455u128: *, 3.0: *, '3': *, "3": *, b"3": *, (3,): *}"#,
     );
-    assert_eq!(mixed.resolve("[4]").unwrap().to_string(), "[4i128]");
-    assert_eq!(mixed.resolve("[2]").unwrap().to_string(), "[2u8]");
-    assert_eq!(mixed.resolve("`3`").unwrap().to_string(), r#"["3"]"#);
-    let error = mixed.resolve("[3]").unwrap_err();
+    assert_eq!(resolved(&mixed, "[4]").unwrap().to_string(), "[4i128]");
+    assert_eq!(resolved(&mixed, "[2]").unwrap().to_string(), "[2u8]");
+    assert_eq!(resolved(&mixed, "`3`").unwrap().to_string(), r#"["3"]"#);
+    let error = resolved(&mixed, "[3]").unwrap_err();
     assert_snapshot!(error, @"`[3]` can mean `[3i8]` and `[3u8]` at the root");
-    assert!(mixed.resolve("[5]").is_err());
+    assert!(resolved(&mixed, "[5]").is_err());
 }
 
 /// A run is cut where a range or a position begins and ends, and is not walked.

@@ -47,9 +47,9 @@ fn rule_sets() -> Vec<Flattener> {
     vec![
         mark_static("**[0]").mark_opaque("**.1").unwrap(),
         mark_opaque("**.a").mark_static("**[*]?").unwrap().mark_static("**.0").unwrap(),
-        new().opaque_where(|_, node| node.kind() == NodeKind::Tuple),
+        new().opaque_where(|_, node| node.kind == NodeKind::Tuple),
         new().opaque_where(|_, node| {
-            matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
+            matches!(node.kind, NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
         }),
         new().opaque_where(|path, _| path.keys().len() == 1),
         new()

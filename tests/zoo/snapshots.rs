@@ -150,7 +150,7 @@ fn the_form_without_lengths_lists_each_form_of_element_once() {
     assert_snapshot!(form, @"({[1, 2]: static [3; 9]}, (*; 9), (*, *))");
     // A structure keeps its own limits.
     let deep = format!("[{}f64{}, u8]", "(".repeat(200), ",)".repeat(200));
-    let deep = Tree::parse_with(&deep, Limits::default().max_depth(250)).unwrap();
+    let deep = Tree::parse_with(&deep, Limits { max_depth: 250, ..Limits::default() }).unwrap();
     let form = deep.without_lengths().unwrap().to_string();
     assert_eq!(form.replace("; _", ""), deep.to_string());
     let form = deep.treedef().without_lengths().unwrap().to_string();

@@ -114,7 +114,7 @@ fn differences(expected: &(Vec<Leaf>, TreeDef), found: &(Vec<Leaf>, TreeDef)) ->
 }
 
 fn covers(reported: &[Path], difference: &Path) -> bool {
-    reported.iter().any(|path| difference.starts_with(path))
+    reported.iter().any(|path| difference.keys().starts_with(path.keys()))
 }
 
 /// What came of one pair.
@@ -159,7 +159,8 @@ fn try_pair(
             if let Some(missed) = seen.iter().find(|path| !covers(&reported, path)) {
                 return Err(format!("`{missed}` is not reported: {error}{}", trees()));
             }
-            let is_seen = |path: &&Path| seen.iter().any(|seen| seen.starts_with(path));
+            let is_seen =
+                |path: &&Path| seen.iter().any(|seen| seen.keys().starts_with(path.keys()));
             if let Some(extra) = reported.iter().find(|path| !is_seen(path)) {
                 return Err(format!("`{extra}` is reported and no difference: {error}{}", trees()));
             }

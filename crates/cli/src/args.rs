@@ -389,7 +389,12 @@ impl Limits {
     pub(crate) fn of_trees(self) -> treedef::Limits {
         let default = treedef::Limits::default();
         let work = default.max_work.max(self.max_nodes);
-        default.max_depth(self.max_depth()).max_nodes(self.max_nodes).max_work(work)
+        treedef::Limits {
+            max_depth: self.max_depth(),
+            max_nodes: self.max_nodes,
+            max_work: work,
+            ..default
+        }
     }
 }
 

@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn limits_are_told_with_their_options() {
         let (deep, wide) = ("[".repeat(3) + &"]".repeat(3), "[1, \"\", [], {}]");
-        let few = Limits::default().max_depth(2).max_nodes(3);
+        let few = Limits { max_depth: 2, max_nodes: 3, ..Limits::default() };
         for (text, option) in [(deep.as_str(), MORE_LEVELS), (wide, MORE_NODES)] {
             let json = &mut serde_json::Deserializer::from_str(text);
             let read = Failure::from(TreeSeed::new(few).deserialize(json).unwrap_err());

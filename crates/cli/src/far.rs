@@ -46,7 +46,7 @@ impl Far {
             // Without a tolerance, zeros of two signs differ as they do in other documents.
             let is_close = || {
                 let (a, b) = (Tree::leaf(a.clone()), Tree::leaf(b.clone()));
-                tolerance != Tolerance::new() && b.check_close(&a, tolerance).is_ok()
+                tolerance != Tolerance::default() && b.check_close(&a, tolerance).is_ok()
             };
             if a == b || is_close() {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use treedef::{Leaf, NodeHead, NodeKind, Tree, TreeDefBuilder, TreeSeed};
+use treedef::{Leaf, NodeKind, Tree, TreeDefBuilder, TreeSeed};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::duplicates::{self, resolved};
@@ -112,7 +112,7 @@ impl<'a> Lines<'a> {
     /// All documents as one sequence, with what is made of each leaf.
     pub(crate) fn joined<L>(&mut self, make: impl Fn(Leaf) -> L) -> Result<Tree<L>> {
         let mut builder = TreeDefBuilder::new().limits(self.options.limits.of_trees());
-        builder.open(NodeHead::new(NodeKind::Seq))?;
+        builder.open(NodeKind::Seq, 1)?;
         let mut all = Vec::new();
         while let Some((number, tree)) = self.next()? {
             let (treedef, leaves) = tree.into_parts();

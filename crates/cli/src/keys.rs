@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use treedef::__private::{OrBug, changes_mut, entry, key_form};
+use treedef::__private::{OrBug, entry, key_form};
 use treedef::{
     Change, ChangeKind, Diff, Edit, Key, Leaf, Name, NodeKind, NodeRef, Path, Tree, TreeDef, Value,
 };
@@ -213,7 +213,7 @@ pub(crate) fn with_keys_for(
     mut diff: Diff<Tree<Leaf>>,
     text_keys: bool,
 ) -> Result<Diff<Tree<Leaf>>> {
-    let changes = changes_mut(&mut diff);
+    let changes = &mut diff.changes;
     let named = |change| Named { change, path: Path::root(), positions: Vec::new() };
     let mut all: Vec<Named> = changes.drain(..).map(named).collect();
     let are_texts = text_keys || !all.iter_mut().any(|named| named.has_others());

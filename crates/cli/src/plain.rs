@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 use treedef::__private::key_form;
-use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::args::Limits;
 use crate::exact;
@@ -162,7 +162,7 @@ pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
 /// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are
 /// those of the document.
 pub(crate) fn with_paths(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let unit = Tree::new(TreeDef::unit(), Vec::new())?;
+    let unit = Tree::of(&())?;
     let tree = with_plain_leaves(numbers(tree, Halves::Exact)?);
     Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
         (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),

@@ -12,7 +12,7 @@ use crate::dates::{has_name, wrong_at};
 /// written, such a variant is a tag again.
 const NAME: &str = "@@TAG@@";
 const TAG: NodeHead<'_> =
-    NodeHead::new(NodeKind::TupleVariant).with_name(NAME).with_variant("@@TAGGED@@");
+    NodeHead { kind: NodeKind::TupleVariant, name: NAME, variant: "@@TAGGED@@" };
 
 /// The tags of a document.
 #[derive(Debug, Default)]
@@ -43,8 +43,8 @@ pub(crate) fn wrong_tag_at(tree: &Tree<Leaf>) -> Option<Path> {
 /// The value with a tag.
 pub(crate) fn with_tag(number: &Leaf, value: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     let mut builder = TreeDefBuilder::new();
-    builder.open(TAG)?;
-    builder.leaf()?;
+    builder.open(TAG, 1)?;
+    builder.leaves(1)?;
     builder.insert(value.treedef(), 1)?;
     builder.close()?;
     let leaves = std::iter::once(number).chain(value.leaves()).cloned().collect();

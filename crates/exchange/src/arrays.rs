@@ -41,8 +41,8 @@ fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
     };
     let treedef = data.to_treedef();
     let block = treedef.blocks().next()?;
-    let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
-    let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
+    let is_whole = block.path.is_root() && block.node.leaf_range().len() == treedef.num_leaves();
+    let (length, inner) = block.shape.split_first().filter(|_| is_whole)?;
     let shape = treedef::__private::matrix_shape(size(1)?, size(2)?, *length);
     let mut shape = shape.filter(|shape| num_elements(shape) == Some(*length))?;
     let matrix = Some(shape.len());
@@ -95,8 +95,8 @@ pub(crate) fn full_shape(node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<V
     }
     let treedef = data.to_treedef();
     let block = treedef.blocks().next()?;
-    let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
-    let (_, inner) = block.shape().split_first().filter(|_| is_whole)?;
+    let is_whole = block.path.is_root() && block.node.leaf_range().len() == treedef.num_leaves();
+    let (_, inner) = block.shape.split_first().filter(|_| is_whole)?;
     if !inner.is_empty() {
         let dims = node.child(array.fields().shape())?.inside_newtypes();
         let dims = dims.static_value().map_or(dims, |value| value.root());

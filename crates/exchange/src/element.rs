@@ -303,7 +303,8 @@ fn is_block(root: NodeRef<'_>, shape: impl Iterator<Item = usize>) -> bool {
     let treedef = root.to_treedef();
     let mut blocks = treedef.blocks();
     blocks.next().is_some_and(|block| {
-        block.shape().iter().copied().eq(shape) && block.leaves().len() == treedef.num_leaves()
+        block.shape.iter().copied().eq(shape)
+            && block.node.leaf_range().len() == treedef.num_leaves()
     })
 }
 

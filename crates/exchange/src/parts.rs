@@ -37,21 +37,21 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
         let block = treedef::__private::next_block(&mut blocks, shape, |leaves| {
             L::have_one_kind(of(leaves))
         })?;
-        let path = block.path().clone();
+        let path = block.path.clone();
         if let Some(numbers) = found.into_inner() {
-            let beside = arrays::unusual_leaves(tree, block.node(), &numbers);
+            let beside = arrays::unusual_leaves(tree, block.node, &numbers);
             let Numbers { dtype, shape, leaves, matrix } = numbers;
             let dtype = Some(dtype);
             return Some(vec![Ok(Part { path, shape, dtype, leaves, matrix, beside })]);
         }
-        let leaves = of(block.leaves());
+        let leaves = of(block.node.leaf_range());
         let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
         if is_opaque && leaves.iter().any(|leaf| array(leaf).is_some()) {
-            return Some(block.leaves().map(|index| single(tree, index)).collect());
+            return Some(block.node.leaf_range().map(|index| single(tree, index)).collect());
         }
         let dtype = L::dtype(leaves);
-        let half = half_float(block.node()).filter(|_| dtype == Some(Dtype::U16));
-        let (shape, dtype, leaves) = (block.shape().to_vec(), half.or(dtype), block.leaves());
+        let half = half_float(block.node).filter(|_| dtype == Some(Dtype::U16));
+        let (shape, dtype, leaves) = (block.shape.clone(), half.or(dtype), block.node.leaf_range());
         Some(vec![Ok(Part { path, shape, dtype, leaves, matrix: None, beside: None })])
     };
     std::iter::from_fn(next).flatten()

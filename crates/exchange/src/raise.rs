@@ -51,7 +51,7 @@ impl Raised {
 /// Makes our structure of `tree`, whose leaves are numbered as they are there.
 pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     let limits = Limits::default();
-    let limits = limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH));
+    let limits = Limits { max_depth: limits.max_depth.max(2 * MAX_DEPTH), ..limits };
     let builder = TreeDefBuilder::new().limits(limits);
     let bytes = NameBytes::default();
     let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes };
@@ -85,14 +85,14 @@ impl Writer {
         match tree {
             PyTree::Leaf(index) => {
                 self.leaves.push(*index);
-                self.builder.leaf()?;
+                self.builder.leaves(1)?;
             }
-            PyTree::None => self.builder.open(NodeHead::new(NodeKind::None))?,
+            PyTree::None => self.builder.open(NodeKind::None, 1)?,
             PyTree::List(children) => {
-                self.items(NodeHead::new(NodeKind::Seq), children, Key::Index, path)?;
+                self.items(NodeKind::Seq.into(), children, Key::Index, path)?;
             }
             PyTree::Tuple(children) => {
-                self.items(NodeHead::new(NodeKind::Tuple), children, Key::Position, path)?;
+                self.items(NodeKind::Tuple.into(), children, Key::Position, path)?;
             }
             PyTree::Dict(entries) => self.map(entries, path)?,
             PyTree::Custom { class, inside } => {
@@ -100,7 +100,7 @@ impl Writer {
                 self.classes.push((path.clone(), class.clone()));
                 match &**inside {
                     PyTree::Tuple(children) if is_named(class) => {
-                        let head = NodeHead::new(NodeKind::TupleStruct).with_name(class);
+                        let head = NodeHead { name: class, ..NodeKind::TupleStruct.into() };
                         self.items(head, children, Key::Position, path)?;
                     }
                     PyTree::Dict(entries) if is_named(class) => {
@@ -120,7 +120,7 @@ impl Writer {
         key: fn(usize) -> Key,
         path: &mut Path,
     ) -> Result<()> {
-        self.builder.open(head)?;
+        self.builder.open(head, 1)?;
         for (index, child) in children.iter().enumerate() {
             path.push(key(index));
             self.node(child, path)?;
@@ -134,7 +134,7 @@ impl Writer {
         let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
         let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.builder.open(NodeHead::new(NodeKind::Map))?;
+        self.builder.open(NodeKind::Map, 1)?;
         for (key, child) in entries {
             self.spend(key.as_str().map_or(16, str::len))?;
             self.builder.key(key.clone())?;
@@ -146,7 +146,7 @@ impl Writer {
     }
 
     fn fields(&mut self, class: &str, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
-        self.builder.open(NodeHead::new(NodeKind::Struct).with_name(class))?;
+        self.builder.open(NodeHead { name: class, ..NodeKind::Struct.into() }, 1)?;
         for (key, child) in entries {
             let PyKey::Str(field) = key else {
                 let what = format!("{key} is not the name of a field");

@@ -115,10 +115,10 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             let Some(block) = next_block(&mut blocks, shape, |_| true) else { break };
             match array {
                 Some(found) if found.matrix.is_some() => {
-                    self.matrix(block.path(), block.node(), found)?;
+                    self.matrix(&block.path, block.node, found)?;
                 }
-                Some(found) => self.array(block.path(), block.node(), found)?,
-                None => self.block(block.path(), block.node(), Some(block.shape()))?,
+                Some(found) => self.array(&block.path, block.node, found)?,
+                None => self.block(&block.path, block.node, Some(&block.shape))?,
             }
         }
         let is_read = |(name, tensor): &(&str, &Tensor<'_>)| {
@@ -179,10 +179,11 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         let node = node.inside_newtypes();
         let treedef = arrays::matrix_data(node).unwrap_or(node).to_treedef();
         let block = treedef.blocks().next()?;
-        let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
-        let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
+        let is_whole =
+            block.path.is_root() && block.node.leaf_range().len() == treedef.num_leaves();
+        let (length, inner) = block.shape.split_first().filter(|_| is_whole)?;
         let sizes = shape.strip_suffix(inner).filter(|sizes| matches!(sizes.len(), 1 | 2))?;
-        let fits = num_elements(sizes) == Some(*length) && is_half(block.node(), dtype);
+        let fits = num_elements(sizes) == Some(*length) && is_half(block.node, dtype);
         let matrix = Some(sizes.len());
         fits.then_some(Found { name, indices, shape, matrix })
     }
@@ -329,7 +330,7 @@ fn part<'t>(
             .to_treedef()
             .blocks()
             .next()
-            .is_some_and(|block| block.path().is_root() && block.shape() == rest),
+            .is_some_and(|block| block.path.is_root() && block.shape == rest),
     };
     let size = node.num_leaves().checked_mul(dtype.size())?;
     slice(tensor, indices, size).filter(|_| has_shape && is_half(node, dtype))

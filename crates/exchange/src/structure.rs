@@ -116,7 +116,7 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
         let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
         Error::from(ErrorKind::Structure(what))
     })?;
-    Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+    Ok(TreeDef::parse_with(text, Limits { max_depth: MAX_DEPTH, ..Limits::default() })?)
 }
 
 /// The structure of what was saved, if the metadata has it.

@@ -172,7 +172,7 @@ fn limits_hold() {
     assert!(matches!(torch::from_treespec(&deep).unwrap_err().kind(), ErrorKind::Limit { .. }));
     let nested = |count: usize| {
         let text = format!("{}*{}", "[".repeat(count), "]".repeat(count));
-        TreeDef::parse_with(&text, Limits::default().max_depth(300)).unwrap()
+        TreeDef::parse_with(&text, Limits { max_depth: 300, ..Limits::default() }).unwrap()
     };
     for count in [63, 100, 200] {
         let spec = torch::treespec(&nested(count), &Lowering::new()).unwrap();
@@ -196,7 +196,7 @@ fn limits_hold() {
     assert!(python::literal(&variants(101), &Lowering::new()).is_err());
     let key = |count: usize| {
         let around = format!("{}{{((1,),): *}}{}", "[".repeat(count), "]".repeat(count));
-        TreeDef::parse_with(&around, Limits::default().max_depth(300)).unwrap()
+        TreeDef::parse_with(&around, Limits { max_depth: 300, ..Limits::default() }).unwrap()
     };
     assert!(python::literal(&key(197), &Lowering::new()).is_ok());
     assert!(python::literal(&key(198), &Lowering::new()).is_err());

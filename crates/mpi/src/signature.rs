@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use treedef::__private::OrBug;
-use treedef::{Fingerprint, Flattener, LeafKind, Path, TreeDef, Value};
+use treedef::{Fingerprint, Flattener, LeafKind, Path, Static, TreeDef};
 
 /// The kinds of leaves. No release may change their names, which ranks compare.
 const KINDS: [LeafKind; 10] = [
@@ -71,7 +71,7 @@ impl Signature {
     pub(crate) fn fingerprint(&self) -> treedef::Result<Fingerprint> {
         let names: Vec<_> = self.kinds.iter().map(|(kind, count)| (kind.name(), count)).collect();
         let both = (self.treedef.fingerprint()?.to_bits(), names);
-        TreeDef::static_value(Value::of(&both)?).fingerprint()
+        treedef::structure(&Static(both))?.fingerprint()
     }
 
     /// Reads the text of another rank, within the limits of this crate.

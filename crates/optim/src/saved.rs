@@ -122,7 +122,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
 
     fn into_state(mut self) -> Result<State<T, L>> {
         // It may have as many leaves as the model, and nothing is made of it.
-        let limits = Limits::default().max_work(usize::MAX).max_nodes(usize::MAX);
+        let limits = Limits { max_work: usize::MAX, max_nodes: usize::MAX, ..Limits::default() };
         let saved = self.structure.take();
         let saved = saved.map(|text| TreeDef::parse_with(&text, limits)).transpose()?;
         let absent = ranges_in(std::mem::take(&mut self.absent))?;

@@ -8,7 +8,7 @@ use std::slice;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::__private::{OrBug, broken};
-use treedef::{Tree, TreeDef};
+use treedef::{NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
@@ -358,5 +358,13 @@ pub(crate) fn origins(old: &TreeDef, new: &TreeDef) -> Vec<Option<usize>> {
     if old == new {
         return (0..new.num_leaves()).map(Some).collect();
     }
-    new.leaf_paths().map(|path| old.leaf_index(path).ok()).collect()
+    new.leaf_paths().map(|path| leaf_at(old.node(path).ok()?)).collect()
+}
+
+/// The index of the leaf that a node is, or that any `Some` and newtype in its place holds.
+pub(crate) fn leaf_at(mut node: NodeRef<'_>) -> Option<usize> {
+    while matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct) {
+        node = node.child(0)?;
+    }
+    node.is_leaf().then_some(node.leaf_range().start)
 }

@@ -113,7 +113,7 @@ impl StructureCount {
     ///     structures.add(&serde_json::from_str(text)?)?;
     /// }
     /// let all = structures.by_count()?;
-    /// assert!(all[0].diff().is_empty());
+    /// assert!(all[0].diff().changes.is_empty());
     /// assert_eq!(all[1].diff().to_string(), "1 change\n~ [0]: u64 → bool");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -271,7 +271,8 @@ impl Structures {
     /// use treedef::Limits;
     /// use treedef_structures::Structures;
     ///
-    /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
+    /// let limits = Limits { max_depth: 1, ..Limits::default() };
+    /// let mut structures = Structures::new().limits(limits);
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),

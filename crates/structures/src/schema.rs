@@ -83,7 +83,7 @@ impl Structures {
             Schema::Object(any) => any,
             _ => return Err(broken("a schema is no object")),
         });
-        let limits = Limits::default().max_depth(DEEPEST_STRUCTURE);
+        let limits = Limits { max_depth: DEEPEST_STRUCTURE, ..Limits::default() };
         Flattener::new().limits(limits).tree(&Schema::Object(entries))
     }
 }

@@ -208,7 +208,7 @@ impl Structures {
     /// use treedef::{Limits, TreeDef};
     /// use treedef_structures::Structures;
     ///
-    /// let limits = Limits::default().max_depth(200);
+    /// let limits = Limits { max_depth: 200, ..Limits::default() };
     /// let text = format!("{}1{}", "[".repeat(150), "]".repeat(150));
     /// let document = treedef::Tree::new(
     ///     TreeDef::parse_with(&text.replace('1', "*"), limits)?,

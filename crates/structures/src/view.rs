@@ -82,8 +82,8 @@ impl<'i> StructureView<'i> {
             return self.builder.static_value(value, repeat);
         }
         let [name, variant] = [name, variant].map(|label| self.interner.text(label));
-        let head = NodeHead::new(kind).with_name(name).with_variant(variant);
-        self.builder.open_many(head, repeat)?;
+        let head = NodeHead { kind, name, variant };
+        self.builder.open(head, repeat)?;
         if kind.is_atom() {
             return Ok(());
         }

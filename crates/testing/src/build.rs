@@ -11,7 +11,7 @@ pub fn node(
     children: impl IntoIterator<Item = TreeDef>,
 ) -> Result<TreeDef> {
     let mut builder = TreeDefBuilder::new();
-    builder.open(NodeHead::new(kind).with_name(name).with_variant(variant))?;
+    builder.open(NodeHead { kind, name, variant }, 1)?;
     let mut fields = fields.iter();
     for child in children {
         if let Some(field) = fields.next() {

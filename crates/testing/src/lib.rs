@@ -4,6 +4,7 @@
 
 pub mod build;
 pub mod cases;
+pub mod found;
 pub mod data;
 pub mod tape;
 pub mod replay;

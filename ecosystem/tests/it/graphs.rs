@@ -88,7 +88,7 @@ fn graph_maps() {
 fn indices_that_do_not_fit_are_refused() {
     let (mut leaves, treedef) = treedef::flatten(&graph()).unwrap();
     insta::assert_snapshot!(treedef, @"Graph { nodes: [*, *, *], node_holes: [], edge_property: EdgeProperty::directed, edges: [Some((*, *, *)); 2] }");
-    let target = treedef.leaf_range(".edges[0]?.1").unwrap().start;
+    let target = treedef.node(".edges[0]?.1").unwrap().leaf_range().start;
     leaves[target] = 9u32.into();
     let error = treedef::unflatten::<DiGraph<String, f64>>(&treedef, leaves).unwrap_err();
     insta::assert_snapshot!(error, @"invalid value: node index `9` does not exist in graph with node bound 3 at the root");

@@ -134,7 +134,7 @@ pub(crate) fn texts_parse_back(treedef: &TreeDef) {
 fn paths_lead_to_leaves(treedef: &TreeDef) {
     for (index, path) in treedef.leaf_paths().enumerate() {
         assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
-        assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1, "{path}");
+        assert_eq!(treedef.node(&path).unwrap().leaf_range(), index..index + 1, "{path}");
         assert_eq!(treedef.node(&path).unwrap().kind(), NodeKind::Leaf, "{path}");
     }
 }

@@ -13,9 +13,9 @@
 //! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
 //! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; no type is looked up by name |
 //! | tensors on a device as leaves | [`flatten_objects(&value)?`](crate::flatten_objects()) | any object is a leaf: see [`object`](crate::object) |
-//! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
+//! | `schema.schemas` | [`treedef.root().children()`](NodeRef::children) | |
 //! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
-//! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |
+//! | `schema.sizes`, `_split`, `_concat` | [`TreeDef::node`], [`NodeRef::leaf_range`] | the indices of the leaves below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON through serde |
 //! | `TracingAdapter(model, inputs)`, `inference_func=f` | a closure of [`unflatten`](unflatten()), `f` and [`flatten_as`], as below | several arguments are a tuple |
 //! | `TracingAdapter(…, allow_non_tensor=True)` | [`Flattener::flatten_as`] in its place | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
@@ -37,7 +37,7 @@
 //! assert_eq!(leaves, [3, 5, 6, 7, 9, 3]);
 //! assert_eq!(treedef.to_string(), r#"(*, ([*, *], {"name": [*, *], "name2": [*]}))"#);
 //! assert_eq!(unflatten::<Object>(&treedef, &leaves)?, object);
-//! assert_eq!(treedef.leaf_range(".1.1")?, 3..6);
+//! assert_eq!(treedef.node(".1.1")?.leaf_range(), 3..6);
 //! assert_eq!(treedef.to_string().parse::<TreeDef>()?, treedef);
 //! let error = unflatten::<Object>(&treedef, &leaves[..5]).unwrap_err();
 //! assert_eq!(error.to_string(), "expected 6 leaves, found 5");

@@ -23,7 +23,7 @@
 //! | `traverse(f, s)` | [`tree.edit(f)?`](Tree::edit) | `f` sees path, node and leaves, and returns an [`Edit`] |
 //! | `traverse(f, s, top_down=False)` | [`tree.edit_up(f)?`](Tree::edit_up) | `f` sees each node with its edited children |
 //! | `traverse_with_path(f, s)` | [`tree.edit(f)?`](Tree::edit) | |
-//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace) | the tree of a `None` has [`TreeDef::none`]; there is also [`Edit::Remove`] |
+//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace) | the tree of a `None` has the structure `"None".parse()?`; there is also [`Edit::Remove`] |
 //! | `Structure[K]` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | |
 //! | `StructureKV[K, V]` | [`Key`] | keys of any kind |
 //!
@@ -71,7 +71,7 @@
 //!     _ => Edit::Keep,
 //! }))?;
 //! assert_eq!(sums.to_string(), r#"{"a": {"z": 4}, "b": 6}"#);
-//! let none = Tree::new(TreeDef::none(), vec![])?;
+//! let none = Tree::new("None".parse()?, vec![])?;
 //! let edited = numbers.edit(|_, node, below| Ok(match (node.kind(), below) {
 //!     (NodeKind::Leaf, [4]) => Edit::Replace(none.clone()),
 //!     (NodeKind::Leaf, [1]) => Edit::Remove,

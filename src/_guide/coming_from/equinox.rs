@@ -17,8 +17,8 @@
 //! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::get_mut`] |
 //! | `tree_at(where, tree, replace_fn=f)` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | a path or pattern instead of a lambda |
 //! | `tree_equal(a, b)` | `a == b` | compares structures and leaves; a [`Leaf`] by kind and bits, so a NaN equals itself |
-//! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
-//! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | |
+//! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, tolerance)?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
+//! | `tree_flatten_one_level(x)` | [`treedef.root().children()`](NodeRef::children) | |
 //! | `tree_check(x)` | none | a value owns its parts; an `Rc` that occurs twice becomes two, and a cycle exceeds the depth limit |
 //! | `tree_pformat(x, width=80)`, `tree_pprint` | `format!("{tree:#80}")` | with the leaves; without them: `{treedef:#}` |
 //! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | shows kinds instead of leaves, and equal neighbours once |
@@ -60,8 +60,8 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `assert_trees_all_equal(a, b)` | `assert_eq!(a, b)` of two trees | compares kinds and bits; [`a.diff(&b)`](Tree::diff) prints where they differ. For more than two, compare each with the first |
-//! | `assert_trees_all_close(a, b)` | [`a.check_close(&b, Tolerance::new().rtol(1e-6))?`](Tree::check_close) | of two trees; exact without a tolerance |
-//! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`a.check_close(&b, Tolerance::new().ulps(2))?`](Tolerance::ulps) | |
+//! | `assert_trees_all_close(a, b)` | [`a.check_close(&b, tolerance)?`](Tree::check_close) | of two trees; exact without a tolerance |
+//! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`Tolerance::ulps`] | |
 //! | `assert_trees_all_equal_structs(a, b)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs |
 //! | `assert_trees_all_equal_dtypes(a, b)` | `assert_eq!(signature(&a)?, signature(&b)?)` | the kinds of all leaves |
 //! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`a.check_equal(&b)?`](TreeDef::check_equal) | a `Vec<f64>` is structure. None for opaque arrays |
@@ -82,7 +82,7 @@
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves at one path are an error; the last never wins |
-//! | `is_subset(a, b)` | [`treedef.diff(&other).changes()`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
+//! | `is_subset(a, b)` | [`treedef.diff(&other).changes`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
 //! | `traverse(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_size(s)` | [`tree.leaves().len()`](Tree::leaves) | |
 //! | `tree_bytes(s)` | `size_of_val(&*leaves)` | of the vector of one kind that [`flatten_as`] makes |
@@ -94,7 +94,7 @@
 //! |---|---|---|
 //! | `select(t).at(f)`, `.at_keypaths(paths)` | [`tree.subtree(&path)?`](Tree::subtree) | |
 //! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` checks [`NodeRef::name`], the path or the leaves |
-//! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
+//! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.root().children()`](NodeRef::children) | |
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
 //! | `.set(x)`, `.apply(f)` | [`tree.edit_at(pattern, f)?`](Tree::edit_at) | `f` returns an [`Edit`]; for leaves only, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`*tree.get_mut(&path)? = leaf`](Tree::get_mut) | one at a time |
@@ -163,9 +163,9 @@
 //! assert_eq!(removed[0].0.to_joined_string("/"), "enc/b");
 //!
 //! // Comparing, saving.
-//! assert!(tree != edited && tree.check_close(&tree, Tolerance::new()).is_ok());
-//! Tree::of(&[1.0, 2.0])?
-//!     .check_close(&Tree::of(&[1.0, 2.0 + 1e-9])?, Tolerance::new().rtol(1e-6))?;
+//! assert!(tree != edited && tree.check_close(&tree, Tolerance::default()).is_ok());
+//! let tolerance = Tolerance { rtol: 1e-6, ..Tolerance::default() };
+//! Tree::of(&[1.0, 2.0])?.check_close(&Tree::of(&[1.0, 2.0 + 1e-9])?, tolerance)?;
 //! let same = |(a, b): (Leaf, Leaf)| if a == b { Ok(a) } else { Err("not equal") };
 //! let error = Tree::of(&(1, 3))?.zip(Tree::of(&(2, 3))?)?.try_map(same).unwrap_err();
 //! assert_eq!(error.to_string(), "not equal at `.0`");
@@ -180,7 +180,7 @@
 //! assert!(
 //!     no.treedef()
 //!         .diff(p.treedef())
-//!         .changes()
+//!         .changes
 //!         .iter()
 //!         .all(|change| matches!(change.kind, ChangeKind::Added { .. }))
 //! );

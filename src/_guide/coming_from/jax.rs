@@ -31,7 +31,7 @@
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |
 //! | a leaf that is any object | [`flatten_objects(&value)?`](crate::flatten_objects()) | of one Rust type; all else is static: see [`object`](crate::object) |
 //! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
-//! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
+//! | `flatten_one_level(x)` | [`treedef.root().children()`](NodeRef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |
 //! | `keystr(path)` | `path.to_string()` | our own format, which parses back; JAX's: `jax::keystrs` of `treedef-exchange` |
@@ -86,7 +86,7 @@
 //! | `d.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a tree of trees |
 //! | `d.compose(inner)` | [`treedef.compose(&inner)?`](TreeDef::compose) | |
 //! | `d.walk(f_node, f_leaf, leaves)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
-//! | `d.children()`, `treedef_children(d)` | [`treedef.children()`](TreeDef::children) | [`NodeRef::children`] copies nothing |
+//! | `d.children()`, `treedef_children(d)` | [`treedef.root().children()`](NodeRef::children) | copies nothing; [`NodeRef::to_treedef`] does |
 //! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::entry_keys), [`static_value`](NodeRef::static_value) |
 //! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so the number of children is always right |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
@@ -160,7 +160,7 @@
 //!
 //! let nones = Flattener::new().none_is_leaf(true);
 //! assert_eq!(nones.flatten(&model)?.0[2], Leaf::None);
-//! let pairs = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Tuple);
+//! let pairs = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Tuple);
 //! assert_eq!(pairs.structure(&vec![(1, 2)])?.to_string(), "[*]");
 //! let error = structure(&[(1, 2)])?.check_equal(&structure(&[(1, [2])])?).unwrap_err();
 //! assert_eq!(error.differences()[0].path, ".0.1".parse()?);

@@ -69,7 +69,7 @@
 //! |---|---|
 //! | flatten | [`flatten(&value)?`](flatten()), [`flatten_as::<f64>(&value)?`](flatten_as) |
 //! | flatten with path, with accessor | [`tree.iter()`](Tree::iter) |
-//! | flatten one level, with keys | [`treedef.children()`](TreeDef::children), [`NodeRef::key`], [`Tree::subtree`] |
+//! | flatten one level, with keys | [`treedef.root().children()`](NodeRef::children), [`NodeRef::key`], [`Tree::subtree`] |
 //! | flatten up to | [`tree.flatten_up_to(&prefix)?`](Tree::flatten_up_to) |
 //! | unflatten | [`unflatten::<T>(&treedef, leaves)?`](unflatten()), [`Tree::new`] |
 //! | leaves | [`flatten(&value)?.0`](flatten()), [`Tree::leaves`] |
@@ -77,7 +77,7 @@
 //! | structure | [`structure(&value)?`](structure()) |
 //! | paths, accessors | [`treedef.leaf_paths()`](TreeDef::leaf_paths), [`TreeDef::leaf_path`] |
 //! | entries, entry | [`NodeRef::key`], [`NodeRef::fields`], [`NodeRef::entry_keys`] |
-//! | children, child | [`treedef.children()`](TreeDef::children), [`NodeRef::children`], [`NodeRef::child`] |
+//! | children, child | [`treedef.root().children()`](NodeRef::children), [`NodeRef::child`] |
 //! | is leaf, for values, and strict for treedefs | [`treedef.root().is_leaf()`](NodeRef::is_leaf) |
 //! | is leaf, not strict | `treedef.num_nodes() == 1`: [`TreeDef::num_nodes`] |
 //! | predicates for leaves, of value, of path and value | [`Flattener::opaque_where`] sees path, kind and name, not the value. Also [`Flattener::mark_opaque`], [`Flattener::leaves_where`] |
@@ -113,9 +113,9 @@
 //! | from iterable tree | [`unflatten::<T>(&treedef, flatten(&nested)?.0)?`](unflatten()) |
 //! | node data | [`NodeRef::kind`], [`NodeRef::name`], [`NodeRef::variant`], [`NodeRef::fields`], [`NodeRef::entry_keys`], [`NodeRef::static_value`] |
 //! | rebuild from node data and children | [`TreeDefBuilder`](crate::TreeDefBuilder), or [`TreeDef::edit_up`] |
-//! | constructors for every kind | [`TreeDef::leaf`], [`none`](TreeDef::none), [`unit`](TreeDef::unit), [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), [`static_value`](TreeDef::static_value), and [`TreeDefBuilder`](crate::TreeDefBuilder) for all others |
-//! | one level | [`treedef.root().one_level()?`](NodeRef::one_level) |
-//! | is one level | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) |
+//! | constructors for every kind | [`TreeDef::leaf`], [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), and [`TreeDefBuilder`](crate::TreeDefBuilder) for all others, or a text: `"None".parse()?` |
+//! | one level | [`treedef.edit(f)?`](TreeDef::edit) with a leaf for each child |
+//! | is one level | [`NodeRef::is_leaf`] of all [`NodeRef::children`] |
 //! | is prefix, is suffix, strict or not | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of); add `!=` for strict |
 //! | ordering operators | none: use `is_prefix_of` |
 //! | numbers of leaves, nodes, children | [`TreeDef::num_leaves`], [`TreeDef::num_nodes`], [`NodeRef::num_children`] |

@@ -34,7 +34,7 @@
 //! | `tree_broadcast_map_with_path(f, x, y)`, `…_with_accessor` | [`pairs.map_with_path(f)`](Tree::map_with_path) | on the pairs of [`Tree::zip`] |
 //! | `tree_reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | |
 //! | `tree_sum`, `tree_max`, `tree_min`, `tree_all`, `tree_any` | [`tree.leaves().iter().sum::<f64>()`](Tree::leaves) | methods of iterators; `max` of an empty tree is `None` |
-//! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | with [`NodeRef::key`], [`NodeRef::kind`], [`NodeRef::name`] |
+//! | `tree_flatten_one_level(x)` | [`treedef.root().children()`](NodeRef::children) | with [`NodeRef::key`], [`NodeRef::kind`], [`NodeRef::name`] |
 //! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `tree_ravel(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error |
 //! | `functools.partial` | none | a function is not a serde value; a closure holds what it is called with |
@@ -54,9 +54,9 @@
 //! | `s.edit(leaves, f_node, f_leaf)`, `s.walk(…)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
 //! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `s.entries()`, `s.entry(i)` | [`treedef.root().key(0)`](NodeRef::key) | one at a time; no negative indices |
-//! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes a treedef of a node |
-//! | `s.one_level()` | [`treedef.root().one_level()?`](NodeRef::one_level) | for a leaf: the leaf |
-//! | `s.is_one_level()` | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) | true for a leaf, too |
+//! | `s.children()`, `s.child(i)` | [`treedef.root().children()`](NodeRef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes a treedef of a node |
+//! | `s.one_level()` | [`treedef.edit(f)?`](TreeDef::edit) | a leaf for each child: see below |
+//! | `s.is_one_level()` | [`NodeRef::is_leaf`] of all [`NodeRef::children`] | true for a leaf, too |
 //! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | not strict: `treedef.num_nodes() == 1` |
 //! | `s.is_prefix(t)`, `s <= t` | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | no operators |
 //! | `s.is_suffix(t)`, `s >= t` | [`other.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | |
@@ -68,7 +68,7 @@
 //! | `s.none_is_leaf`, `s.namespace` | none | but the text shows it: `#[none_is_leaf] [*]` |
 //! | `repr(s)` | [`treedef.to_string()`](TreeDef) | parses back with `text.parse()?` |
 //! | `pickle.dumps(s)` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | or any serde format |
-//! | `treespec_leaf()`, `treespec_none()` | [`TreeDef::leaf()`](TreeDef::leaf), [`TreeDef::none()`](TreeDef::none) | |
+//! | `treespec_leaf()`, `treespec_none()` | [`TreeDef::leaf()`](TreeDef::leaf), `"None".parse()?` | |
 //! | `treespec_tuple(…)`, `treespec_list(…)`, `treespec_deque(…)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple), [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a deque is a sequence; no `maxlen` |
 //! | `treespec_dict(…)`, `…_ordereddict`, `…_defaultdict`, `…_frozendict` | [`TreeDef::map(entries)?`](TreeDef::map) | there is one kind of map; no factories |
 //! | `treespec_namedtuple(…)`, `…_structseq` | [`TreeDef::named_struct("P", fields)?`](TreeDef::named_struct) | |

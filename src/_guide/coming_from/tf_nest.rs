@@ -98,7 +98,7 @@
 //! let untyped = structure(&dict["b"])?;
 //! assert!(untyped.check_equivalent(&structure(&s.b)?).is_ok());
 //! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_typed::<Point>()?)?, Tree::of(&s.b)?);
-//! let lists = Flattener::new().opaque_where(|_, node| node.kind() == NodeKind::Seq);
+//! let lists = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Seq);
 //! assert_eq!(lists.structure(&s.b)?.to_string(), "Point { x: *, y: * }");
 //!
 //! // A leaf that becomes several.

@@ -51,7 +51,7 @@
 //! | `s.context` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
 //! | `s.num_nodes`, `s.num_leaves` | [`treedef.num_nodes()`](TreeDef::num_nodes), [`treedef.num_leaves()`](TreeDef::num_leaves) | |
 //! | `s.num_children`, `s.child(i)` | [`treedef.root().num_children()`](NodeRef::num_children), [`treedef.root().child(0)`](NodeRef::child) | |
-//! | `s.children()`, `s.children_specs` | [`treedef.children()`](TreeDef::children) | |
+//! | `s.children()`, `s.children_specs` | [`treedef.root().children()`](NodeRef::children) | |
 //! | `s.is_leaf()`, `isinstance(s, LeafSpec)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | |
 //! | `s.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |

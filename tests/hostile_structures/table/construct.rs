@@ -24,8 +24,8 @@ fn entries(child: &TreeDef) -> impl Iterator<Item = (Value, TreeDef)> {
 fn built(kind: NodeKind, child: &TreeDef, times: usize) -> Result<TreeDef> {
     let mut builder = TreeDefBuilder::new();
     let name = long();
-    builder.open(NodeHead::new(NodeKind::Seq))?;
-    let _ = builder.open_many(NodeHead::new(kind).with_name(&name).with_variant("V"), times);
+    builder.open(NodeKind::Seq, 1)?;
+    let _ = builder.open(NodeHead { kind, name: &name, variant: "V" }, times);
     for key in ["b", "a"] {
         let _ = builder.field(key);
         let _ = builder.key(Value::of(key)?);
@@ -58,13 +58,8 @@ const KINDS: [NodeKind; 8] = [
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    ("TreeDefBuilder::open_many", build),
+    ("TreeDefBuilder::open", build),
     ("TreeDef::leaf", |cases| cases.once("", || Ok(TreeDef::leaf()))),
-    ("TreeDef::none", |cases| cases.once("", || Ok(TreeDef::none()))),
-    ("TreeDef::unit", |cases| cases.once("", || Ok(TreeDef::unit()))),
-    ("TreeDef::static_value", |cases| {
-        cases.values(|value| Ok(TreeDef::static_value(value.clone())));
-    }),
     ("TreeDef::seq", |cases| {
         cases.structures(|child| TreeDef::seq(three(child)));
         cases.structures(|child| TreeDef::seq(std::iter::repeat_n(child.clone(), 1_000)));
@@ -109,7 +104,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.pairs(|a, b| a.compose(b)?.common_suffix(a));
     }),
     ("TreeDef::replace", |cases| {
-        cases.structures_and_paths(|treedef, path| treedef.replace(path, &TreeDef::unit()));
+        cases.structures_and_paths(|treedef, path| treedef.replace(path, &"()".parse().unwrap()));
         cases.structures_and_paths(|treedef, path| treedef.replace(path, treedef));
     }),
     ("TreeDef::edit", |cases| {

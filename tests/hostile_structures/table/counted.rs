@@ -47,7 +47,9 @@ pub(super) const ROWS: &[Row] = &[
         counted(cases, |it| it.fold_numbers(true).by_count().map(drop));
     }),
     ("Structures::limits", |cases| {
-        counted(cases, |it| it.limits(Limits::default().max_nodes(1)).by_count().map(drop));
+        counted(cases, |it| {
+            it.limits(Limits { max_nodes: 1, ..Limits::default() }).by_count().map(drop)
+        });
     }),
     ("Structures::shift", |cases| {
         counted(cases, |mut it| {

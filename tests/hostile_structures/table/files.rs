@@ -31,7 +31,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("TreeDef::from_bytes_with", |cases| {
         cases.structures(|treedef| {
-            TreeDef::from_bytes_with(&treedef.to_bytes()?, Limits::default().max_work(1 << 27))
+            TreeDef::from_bytes_with(
+                &treedef.to_bytes()?,
+                Limits { max_work: 1 << 27, ..Limits::default() },
+            )
         });
     }),
     ("TreeDef::save", |cases| {

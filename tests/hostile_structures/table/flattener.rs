@@ -43,7 +43,9 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::none_is_leaf", |cases| walk(cases, || Flattener::new().none_is_leaf(true))),
     ("Flattener::compact", |cases| walk(cases, || Flattener::new().compact(true))),
     ("Flattener::limits", |cases| {
-        walk(cases, || Flattener::new().limits(Limits::default().max_work(0).max_depth(0)));
+        walk(cases, || {
+            Flattener::new().limits(Limits { max_work: 0, max_depth: 0, ..Limits::default() })
+        });
     }),
     ("Flattener::leaves_where", |cases| {
         walk(cases, || Flattener::new().leaves_where(LeafKind::is_float));
@@ -63,15 +65,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Flattener::opaque_where", |cases| {
         walk(cases, || Flattener::new().opaque_where(|path, _| !path.is_root()));
-    }),
-    ("NodeHead::kind", |cases| {
-        walk(cases, || Flattener::new().opaque_where(|_, node| node.kind().is_variant()));
-    }),
-    ("NodeHead::name", |cases| {
-        walk(cases, || Flattener::new().opaque_where(|_, node| node.name() == Some("S")));
-    }),
-    ("NodeHead::variant", |cases| {
-        walk(cases, || Flattener::new().opaque_where(|_, node| node.variant().is_some()));
+        walk(cases, || Flattener::new().opaque_where(|_, node| node.kind.is_variant()));
+        walk(cases, || Flattener::new().opaque_where(|_, node| node.name == "S"));
     }),
     ("Flattener::apply_rules", |cases| {
         cases.trees(&Leaf::from(1), |tree| {
@@ -126,20 +121,17 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&0.5, |tree| arrays().array_rule(matrix()).flatten(&tree));
     }),
     ("as_static", |cases| {
+        cases.trees(&(), |tree| Tree::of(&Static(tree)));
+        cases.values(|value| to_json(&Static(value)));
         cases.trees(&(), |tree| Tree::of(&Marked(tree, true)));
         cases.values(|value| Tree::of(&Marked(value, true)));
         cases.once("a value that lies", || Tree::of(&Marked(Wrong::LongSequence, true)));
     }),
     ("as_opaque", |cases| {
+        cases.trees(&(), |tree| Tree::of(&Opaque(tree)));
         cases.trees(&(), |tree| Tree::of(&Marked(tree, false)));
         cases.values(|value| Tree::of(&Marked(value, false)));
         cases.once("a value that lies", || Tree::of(&Marked(Wrong::LongMap, false)));
-    }),
-    // Those of `Static` and of `Opaque`, which a macro makes.
-    ("$type::into_inner", |cases| {
-        cases.trees(&(), |tree| Tree::of(&Static(tree)));
-        cases.trees(&(), |tree| Ok(Opaque(tree).into_inner()));
-        cases.values(|value| to_json(&Static(value)));
     }),
     // What is found out about an error.
     ("Error::kind", |cases| {

@@ -21,7 +21,6 @@ pub(super) const ROWS: &[Row] = &[
     ("NodeRef::static_value", |cases| cases.nodes(|node| Ok(node.static_value().is_some()))),
     ("NodeRef::num_children", |cases| cases.nodes(|node| Ok(node.num_children()))),
     ("NodeRef::num_leaves", |cases| cases.nodes(|node| Ok(node.num_leaves()))),
-    ("NodeRef::num_nodes", |cases| cases.nodes(|node| Ok(node.num_nodes()))),
     ("NodeRef::leaf_range", |cases| cases.nodes(|node| Ok(node.leaf_range()))),
     ("NodeRef::children", |cases| {
         cases.nodes(|node| Ok(node.children().take(10).count()));
@@ -44,23 +43,11 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Iterator for Blocks", |cases| {
         cases.structures(|treedef| {
-            let shapes = treedef.blocks().take(10).map(|block| block.shape().len());
+            let shapes = treedef.blocks().take(10).map(|block| block.shape.len());
             Ok(shapes.sum::<usize>())
         });
     }),
     ("Debug for Blocks", |cases| cases.structures(|treedef| Ok(format!("{:?}", treedef.blocks())))),
-    ("Block::path", |cases| {
-        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.path().clone())));
-    }),
-    ("Block::node", |cases| {
-        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.node().kind())));
-    }),
-    ("Block::shape", |cases| {
-        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.shape().len())));
-    }),
-    ("Block::leaves", |cases| {
-        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.leaves())));
-    }),
     ("Debug for Children", |cases| cases.nodes(|node| Ok(format!("{:?}", node.children())))),
     ("Iterator for Children", |cases| {
         cases.nodes(|node| {
@@ -95,7 +82,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.nodes(|node| Ok(node.runs().take(10).map(|(_, repeat)| repeat).max()));
     }),
     ("NodeRef::to_treedef", |cases| cases.nodes(|node| Ok(node.to_treedef()))),
-    ("NodeRef::one_level", |cases| cases.nodes(|node| node.one_level())),
     ("Display for NodeRef", |cases| cases.nodes(|node| print(&node))),
     ("Debug for NodeRef", |cases| cases.nodes(|node| debug(&node))),
 ];

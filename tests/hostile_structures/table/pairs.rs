@@ -65,14 +65,14 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Tree::check_close", |cases| {
         let (one, other) = (Leaf::F64(1.5), Leaf::F32(1.5));
-        cases.tree_pairs(&one, &other, |a, b| a.check_close(&b, Tolerance::new()));
+        cases.tree_pairs(&one, &other, |a, b| a.check_close(&b, Tolerance::default()));
         cases.trees(&one, |tree| {
             let other = tree.clone().map(|_| Leaf::from("another"));
-            tree.check_close(&other, Tolerance::new().atol(f64::NAN))
+            tree.check_close(&other, Tolerance { atol: f64::NAN, ..Tolerance::default() })
         });
         cases.values(|value| {
             let tree = Tree::leaf(Leaf::from(value.clone()));
-            tree.check_close(&Tree::leaf(Leaf::F64(0.5)), Tolerance::new())
+            tree.check_close(&Tree::leaf(Leaf::F64(0.5)), Tolerance::default())
         });
     }),
 ];

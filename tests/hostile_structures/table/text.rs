@@ -17,7 +17,9 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("TreeDef::parse_with", |cases| {
         cases.texts(|text| TreeDef::parse_with(text, Limits::default()));
-        cases.texts(|text| TreeDef::parse_with(text, Limits::default().max_work(0).max_depth(0)));
+        cases.texts(|text| {
+            TreeDef::parse_with(text, Limits { max_work: 0, max_depth: 0, ..Limits::default() })
+        });
     }),
     ("TreeDef::without_lengths", |cases| {
         cases.structures(|treedef| Ok(treedef.without_lengths()?.to_string()));
@@ -29,7 +31,10 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::parse_with", |cases| {
         cases.texts(|text| Tree::<LeafKind>::parse_with(text, Limits::default()));
         cases.texts(|text| {
-            Tree::<LeafKind>::parse_with(text, Limits::default().max_work(0).max_depth(0))
+            Tree::<LeafKind>::parse_with(
+                text,
+                Limits { max_work: 0, max_depth: 0, ..Limits::default() },
+            )
         });
     }),
     ("FromStr for Tree", |cases| cases.texts(str::parse::<Tree<LeafKind>>)),

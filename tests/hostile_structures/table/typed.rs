@@ -192,18 +192,10 @@ pub(super) const ROWS: &[Row] = &[
     ("Migration::is_empty", |cases| {
         cases.trees(&1.5, |tree| Ok(tree.migrate::<Columns>()?.1.is_empty()));
     }),
-    ("Migration::groups", |cases| {
-        cases.trees(&1.5, |tree| Ok(tree.migrate::<Columns>()?.1.groups().len()));
-    }),
-    ("Display for MigrationGroup", |cases| {
-        cases.trees(&1.5, |tree| {
-            let groups = tree.migrate::<serde_json::Value>()?.1.groups();
-            groups.iter().try_for_each(|group| print(group).map(drop))
-        });
-    }),
     ("Display for Migration", |cases| {
         cases.trees(&1.5, |tree| print(&tree.migrate::<Columns>()?.1));
         cases.trees(&1.5, |tree| print(&tree.migrate::<serde_json::Value>()?.1));
+        cases.trees(&1.5, |tree| Ok(format!("{:#}", tree.migrate::<Columns>()?.1)));
     }),
     ("map", |cases| {
         cases.once("units", || treedef::map(&vec![(); 1_000], |leaf: Leaf| leaf));

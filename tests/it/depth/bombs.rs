@@ -76,12 +76,12 @@ fn operate_on_bomb(text: &str) -> Duration {
     );
     for index in [0, 1, leaves / 2, leaves.saturating_sub(1)] {
         match treedef.leaf_path(index) {
-            Ok(path) => assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1),
+            Ok(path) => assert_eq!(treedef.node(&path).unwrap().leaf_range(), index..index + 1),
             Err(error) => assert!(index >= leaves, "{error}"),
         }
     }
     assert_eq!(treedef.leaf_paths().take(3).count(), leaves.min(3));
-    let path = treedef.leaf_range(format!("[{}]", root.num_children()));
+    let path = treedef.node(format!("[{}]", root.num_children()));
     assert_eq!(path.unwrap_err().kind(), ErrorKind::Argument);
 
     fn errs<T: DeserializeOwned>(treedef: &TreeDef, leafless: bool) {

@@ -20,6 +20,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use treedef::{Key, Migration, Path, Tree};
 use treedef_testing::cases::config;
+use treedef_testing::found::resolved;
 
 use super::schema::{Field, Id, Kind, Root, Schema, Val, Version};
 
@@ -397,7 +398,7 @@ fn check(old: &Schema, changes: &[Change]) -> Result<(), TestCaseError> {
         prop_assert_eq!(paths.iter().collect::<HashSet<_>>().len(), paths.len(), "{}", said);
         for path in paths {
             prop_assert_eq!(&path.to_string().parse::<Path>().unwrap(), path);
-            prop_assert_eq!(&tree.treedef().resolve(path).unwrap(), path, "{}", said);
+            prop_assert_eq!(&resolved(tree.treedef(), path).unwrap(), path, "{}", said);
         }
     }
     Ok(())

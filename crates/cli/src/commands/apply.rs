@@ -72,7 +72,7 @@ fn to_document(
         new = after(&tree, &diff);
     }
     let new = new.map_err(|failure| failure.in_file(&name))?;
-    rest.tags.drop_changed(diff.changes());
+    rest.tags.drop_changed(&diff.changes);
     write_as((&new, &rest), (&name, format), to, reading.limits, told)
 }
 

@@ -19,7 +19,7 @@ pub(super) fn without_renames<T: Clone>(
     part: impl Fn(&Path) -> Option<T>,
 ) -> Vec<Change<T>> {
     let mut all = Vec::new();
-    for change in diff.changes() {
+    for change in &diff.changes {
         let renamed = match &change.kind {
             ChangeKind::Renamed { to } => Some(to).zip(part(&change.path)),
             _ => None,
@@ -43,7 +43,7 @@ pub(super) fn snapped(
     new: Tree<Leaf>,
     tolerance: Tolerance,
 ) -> Result<Tree<Leaf>> {
-    if tolerance == Tolerance::new() {
+    if tolerance == Tolerance::default() {
         return Ok(new);
     }
     let snap = |old: &Leaf, leaf: Leaf| {

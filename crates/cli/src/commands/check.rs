@@ -306,7 +306,7 @@ impl<'a> Checker<'a> {
         else {
             return false;
         };
-        block.path().is_root() && __display_shape(kind, block.shape()) == tensor.to_string()
+        block.path.is_root() && __display_shape(kind, &block.shape) == tensor.to_string()
     }
 
     /// Whether nested sequences are this tensor.
@@ -317,7 +317,7 @@ impl<'a> Checker<'a> {
         }
         let (treedef, kind) = (found.to_treedef(), tensor.dtype.parse::<LeafKind>());
         let Some((block, kind)) = treedef.blocks().next().zip(kind.ok()) else { return false };
-        let sizes = block.shape().iter().map(|size| u64::try_from(*size).unwrap_or(u64::MAX));
+        let sizes = block.shape.iter().map(|size| u64::try_from(*size).unwrap_or(u64::MAX));
         let is_shape = if self.folds.fold_lengths {
             sizes.len() == tensor.shape.len()
         } else {
@@ -325,7 +325,7 @@ impl<'a> Checker<'a> {
         };
         let leaves = self.found.get(found.leaf_range()).or_bug();
         let kind = Form::Kind(kind);
-        is_shape && block.path().is_root() && leaves.iter().all(|leaf| self.is_form(&kind, leaf))
+        is_shape && block.path.is_root() && leaves.iter().all(|leaf| self.is_form(&kind, leaf))
     }
 
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.

@@ -301,7 +301,7 @@ fn diff_values(
     mut lines: Vec<Line>,
 ) -> Result<bool> {
     let of_one_value = |tree: Tree<Leaf>| {
-        let is_exact = tolerance == Tolerance::new();
+        let is_exact = tolerance == Tolerance::default();
         tree.map(if is_exact { exact::by_value } else { exact::rounded })
     };
     let has_texts = [old, &new].into_iter().any(exact::has_texts);
@@ -318,7 +318,7 @@ fn diff_values(
         for (line, _) in &lines {
             tell!("treedef: not in the patch: {line}");
         }
-        return Ok(diff.is_empty() && lines.is_empty());
+        return Ok(diff.changes.is_empty() && lines.is_empty());
     }
     let changes = without_renames(&diff, |path| part_at(old, path));
     if lines.is_empty() && !has_arrays(old) && !has_arrays(&close) {

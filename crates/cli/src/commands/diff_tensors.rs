@@ -127,7 +127,7 @@ pub(super) fn lines_beside_values(
             slot.leaf.value.is_none() && (file.is_in_no_patch(slot) || !is_typed(slot))
         })
     };
-    let changes = by_name(files, is_beside, Tolerance::new(), &Scope::default())?;
+    let changes = by_name(files, is_beside, Tolerance::default(), &Scope::default())?;
     let line = |it: TensorChange| if json { it.into_json() } else { (it.line, None) };
     Ok(changes.into_iter().map(line).collect())
 }

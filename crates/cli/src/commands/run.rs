@@ -32,7 +32,7 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             renaming,
             json,
         } => {
-            let tolerance = treedef::Tolerance::new().rtol(rtol).atol(atol).ulps(ulps);
+            let tolerance = treedef::Tolerance { rtol, atol, ulps };
             let scope = Scope::of(&part)?;
             if !renaming.is_empty() {
                 let how = (structure, tolerance, json.json);

@@ -7,7 +7,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use treedef::__private::OrBug;
-use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, TreeReader, Value};
+use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeReader, Value};
 
 use crate::args::OneFile;
 use crate::documents::{Documents, Place};
@@ -149,7 +149,7 @@ impl<W: Write> Selecting<'_, W> {
             }
         }
         if self.options.1 {
-            let nothing = Tree::new(TreeDef::unit(), Vec::new())?;
+            let nothing = Tree::of(&())?;
             let trees = slots().map(|(path, slot)| {
                 let is_read = wanted(&path) && !self.is_unread(stored, slot);
                 if is_read { stored.read(slot) } else { Ok(nothing.clone()) }

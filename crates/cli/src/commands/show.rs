@@ -214,11 +214,11 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
                     Some(array) => Some(array.dtype().to_string()),
                     None => leaves.first().map(|leaf| leaf.kind().to_string()),
                 };
-                let shape = array.map_or_else(|| block.shape(), Array::shape);
-                let tree = Tree::new(block.node().to_treedef(), leaves.to_vec());
+                let shape = array.map_or_else(|| &block.shape[..], Array::shape);
+                let tree = Tree::new(block.node.to_treedef(), leaves.to_vec());
                 let tree = tree.and_then(|it| with_halves(it, Halves::Short)).map_err(of_file)?;
                 let summary = bare(tree.summary().to_string());
-                let object = serde_json::json!({"path": shown(block.path()), "kind": kind, "shape": shape, "summary": summary});
+                let object = serde_json::json!({"path": shown(&block.path), "kind": kind, "shape": shape, "summary": summary});
                 all.serialize_element(&place.with(&name, object))?;
             }
         }

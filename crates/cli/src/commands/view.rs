@@ -230,7 +230,7 @@ mod tests {
 
     fn nodes_of_changes(old: &str, new: &str) -> serde_json::Value {
         let (old, new) = (tree_of(old), tree_of(new));
-        let page = page("t", &old, Some(old.diff(&new).changes()), Traits::default()).unwrap();
+        let page = page("t", &old, Some(&old.diff(&new).changes), Traits::default()).unwrap();
         serde_json::from_str::<serde_json::Value>(data_of(&page)).unwrap()["root"].take()
     }
 

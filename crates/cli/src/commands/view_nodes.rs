@@ -117,11 +117,12 @@ impl<'t> Viewed<'t> {
             treedef::__private::next_block(&mut blocks, |_, _| None, is_alike)
         });
         let arrays = blocks.filter(|block| {
-            block.leaves().len() > SHORT
-                && !block.shape().is_empty()
-                && kinds(block.leaves()).next().flatten().is_some_and(is_array)
+            block.node.leaf_range().len() > SHORT
+                && !block.shape.is_empty()
+                && kinds(block.node.leaf_range()).next().flatten().is_some_and(is_array)
         });
-        let arrays = arrays.map(|block| (block.leaves(), block.path().keys().len())).collect();
+        let arrays =
+            arrays.map(|block| (block.node.leaf_range(), block.path.keys().len())).collect();
         Viewed { leaves: tree.leaves(), arrays, traits }
     }
 
@@ -264,7 +265,7 @@ impl<'t> Viewed<'t> {
                 continue;
             }
             status = Some("changed");
-            let line = changes::line_of_values(change, Tolerance::new());
+            let line = changes::line_of_values(change, Tolerance::default());
             let line = self.shown(bare_numbers(&line));
             let prefix = format!("~ {}: ", readable(&change.path));
             lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());

@@ -28,9 +28,9 @@ pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
     let kind = if depth == 0 { rng.u8(0..4) } else { rng.u8(0..17) };
     let made = match kind {
         0..=2 => Ok(TreeDef::leaf()),
-        3 => Ok(TreeDef::none()),
+        3 => "None".parse(),
         4 => Ok(match rng.u8(0..3) {
-            0 => TreeDef::unit(),
+            0 => "()".parse().unwrap(),
             1 => node(NodeKind::UnitStruct, ["Marker", ""], &[], []).unwrap(),
             _ => node(NodeKind::UnitVariant, ["Shape", "Empty"], &[], []).unwrap(),
         }),
@@ -65,7 +65,7 @@ pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
         14 => node(NodeKind::NewtypeVariant, ["Shape", "Circle"], &[], [child(rng)]),
         15 => node(NodeKind::TupleVariant, ["Shape", "Square"], &[], [child(rng), TreeDef::leaf()]),
         _ => {
-            let fixed = TreeDef::static_value(Value::of(&(1, "fixed")).unwrap());
+            let fixed = treedef::structure(&treedef::Static((1, "fixed"))).unwrap();
             let children = [child(rng), fixed, TreeDef::leaf()];
             node(NodeKind::StructVariant, ["Shape", "Polygon"], &["w", "act", "b"], children)
         }

@@ -1,10 +1,11 @@
 //! The delta method: the covariance of leaves from that of the vector.
 
-use treedef::ToPath;
+use treedef::{ToPath, __private};
 
 use super::derivatives::Jacobian;
 use super::error::{Error, Result, shown};
 use super::plan::Plan;
+use crate::state::leaf_at;
 
 /// A solver rounds by this part of what a number may be at most.
 const ROUNDING: f64 = 1e-6;
@@ -74,8 +75,7 @@ impl<'p> Covariance<'p> {
     ///
     /// Returns an error when a path leads to no leaf, and when the result is not finite.
     pub fn get(&self, a: impl ToPath, b: impl ToPath) -> Result<f64> {
-        let treedef = &self.jacobian.plan.treedef;
-        self.of_leaves(treedef.leaf_index(a)?, treedef.leaf_index(b)?)
+        self.of_leaves(self.leaf(a)?, self.leaf(b)?)
     }
 
     /// The square root of the variance of a leaf; zero if it is fixed.
@@ -84,7 +84,17 @@ impl<'p> Covariance<'p> {
     ///
     /// As [`get`](Self::get).
     pub fn standard_error(&self, path: impl ToPath) -> Result<f64> {
-        self.error_of_leaf(self.jacobian.plan.treedef.leaf_index(path)?)
+        self.error_of_leaf(self.leaf(path)?)
+    }
+
+    fn leaf(&self, path: impl ToPath) -> Result<usize> {
+        let path = path.to_path()?;
+        let node = self.jacobian.plan.treedef.node(&*path)?;
+        let other = || {
+            let found = format!("expected a leaf, found `{}`", __private::brief(&node));
+            __private::at(__private::argument(found), path.clone().into_owned())
+        };
+        Ok(leaf_at(node).ok_or_else(other)?)
     }
 
     /// The variance of all leaves in their order, and their covariances: a matrix by rows, with a row for

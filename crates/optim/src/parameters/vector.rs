@@ -166,12 +166,12 @@ impl<T> Parameters<T> {
     pub fn dims(&self) -> Vec<Dims> {
         let blocks = self.plan.treedef.blocks();
         let varying = blocks.filter(|block| {
-            block.leaves().any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
+            block.node.leaf_range().any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
         });
         let dims = varying.map(|block| Dims {
-            name: block.path().to_string(),
-            shape: block.shape().to_vec(),
-            leaves: block.leaves(),
+            name: block.path.to_string(),
+            shape: block.shape,
+            leaves: block.node.leaf_range(),
         });
         dims.collect()
     }

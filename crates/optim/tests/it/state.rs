@@ -50,7 +50,7 @@ macro_rules! resumes {
         // JSON will do as well, as exactly as its numbers are read.
         let text = serde_json::to_string(&train(begin())).unwrap();
         let resumed = train(serde_json::from_str(&text).unwrap());
-        let tolerance = treedef::Tolerance::new().rtol(1e-12).atol(1e-12);
+        let tolerance = treedef::Tolerance { rtol: 1e-12, atol: 1e-12, ..treedef::Tolerance::default() };
         Tree::of(&resumed.state).unwrap().check_close(&at_once, tolerance).unwrap();
     })*};
 }

@@ -49,16 +49,16 @@ where
             return self.dict(dict, at);
         }
         if let Ok(list) = object.cast_exact::<PyList>() {
-            return self.items(NodeHead::new(NodeKind::Seq), list, at);
+            return self.items(NodeKind::Seq.into(), list, at);
         }
         if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-            return self.items(NodeHead::new(NodeKind::Tuple), &tuple.to_list(), at);
+            return self.items(NodeKind::Tuple.into(), &tuple.to_list(), at);
         }
         if is_plain_leaf(object) {
             return self.leaf(object, at);
         }
         if object.is_none() && self.rules == Rules::Jax {
-            return Ok(self.builder.open(NodeHead::new(NodeKind::None))?);
+            return Ok(self.builder.open(NodeKind::None, 1)?);
         }
         match self.form(object)? {
             None => self.leaf(object, at),
@@ -71,7 +71,7 @@ where
     }
 
     fn leaf(&mut self, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
-        self.builder.leaf()?;
+        self.builder.leaves(1)?;
         (self.each_leaf)(object, at)
     }
 
@@ -101,7 +101,7 @@ where
         at: &At<'_, 'py>,
     ) -> Result<()> {
         self.context.enter(at, items.len())?;
-        self.builder.open(head)?;
+        self.builder.open(head, 1)?;
         for (index, item) in items.iter().enumerate() {
             self.child(&item, at.child(Step::Item(index)))?;
         }
@@ -122,7 +122,7 @@ where
             return self.entries(Form::Dict, dict, &keys, at);
         };
         self.context.enter(at, keys.len())?;
-        self.builder.open(NodeHead::new(NodeKind::Map))?;
+        self.builder.open(NodeKind::Map, 1)?;
         for (key, plain) in keys.iter().zip(plain) {
             self.builder.key(plain.into())?;
             self.child(&entry(dict, &key)?, at.child(Step::Key(&key)))?;
@@ -151,7 +151,7 @@ where
         for item in object.try_iter()? {
             items.append(item?)?;
         }
-        self.items(NodeHead::new(NodeKind::TupleStruct).with_name(&name_of(&class)?), &items, at)
+        self.items(NodeHead { name: &name_of(&class)?, ..NodeKind::TupleStruct.into() }, &items, at)
     }
 
     /// Notes the class of the node that is opened next.
@@ -182,7 +182,7 @@ where
         };
         let kind = if names.is_some() { NodeKind::Struct } else { NodeKind::TupleStruct };
         self.class(form, &class, names.is_none().then(|| keys.to_tuple().unbind()), data);
-        self.builder.open(NodeHead::new(kind).with_name(&name_of(&class)?))?;
+        self.builder.open(NodeHead { name: &name_of(&class)?, ..kind.into() }, 1)?;
         let mut names = names.into_iter().flatten();
         for key in keys {
             if let Some(name) = names.next() {
@@ -206,7 +206,7 @@ where
             Some(names) => self.named(class, &names, &children, at),
             None => {
                 let name = name_of(class)?;
-                self.items(NodeHead::new(NodeKind::TupleStruct).with_name(&name), &children, at)
+                self.items(NodeHead { name: &name, ..NodeKind::TupleStruct.into() }, &children, at)
             }
         }
     }
@@ -224,7 +224,7 @@ where
             return Err(Error::expected("as many names as children", found));
         }
         self.context.enter(at, children.len())?;
-        self.builder.open(NodeHead::new(NodeKind::Struct).with_name(&name_of(class)?))?;
+        self.builder.open(NodeHead { name: &name_of(class)?, ..NodeKind::Struct.into() }, 1)?;
         for (name, child) in names.iter().zip(children) {
             self.builder.field(name.clone())?;
             let name = PyString::new(child.py(), name).into_any();

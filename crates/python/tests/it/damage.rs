@@ -102,7 +102,7 @@ fn is_an_error() {
         let mut read = 0;
         for object in objects.try_iter().unwrap() {
             let object = object.unwrap();
-            let limits = Limits::default().max_work(10_000);
+            let limits = Limits { max_work: 10_000, ..Limits::default() };
             let reader = Reader::new().limits(limits);
             let texts = [
                 reader.read::<f64>(&object).map(drop),

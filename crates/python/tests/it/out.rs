@@ -218,7 +218,7 @@ fn special_types_in_plain_values_are_those_of_the_library() {
                     let map = BTreeMap::from([("x", value()), ("y", value())]);
                     let (list, pair) = (vec![value(), value()], (value(), value()));
                     let around = Around { before: 0.5, value: value(), option: Some(value()), list, map, pair };
-                    let by_library = Writer::new().limits(Limits::default().max_depth(127));
+                    let by_library = Writer::new().limits(Limits { max_depth: 127, ..Limits::default() });
                     let expected = by_library.write(py, &around).unwrap();
                     same.call1((to_python(py, &around).unwrap(), expected)).unwrap();
                 })*
@@ -263,7 +263,7 @@ fn plain_values_are_those_of_the_library() {
         let values = prop_oneof![2 => value, 1 => data(), 1 => rows()];
         let result = TestRunner::new(config(20_000)).run(&values, |value| {
             // With limits, no value is plain.
-            let by_library = Writer::new().limits(Limits::default().max_depth(127));
+            let by_library = Writer::new().limits(Limits { max_depth: 127, ..Limits::default() });
             match (to_python(py, &value), by_library.write(py, &value)) {
                 (Ok(found), Ok(expected)) => {
                     let result = same.call1((&found, &expected));

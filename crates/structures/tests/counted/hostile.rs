@@ -10,8 +10,9 @@ use super::{EVENTS, listed, of_texts, read};
 #[test]
 fn limits_hold_and_what_was_counted_stays() {
     let limits = Limits::default();
-    let mut structures =
-        Structures::new().limits(limits.max_nodes(40).max_depth(3)).max_structures(2);
+    let mut structures = Structures::new()
+        .limits(Limits { max_nodes: 40, max_depth: 3, ..limits })
+        .max_structures(2);
     read(&mut structures, "[1, 2]").unwrap();
     let said = |error: serde_json::Error| error.to_string();
     insta::assert_snapshot!(said(read(&mut structures, "[[[[]]]]").unwrap_err()), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`) at line 1 column 5");
@@ -47,7 +48,8 @@ fn hostile_trees_are_counted_or_refused() {
             assert_eq!(serde_json::from_str::<Structures>(&text).unwrap(), structures);
         }
     }
-    let mut structures = Structures::new().limits(Limits::default().max_nodes(100_000));
+    let mut structures =
+        Structures::new().limits(Limits { max_nodes: 100_000, ..Limits::default() });
     let refused = (0..1_000)
         .find_map(|length| read(&mut structures, &json!(vec![1; length]).to_string()).err());
     assert!(refused.unwrap().to_string().contains("see `Limits::max_nodes`"));
@@ -141,7 +143,7 @@ impl<'de> MapAccess<'de> for Deep {
 /// All that recurses: in a thread's stack, without optimisation.
 #[test]
 fn the_deepest_structures_fit_the_stack() {
-    let limits = Limits::default().max_depth(1_000);
+    let limits = Limits { max_depth: 1_000, ..Limits::default() };
     for (map, keys) in [(false, usize::MAX), (false, 0), (true, usize::MAX), (true, 0)] {
         let folded = Structures::new().fold_lengths(keys == 0).fold_keys(keys).limits(limits);
         let mut structures = folded.clone();
@@ -151,7 +153,7 @@ fn the_deepest_structures_fit_the_stack() {
         twice.merge(&structures).unwrap();
         assert!(twice != structures && format!("{twice:?}").contains("u64"));
         let all = twice.by_count().unwrap();
-        assert!(all[0].diff().is_empty());
+        assert!(all[0].diff().changes.is_empty());
         let text = serde_json::to_string(&twice).unwrap();
         // A document of treedefs has the depth that is allowed by default.
         let error = serde_json::from_str::<Structures>(&text).unwrap_err().to_string();

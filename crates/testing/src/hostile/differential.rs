@@ -139,7 +139,7 @@ fn check_node(plain: &Plain, node: NodeRef<'_>, leaf: &mut usize) -> TestCaseRes
 /// Every leaf's path leads to it and prints and parses back.
 pub(super) fn check_paths(treedef: &TreeDef) -> TestCaseResult {
     for (index, path) in treedef.leaf_paths().enumerate() {
-        prop_assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1);
+        prop_assert_eq!(treedef.node(&path).unwrap().leaf_range(), index..index + 1);
         prop_assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
     }
     Ok(())

@@ -342,7 +342,10 @@ pub fn errs_or_emits(mut tape: Tape) -> Result<bool, TestCaseError> {
             let expected: Path = way.into_iter().collect();
             // After a swallowed error it is left open where the next one says it is.
             if !script.swallows() {
-                prop_assert!(error.path().starts_with(&expected), "{error}, not at {expected}");
+                prop_assert!(
+                    error.path().keys().starts_with(expected.keys()),
+                    "{error}, not at {expected}"
+                );
             }
         }
         (found, played) => prop_assert!(false, "{found:?} instead of {played:?}"),

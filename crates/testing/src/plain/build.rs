@@ -61,8 +61,8 @@ impl Shape {
             Head::StructVariant(name, variant, fields) => ([*name, variant], Some(fields)),
             _ => (["", ""], None),
         };
-        let kind = NodeHead::new(self.kind()).with_name(name).with_variant(variant);
-        builder.open_many(kind, times)?;
+        let kind = NodeHead { kind: self.kind(), name, variant };
+        builder.open(kind, times)?;
         let mut at = 0;
         while let Some(child) = children.get(at) {
             match (head, fields) {

@@ -183,7 +183,7 @@ fn an_opaque_leaf_is_one_leaf() {
         assert_eq!(treedef, flatten(&other).1, "{name}");
 
         for path in &paths {
-            leaves[treedef.leaf_range(path).unwrap()]
+            leaves[treedef.node(path).unwrap().leaf_range()]
                 .fill(Leaf::from(Value::of(&specimen.other).unwrap()));
         }
         specimen.other.await_alike();

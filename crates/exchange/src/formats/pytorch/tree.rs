@@ -113,7 +113,7 @@ impl<'p> Walk<'p, '_> {
     fn object(&mut self, id: Id) -> Result<Part> {
         let graph = self.graph;
         Ok(match graph.get(id) {
-            Object::None => Part { treedef: TreeDef::none(), slots: Vec::new() },
+            Object::None => Part { treedef: "None".parse()?, slots: Vec::new() },
             Object::Bool(value) => Part::leaf(*value),
             Object::Int(number) => Part::leaf(integer(*number)),
             Object::Large(bytes) => Part::leaf(large(bytes)),
@@ -198,7 +198,7 @@ impl<'p> Walk<'p, '_> {
 
     fn children(&mut self, kind: NodeKind, name: &str, ids: &[Id]) -> Result<Part> {
         let mut builder = TreeDefBuilder::new();
-        builder.open(NodeHead::new(kind).with_name(name))?;
+        builder.open(NodeHead { name, ..kind.into() }, 1)?;
         let mut slots = Vec::new();
         for (position, id) in ids.iter().enumerate() {
             self.path.push(match kind {
