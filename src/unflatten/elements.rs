@@ -155,7 +155,9 @@ impl<'de> SeqAccess<'de> for ElementAccess<'_, '_, 'de> {
                     return Ok(None);
                 }
                 let value = self.all.next_leaf();
-                self.floats = self.all.ahead.floats;
+                if !self.all.ahead.are_leaves() {
+                    self.floats = self.all.ahead.floats;
+                }
                 return value;
             }
             if !self.all.ahead.are_one_by_one() {

@@ -133,6 +133,12 @@ impl<'de> Ahead<'de> {
         matches!(self.are, RunKind::OneByOne)
     }
 
+    /// Whether they are leaves, but no floats.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::unflatten) fn are_leaves(&self) -> bool {
+        matches!(self.are, RunKind::Leaves)
+    }
+
     /// The next element of the next run has to be read before it is known what the others are.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in crate::unflatten) fn forget(&mut self) {
@@ -159,7 +165,7 @@ impl<'de> Ahead<'de> {
         cursor: &Cursor<'de>,
         next: &mut NextChild<'de>,
     ) -> Option<T> {
-        let are_leaves = matches!(self.are, RunKind::Leaves) && next.left > 0;
+        let are_leaves = self.are_leaves() && next.left > 0;
         if !are_leaves || const { size_of::<T>() > size_of::<u64>() } {
             return None;
         }
