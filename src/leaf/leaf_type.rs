@@ -242,10 +242,7 @@ fn extend_from_bits<L: Emit + Default>(leaves: &mut Vec<L>, kind: LeafKind, bits
             }
         }
         Bits::Wide(bits) if const { size_of::<L>() > size_of::<u32>() } => {
-            leaves.resize(first + bits.len(), L::default());
-            for (to, bits) in leaves.get_mut(first..).or_bug().iter_mut().zip(bits) {
-                *to = leaf(bits.get());
-            }
+            leaves.extend(bits.iter().map(|bits| leaf(bits.get())));
         }
         _ => push_each(leaves, kind, bits),
     }
@@ -292,6 +289,18 @@ impl Emit for Leaf {
             }
             (LeafKind::F32, Bits::Narrow(bits)) => {
                 leaves.extend(bits.iter().map(|bits| Leaf::F32(f32::from_bits(*bits))));
+            }
+            (LeafKind::I64, Bits::Wide(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::I64(bits.get().cast_signed())));
+            }
+            (LeafKind::U64, Bits::Wide(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::U64(bits.get())));
+            }
+            (LeafKind::I32, Bits::Narrow(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::I32(bits.cast_signed())));
+            }
+            (LeafKind::Bool, Bits::Narrow(bits)) => {
+                leaves.extend(bits.iter().map(|bits| Leaf::Bool(*bits != 0)));
             }
             _ => {
                 each_scalar! { [bool signed unsigned floats char] ($kind $type) => {

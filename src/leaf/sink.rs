@@ -84,6 +84,12 @@ impl Sink {
             (Sink::F64(all), Bits::Wide(bits)) => {
                 all.extend(bits.iter().map(|bits| f64::from_bits(bits.get())));
             }
+            (Sink::F32(all), Bits::Narrow(bits)) => {
+                all.extend(bits.iter().map(|bits| f32::from_bits(*bits)));
+            }
+            (Sink::F32(all), Bits::Wide(bits)) => {
+                all.extend(bits.iter().map(|bits| f32_of(bits.get())));
+            }
             (Sink::F32(all), _) => all.extend_bits(kind, bits),
             (Sink::Leaves(all), _) => all.extend_bits(kind, bits),
             (Sink::Other(all), _) => all.extend_bits(kind, bits),
