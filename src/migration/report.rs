@@ -43,8 +43,8 @@ as_record! { Migration { filled, dropped, renamed, changed } }
 /// let layer = |_| Layer { w: 0.5, b: 0.0 };
 /// let old = Tree::of(&Old { l: (0..40).map(layer).collect() })?;
 /// let (_, migration) = old.migrate::<New>()?;
-/// let groups: Vec<String> = migration.groups().iter().map(ToString::to_string).collect();
-/// assert_eq!(groups, [
+/// let groups = format!("{migration:#}");
+/// assert_eq!(groups.lines().collect::<Vec<_>>(), [
 ///     "dropped `.l[*].b` (×40)",
 ///     "renamed `.l` to `.body`",
 ///     "renamed `.l[*].w` to `.body[*].weight` (×40)",

@@ -69,11 +69,14 @@ impl TreeDef {
     /// Same as [`edit`](Self::edit).
     ///
     /// ```
-    /// use treedef::{Edit, NodeKind, TreeDef};
+    /// use treedef::{Edit, NodeKind, NodeRef, TreeDef};
     ///
     /// let treedef: TreeDef = "{\"a\": [*, [*, *]], \"b\": None}".parse()?;
     /// let tuples = treedef.edit_up(|node| Ok(match node.root().kind() {
-    ///     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+    ///     NodeKind::Seq => {
+    ///         let children = node.root().children().map(NodeRef::to_treedef);
+    ///         Edit::Replace(TreeDef::tuple(children)?)
+    ///     }
     ///     _ => Edit::Keep,
     /// }))?;
     /// assert_eq!(tuples.to_string(), "{\"a\": (*, (*, *)), \"b\": None}");

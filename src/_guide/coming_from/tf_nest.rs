@@ -46,7 +46,7 @@
 //! use std::collections::BTreeMap;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{Edit, Flattener, NodeKind, Tree, TreeDef, structure, unflatten};
+//! use treedef::{Edit, Flattener, NodeKind, NodeRef, Tree, TreeDef, structure, unflatten};
 //!
 //! #[derive(Debug, PartialEq, Serialize, Deserialize)]
 //! struct Point {
@@ -86,7 +86,10 @@
 //! }))?;
 //! assert_eq!(without_points.to_string(), r#"S { b: *, a: {"z": *}, c: () }"#);
 //! let tuples = tree.treedef().edit_up(|node| Ok(match node.root().kind() {
-//!     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+//!     NodeKind::Seq => {
+//!         let children = node.root().children().map(NodeRef::to_treedef);
+//!         Edit::Replace(TreeDef::tuple(children)?)
+//!     }
 //!     _ => Edit::Keep,
 //! }))?;
 //! let tuples = Tree::new(tuples, numbers.into_parts().1)?;
