@@ -47,11 +47,11 @@
 //!
 //! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 8 | 15 | 104 | 59 | 17 |
-//! | `flatten_as` | 8 | 15 | 122 | 77 | 17 |
-//! | `flatten` | 15 | 24 | 134 | 85 | 26 |
+//! | `flatten_like` | 8 | 15 | 105 | 59 | 17 |
+//! | `flatten_as` | 8 | 15 | 124 | 78 | 17 |
+//! | `flatten` | 15 | 24 | 136 | 86 | 26 |
 //! | `unflatten` from `f64` | 28 | 14 | 207 | 111 | 8 |
-//! | … from `f32` | 19 | 64 | – | – | – |
+//! | … from `f32` | 17 | 64 | – | – | – |
 //! | … from leaves | 111 | 85 | 303 | 206 | 72 |
 //!
 //! | to | `HashMap` | small maps | variants | strings | JSON |
@@ -65,7 +65,7 @@
 //! | to | `f64` | `f32` | `f32` as `f64` | `i64` | `u8` |
 //! |---|---|---|---|---|---|
 //! | `flatten_as` | 2.9 | 2.5 | 4.5 | 3.9 | 3.5 |
-//! | `flatten`, of which 6 drop the leaves | 13 | 12 | – | 13 | 13 |
+//! | `flatten`, of which 6 drop the leaves | 13 | 12 | – | 13 | 33 |
 //! | `flatten_as`, element by element | 18 | | | | |
 //!
 //! Vectors of 64 take 11, of 8 take 40. serde hands over all elements at once (`collect_seq`) of a `Vec`, a slice, a
