@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
-#[cfg(feature = "schema")]
 use treedef::__private::{OrBug, entries, entry};
+#[cfg(feature = "schema")]
 use treedef::Leaf;
 use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_exchange::__display_shape;
