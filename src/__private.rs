@@ -1,4 +1,4 @@
-//! What the other members of this workspace need from inside. They ask for exactly this version,
+//! Internals that the other members of this workspace need. They ask for exactly this version,
 //! so nothing here is part of the public face.
 
 use std::fmt;
@@ -44,7 +44,7 @@ pub fn either(limits: Limits, other: Limits) -> Limits {
     limits.or(other)
 }
 
-/// Returns an error if so many nodes exceed the limits.
+/// Returns an error if this number of nodes exceeds the limits.
 pub fn expect_nodes(limits: Limits, nodes: usize) -> Result<()> {
     limits.expect_nodes(nodes)
 }
@@ -95,7 +95,7 @@ pub fn failed(message: String) -> Error {
     Error::of_function(message)
 }
 
-/// The error of what is nested deeper than can be read.
+/// The error for a value that is nested too deeply to be read.
 pub fn beyond_depth(limit: usize) -> Error {
     Cause::Depth { limit }.into()
 }
@@ -110,7 +110,7 @@ pub fn unknown_text(expected: &'static str, text: &str) -> Error {
     Error::unknown_text(expected, text)
 }
 
-/// What an error of a limit is about, such as `levels` or `nodes to visit`.
+/// The limited quantity in an error, such as `levels` or `nodes to visit`.
 pub fn limited(error: &Error) -> Option<&'static str> {
     match error.cause() {
         Cause::Depth { .. } => Some("levels"),

@@ -1,4 +1,4 @@
-//! What cannot happen, unless an invariant is broken: a panic in debug builds, so that tests and fuzz
+//! Broken invariants: a panic in debug builds, so that tests and fuzz
 //! targets find it. A release build returns [`ErrorKind::Internal`](crate::ErrorKind::Internal) with
 //! the place, or the default where a function cannot fail.
 

@@ -110,12 +110,12 @@ pub(crate) enum Cause {
     /// gives it back.
     #[error("{0}")]
     Function(Box<dyn std::error::Error + Send + Sync>),
-    /// A type refused what is in the tree.
+    /// A type refused the content of the tree.
     #[error("invalid type: {found}, expected {expected}")]
     InvalidType {
-        /// What is there, as serde says it, such as `map`.
+        /// The content of the tree in serde's words, such as `map`.
         found: String,
-        /// What the type takes.
+        /// The content that the type accepts.
         expected: String,
     },
     /// A struct asked for a field that its node does not have and that has no default.
@@ -134,7 +134,7 @@ pub(crate) enum Cause {
         /// The variants of the enum.
         expected: &'static [&'static str],
     },
-    /// The number of leaves is not that of the treedef.
+    /// The number of leaves differs from the treedef's.
     #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
     LeafCount {
         /// The number of leaves of the treedef.
@@ -175,7 +175,7 @@ pub(crate) enum Cause {
     #[error("{0}")]
     DoesNotApply(String),
     /// What was passed to an operation does not suit it, e.g. a number that its leaf cannot hold,
-    /// the path of a struct where a leaf is meant, or parts to combine of which two have a leaf.
+    /// the path of a struct where a leaf is meant, or two parts to combine that both have a leaf.
     #[error("{0}")]
     Argument(String),
     /// A bug of this library. Please report it.
@@ -243,11 +243,11 @@ pub(crate) enum Cause {
     /// A later release wrote the file, and this release cannot read it.
     #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
     Unsupported {
-        /// What is unknown: the format version, the codec, the flags.
+        /// The unknown part: the format version, the codec, the flags.
         what: &'static str,
-        /// What the file has.
+        /// The value in the file.
         found: u32,
-        /// What this release can read.
+        /// The values that this release can read.
         known: &'static str,
     },
     /// A file of this library is not as it was written: it is shorter or longer than its header
@@ -258,7 +258,7 @@ pub(crate) enum Cause {
     /// its depth.
     #[error("{needed} {what}, the limit is {limit}")]
     Limit {
-        /// What is limited, e.g. `nodes`, or `nodes to visit` for
+        /// The limited quantity, e.g. `nodes`, or `nodes to visit` for
         /// [`Limits::max_work`](crate::Limits::max_work).
         what: &'static str,
         /// The amount that is needed.
@@ -360,7 +360,7 @@ impl Error {
         self.0.above.is_empty() && self.0.path.is_root()
     }
 
-    /// What can be done about the error, if that is known. The message ends with it.
+    /// A hint how to avoid the error, if there is one. The message ends with it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -396,7 +396,7 @@ impl Error {
         Cause::Argument(message.to_string()).into()
     }
 
-    /// What cannot happen: `bug!` says the place as well.
+    /// A broken invariant: `bug!` adds the place.
     #[cold]
     #[track_caller]
     pub(crate) fn broken(what: &'static str) -> Self {
@@ -404,7 +404,7 @@ impl Error {
         Cause::Internal(what).into()
     }
 
-    /// Two structures differ in these places. The path is that of the first.
+    /// Two structures differ in these places. The path leads to the first.
     #[cold]
     pub(crate) fn structure(differences: Vec<Difference>) -> Self {
         debug_assert!(!differences.is_empty(), "two structures do not differ");
@@ -711,7 +711,7 @@ impl Cause {
     }
 }
 
-/// What the first difference between a prefix and a tree is.
+/// The first difference between a prefix and a tree.
 fn of_prefix(differences: &[Difference]) -> String {
     let sides = |first: &Difference| (first.expected.clone(), first.found.clone());
     let (prefix, tree) = differences.first().map(sides).unwrap_or_default();

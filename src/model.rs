@@ -237,7 +237,7 @@ pub(crate) struct Script {
     pub(crate) words: Arc<[Word]>,
     /// The keys and statics, which words have by number.
     pub(crate) labels: Arc<[Label]>,
-    /// What brings the leaves of the walk into the order of the structure, one after the other.
+    /// Swaps that bring the leaves of the walk into the order of the structure, one after the other.
     pub(crate) swaps: Box<[Swap]>,
     /// How the entries of the maps came, which the encoding does not say.
     pub(crate) insertions: Option<Arc<[Insertion]>>,
@@ -258,13 +258,13 @@ pub(crate) struct Word {
 pub(crate) struct Label {
     pub(crate) value: Value,
     /// How the value was recorded, if it is a compound whose leaves came in the order of its structure and
-    /// there are no labels in it, whose numbers are those of one walk.
+    /// it has no labels, because their numbers belong to one walk.
     pub(crate) words: Option<Arc<[Word]>>,
     /// Its value is needed only once.
     pub(crate) is_last_use: bool,
 }
 
-/// Two blocks of so many items to swap, by their first ones.
+/// Two blocks of items to swap: their lengths and their first items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Swap {
     pub a: usize,
@@ -593,7 +593,7 @@ impl NodeKind {
     }
 }
 
-/// What a node has beside its kind and children: names and labels. Distinct node data is stored
+/// The data of a node beside its kind and children: names and labels. Distinct node data is stored
 /// once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeData {

@@ -183,7 +183,7 @@ impl Path {
         Path([&self.0[..], &below.0[..]].concat())
     }
 
-    /// Appends `key`: the path becomes that of a child.
+    /// Appends `key`: the path becomes the path of a child.
     ///
     /// ```
     /// use treedef::{Key, Path};
@@ -198,7 +198,7 @@ impl Path {
         self.0.push(key);
     }
 
-    /// Removes the last key and returns it: the path becomes that of the parent. Returns `None` for
+    /// Removes the last key and returns it: the path becomes the path of the parent. Returns `None` for
     /// the root.
     pub fn pop(&mut self) -> Option<Key> {
         self.0.pop()

@@ -53,7 +53,7 @@ pub(crate) enum PatternStep {
 
 impl Pattern {
     /// Whether the pattern names the node at this path. A `?` in the path need not be in the
-    /// pattern. The `.0` of a newtype has to be, because a path does not tell it from that of a tuple.
+    /// pattern. The `.0` of a newtype has to be, because in a path it looks like the `.0` of a tuple.
     ///
     /// Of the leaves in a list, the pattern of the list names none: [`covers`](Self::covers) is for what
     /// chooses leaves, such as [`Tree::split`](crate::Tree::split) and [`Tree::filter`](crate::Tree::filter).

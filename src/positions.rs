@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::model::Swap;
 
-/// The positions of so many items in their order. Equal items keep their order.
+/// The positions of `count` items in their order. Equal items keep their order.
 pub(crate) fn sorted_positions(
     count: usize,
     compare: &mut dyn FnMut(usize, usize) -> Ordering,

@@ -13,7 +13,7 @@ const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
 /// How many names are tried.
 const TRIES: usize = 1_000;
-/// Longer names leave no room for what is put around them: file systems allow 255 bytes.
+/// Longer names leave no room for the prefix and suffix of a temporary file: file systems allow 255 bytes.
 const LONGEST_FILE_NAME: usize = 200;
 
 /// A file that is written beside its place. The old contents stay until the new ones are on the disk.
@@ -47,7 +47,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Returns those of the operating system. Nothing has changed then.
+    /// Returns the errors of the operating system. Nothing has changed then.
     pub fn open(path: &Path) -> io::Result<Self> {
         let target = destination(path)?;
         let is_special = |data: Metadata| !data.is_file() && !data.is_dir();
@@ -64,7 +64,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Returns those of the operating system. Nothing has changed then.
+    /// Returns the errors of the operating system. Nothing has changed then.
     pub fn create(path: &Path) -> io::Result<Self> {
         let target = destination(path)?;
         let old = match fs::metadata(path) {
@@ -91,7 +91,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Returns those of the operating system. The old file is then unchanged, unless the only error was
+    /// Returns the errors of the operating system. The old file is then unchanged, unless the only error was
     /// in flushing the folder.
     pub fn finish(self) -> io::Result<()> {
         let Replacement { file, place } = self;
@@ -105,7 +105,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Returns those of the operating system. The old file is then unchanged.
+    /// Returns the errors of the operating system. The old file is then unchanged.
     pub fn flush(self) -> io::Result<Flushed> {
         let Replacement { file, place } = self;
         let Some(place) = place else { return Ok(Flushed(None)) };
@@ -134,7 +134,7 @@ impl Flushed {
     ///
     /// # Errors
     ///
-    /// Returns those of the operating system. The old file is then unchanged.
+    /// Returns the errors of the operating system. The old file is then unchanged.
     pub fn put(self) -> io::Result<()> {
         self.0.map_or(Ok(()), |(temporary, target)| temporary.rename(&target))
     }
@@ -150,7 +150,7 @@ pub fn folder(path: &Path) -> &Path {
 ///
 /// # Errors
 ///
-/// Returns those of the operating system.
+/// Returns the errors of the operating system.
 pub fn flush_folder(path: &Path) -> io::Result<()> {
     Folder::open(path)?.sync()
 }

@@ -1,4 +1,4 @@
-//! What the rules of a [`Flattener`](crate::Flattener) are about.
+//! The places that the rules of a [`Flattener`](crate::Flattener) name.
 
 use std::convert::Infallible;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::model::Name;
 use crate::pattern::Pattern;
 
-/// Which values a [`Flattener`](crate::Flattener) marks: those of a type, a field of a type, or paths.
+/// Which values a [`Flattener`](crate::Flattener) marks: all of a type, a field of a type, or paths.
 ///
 /// The text of a path begins with one of `.`, `[`, `*`, `?`, `:` and `{`, or is empty, for the root.
 /// Any other text is the name of a type, or of a type and its field. Names are those that serde

@@ -1,4 +1,4 @@
-//! What the name of a type tells.
+//! Facts that only the name of a type tells.
 //!
 //! Some types of serde and of formats differ in nothing but their name: `FlatMapSerializer` drops the name
 //! of a newtype, the number of `serde_json` is a map like any other. A comparison of `TypeId`s would need
@@ -14,7 +14,7 @@ use crate::error::{ElementMismatch, Error, Mismatch};
 pub(crate) enum ErrorOwner {
     /// The walks of this crate, also where a type of serde stands between.
     Walk,
-    /// Guesses of this crate about elements or plain data. What they refuse is walked again.
+    /// Guesses of this crate about elements or plain data. A value that they refuse is walked again.
     Guess,
     /// Another format.
     Format,

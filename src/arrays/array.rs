@@ -151,7 +151,7 @@ impl Array {
         Tree::from_parts(self.treedef.clone(), self.scalars().map(Leaf::from).collect())
     }
 
-    /// What says which number belongs to which index.
+    /// The rule that maps an index to a number.
     fn form(&self) -> (Dtype, &[usize], bool) {
         (self.dtype, &self.shape, self.column_major)
     }

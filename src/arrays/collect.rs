@@ -17,7 +17,7 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
 
-/// The shape of a matrix with so many numbers. A size that the type has is `None`, and follows from
+/// The shape of a matrix with `length` numbers. A size that the type has is `None`, and follows from
 /// the other: a vector has one row or column, and is an array of one dimension.
 pub fn matrix_shape(
     rows: Option<usize>,

@@ -22,7 +22,7 @@ impl Array {
         is_plain.then(|| format!("{self} {}", nested(self.shape(), &numbers)))
     }
 
-    /// The numbers without their kind, which is that of the array.
+    /// The numbers without their kind, which the array has.
     fn numbers_as_text(&self) -> impl Iterator<Item = String> {
         let half = Half::named(self.dtype().name());
         let halves = half.into_iter().flat_map(|half| {
@@ -66,7 +66,7 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
     }
 }
 
-/// What one look at each number tells.
+/// The result of one pass over the numbers.
 struct Looked {
     finite: usize,
     sum: f64,
@@ -106,7 +106,7 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
     if finite > 0 {
         let count = finite as f64;
         let finite = || numbers().filter(|number| number.is_finite());
-        // The sum of large numbers may be infinite, and that of their parts is not.
+        // The sum of large numbers may be infinite where the sum of their fractions is not.
         let mean =
             if sum.is_finite() { sum / count } else { finite().map(|number| number / count).sum() };
         // Neither may the square of a distance be infinite or vanish, so distances are measured in

@@ -61,7 +61,7 @@ pub(super) fn align<'a, L: PartialEq>(
 }
 
 /// Pairs as many equal elements as possible; in a long sequence, as many as are found near each
-/// difference. `work` bounds what is compared for that.
+/// difference. `work` limits the comparisons for that.
 pub(super) fn align_by_content<'a, L: PartialEq>(
     a: DiffNode<'a, L>,
     b: DiffNode<'a, L>,
@@ -95,7 +95,7 @@ pub(super) fn align_by_content<'a, L: PartialEq>(
     aligned
 }
 
-/// The equal elements of two sequences, and what is between them.
+/// The equal elements of two sequences, and the elements between them.
 fn matched<L: PartialEq>(old: &[ElementRun<'_, L>], new: &[ElementRun<'_, L>]) -> Vec<DiffOp> {
     let mut found = Replace::new(Capture::new());
     // Capturing does not fail.

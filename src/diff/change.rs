@@ -36,7 +36,7 @@ pub struct Diff<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change<T> {
-    /// The path in the old tree. If something was added, the last key is that of the new tree.
+    /// The path in the old tree. If something was added, the last key is the key in the new tree.
     pub path: Path,
     /// What changed there.
     pub kind: ChangeKind<T>,

@@ -269,7 +269,7 @@ where
         }
     }
 
-    /// The indices of leaves of the old tree that differ, those of two equal structures among them.
+    /// The indices of leaves of the old tree that differ, also between equal structures.
     /// Each leaf is looked at once, also if nodes below the two are compared next.
     fn differing(&mut self, a: Compared<'a, T>, b: Compared<'a, T>) -> Rc<Vec<usize>> {
         let (range, new) = (a.node.leaf_range(), b.node.first_leaf());

@@ -4,11 +4,11 @@ use crate::bug::OrBug;
 use crate::model::TreeDef;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
-/// What a diff compares: structures, or trees with leaves.
+/// The two things that a diff compares: structures, or trees with leaves.
 pub(crate) trait Diffable: Clone {
     type Leaf: Clone + PartialEq;
 
-    /// The subtree at a node. `leaves` are those of the whole tree.
+    /// The subtree at a node. `leaves` are the leaves of the whole tree.
     fn cut(node: NodeRef<'_>, leaves: Option<&[Self::Leaf]>) -> Self;
     fn join(treedef: TreeDef, leaves: Vec<Self::Leaf>) -> Self;
     fn structure(&self) -> &TreeDef;

@@ -487,7 +487,7 @@ impl<T: Diffable> PatchedChild<'_, '_, T> {
     }
 }
 
-/// What a change is about, seen from a node on its path.
+/// The place of a change, seen from a node on its path.
 #[derive(PartialEq)]
 enum About<'c> {
     /// The node itself.

@@ -53,14 +53,14 @@ fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
     let lines = changes.iter().map(|change| {
         let general =
             |path: &Path| Pattern::with_indices(path, &vec![None; path.keys().len()]).to_string();
-        // What is cut off may differ.
+        // The part that is cut off may differ.
         Some(change.line(&general(&change.path), general)).filter(|line| !line.contains('…'))
     });
     let groups = alike(lines).into_iter();
     groups.map(|places| places.into_iter().map(|at| &changes[at]).collect()).collect()
 }
 
-/// The places of lines in groups: those of equal lines, if there are at least three, and each other
+/// The places of lines in groups: equal lines, if there are at least three, and each other
 /// place alone. They are in the order of their first places.
 pub fn alike(lines: impl IntoIterator<Item = Option<String>>) -> Vec<Vec<usize>> {
     let mut known = HashMap::<String, usize>::new();

@@ -39,7 +39,7 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// The changes from this tree to `new`: those of [`TreeDef::diff`], and the leaves that differ.
+    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and the leaves that differ.
     ///
     /// Needs the feature `diff`.
     ///

@@ -11,7 +11,7 @@ use crate::model::{Limits, Options};
 
 use super::wire::{FixedWidth, invalid, near, read, rows, wide, write};
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     TreeDef = 1,
@@ -38,7 +38,7 @@ rows! {
         version: u16,
         kind: u16,
         flags: u32,
-        /// The number of rows of nodes in the structure, including those of keys and statics.
+        /// The number of rows of nodes in the structure, including keys and statics.
         nodes: u64,
         /// The number of leaves of the structure.
         leaves: u64,
@@ -49,7 +49,7 @@ rows! {
     }
 }
 
-/// A part of a file with one checksum. The leaves, of which some may be read without the others,
+/// A part of a file with one checksum. The leaves, some of which may be read without the others,
 /// follow behind the checksums of their blocks.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
@@ -69,7 +69,7 @@ const PARTS: [&str; 5] = [STRUCTURE, ORDERS, VALUES, KINDS, "the checksums of th
 /// The number of bytes of leaves that share a checksum.
 pub(super) const BLOCK: u64 = 1 << 16;
 
-/// What a new file holds.
+/// The content of a new file.
 pub(super) struct NewFile<'a> {
     pub(super) kind: Kind,
     pub(super) options: Options,

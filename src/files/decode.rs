@@ -143,7 +143,7 @@ struct OpenRow {
     last: Option<usize>,
 }
 
-/// What a structure takes from the tables, its options, and whether it is part of a value.
+/// The rows of a structure in the tables, its options, and whether it is part of a value.
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,

@@ -30,7 +30,7 @@ pub(super) struct EncodedPart<'a> {
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
     structures: Vec<&'a Encoding>,
-    /// The number of numbered structures: those of the values, and the one after them.
+    /// The number of numbered structures: one for each value, and the one after them.
     pub(super) numbers: usize,
     /// The insertion orders of maps, by the number of their structure.
     pub(super) orders: Vec<(usize, &'a [Insertion])>,

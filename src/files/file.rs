@@ -79,7 +79,7 @@ pub(super) fn open(path: &Path) -> Result<File> {
     Ok(File::open(path).map_err(Cause::Io)?)
 }
 
-/// What is read at the places that are asked for.
+/// Bytes at the places that are asked for.
 pub(super) struct SeekSource<R> {
     reader: R,
     length: u64,

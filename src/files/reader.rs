@@ -1,4 +1,4 @@
-//! Subtrees of a tree in a file, of which the rest is not read.
+//! Subtrees of a tree in a file, without reading the rest.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::container::ByteSource;
 use super::file::{SeekSource, open};
 use super::tree::TreeParts;
 
-/// A tree in a file, of which subtrees are read without the rest.
+/// A tree in a file. Its subtrees are read without the rest.
 ///
 /// Opening reads and checks the structure, which is small. A subtree then takes the bytes of its
 /// own leaves, in blocks of 64 KiB, each with a checksum that is checked. So what is read is
@@ -65,7 +65,7 @@ impl<R: Read + Seek> TreeReader<R> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the structure is damaged, when the length is not that of the header,
+    /// Returns an error when the structure is damaged, when the length is not the one in the header,
     /// when it is of a later format or of another kind of file, or exceeds a limit; also errors of
     /// `reader`.
     ///

@@ -101,7 +101,7 @@ pub(super) struct Selection {
     pub(super) opaque: Range<u64>,
 }
 
-/// The tables of a part, of which any scalars can be found without reading all.
+/// The tables of a part. Any scalar can be found without reading all.
 pub(super) struct IndexedRows {
     rows: ScalarRows,
     /// Where every 64th run begins. A place for each would take more memory than the tables.
@@ -112,10 +112,10 @@ pub(super) struct IndexedRows {
     end: RowPlace,
 }
 
-/// The distance of what is indexed.
+/// The distance of indexed scalars.
 const STRIDE: usize = 64;
 
-/// What is before a scalar. A hostile file may count more than 64 bits hold, which is more than any part has.
+/// The sizes before a scalar. A hostile file may count more than 64 bits hold, which is more than any part has.
 #[derive(Clone, Copy, Default)]
 struct RowPlace {
     scalars: u64,
@@ -125,7 +125,7 @@ struct RowPlace {
 }
 
 impl IndexedRows {
-    /// Checks that the tables describe so many scalars in so many bytes.
+    /// Checks that the tables describe this number of scalars and of bytes.
     pub(super) fn new(
         rows: ScalarRows,
         part: &'static str,

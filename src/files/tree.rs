@@ -165,7 +165,7 @@ fn expect_values<'v>(
     limits.expect_names(sum(Value::bytes_of_names), bytes)
 }
 
-/// The leaves of these indices, of which `rows`, `bits` and `values` are.
+/// The leaves of these indices: their `rows`, `bits` and `values`.
 fn read_leaves<L: Emit>(
     treedef: &TreeDef,
     indices: Range<usize>,

@@ -66,7 +66,7 @@ pub(super) fn read<T: FixedWidth>(bytes: &mut &[u8]) -> Option<T> {
 pub(super) use rows;
 
 rows! {
-    /// The numbers of rows of each table that belong to a value, after those of the previous value.
+    /// The numbers of rows of each table that belong to a value, after the rows of the previous value.
     /// A scalar has no nodes.
     ValueRow {
         nodes: u32,
@@ -137,7 +137,7 @@ pub(super) fn read_rows<'a, T: FixedWidth>(
     Ok(table.chunks_exact(T::BYTES).map(|mut row| read(&mut row).or_bug()))
 }
 
-/// The bytes of a table whose rows have so many.
+/// The bytes of a table whose rows have `width` bytes.
 fn take_table<'a>(part: &mut &'a [u8], width: usize, name: &'static str) -> Result<&'a [u8]> {
     let rows = read(part).and_then(|rows: u64| usize::try_from(rows).ok());
     let bytes = rows.and_then(|rows| rows.checked_mul(width));

@@ -23,7 +23,7 @@ use super::marks::{Objects, object_in, object_is_kept, put_leaf};
 use super::rules::{Becomes, Rule, Rules};
 use super::word::{ALL_KINDS, KindSet, bit};
 
-/// What rules made of a tree, and whether each of them applied anywhere.
+/// The tree that rules made, and whether each of them applied anywhere.
 pub(super) struct Ruled {
     pub(super) treedef: TreeDef,
     pub(super) leaves: Sink,
@@ -106,7 +106,7 @@ impl<'r> Begun<'r> {
         ((!begun.steps.is_empty()).then_some(begun), is_named)
     }
 
-    /// How many of so many leaves from a position on it treats alike, and names none of them. An
+    /// Of the `count` leaves from `first` on, the number that can be copied without a look at each. An
     /// element of a sequence is like any other if its position is not asked for.
     fn passed_leaves(&self, above: NodeRef<'_>, first: usize, mut count: usize) -> usize {
         for asked in self.pattern.positions(&self.steps) {
@@ -149,7 +149,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         Ok(())
     }
 
-    /// How many of so many equal children no rule names, nor what is below them, from the first on.
+    /// Of `count` equal children, the number from the first on that no rule names, and nothing below them.
     fn passed(&self, above: &Copied<'_, '_>, child: NodeRef<'_>, mut count: usize) -> usize {
         let position = above.node.num_children() - above.children.len();
         let is_element = child.is_leaf() && !above.node.is_labelled();
@@ -177,7 +177,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         self.named.get(node.data).is_some_and(|is_named| *is_named)
     }
 
-    /// How many of so many leaves come before one that is static by its kind.
+    /// Of `count` leaves, the number before the first that is static by its kind.
     fn leaves_before_static(&self, count: usize) -> usize {
         match self.objects {
             Objects::None if self.takes == ALL_KINDS => count,
@@ -263,7 +263,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         first
     }
 
-    /// As [`first_of`](Self::first_of), of the rules of which this is true.
+    /// As [`first_of`](Self::first_of), among the rules for which this is true.
     fn first_that(&mut self, is_it: impl Fn(&Rule) -> bool) -> usize {
         let rules = self.rules.rules.iter().enumerate();
         self.first_of(rules.filter(|(_, (rule, _))| is_it(rule)).map(|(index, _)| index))

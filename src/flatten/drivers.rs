@@ -41,12 +41,12 @@ impl Drivers {
         self.follower.install(known);
     }
 
-    /// Ends a walk: what was recorded is forgotten, and what is expected is not.
+    /// Ends a walk: forgets the record, but not the script.
     pub(super) fn clear(&mut self) {
         self.pending = 0;
         self.recorder.clear();
         empty(&mut self.follower.open, MOST_SPARE);
-        // What was recorded is followed next time, and then needs no memory.
+        // The record is followed next time, and then needs no memory.
         self.follower.open.reserve(self.recorder.open.capacity());
     }
 
@@ -66,7 +66,7 @@ impl Drivers {
         Some(at + 1) // it is in range
     }
 
-    /// What was followed before `at` is handed to the recorder, which goes on. Returns its position.
+    /// Copies the followed words before `at` into the recorder, which goes on. Returns its position.
     pub(super) fn part(&mut self, at: usize) -> usize {
         if !is_recorded(at) {
             self.recorder.replay(&mut self.follower, at);

@@ -355,7 +355,7 @@ impl Flattener {
     /// Applies the rules, and [`arrays`](Self::arrays), to a tree that was loaded, parsed or made by
     /// other rules. The result is what these rules make of its value.
     ///
-    /// The options and limits are those of the tree. A rule that makes a leaf of what is static there
+    /// Options and limits are taken from `tree`, not from this flattener. A rule that makes a leaf of a static there
     /// takes it out of the structure.
     ///
     /// # Errors
@@ -545,8 +545,8 @@ impl Flattener {
 
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
     ///
-    /// The options of the walk are those of the treedef. Without rules,
-    /// [`TreeDef::flatten_like`] does the same. The rules are those of this flattener, and
+    /// The options of the walk are taken from the treedef. Without rules,
+    /// [`TreeDef::flatten_like`] does the same. The rules are taken from this flattener, and
     /// should be the rules that the treedef was made with. Map entries are found by their keys.
     ///
     /// # Errors

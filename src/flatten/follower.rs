@@ -20,7 +20,7 @@ pub(super) struct Follower {
     pub(super) known: Option<Known>,
     /// The open sequences that are followed.
     pub(super) open: Vec<FollowedSeq>,
-    /// Statics may differ from those of the script.
+    /// Statics may differ from the script's.
     pub(super) ignore_statics: bool,
 }
 

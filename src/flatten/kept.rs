@@ -321,7 +321,7 @@ impl Tape {
     }
 }
 
-/// What was recorded for a value that is kept.
+/// The record of a value that is kept.
 enum Recorded {
     Scalar(Leaf),
     /// The number of its label.

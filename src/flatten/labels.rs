@@ -42,7 +42,7 @@ impl Most {
     pub(super) const ANY: Most = Most { labels: usize::MAX, stored: usize::MAX };
 }
 
-/// After so many new keys, a map is expected to have no others.
+/// After this number of new keys, a map is expected to have no known ones.
 pub(super) const MOST_NEW_KEYS: usize = 64;
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
@@ -224,7 +224,7 @@ impl LabelTable {
                     Some(scalar) => hash_of(&self.hasher, scalar),
                     None => self.hash_of_compound(value),
                 },
-                None => 0, // each number is that of a label
+                None => 0, // each number belongs to a label
             };
             self.add_to_index(hash, number);
         }

@@ -9,7 +9,7 @@ use crate::leaf::sink::Sink;
 use crate::message::brief;
 use crate::model::{Content, Leaf, LeafKind, Value};
 
-/// What a subtree is that is kept as one value, by a mark or as a key.
+/// The meaning of a subtree that is kept as one value, by a mark or as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
     /// The subtree is the key of an entry.

@@ -24,7 +24,7 @@ pub(super) struct Made {
 /// that for words and nodes, 4 MiB.
 pub(super) const MOST_SPARE: usize = 4_096;
 
-/// A map is expected to have the keys of one of the last so many. Without this, lists of documents take 1.3 times
+/// A map is expected to have the keys of one of this number of maps before it. Without this, lists of documents take 1.3 times
 /// as long.
 const MOST_MAPS: usize = 8;
 
@@ -41,7 +41,7 @@ pub(super) struct WordReader {
     /// The name of the variant that comes next.
     variant: &'static str,
     options: Options,
-    /// What came so far.
+    /// The nodes so far.
     so_far: Count,
     /// Leaves to swap, one after the other: the entries of a map were sorted.
     swaps: Vec<Swap>,
@@ -306,7 +306,7 @@ impl WordReader {
         }
     }
 
-    /// The last child of the sequence comes so many times in all.
+    /// The last child of the sequence comes `count` times in all.
     fn repeat(&mut self, count: usize) -> Result<()> {
         let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
         let more = count - 1; // at least two came
@@ -327,7 +327,7 @@ impl WordReader {
         Ok(())
     }
 
-    /// The same leaves are swapped so many leaves further on.
+    /// The same leaves are swapped again, `leaves` leaves further on.
     fn swap_again(&mut self, swaps: Range<usize>, leaves: usize) {
         for index in swaps {
             self.swaps.push(self.swaps[index].moved(0, leaves)); // in range

@@ -16,7 +16,7 @@ use crate::selector::Selector;
 
 use super::word::{ALL_KINDS, KindSet, bit};
 
-/// What a rule makes of a subtree.
+/// The effect of a rule on a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Becomes {
     /// It is stored in the treedef.
@@ -111,7 +111,7 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// What serde does not say about the arrays at some paths, and below.
+/// Facts about the arrays at some paths that serde does not tell.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayHint {
     pub(crate) pattern: Pattern,
@@ -143,7 +143,7 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// What serde does not tell of the types of array crates: for [`Flattener::array_rule`].
+/// Facts about the types of array crates that serde does not tell: for [`Flattener::array_rule`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArrayRule {
@@ -153,7 +153,7 @@ pub enum ArrayRule {
     /// use serde::Serialize;
     /// use treedef::{ArrayRule, Flattener};
     ///
-    /// // What an `ndarray::Array` looks like to serde.
+    /// // An `ndarray::Array`, as serde sees it.
     /// #[derive(Serialize)]
     /// struct Array { v: u8, dim: [usize; 2], data: Vec<f64> }
     ///
@@ -188,7 +188,7 @@ pub enum ArrayRule {
     /// `u16`.
     ///
     /// It is a leaf whatever [`leaves_where`](Flattener::leaves_where) says. The conversion is
-    /// lossless: an unchanged leaf rebuilds the same 16 bits, also those of a NaN. A changed leaf is
+    /// lossless: an unchanged leaf rebuilds the same 16 bits, also of a NaN. A changed leaf is
     /// rounded to the nearest, ties to even; a finite number that would become infinite is an error.
     /// In `f64` leaves the floats are widened, as `f32`s are.
     ///
@@ -202,7 +202,7 @@ pub enum ArrayRule {
     /// use serde::Serialize;
     /// use treedef::{ArrayRule, Flattener, LeafKind};
     ///
-    /// // What a `half::f16` looks like to serde.
+    /// // A `half::f16`, as serde sees it.
     /// #[derive(Serialize)]
     /// #[allow(non_camel_case_types)]
     /// struct f16(u16);
@@ -247,7 +247,7 @@ pub enum ArrayRule {
     /// ```
     /// use treedef::{ArrayRule, Flattener};
     ///
-    /// // What a `nalgebra::SMatrix<f64, 2, 3>` looks like to serde.
+    /// // A `nalgebra::SMatrix<f64, 2, 3>`, as serde sees it.
     /// let matrix = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
     /// let rule = ArrayRule::Matrix("".parse()?, 2, 3);
     /// let (leaves, _) = Flattener::new().arrays(true).array_rule(rule).flatten(&matrix)?;

@@ -65,17 +65,17 @@ impl Known {
     }
 }
 
-/// What a thread keeps of the structures that came.
+/// The structures that a thread keeps.
 #[derive(Default)]
 pub(super) struct Memory {
     /// Those that came twice, the last one first.
     known: Vec<Known>,
-    /// The hashes of the last ones that came once, of which many never come again: those are not
+    /// The hashes of the last ones that came once. Many never come again: those are not
     /// worth the copies.
     once: [u64; MOST_KNOWN],
     next: usize,
     hasher: DefaultHashBuilder,
-    /// The number of leaves for which the next walk makes room: those of the last one, if few.
+    /// The number of leaves for which the next walk makes room: as many as the last one had, if few.
     pub(super) leaves: usize,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Tape {
     pub(super) memory: Memory,
 }
 
-/// What a value may be without being kept.
+/// The kinds of values that are not kept.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     /// The kinds of scalars that are leaves.
@@ -56,7 +56,7 @@ pub(super) struct Accepts {
     pub(super) levels: usize,
 }
 
-/// What does not change during a walk.
+/// The options of a walk.
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) options: Options,
@@ -96,13 +96,13 @@ pub(super) struct Kept {
     pub(super) at: usize,
     pub(super) word: usize,
     pub(super) leaf: usize,
-    /// What is set aside.
+    /// Buffers that are set aside.
     pub(super) sink: Option<Sink>,
     pub(super) accepts: Accepts,
     pub(super) pending: u64,
 }
 
-/// The first error, and what is known of the place.
+/// The first error, and the known part of its path.
 ///
 /// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
 /// has a hole.
@@ -183,7 +183,7 @@ impl Tape {
     /// From the first word on, another structure than the last one may be expected.
     fn expects_other(&mut self, first: Word) -> bool {
         let Tape { drivers, memory, settings, .. } = self;
-        // A label has a number, which is that of another script.
+        // A label has a number of another script.
         if drivers.follower.known.is_none() || first.has_label() {
             return false;
         }
@@ -498,7 +498,7 @@ impl Tape {
         error
     }
 
-    /// A compound itself failed, or a key in it. The path is that of the compound.
+    /// A compound itself failed, or a key in it. The path leads to the compound.
     #[cold]
     pub(super) fn compound_failed(&mut self, error: Error) -> Error {
         self.fail().forget();
@@ -558,7 +558,7 @@ impl Tape {
 }
 
 impl Failed {
-    /// The place is that of the compound that is innermost now.
+    /// The place is the innermost open compound.
     fn forget(&mut self) {
         self.keys.clear();
         (self.in_some, self.went_on) = (false, false);

@@ -24,7 +24,7 @@ thread_local! {
 /// of `small` in `benches/instructions` take 1.3 times as long.
 const MOST_EXPECTED: usize = 64;
 
-/// What a walk is asked for.
+/// The task of a walk.
 pub(super) struct Request {
     pub(super) leaves: Sink,
     /// The kinds of scalars that are leaves. The others become static.

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use crate::bug::OrBug;
 use crate::model::{LeafKind, NodeKind, Word};
 
-/// What a word stands for. The kinds of nodes come first, in their order.
+/// The meaning of a word. The kinds of nodes come first, in their order.
 pub(super) type Tag = u8;
 
 /// The name of the next field.
@@ -19,14 +19,14 @@ pub(super) const LEAVES: Tag = 35;
 /// One leaf that is a subtree, and one that reads as `None`.
 pub(super) const OPAQUE: Tag = 36;
 pub(super) const OPAQUE_NOTHING: Tag = 37;
-/// The last element of the sequence comes so many times in all. From here on the words have a
+/// The last element of the sequence comes `n` times in all. From here on the words have a
 /// number instead of a count of leaves.
 pub(super) const REPEAT: Tag = 48;
 /// The key of the next entry, by its number among the labels.
 pub(super) const KEY: Tag = 49;
 /// A static, by its number among the labels.
 pub(super) const STATIC: Tag = 50;
-/// An element has the words of an earlier one of its sequence, which begin so many words before.
+/// An element has the words of an earlier one of its sequence, which begin `n` words before.
 pub(super) const AGAIN: Tag = 51;
 
 /// How many elements an `AGAIN` may be of. Recorded one by one, the people of `benches/instructions`, of whom
@@ -140,7 +140,7 @@ impl Word {
     }
 }
 
-/// The numbers of labels are those of one walk, so they are left out.
+/// The numbers of labels belong to one walk, so they are left out.
 impl Hash for Word {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(if self.has_label() { self.tag().into() } else { self.code });

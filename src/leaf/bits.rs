@@ -18,7 +18,7 @@ pub(crate) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
     each_scalar! { [signed unsigned] ($kind $type) => {
         Some(match kind {
             LeafKind::Bool => Scalar::Bool(bits != 0),
-            // The upper bits are those of the sign.
+            // The upper bits repeat the sign.
             $(LeafKind::$kind => Scalar::$kind(bits as $type),)*
             LeafKind::F32 => Scalar::F32(f32_of(bits)),
             LeafKind::F64 => Scalar::F64(f64::from_bits(bits)),

@@ -115,7 +115,7 @@ impl Column {
         }
     }
 
-    /// Adds a leaf, whose kind must be that of this column.
+    /// Adds a leaf. It must have the kind of this column.
     pub(crate) fn push(&mut self, leaf: Leaf) {
         let fits = self.as_vec_mut().push_leaf(leaf);
         debug_assert!(fits, "a column has leaves of one kind");

@@ -109,7 +109,7 @@ impl Leaf {
                 }
             }}
         };
-        // What is too large for a float is not an infinity.
+        // A number that is too large for a float is not an infinity.
         let spelled = || text.to_ascii_lowercase().contains("inf");
         let is_finite = leaf.as_f64().is_none_or(|value| !value.is_infinite());
         (is_finite || spelled()).then_some(leaf)

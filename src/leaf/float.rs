@@ -57,7 +57,7 @@ impl Half {
     }
 
     /// The bits of the nearest float, of two the even one. What was [widened](Self::widen) becomes
-    /// the same bits again. A NaN stays a NaN, and what is too large becomes infinite.
+    /// the same bits again. A NaN stays a NaN, and a number that is too large becomes infinite.
     pub(crate) fn narrow(self, value: f32) -> u16 {
         let bits = value.to_bits();
         let (sign, magnitude) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
@@ -79,7 +79,7 @@ impl Half {
                 Half::F16 => rounded(magnitude - (112 << 23), dropped).min(infinity),
             }
         };
-        (sign | half) as u16 // 16 bits: the greatest is that of a NaN
+        (sign | half) as u16 // 16 bits: the greatest is a NaN
     }
 }
 
@@ -89,7 +89,7 @@ pub fn shortest_half(bits: u16, is_bf16: bool) -> f64 {
     if is_bf16 { Half::Bf16 } else { Half::F16 }.shortest(bits)
 }
 
-/// The nearest decimal with so many digits after its first, and the next one away from zero: above
+/// The nearest decimal with `places` digits after its first, and the next one away from zero: above
 /// a power of two, floats are further apart.
 fn decimals(number: f64, places: u8) -> [f64; 2] {
     let text = format!("{number:.*e}", usize::from(places));

@@ -32,7 +32,7 @@ use crate::model::{Leaf, LeafKind, Packed, Swap, Value};
 )]
 pub trait LeafType: Flat {}
 
-/// What flattening needs of a leaf type. Cannot be named outside the crate, like [`Flat`].
+/// The part of a leaf type that flattening needs. Cannot be named outside the crate, like [`Flat`].
 pub trait Emit: Clone + Sized + 'static {
     /// The kind in error messages.
     const KIND: LeafKind;
@@ -47,7 +47,7 @@ pub trait Emit: Clone + Sized + 'static {
     }
 }
 
-/// What rebuilding needs of a leaf type. Cannot be named outside the crate, so [`LeafType`] is
+/// The part of a leaf type that rebuilding needs. Cannot be named outside the crate, so [`LeafType`] is
 /// sealed.
 pub trait Flat: Emit + Into<Leaf> {
     fn kind(&self) -> LeafKind {

@@ -214,7 +214,7 @@ fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
     }
 }
 
-/// Replaces what is in the slot of that number, and returns it.
+/// Replaces the content of the slot of that number, and returns the old one.
 fn replace_slot<T: 'static>(number: u64, mut new: ObjectSlot<T>) -> Result<ObjectSlot<T>, String> {
     let replace = |scope: &mut ObjectScope| {
         let Some(slots) = scope.objects.downcast_mut::<Vec<ObjectSlot<T>>>() else {
@@ -330,7 +330,7 @@ impl<T: Clone + 'static> de::Visitor<'_> for BufferedVisitor<T> {
     }
 }
 
-/// What serde buffers for the object of that number.
+/// The value that serde buffers for the object of that number.
 pub(crate) fn buffered(number: u64) -> Vec<u8> {
     [BUFFERED, number.to_le_bytes()].concat()
 }

@@ -7,7 +7,7 @@ use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-// What is the same for all scalars, and for those of a size.
+// Rows for all scalars, and for scalars of one size.
 each_scalar! { [sized] ($kind $type) => {
     /// A serde scalar; texts are borrowed from the value that is walked.
     #[derive(Clone, Copy)]

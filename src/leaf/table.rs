@@ -26,7 +26,7 @@ macro_rules! each_scalar {
         $crate::leaf::each_scalar! { @rows [$($group)*] (=> $then $($head)*) }
     };
 
-    // What is done with the rows.
+    // The uses of the rows.
     (@rows [] (@repeat [$d:tt $kind:ident $_d:tt $type:ident] {$($template:tt)*}) $($rows:tt)*) => {
         macro_rules! repeat {
             ($d($d $kind:ident: $d $type:ty, $d calls:tt;)*) => { $($template)* };

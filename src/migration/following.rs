@@ -15,7 +15,7 @@ use super::side::{Side, elements};
 /// Makes of a tree the value of a type, as a tree.
 pub(super) type Rebuild<'a> = dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>> + 'a;
 
-/// What a type made of a tree. `widened` says whether its `f64` may have been `f32`.
+/// The value that a type made of a tree. `widened` says whether its `f64` may have been `f32`.
 pub(super) fn what_became(
     old: &Tree<Leaf>,
     new: &Tree<Leaf>,
@@ -54,7 +54,7 @@ struct Following<'a> {
 }
 
 impl<'a> Following<'a> {
-    /// Compares two nodes, of which one became the other.
+    /// Compares a node with the node that it became.
     fn compare(&mut self, places: [PlacedNode<'a>; 2]) {
         let [old, new] = &self.sides;
         let may_pair = |a: usize, b: usize| {

@@ -1,4 +1,4 @@
-//! Puts what is alike in a migration together.
+//! Puts equal changes of a migration together.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::pattern::{Pattern, generalised, keep_common};
 
 use super::report::Migration;
 
-/// What became of a part of a tree: the lists of a [`Migration`].
+/// The fate of a part of a tree: the lists of a [`Migration`].
 #[derive(Clone, Copy, PartialEq)]
 enum MigrationKind {
     Filled,

@@ -287,7 +287,7 @@ impl<'a> Comparison<'a, '_> {
 
 type LeafDifference = (Option<[LeafKind; 2]>, [String; 2]);
 
-/// How two nodes differ, apart from what is in them.
+/// How two nodes differ, apart from their content.
 fn difference(a: NodeRef<'_>, b: NodeRef<'_>) -> Option<DifferenceKind> {
     let is_seq = |node: NodeRef<'_>| node.kind() == NodeKind::Seq;
     let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
@@ -320,7 +320,7 @@ fn retyped(old: &Leaf, new: &Leaf) -> Option<[LeafKind; 2]> {
     is_kept.then(|| [old.kind(), new.kind()])
 }
 
-/// What a key says in containers of any kind.
+/// The text of a key in containers of any kind.
 pub(super) fn loose(key: &Key) -> Key {
     match (key.text(), key.place()) {
         (Some(text), _) => Key::Field(text.to_owned().into()),

@@ -1,4 +1,4 @@
-//! What differs between a rebuilt value and its tree, as lists of paths.
+//! The differences between a rebuilt value and its tree, as lists of paths.
 
 use crate::error::Difference;
 use crate::path::Path;

@@ -1,4 +1,4 @@
-//! What a tree has and the value made of it has not, or the other way round.
+//! Parts that a tree has and the value made of it lacks, or the other way round.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What the macros call. It is public for them alone.
+//! The functions that the macros call. They are public only for the macros.
 
 #![allow(missing_docs, reason = "the names say what the texts are of")]
 
@@ -85,7 +85,7 @@ impl Comparator for ShowsChanges {
 
 fn print_changes(old: &Snapshot, new: &Snapshot) {
     let text = |snapshot: &Snapshot| snapshot.as_text().map(ToString::to_string);
-    // The old text may be empty, or that of another kind of snapshot: then insta's diff is all.
+    // The old text may be empty, or another kind of snapshot: then insta's diff is all.
     if let (Some(old), Some(new)) = (text(old), text(new))
         && old != new
         && let Ok(changes) = changes(&old, &new)

@@ -2,7 +2,7 @@
 
 /// Compares the structure of a value, in the pretty form, with a snapshot.
 ///
-/// The arguments are those of `insta::assert_snapshot!`: the snapshot is named after the test, has
+/// The arguments are the same as for `insta::assert_snapshot!`: the snapshot is named after the test, has
 /// a name of its own, or is inline. Review new and changed snapshots with `cargo insta review`.
 ///
 /// Needs the feature `insta`. Turn it on under `[dev-dependencies]`, so that only tests are built
@@ -27,7 +27,7 @@
 /// assert_structure_snapshot!(config, @"Config { name: *, retries: None, hosts: [(*, *); 2] }");
 /// ```
 ///
-/// What is wider than 80 columns has one field or element in a line. The metadata of a snapshot in
+/// A text wider than 80 columns has one field or element on a line. The metadata of a snapshot in
 /// a file has the expression of the value. If the test fails, the changes are printed path by path,
 /// before the lines that insta prints:
 ///
@@ -61,7 +61,7 @@ macro_rules! assert_structure_snapshot {
 
 /// Compares the signature of a value, its structure with the kinds of its leaves, with a snapshot.
 ///
-/// The arguments are those of [`assert_structure_snapshot!`](crate::assert_structure_snapshot).
+/// The arguments are the same as for [`assert_structure_snapshot!`](crate::assert_structure_snapshot).
 ///
 /// ```
 /// treedef::assert_signature_snapshot!((1u8, ["a"; 3]), @"(u8, (str, str, str))");

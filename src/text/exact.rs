@@ -28,7 +28,7 @@ pub trait ExactText: Sized {
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self>;
 }
 
-/// What is printed at the leaves.
+/// The text at the leaves.
 enum ExactLeaves<'a, L> {
     /// `*`
     Stars,
@@ -105,7 +105,7 @@ impl<L: Flat> LeafText for Exact<'_, L> {
 }
 
 impl<L> Exact<'_, L> {
-    /// What a reader spends for a further sibling.
+    /// The cost of a further sibling to a reader.
     fn work_of(&self, node: NodeRef<'_>) -> usize {
         match &self.leaves {
             ExactLeaves::Stars => 0,
@@ -120,7 +120,7 @@ fn write_exact<L: Flat>(
     leaves: ExactLeaves<'_, L>,
     work: &Cell<usize>,
 ) -> Result<String> {
-    // What the default limits do not allow could not be read again.
+    // A text beyond the default limits could not be read again.
     treedef.clone().with_limits(Limits::default()).within_limits()?;
     let mut text = String::new();
     let written = write_options(&mut text, treedef.encoding.options)

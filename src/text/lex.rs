@@ -100,13 +100,13 @@ impl<'t> Lexer<'t> {
         self.peek().is_none()
     }
 
-    /// Skips spaces, then returns an error for what is next.
+    /// Skips spaces, then returns an error for the next character.
     pub(super) fn fail<T>(&mut self, expected: &'static str) -> Result<T> {
         self.skip_space();
         self.fail_here(expected)
     }
 
-    /// Returns an error for what is next, for example inside quotes.
+    /// Returns an error for the next character, for example inside quotes.
     fn fail_here<T>(&self, expected: &'static str) -> Result<T> {
         Err(self.error_here(expected))
     }

@@ -100,7 +100,7 @@ fn parse_range(lexer: &mut Lexer<'_>) -> Result<Option<Range<usize>>> {
         return Ok(None);
     }
     let is_negative = ahead.eat_here("-");
-    // What is no bound may be a long key.
+    // A text that is not a bound may be a long key.
     let start = bound(&mut ahead);
     if ahead.eat_here("..") || is_negative && ahead.eat_here(":") {
         return lexer.fail(EXPECTED);

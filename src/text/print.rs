@@ -12,7 +12,7 @@ use super::literal::{Suffix, write_name, write_scalar};
 /// The default width of the pretty form in columns.
 const WIDTH: usize = 80;
 
-/// What is printed at the leaves.
+/// The text at the leaves.
 pub(crate) trait LeafText {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
     /// Whether two leaves are printed alike.
@@ -42,7 +42,7 @@ pub(crate) trait LeafText {
     fn suffix(&self) -> Suffix {
         Suffix::Sparing
     }
-    /// What is printed at the leaves of a key or a static.
+    /// The text at the leaves of a key or a static.
     fn inside<'v>(&'v self, value: &'v Value) -> Box<dyn LeafText + 'v> {
         Box::new(Literals(value, self.suffix()))
     }

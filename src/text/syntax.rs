@@ -5,7 +5,7 @@ use crate::model::{Leaf, LeafKind, Tree};
 
 use super::lex::Lexer;
 
-/// What a text has at a leaf. All leaves of a text are of one variant.
+/// The token at a leaf. All leaves of a text are of one variant.
 #[derive(Clone)]
 pub(super) enum TextLeaf {
     Star,
@@ -35,7 +35,7 @@ pub(super) fn literals(tree: Tree<TextLeaf>) -> Tree<Leaf> {
     })
 }
 
-/// What the text contains at its leaves.
+/// The tokens at the leaves of the text.
 #[derive(Clone, Copy)]
 pub(super) struct Syntax {
     /// Reads a leaf if one is next.
@@ -50,7 +50,7 @@ pub(super) struct Syntax {
     pub(super) keeps_order: bool,
     /// Whether a value behind `opaque` is a leaf.
     pub(super) opaque: bool,
-    /// What messages say if a node is missing.
+    /// The name of a missing node in messages.
     pub(super) expected: &'static str,
 }
 

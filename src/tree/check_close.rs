@@ -21,11 +21,11 @@ use crate::treedef::walk::{Visits, Walk};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// Allows a difference of so many times the expected number.
+    /// Allows a difference of `rtol` times the expected number.
     pub rtol: f64,
-    /// Allows this difference. It is added to that of `rtol`, as in NumPy.
+    /// Allows this difference. It is added to the one of `rtol`, as in NumPy.
     pub atol: f64,
-    /// Allows two floats of the same kind that are at most so many steps apart, independent of the other two.
+    /// Allows two floats of the same kind that are at most `ulps` steps apart, independently of the other two.
     pub ulps: u64,
 }
 
@@ -149,7 +149,7 @@ fn in_bytes(found: &Array, expected: &Array, tolerance: Tolerance) -> bool {
 /// # Compare
 impl Tree<Leaf> {
     /// Checks that the structures are equal and the leaves close. Numbers may be of different
-    /// kinds, also those of two arrays; all other leaves must be equal.
+    /// kinds, also in arrays; all other leaves must be equal.
     ///
     /// # When to use which
     ///

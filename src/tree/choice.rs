@@ -1,4 +1,4 @@
-//! What chooses leaves: a pattern, a function or a mask.
+//! Ways to choose leaves: a pattern, a function or a mask.
 
 use crate::argument::ToPattern;
 use crate::error::Result;
@@ -67,7 +67,7 @@ impl<L> Choice<L> for &Tree<bool> {
     }
 }
 
-/// A generic implementation would overlap with that of functions.
+/// A generic implementation would overlap with the one for functions.
 macro_rules! patterns {
     ($($pattern:ty),*) => {$(
         impl<L> Choice<L> for $pattern {

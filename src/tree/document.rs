@@ -225,7 +225,7 @@ impl<'de> Deserialize<'de> for Tree<Leaf> {
     }
 }
 
-/// What a structure has at a place.
+/// The node of a structure at a place.
 fn there<T, E: ser::Error>(found: Option<T>) -> Result<T, E> {
     found.ok_or_else(|| E::custom(bug!("a structure lacks what it says")))
 }

@@ -132,7 +132,7 @@ impl<L> Tree<L> {
         self.treedef.limits.expect_work(looked_at, self.leaves_in_memory())
     }
 
-    /// The parts, of which `chosen` has the number for each leaf.
+    /// The parts. `chosen` has the number of the part for each leaf.
     fn parted(self, parts: usize, chosen: Vec<usize>) -> Result<Vec<Tree<L>>> {
         self.expect_parts(parts)?;
         let there = self.leaves_in_memory();
@@ -186,7 +186,7 @@ impl<L> Tree<L> {
 /// The structure without the leaves that are not kept, and without the nodes that have no other
 /// leaves.
 fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
-    // The number of kept leaves before each leaf, and at the end that of all.
+    // The number of kept leaves before each leaf, and at the end of all leaves.
     let mut total = 0;
     let mut before = vec![0];
     before.extend(stays.iter().map(|stays| {
@@ -306,7 +306,7 @@ fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> 
     children
 }
 
-/// The children of both, and the order in which the entries of a map came: first those of `a`.
+/// The children of both, and the order in which the entries of a map came: first the entries of `a`.
 fn merged_by_label<'a>(
     a: NodeRef<'a>,
     b: NodeRef<'a>,

@@ -21,7 +21,7 @@ pub(crate) enum Form {
     Text { field: &'static str },
     /// The same, of a number.
     Number { field: &'static str },
-    /// What is in a newtype.
+    /// The content of a newtype.
     Newtype,
     /// A number beside a value, in the only variant of an enum.
     Tag { variant: &'static str },

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::flatten::{flatten, structure};
 use crate::model::{Leaf, Tree, TreeDef, Value};
 
-/// What a value is for a snapshot.
+/// The kind of a value in a snapshot.
 pub(crate) enum Shape {
     /// A treedef, which has no leaves. Without files it is no value.
     #[cfg_attr(not(feature = "persist"), allow(dead_code))]

@@ -261,7 +261,7 @@ fn cuts<'a, L>(
     Ok((walk.finish()?, cuts))
 }
 
-/// What to do with a node.
+/// The action for a node.
 enum Action<L> {
     /// Keep the node, and visit the nodes below it.
     Enter,

@@ -27,7 +27,7 @@ impl<L> Tree<L> {
     /// let unique = wanted.unique_by(|name| *name);
     /// assert_eq!(unique.leaves, ["x", "y"]);
     ///
-    /// // What was computed for the two is put where the three stand.
+    /// // The results for the two distinct leaves go to the places of all three.
     /// let found = unique.rebuild(&[1.5, 2.5])?;
     /// assert_eq!(found.leaves(), [1.5, 2.5, 1.5]);
     ///

@@ -223,7 +223,7 @@ impl TreeDefBuilder {
     /// # Errors
     ///
     /// See [above](Self). The parts must not depend on [options](crate::Flattener::none_is_leaf)
-    /// that differ. A `None`, a `Some` and a map depend on those of the parts that came so far.
+    /// that differ. A `None`, a `Some` and a map depend on the options of the parts so far.
     pub fn insert(&mut self, treedef: &TreeDef, times: usize) -> Result<()> {
         self.parts.allow(treedef.limits);
         self.child(times)?;

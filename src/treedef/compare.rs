@@ -12,7 +12,7 @@ use crate::path::{Key, Path};
 use crate::positions::sorted_positions;
 use crate::treedef::node_ref::NodeRef;
 
-/// What a comparison looks for.
+/// The differences that a comparison looks for.
 pub(crate) trait View<'a> {
     /// A node of one of the two structures, with what belongs to it, e.g. its leaves.
     type Compared: Copy + 'a;
@@ -29,7 +29,7 @@ pub(crate) trait View<'a> {
 
     fn keep(&mut self, site: &Site, found: Self::Found);
 
-    /// Looks once more at two nodes, of which everything was compared. `before` is the number of
+    /// Looks once more at two nodes after all of them was compared. `before` is the number of
     /// differences before that.
     fn revise(&mut self, _site: &Site, _a: Self::Compared, _b: Self::Compared, _before: usize) {}
 
@@ -52,7 +52,7 @@ pub(crate) struct Site {
     pub(crate) spans: Vec<usize>,
 }
 
-/// What is done next: at the site itself, or at a child and as many siblings as the number says.
+/// The next step: at the site itself, or at a child and as many siblings as the number says.
 pub(crate) struct Step<S, F> {
     pub(crate) child: Option<(Key, usize)>,
     pub(crate) task: Task<S, F>,
@@ -95,7 +95,7 @@ struct Pending<S, F> {
     before: Option<usize>,
 }
 
-/// Compares two structures, of which these are the roots.
+/// Compares two structures by their roots.
 pub(crate) fn compare<'a, V: View<'a>>(view: &mut V, a: V::Compared, b: V::Compared) {
     compare_at(view, Site::default(), a, b);
 }
@@ -199,7 +199,7 @@ impl Heads {
     }
 }
 
-/// A field or an entry that one of two nodes has, or both. With that of the second node comes its
+/// A field or an entry that one of two nodes has, or both. The one of the second node comes with its
 /// position.
 #[derive(Clone, Copy)]
 pub(crate) enum Labelled<'a, 'b> {

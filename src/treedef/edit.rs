@@ -11,7 +11,7 @@ use crate::treedef::walk::{Event, Visits, Walk};
 use super::insertion::insertion_order;
 use super::parts::PartsBuilder;
 
-/// What happens to a node and to everything below it.
+/// The action for a node and everything below it.
 ///
 /// The idea is from dm-tree's `traverse`, whose function returns either `None` or a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

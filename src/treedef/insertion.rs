@@ -131,7 +131,7 @@ impl<'a> NodeRef<'a> {
         all.get(range).or_bug()
     }
 
-    /// The order in which the entries of this map came, if it is not that of their keys.
+    /// The order in which the entries of this map came, if it is not the order of their keys.
     pub(crate) fn insertion_order(self) -> Option<&'a Arc<[usize]>> {
         if self.kind() != NodeKind::Map {
             return None;
@@ -165,7 +165,7 @@ impl<'a> NodeRef<'a> {
         let (first, maps) = (self.insertions(1), self.raw().maps);
         let Some(next) = self.insertions(most).first() else { return most };
         if first.is_empty() {
-            return ((next.map - self.first_map()) / maps).min(most); // an order is that of a map
+            return ((next.map - self.first_map()) / maps).min(most); // each order belongs to a map
         }
         let same = |sibling: &usize| {
             let start = self.first_map().saturating_add(maps.saturating_mul(*sibling));

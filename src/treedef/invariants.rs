@@ -50,7 +50,7 @@ impl Encoding {
         ensure(distinct.len() == all, || "node data occurs twice".to_owned())
     }
 
-    /// The children of a node end with it, neighbours differ, and their sums are those of the node.
+    /// The children of a node end with it, neighbours differ, and they sum up to the node.
     fn check_sums(&self, at: usize, node: &Node, (work, depth): (usize, u32)) -> Checked {
         let end = at + node.span;
         let within = self.nodes.get(at..end).ok_or("the span is too long")?;
@@ -111,7 +111,7 @@ impl Value {
     }
 }
 
-/// Each insertion order is that of a map, has the positions of all its entries once, and is not the
+/// Each insertion order belongs to a map, has the positions of all its entries once, and is not the
 /// canonical one. They are sorted by the numbers of the maps.
 fn check_orders(nodes: &[Node], insertions: &[Insertion]) -> Checked {
     // The stored nodes with orders in one sibling, and the number of the first map there.

@@ -1,4 +1,4 @@
-//! Which keys are the same: those of one value, however wide or of which type it is.
+//! Which keys are the same: keys of one value, whatever its width or type.
 
 use std::borrow::Cow;
 
@@ -57,7 +57,7 @@ fn unwrapped(key: &Value) -> NodeRef<'_> {
     node
 }
 
-/// What tells most keys apart without a look at all that is in them.
+/// A summary that tells most keys apart without reading them to the end.
 #[derive(PartialEq, Eq)]
 enum KeyShape {
     Scalar,
@@ -110,7 +110,7 @@ struct KeyForm<'v> {
 
 enum FormStep<'v> {
     Node(NodeRef<'v>),
-    /// What is in a variant.
+    /// The content of a variant.
     Inside(NodeRef<'v>),
     Key(Value),
     Close,

@@ -14,7 +14,7 @@ use crate::leaf::Scalar;
 use crate::model::{Content, Encoding, Labels, Leaf, Limits, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
-/// What is allowed in addition to a limit, for each leaf or node in memory.
+/// Allowance in addition to a limit, for each leaf or node in memory.
 const WORK_PER_LEAF: usize = 64;
 
 /// The bytes of names for each byte of a file, and the nodes for each byte of names beyond that.
@@ -106,7 +106,7 @@ pub(crate) fn at_most(
 
 #[cfg(feature = "persist")]
 impl Encoding {
-    /// The bytes of all names in memory, including those of keys and statics. The recursion is as
+    /// The bytes of all names in memory, including the names in keys and statics. The recursion is as
     /// deep as the nesting of keys.
     pub(crate) fn bytes_of_names(&self) -> usize {
         let own = self.node_data.iter().flat_map(NodeData::names).map(str::len);
@@ -216,7 +216,7 @@ impl NodeData {
 }
 
 impl NodeData {
-    /// What the names, the keys or the static add to the work of a node.
+    /// The work that the names, the keys or the static add to a node.
     pub(crate) fn work(&self) -> usize {
         self.values().iter().map(Value::work).fold(self.names_in_nodes(), usize::saturating_add)
     }

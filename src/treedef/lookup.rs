@@ -151,7 +151,7 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
 }
 
 /// The positions of the children that a key can mean, and perhaps of others. In a sorted map the
-/// entries of one text, and those of one number of any type, are neighbours, and compounds are the last.
+/// entries of one text, and entries of one number in any type, are neighbours, and compounds are the last.
 fn candidates(node: NodeRef<'_>, key: &Key) -> impl Iterator<Item = usize> {
     let keys = node.entry_keys();
     let mut ranges = Vec::new();
@@ -189,7 +189,7 @@ fn floats(float: f64) -> [Leaf; 2] {
     [float.into(), (float as f32).into()]
 }
 
-/// What was perhaps meant by a key that is not there: one that is spelled nearly so, or that several keys
+/// The key that was perhaps meant by one that is not there: one that is spelled nearly so, or that several keys
 /// of the path are, as `["a.c"]` for `a.c`; the path that the key is, as `a.c` for `["a.c"]`; or what the rest
 /// of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
 #[cold]
@@ -302,7 +302,7 @@ pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
 /// next one.
 pub fn edits(from: &str, to: &str) -> usize {
     let [from, to] = [from, to].map(|text| text.chars().collect::<Vec<char>>());
-    // For each beginning of `from` the edits to each beginning of `to`, of which there is one more than characters.
+    // For each beginning of `from` the edits to each beginning of `to`: there is one more than characters.
     let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
     for (i, a) in from.iter().enumerate() {
         let mut row = vec![i + 1];
@@ -322,7 +322,7 @@ pub fn edits(from: &str, to: &str) -> usize {
 /// The edits from a text to a name are not fewer than the characters that only one of them has. This is found
 /// sooner than the distance itself, and rules out most of many names.
 fn least_distance(text: &str, name: &str) -> usize {
-    let mut counts = [0i8; 64]; // of characters, of which neither has more
+    let mut counts = [0i8; 64]; // neither has more characters
     text.chars().for_each(|char| counts[char as usize % 64] += 1);
     name.chars().for_each(|char| counts[char as usize % 64] -= 1);
     let sum = |sign: i8| {

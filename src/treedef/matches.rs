@@ -57,7 +57,7 @@ struct Searched<'a> {
     position: usize,
     /// How many nodes had been found before.
     found: usize,
-    /// The stored node stands for several, so what is known of it is of use again.
+    /// The stored node stands for several, so its result is used again.
     is_repeated: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Matches<'a> {
         iter::from_fn(move || self.next_node().map(|(_, node)| node.leaf_range()))
     }
 
-    /// The next node, with its key, of which the root has none. The path of its parent is [`path`](Self::path).
+    /// The next node with its key. The root has none. The path of its parent is [`path`](Self::path).
     fn next_node(&mut self) -> Option<(Option<Key>, NodeRef<'a>)> {
         if let Some(root) = self.root.take() {
             let steps = self.pattern.first_steps();
@@ -176,7 +176,7 @@ impl<'a> Iterator for Matches<'a> {
     }
 }
 
-/// Mixes a node and a step, of which there are few.
+/// Mixes a node and a step. There are few steps.
 fn hash((node, step): (u64, usize)) -> u64 {
     (node ^ (step as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }

@@ -27,7 +27,7 @@ pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
             .all(|step| step.is_some_and(|(_, subtree)| subtree.is_leaf()))
 }
 
-/// Whether the statics of a prefix are compared with those of the whole, or stand for any.
+/// Whether the statics of a prefix are compared with the whole, or stand for any.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Statics {
     Compared,

@@ -94,7 +94,7 @@ impl PartsBuilder {
         self.limits = limits;
     }
 
-    /// Raises the limits to those of a part, where these are more generous.
+    /// Raises the limits to the limits of a part, where those are higher.
     pub(crate) fn allow(&mut self, limits: Limits) {
         self.limits = self.limits.or(limits);
     }
@@ -258,7 +258,7 @@ impl PartsBuilder {
         self.join(at, times, self.maps)
     }
 
-    /// A node was made whose kind depends on the options. So those of the parts that came stay.
+    /// A node was made whose kind depends on the options. So the options of the parts so far stay.
     pub(crate) fn settle_options(&mut self) -> Result<()> {
         self.unify(self.options.unwrap_or_default(), true)
     }

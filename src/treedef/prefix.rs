@@ -33,7 +33,7 @@ impl TreeDef {
         options_fit(self, full) && is_prefix(self.root(), full.root(), Statics::Compared)
     }
 
-    /// The smallest structure of which both are prefixes. Where one has a leaf, the result has the
+    /// The smallest structure that has both as prefixes. Where one has a leaf, the result has the
     /// subtree of the other. The entries of a map that both have keep the order of this one.
     ///
     /// # Errors

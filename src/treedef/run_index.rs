@@ -2,14 +2,14 @@
 
 use crate::model::{Node, RunIndex, RunMark};
 
-/// A node has a mark at every so many runs of children.
+/// The number of runs of children between two marks of a node.
 const STEP: usize = 16;
 
 /// A structure of fewer nodes has no index: passing them all takes about as long as asking it.
 pub(crate) const INDEXED: usize = 4 * STEP;
 
 impl Node {
-    /// Whether this node may have so many runs of children that the index has marks of it.
+    /// Whether this node may have enough runs of children for marks in the index.
     #[inline]
     pub(crate) fn is_wide(&self) -> bool {
         self.children > STEP && self.span > STEP

@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The scalars of the value, in order. They are borrowed, except those of an
+    /// The scalars of the value, in order. They are borrowed, except the scalars of an
     /// [`Array`](crate::Array).
     pub fn leaves(&self) -> Cow<'_, [Leaf]> {
         match &self.0 {

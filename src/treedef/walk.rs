@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         Some(self.open.last()?.position)
     }
 
-    /// Changes `path` from the path of the previous node to that of the node that was just entered.
+    /// Changes `path` from the previous node to the node that was just entered.
     pub(crate) fn lead(&self, path: &mut Path) {
         path.0.truncate(self.open.len().saturating_sub(2)); // keeps the path of the parent
         path.0.extend(self.parent().map(|(above, position)| above.child_key(position)));

@@ -59,7 +59,7 @@ impl<'de> NextChild<'de> {
         self.pass(1);
     }
 
-    /// Passes over so many children of the run, which has them.
+    /// Passes over `count` children of the run, which has at least as many.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pass(&mut self, count: usize) {
         if let Some(run) = self.place.rest.first() {

@@ -20,7 +20,7 @@ use crate::treedef::node_ref::NodeRef;
 use super::layout::FixedNode;
 use super::supply::Supply;
 
-/// The [`Deserializer`](super::deserializer) of what is at a cursor. It is only a reference, so
+/// The [`Deserializer`](super::deserializer) of the node at a cursor. It is only a reference, so
 /// asking for a scalar moves nothing.
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
@@ -52,7 +52,7 @@ pub(super) struct Cursor<'de> {
     pub(super) character: [u8; 4],
 }
 
-/// A place in a structure. It is that of a node, or behind the last one.
+/// A place in a structure: a node, or the end behind the last one.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'de> {
     /// The stored nodes from here on.
@@ -82,7 +82,7 @@ pub(super) struct Structures<'de> {
     pub(super) current: &'de TreeDef,
     /// The key, static or opaque leaf that is the current structure, and holds its leaves.
     pub(super) kept: Option<&'de Value>,
-    /// What a leaf of the current structure is.
+    /// The meaning of a leaf in the current structure.
     leaf_found: Found,
     /// Those around it, and what kept them: the outermost apart, because most values nest no further and shall
     /// not allocate.
@@ -90,7 +90,7 @@ pub(super) struct Structures<'de> {
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
 }
 
-/// What is at the cursor.
+/// The node at the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A node. The payload of a variant has the kind that it has without the variant. A leaf is one
@@ -265,7 +265,7 @@ impl<'de> Cursor<'de> {
         self.found = self.found_of(self.node().kind);
     }
 
-    /// Goes back to the structure that has so many around it.
+    /// Goes back to the structure with `around` others around it.
     #[inline(never)]
     fn leave(&mut self, around: u32) {
         let structures = &mut self.structures;
@@ -300,7 +300,7 @@ impl<'de> Cursor<'de> {
         (self.place, self.found, self.room.newtypes) = (place, found, 0);
     }
 
-    /// The compound at the cursor, of which nothing was read.
+    /// The compound at the cursor, before any of it is read.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn parent(&self) -> Parent {
         Parent { rest: self.place.rest.len(), room: self.room }

@@ -1,4 +1,4 @@
-//! serde's side of rebuilding: the deserializer of what is at a [`Cursor`].
+//! serde's side of rebuilding: the deserializer of the node at a [`Cursor`].
 //!
 //! There is only one deserializer type, for all types of leaves and also for names and keys. So
 //! each type that a user rebuilds is compiled for it once. As in serde_json, a request calls only
@@ -111,7 +111,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         self.deserialize_string(visitor)
     }
 
-    /// Also for a character. Bytes may be a text to the visitor, e.g. that of a path.
+    /// Also for a character. A visitor may take bytes as a text, for example as a path.
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let Some(text) = self.0.text() else { return Err(self.0.unexpected(&visitor)) };
         let result = match text {

@@ -1,4 +1,4 @@
-//! What the errors of visitors say beyond serde's words: what is there, and what may help.
+//! Additions to the errors of visitors: what the tree has at the place, and a hint.
 
 use std::collections::HashSet;
 

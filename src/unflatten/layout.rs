@@ -80,7 +80,7 @@ pub(super) struct FixedNode<'de> {
     pub(super) layout: Layout,
     node_data: &'de [NodeData],
     pub(super) compact: bool,
-    /// For each compound, fields of a type that are known to be those of the node.
+    /// For each compound, a type's list of fields that is known to match the node's.
     known_fields: [Cell<&'static [&'static str]>; MOST_COMPOUNDS],
     /// Room for leaves that are neither `f64` nor `Leaf`, and are converted before they are read.
     pub(super) converted: Vec<Leaf>,

@@ -119,7 +119,7 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     }
 }
 
-/// What the type did not take, and what it filled: the first of each.
+/// The first part that the type ignored, and the first that it filled by a default.
 fn what_serde_did(differences: &[Difference]) -> Option<String> {
     let first = |kind| differences.iter().find(|difference| difference.kind == kind);
     let dropped = first(DifferenceKind::Missing).map(|at| format!("dropped `{}`", at.path.brief()));

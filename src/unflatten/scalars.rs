@@ -276,7 +276,7 @@ impl<'de> Cursor<'de> {
     }
 }
 
-/// What answers a request for a text.
+/// The answer to a request for a text.
 pub(super) enum TakenText<'de> {
     Own(String),
     Lent(&'de str),

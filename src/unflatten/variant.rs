@@ -117,7 +117,7 @@ impl<'c, 'de> Variant<'c, 'de> {
 }
 
 impl<'de> Cursor<'de> {
-    /// Goes to what is read as the name of a variant: the only key of a map, or a string leaf.
+    /// Goes to the name of the variant: the only key of a map, or a string leaf.
     #[inline(never)]
     fn go_to_name_of_other(&mut self, expected: &dyn Expected) -> Result<VariantForm> {
         let keys: &'de [Value] = self.here().entry_keys();

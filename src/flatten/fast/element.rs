@@ -63,7 +63,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// From now on elements are compared with these words, of which there are few.
+    /// From now on elements are compared with these words. There are few.
     pub(super) fn expect(&mut self, words: &[Word]) {
         if let Some((to, [end, ..])) = self.words.split_at_mut_checked(words.len()) {
             to.copy_from_slice(words);
@@ -115,12 +115,12 @@ impl NumberBlock {
 /// Behind the words of an element.
 const NO_CALL: Word = Word::new(word::REPEAT, "", 0);
 
-/// What an element looks like.
+/// The expected form of an element.
 #[derive(Clone, Copy)]
 pub(super) struct Like<'r> {
     /// The place behind the element.
     pub(super) end: At,
-    /// The kind of the elements if they are numbers, or else that of an absent value.
+    /// The kind of the elements if they are numbers, otherwise `LeafKind::None`.
     pub(super) kind: LeafKind,
     /// The kinds of numbers that may come, also inside an element.
     pub(super) takes: KindSet,
@@ -152,7 +152,7 @@ pub(super) struct Different {
 pub(super) struct At {
     /// The number of leaves, which have a cell each.
     cells: u32,
-    /// The number of words, and in the lower half that of leaves since the last one.
+    /// The number of words, and in the lower half the number of leaves since the last one.
     place: u32,
 }
 
@@ -240,7 +240,7 @@ impl Like<'_> {
         }
     }
 
-    /// What is known of an element that was not taken: nothing, if an error was ignored.
+    /// The known part of an element that was not taken: nothing, if an error was ignored.
     #[cold]
     pub(super) fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
         let (at, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);

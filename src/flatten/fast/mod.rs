@@ -1,4 +1,4 @@
-//! What is here only for speed, and may be left out: the result is the same.
+//! Code that is here only for speed. Without it, the result is the same.
 //!
 //! Without [`rows`], for which [`element`] compares, each number of a sequence is a call.
 

@@ -35,7 +35,7 @@ const FEW_NUMBERS: usize = 12;
 /// The most leaves for which a row makes room at once.
 const MOST_ROOM: usize = 8_192;
 
-/// Whether a row may be worth a try in a sequence of so many elements at most.
+/// Whether a row may be worth a try in a sequence of at most `most` elements.
 #[cfg_attr(not(debug_assertions), inline)]
 pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
     most.is_none_or(|most| most > FEW)
@@ -215,7 +215,7 @@ pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) most: Option<usize>,
 }
 
-/// What the rows of a walk share.
+/// State that the rows of a walk share.
 #[derive(Default)]
 pub(in crate::flatten) struct Rows {
     room: Option<Box<RowRoom>>,

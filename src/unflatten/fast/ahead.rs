@@ -61,7 +61,7 @@ impl Floats<'_> {
     }
 }
 
-/// What is known of the elements.
+/// Knowledge about the elements.
 #[derive(Clone, Copy)]
 enum RunKind {
     /// They may have a fixed layout, or be in an array: it was not looked for.
@@ -84,7 +84,7 @@ impl From<RunKind> for Ahead<'_> {
 }
 
 impl<'de> Ahead<'de> {
-    /// What is known of the elements that are left of a run.
+    /// Knowledge about the remaining elements of a run.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in crate::unflatten) fn of(cursor: &Cursor<'de>, next: &mut NextChild<'de>) -> Self {
         match next.found {
@@ -208,7 +208,7 @@ impl<'de> Ahead<'de> {
         None
     }
 
-    /// For a run of which it is not known.
+    /// For a run whose layout is not known.
     #[inline(never)]
     fn looked_for(cursor: &mut Cursor<'de>, next: &mut NextChild<'de>) -> Self {
         // One element of the next run is read before that is looked for.

@@ -332,7 +332,7 @@ impl<'de, W: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, W> 
     }
 }
 
-/// The children of a compound, of which `left` remain.
+/// The last `left` children of a compound.
 struct PlainChildren<'c, 'w, 'n, W> {
     steps: &'c mut LayoutSteps<'w, 'n, W>,
     left: usize,
@@ -365,7 +365,7 @@ impl<'de, W: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, W> {
 /// A leaf of a run, and whether it was read.
 struct LoneLeaf<'c, L>(L, &'c mut bool);
 
-/// What a [`LoneLeaf`] is read from.
+/// The source of a [`LoneLeaf`].
 pub(super) trait Lone: Copy {
     fn as_requested<T: Requested>(self) -> Matched<T>;
 }
