@@ -1,6 +1,6 @@
 //! The delta method: the covariance of leaves from that of the vector.
 
-use treedef::{ToPath, __private};
+use treedef::{__private, ToPath};
 
 use super::derivatives::Jacobian;
 use super::error::{Error, Result, shown};

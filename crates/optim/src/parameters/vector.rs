@@ -166,7 +166,10 @@ impl<T> Parameters<T> {
     pub fn dims(&self) -> Vec<Dims> {
         let blocks = self.plan.treedef.blocks();
         let varying = blocks.filter(|block| {
-            block.node.leaf_range().any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
+            block
+                .node
+                .leaf_range()
+                .any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
         });
         let dims = varying.map(|block| Dims {
             name: block.path.to_string(),

@@ -123,7 +123,8 @@ fn of_limits() {
             names,
             "cyclic = []; cyclic.append(cyclic)\nlarge = []\nfor _ in range(40): large = [large] * 10",
         );
-        let reader = Reader::new().limits(Limits { max_depth: 4, max_work: 1000, ..Limits::default() });
+        let reader =
+            Reader::new().limits(Limits { max_depth: 4, max_work: 1000, ..Limits::default() });
         let cyclic = eval(names, "cyclic");
         assert_snapshot!(reader.read::<Nested>(&cyclic).unwrap_err(), @"[0][0][0][0]: objects nest deeper than 4 levels (`Reader::limits` with another `max_depth` allows more; an object that contains itself has no end)");
         assert!(Reader::new().read::<Nested>(&cyclic).is_err());
