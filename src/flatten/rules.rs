@@ -143,7 +143,7 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// Facts about the types of array crates that serde does not tell: for [`Flattener::array_rule`].
+/// Facts about the types of array crates that serde does not tell: for [`Flattener::array_rule`](crate::Flattener::array_rule).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArrayRule {
@@ -187,7 +187,7 @@ pub enum ArrayRule {
     /// An `f16` or `bf16` of `half` 2.7 is an `f32` leaf, instead of a newtype of its bits, which are a
     /// `u16`.
     ///
-    /// It is a leaf whatever [`leaves_where`](Flattener::leaves_where) says. The conversion is
+    /// It is a leaf whatever [`leaves_where`](crate::Flattener::leaves_where) says. The conversion is
     /// lossless: an unchanged leaf rebuilds the same 16 bits, also of a NaN. A changed leaf is
     /// rounded to the nearest, ties to even; a finite number that would become infinite is an error.
     /// In `f64` leaves the floats are widened, as `f32`s are.
@@ -218,7 +218,7 @@ pub enum ArrayRule {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     Half,
-    /// Pairs of floats are complex numbers, in the [arrays](Flattener::arrays) at this pattern and
+    /// Pairs of floats are complex numbers, in the [arrays](crate::Flattener::arrays) at this pattern and
     /// below.
     ///
     /// A `num_complex::Complex` is a pair to serde, like any other, so only a path can find it. A
@@ -238,7 +238,7 @@ pub enum ArrayRule {
     /// ```
     Complex(Pattern),
     /// Lists of `rows * columns` numbers are matrices, column by column, in the
-    /// [arrays](Flattener::arrays) at this pattern and below.
+    /// [arrays](crate::Flattener::arrays) at this pattern and below.
     ///
     /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of
     /// `nalgebra` 0.32 to 0.35, and a `Mat3` of `glam`. In a list of such matrices, each is an

@@ -18,7 +18,7 @@
 //! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | `f` takes `((x, y), z)` |
 //! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef of `prefix`, then [`Tree::zip_with`]; leaf by leaf: [`Tree::broadcast_to`] |
 //! | `tree.flatten_with_path(x)`, `tree.leaves_with_path(x)`, `generate_key_paths(x)` | [`tree.iter()`](Tree::iter) | pairs of a [`Path`] and a leaf |
-//! | `tree.map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | or [`Tree::map_with_path`] |
+//! | `tree.map_with_path(f, x)` | [`tree.map_with_path(f)`](Tree::map_with_path) | then [`into_typed`](Tree::into_typed) for the value |
 //! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all methods of iterators |
 //! | `tree.reduce_associative(f, x)` | [`tree.leaves()`](Tree::leaves) | a slice, for any parallel iterator |
 //! | `tree.all(x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | `any`, `sum`, `max` likewise |

@@ -2,4 +2,4 @@
 // The package `ecosystem` has `ndarray`, and tests the page.
 
 #[cfg(doc)]
-use crate::{Array, ArrayRule, Flattener, Tree, TreeDef, flatten_as, unflatten};
+use crate::{Array, ArrayRule, Flattener, NodeRef, Tree, TreeDef, flatten_as, unflatten};

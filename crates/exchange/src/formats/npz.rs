@@ -32,7 +32,7 @@ use crate::structure::is_of_structure;
 const NPY: &str = ".npy";
 
 /// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order:
-/// [`Tensors`], or a [`Source`] whose tensors are copied, whatever their elements are.
+/// [`Tensors`](crate::Tensors), or a [`Source`] whose tensors are copied, whatever their elements are.
 ///
 /// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. A file of
 /// numpy has no place for metadata: the structure, which [`Export`](crate::Export) puts there, is
