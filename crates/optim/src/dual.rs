@@ -147,7 +147,7 @@ impl Dual for HyperDual64 {
 }
 
 #[doc(hidden)]
-/// What serde makes of a dual number: a structure of floats, one of which is the number and one the derivative of each lane.
+/// A dual number as serde writes it: a structure of floats, with one for the number and one for the derivative of each lane.
 #[derive(Debug)]
 pub struct Form {
     treedef: TreeDef,

@@ -1,7 +1,7 @@
 //! AdaBelief.
 
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, constants};
+use super::moments::{Moments, Next, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
@@ -39,18 +39,16 @@ impl AdaBelief {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
     ) -> Result<()> {
-        let (count, leaves) = slots.counted("adabelief", ["mu", "nu"])?;
-        mode.run(step, &Belief(self.moments.rule(*count, 0.0)?), leaves)?;
-        *count += 1;
-        Ok(())
+        mode.run_counted(step, slots, ("adabelief", SLOTS), |count| {
+            Ok(Belief(self.moments.rule(count, 0.0)?))
+        })
     }
 }
 
 impl<L: Trainable> Transform<L> for AdaBelief {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.moments.rule(0, 0.0)?;
-        let slots = Slots::new("adabelief").with_filled("mu", 0.0, place, parameters)?;
-        slots.with_filled("nu", 0.0, place, parameters)
+        Moments::slots("adabelief", place, parameters)
     }
 
     descends!();

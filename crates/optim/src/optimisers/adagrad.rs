@@ -56,10 +56,8 @@ impl AdaGrad {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
     ) -> Result<()> {
-        let (count, leaves) = slots.counted("adagrad", ["sum_of_squares"])?;
-        mode.run(step, &self.rule(*count)?, leaves)?;
-        *count += 1;
-        Ok(())
+        let names = ("adagrad", ["sum_of_squares"]);
+        mode.run_counted(step, slots, names, |count| self.rule(count))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::decay::Decay;
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, constants};
+use super::moments::{Moments, Next, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
@@ -50,18 +50,14 @@ impl Adam {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
     ) -> Result<()> {
-        let (count, leaves) = slots.counted("adam", ["mu", "nu"])?;
-        mode.run(step, &self.moments.rule(*count, 0.0)?, leaves)?;
-        *count += 1;
-        Ok(())
+        mode.run_counted(step, slots, ("adam", SLOTS), |count| self.moments.rule(count, 0.0))
     }
 }
 
 impl<L: Trainable> Transform<L> for Adam {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.moments.rule(0, 0.0)?;
-        let slots = Slots::new("adam").with_filled("mu", 0.0, place, parameters)?;
-        slots.with_filled("nu", 0.0, place, parameters)
+        Moments::slots("adam", place, parameters)
     }
 
     descends!();
@@ -112,7 +108,7 @@ impl AdamW {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
     ) -> Result<()> {
-        self.decay.run(mode, step, slots, ("adamw", ["mu", "nu"]), |count, decay| {
+        self.decay.run(mode, step, slots, ("adamw", SLOTS), |count, decay| {
             Ok(NextDecayed(self.moments.rule(count, decay)?))
         })
     }
@@ -122,8 +118,7 @@ impl<L: Trainable> Transform<L> for AdamW {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.decay.expect_sensible(place, parameters)?;
         self.moments.rule(0, 0.0)?;
-        let slots = Slots::new("adamw").with_filled("mu", 0.0, place, parameters)?;
-        slots.with_filled("nu", 0.0, place, parameters)
+        Moments::slots("adamw", place, parameters)
     }
 
     descends!();

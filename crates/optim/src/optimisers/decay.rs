@@ -36,10 +36,7 @@ impl Decay {
     ) -> Result<()> {
         expect_at_least_zero(DECAY, self.rate)?;
         if self.only.is_empty() {
-            let (count, found) = slots.counted(name, leaves)?;
-            mode.run(step, &rule(*count, self.rate)?, found)?;
-            *count += 1;
-            return Ok(());
+            return mode.run_counted(step, slots, (name, leaves), |count| rule(count, self.rate));
         }
         let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, &self.only));
         let make = || Selection::of(step.place, &self.only, step.parameters);

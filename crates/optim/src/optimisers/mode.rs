@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::Rule;
-use crate::transform::Step;
+use crate::transform::{Slots, Step};
 
 /// What all of them do alike: `go` runs the rule of a step in a mode.
 macro_rules! descends {
@@ -41,5 +41,19 @@ impl Mode {
             Mode::Update => step.update(rule, slots),
             Mode::Descend => step.descend(rule, slots),
         }
+    }
+
+    /// The same with the rule of the count and the slots of these names, and counts the step.
+    pub(super) fn run_counted<L: Trainable, Q: Rule<S>, const S: usize>(
+        self,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+        (name, leaves): (&'static str, [&'static str; S]),
+        rule: impl FnOnce(u64) -> Result<Q>,
+    ) -> Result<()> {
+        let (count, leaves) = slots.counted(name, leaves)?;
+        self.run(step, &rule(*count)?, leaves)?;
+        *count += 1;
+        Ok(())
     }
 }

@@ -2,9 +2,13 @@
 
 use crate::argument::{expect_at_least_zero, expect_decay};
 use crate::error::Result;
+use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::correction;
+use crate::transform::{Place, Slots, correction};
+
+/// The names of the moments in a state.
+pub(super) const SLOTS: [&str; 2] = ["mu", "nu"];
 
 /// The constants of an optimiser with moments.
 #[derive(Clone, Debug)]
@@ -19,6 +23,17 @@ pub(super) struct Moments {
 impl Moments {
     pub(super) fn new(rate: Schedule) -> Self {
         Moments { rate, b1: 0.9, b2: 0.999, eps: 1e-8, eps_root: 0.0 }
+    }
+
+    /// Both moments of each leaf, before the first step.
+    pub(super) fn slots<L: Trainable>(
+        transform: &'static str,
+        place: Place<'_>,
+        parameters: &[L],
+    ) -> Result<Slots<L>> {
+        SLOTS.into_iter().try_fold(Slots::new(transform), |slots, name| {
+            slots.with_filled(name, 0.0, place, parameters)
+        })
     }
 
     /// The rule of a step, if its numbers make sense.
@@ -54,10 +69,16 @@ pub(super) struct Next {
 }
 
 impl Next {
+    /// The mean of the gradients, and of their squares.
     #[inline(always)]
-    pub(super) fn moments<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
+    pub(super) fn means<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> [X; 2] {
         let mu = mean(gradient.clone(), mu, self.b1);
-        let nu = mean(gradient.clone() * gradient, nu, self.b2);
+        [mu, mean(gradient.clone() * gradient, nu, self.b2)]
+    }
+
+    #[inline(always)]
+    pub(super) fn moments<X: Number>(&self, gradient: X, slots: [X; 2]) -> (X, [X; 2]) {
+        let [mu, nu] = self.means(gradient, slots);
         let square = nu.clone().times(self.second);
         let square = if self.eps_root == 0.0 { square } else { square.plus(self.eps_root) };
         (mu.clone().times(self.first) / square.sqrt().plus(self.eps), [mu, nu])

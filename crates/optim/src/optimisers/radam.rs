@@ -1,16 +1,16 @@
 //! Rectified Adam.
 
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, constants};
+use super::moments::{Moments, Next, SLOTS, constants};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
-use crate::number::{Number, Rule, mean};
+use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Place, Slots, Step, Transform, correction};
 
 /// Adam that needs no warm-up: optax's `radam`.
 ///
-/// Its first steps are those of momentum, until enough gradients were seen to trust the mean of their squares.
+/// Its first steps use momentum alone, until enough gradients were seen to trust the mean of their squares.
 /// L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2019.
 ///
 /// ```
@@ -50,13 +50,12 @@ impl RAdam {
         Err(Error::Argument(message))
     }
 
-    /// By what a step of Adam is multiplied. `None` where the squares are not trusted yet.
+    /// The factor of a step of Adam. `None` where the squares are not trusted yet.
     fn rectification(&self, count: u64) -> Option<f64> {
         let b2 = self.moments.b2;
         let longest = 2.0 / (1.0 - b2) - 1.0;
-        // Beyond that many steps, the average is as long as it gets.
-        let power = b2.powi(i32::try_from(count).unwrap_or(i32::MAX));
-        let length = longest - 2.0 * count as f64 * power / (1.0 - power);
+        let correction = correction(b2, count);
+        let length = longest - 2.0 * count as f64 * (1.0 - correction) / correction;
         let of = |length: f64| (length - 4.0) * (length - 2.0) / length;
         (length >= self.threshold).then(|| (of(length) / of(longest)).sqrt())
     }
@@ -67,24 +66,20 @@ impl RAdam {
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
     ) -> Result<()> {
-        let (count, leaves) = slots.counted("radam", ["mu", "nu"])?;
-        let next = self.rule(*count)?;
-        match self.rectification(*count + 1) {
-            Some(factor) => {
-                mode.run(step, &Next { rate: next.rate * factor, ..next }, leaves)?;
-            }
-            None => mode.run(step, &Momentum(next), leaves)?,
+        let names = ("radam", SLOTS);
+        let next = self.rule(slots.count)?;
+        match self.rectification(slots.count + 1) {
+            Some(factor) => mode
+                .run_counted(step, slots, names, |_| Ok(Next { rate: next.rate * factor, ..next })),
+            None => mode.run_counted(step, slots, names, |_| Ok(Momentum(next))),
         }
-        *count += 1;
-        Ok(())
     }
 }
 
 impl<L: Trainable> Transform<L> for RAdam {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
-        let slots = Slots::new("radam").with_filled("mu", 0.0, place, parameters)?;
-        slots.with_filled("nu", 0.0, place, parameters)
+        Moments::slots("radam", place, parameters)
     }
 
     descends!();
@@ -96,10 +91,9 @@ struct Momentum(Next);
 
 impl Rule<2> for Momentum {
     #[inline(always)]
-    fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
+    fn next<X: Number>(&self, gradient: X, _: X, slots: [X; 2]) -> (X, [X; 2]) {
         let Momentum(next) = self;
-        let mu = mean(gradient.clone(), mu, next.b1);
-        let nu = mean(gradient.clone() * gradient, nu, next.b2);
+        let [mu, nu] = next.means(gradient, slots);
         (mu.clone().times(-next.rate * next.first), [mu, nu])
     }
 }
