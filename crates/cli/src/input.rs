@@ -64,7 +64,7 @@ pub(crate) struct Rest {
     pub(crate) beside: BesideTree,
 }
 
-/// The first bytes of a reader, at most so many, which gives them again.
+/// The first bytes of a reader, at most `most`. The reader returns them again.
 pub(crate) fn peek(reader: &mut Box<dyn Read + Send>, most: usize) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     reader.by_ref().take(most as u64).read_to_end(&mut start)?; // not wider

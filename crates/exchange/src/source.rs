@@ -130,7 +130,7 @@ impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> 
 }
 
 impl<'a> Stored<'a> {
-    /// A tensor with so many bytes of a file, which has them.
+    /// A tensor of `size` bytes from `start` on, which are in the file.
     pub(crate) fn within(descriptor: Descriptor, size: u64, bytes: &Bytes<'a>, start: u64) -> Self {
         match bytes {
             Bytes::File(file) => {

@@ -98,10 +98,10 @@ pub fn save<'s>(array: impl Into<Stored<'s>>, path: impl AsRef<Path>) -> Result<
 }
 
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format, as a tensor without a name: its
-/// elements may be anything. Of records, each field is a tensor, whose name is that of the field.
+/// elements may be anything. Each field of records is a tensor with the name of the field.
 ///
 /// The elements are borrowed, unless they are big endian or in Fortran's order. Those are brought
-/// into ours. Elements whose type names no order (`=f8`, `|f4`) are in that of this machine, as for
+/// into ours. Elements whose type has no byte order (`=f8`, `|f4`) have the order of this machine, as in
 /// numpy.
 ///
 /// Objects of Python, which are pickled and could run anything, are not read, nor are floats of more

@@ -72,7 +72,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Source<'_>> {
     Ok(Source::new(stored.collect(), header.metadata))
 }
 
-/// What is wrong with a tensor, or behind the last one of the data, which begins at a byte.
+/// The error of a misplaced tensor, or of bytes behind the last one. The data begins at byte `start`.
 fn told(fault: Misplaced, start: u64) -> Error {
     match fault {
         Misplaced::Tensor(name, what) => {

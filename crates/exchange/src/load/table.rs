@@ -274,7 +274,7 @@ fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
 }
 
-/// Reads a value, and once more if serde keeps tensors in a buffer of which the structures know the forms.
+/// Reads a value. If serde buffers tensors whose forms are in the structures, reads it once more with them.
 pub(crate) fn with_forms<'t, T>(
     table: &Table<'t>,
     structures: impl FnOnce() -> Forms,

@@ -19,7 +19,7 @@ pub(crate) const MAX_HEADER: u64 = 100_000_000;
 /// The bytes of its length, and what its length is a multiple of.
 pub(crate) const PREFIX: usize = 8;
 
-/// Reads the JSON of the header. `size` is that of the file, if it is known.
+/// Reads the JSON of the header. `size` is the size of the file, if it is known.
 pub(crate) fn read(mut reader: impl Read, size: Option<u64>) -> Result<Vec<u8>> {
     let short = |found| malformed(found, "the file ends inside its header");
     let whole = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
