@@ -1,8 +1,8 @@
-//! Arrays: what vectors, matrices and the types of array crates look like, and how to see their
+//! Arrays: how vectors, matrices and the types of array crates are flattened, and how to see their
 //! shapes.
 //!
-//! To serde, an array of numbers is a sequence of numbers, so each number is a leaf. That is what
-//! an optimiser wants. Where the array is meant as a whole, there are three ways to see it.
+//! To serde, an array of numbers is a sequence of numbers, so each number is a leaf. An optimiser
+//! wants them like that. If you want to handle the array as a whole, there are three ways.
 //!
 //! # Blocks: arrays without a change
 //!
@@ -36,10 +36,11 @@
 //!
 //! With [`Flattener::arrays`](crate::Flattener::arrays), each array is one leaf: an
 //! [`Array`](crate::Array) with its [`Dtype`](crate::Dtype), its shape, and its numbers in one
-//! buffer of their type. The buffer takes 4 bytes for an `f32`, where a [`Leaf`](crate::Leaf) takes
-//! 24, and flattening costs what [`flatten_as`](crate::flatten_as) of that type costs. Rebuilding
-//! gives exactly the value that was flattened. [`Tree::with_arrays`](crate::Tree::with_arrays) does
-//! the same with a tree that is there already, for example one that was read from JSON.
+//! buffer of their type. The buffer takes 4 bytes for an `f32` instead of the 24 of a
+//! [`Leaf`](crate::Leaf), and flattening is as fast as [`flatten_as`](crate::flatten_as) of that
+//! type. Rebuilding gives exactly the value that was flattened.
+//! [`Tree::with_arrays`](crate::Tree::with_arrays) does the same with an existing tree, for example
+//! one that was read from JSON.
 //!
 //! | type | without `arrays` | with `arrays` |
 //! |---|---|---|
@@ -47,7 +48,7 @@
 //! | rows of different lengths | each number | an array for each row |
 //! | `ndarray::Array2<f32>`, `ArrayD` (0.15 to 0.17) | version, sizes and each number | `f32[2, 3]` |
 //! | `nalgebra::Vector3<f64>` | 3 leaves | `f64[3]` |
-//! | `nalgebra::SMatrix<f64, 2, 3>` (0.32 to 0.35), `glam::Mat3` | each number | `f64[6]`, `f32[9]`: serde is not told the shape; with [`ArrayRule::Matrix`](crate::ArrayRule::Matrix) `f64[2, 3]`, `f32[3, 3]`, column-major |
+//! | `nalgebra::SMatrix<f64, 2, 3>` (0.32 to 0.35), `glam::Mat3` | each number | `f64[6]`, `f32[9]`: they do not serialize their shape; with [`ArrayRule::Matrix`](crate::ArrayRule::Matrix) `f64[2, 3]`, `f32[3, 3]`, column-major |
 //! | `nalgebra::DMatrix<f64>` (0.32 to 0.35) | each number, and two sizes | `f64[6]` and two sizes; with [`ArrayRule::Nalgebra`](crate::ArrayRule::Nalgebra) `f64[2, 3]`, column-major |
 //! | `Vec<half::f16>`, `half::bf16` | their bits, as `u16` | `f16[3]`, `bf16[3]` |
 //! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde; with [`ArrayRule::Complex`](crate::ArrayRule::Complex) `c64[3]` |
@@ -57,22 +58,22 @@
 //! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: the type of the elements is unknown |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
 //!
-//! Rules are not saved. A tree that is loaded has its arrays, but pairs and lists are not turned
-//! into complex numbers or matrices again. A tensor without elements
-//! keeps its type only where a struct says it, as burn's does.
+//! Rules are not saved. A loaded tree has its arrays, but pairs and lists are not turned into complex
+//! numbers or matrices again. A tensor without elements keeps its type only if its struct stores the
+//! type, as burn's does.
 //!
-//! The [`signature`](crate::signature) of a leaf that is an array is `opaque`. For the types and
-//! shapes take the signature without `arrays`, which prints them:
+//! The [`signature`](crate::signature) of an array that is one leaf is `opaque`. To print types and
+//! shapes, use the signature without `arrays`:
 //! `Flattener::new().signature(&value)?.with_shapes()`. For a long array, messages and
 //! [`summary`](crate::Tree::summary) print type and shape instead of the numbers.
 //!
-//! `ndarray` tells serde the numbers in row-major order, whatever their order in memory is, so an
-//! array in Fortran order comes back in the standard order.
+//! `ndarray` serializes numbers in row-major order, whatever their order in memory is, so an array in
+//! Fortran order comes back in the standard order.
 //!
-//! Types that do not implement serde's traits, such as the tensors of candle and tch, can be the
-//! leaves themselves: a [`Tree`](crate::Tree) has leaves of any type.
+//! Types that do not implement serde's traits, such as the tensors of candle and tch, can be leaves
+//! as they are: a [`Tree`](crate::Tree) has leaves of any type.
 //!
-//! An optimiser works on arrays as on any leaves:
+//! Arrays can be changed like other leaves:
 //!
 //! ```
 //! use treedef::{Flattener, Leaf};
@@ -88,6 +89,5 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! To write files that Python can read, see the package `treedef-exchange` in `crates/exchange`:
-//! safetensors, npz and flax. It writes each array as the tensor that it is, with `arrays` or
-//! without.
+//! The package `treedef-exchange` in `crates/exchange` writes files that Python can read:
+//! safetensors, npz and flax. It writes each array as one tensor, with `arrays` or without.

@@ -1,47 +1,47 @@
-//! Files of treedefs and trees: what they promise, and their format.
+//! Files of treedefs and trees: promises and format.
 //!
 //! [`TreeDef::to_bytes`], [`save`](TreeDef::save) and their inverses store a structure.
 //! [`Tree::to_bytes`](crate::Tree::to_bytes) and [`Tree::save`](crate::Tree::save) store a
 //! structure with its leaves: a checkpoint. All of this needs the feature `persist`, which is on by
 //! default.
 //!
-//! # What is promised
+//! # Promises
 //!
 //! - **A file loads for ever.** Every release reads the files of all earlier releases. A file of a
 //!   later format is refused with an error that names it.
 //! - **A file does not depend on the machine that wrote it.** Its integers have a fixed width and
-//!   are little endian. A machine of 32 bits refuses a structure with 2³² or more leaves or
-//!   children. The files that tests compare were written on x86-64; machines of 32 bits and
-//!   big-endian ones are meant to write the same, but no test has run on them yet.
+//!   are little endian. A 32-bit machine refuses a structure with 2³² or more leaves or children. The
+//!   files that the tests compare were written on x86-64. 32-bit and big-endian machines should write
+//!   the same bytes, but no test has run on them yet.
 //! - **Damage is found.** Every byte is covered by a CRC-32, which detects every change within 32
 //!   neighbouring bits. The error names the damaged part. If leaves are damaged, it gives their
 //!   indices and paths.
-//! - **Hostile files do no harm.** A file that was written to deceive, with correct checksums,
-//!   gives an error or an ordinary treedef: no panic, no endless loop, and no more memory than a
-//!   small multiple of the file. [`Limits`] bound everything else.
+//! - **Hostile files do no harm.** Even with correct checksums, a crafted file gives an error or an
+//!   ordinary treedef: no panic, no endless loop, and no more memory than a small multiple of the file.
+//!   [`Limits`] bound everything else.
 //! - **One structure, one file.** Equal treedefs have equal bytes. If you load a file and save it
 //!   again with the release that wrote it, you get the same bytes. So files can be compared and
-//!   hashed, which [`TreeDef::fingerprint`] does.
+//!   hashed; [`TreeDef::fingerprint`] is such a hash.
 //! - **Saving is all or nothing.** The new file is written beside the old one, flushed to the disk,
 //!   and renamed into place. A reader sees either the old file or the new one. A crash leaves the
 //!   old file and at most a temporary file, which the next save removes.
 //!
 //! Checksums are not signatures: someone who can change a file can also correct its checksums.
-//! Compare it with a [`Fingerprint`] that you received in another way.
+//! Compare the file with a [`Fingerprint`] that you received in another way.
 //!
 //! # Format 1
 //!
-//! The tables are written by bincode 2 in its legacy configuration: all integers are little endian and of
-//! fixed width, and a row is its fields one after another. A table
-//! or string is its length as a `u64`, followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1.
-//! Checksums are CRC-32 as in zip and PNG; that of no bytes is 0.
+//! The tables are written by bincode 2 in its legacy configuration: integers are little endian and of
+//! fixed width, and a row is its fields one after another. A table or string is its length as a `u64`,
+//! followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1. Checksums are CRC-32 as in zip and PNG; the
+//! checksum of no bytes is 0.
 //!
-//! A file is a header, and the parts whose lengths it has, in their order. A treedef has a structure
-//! alone.
+//! A file is a header, followed by the parts whose lengths are in the header, in that order. The file
+//! of a treedef has only the structure.
 //!
 //! ## Header, 96 bytes
 //!
-//! | at | bytes | what |
+//! | at | bytes | content |
 //! |---|---|---|
 //! | 0 | 8 | `89 50 59 54 0D 0A 1A 0A` |
 //! | 8 | 2 | the format: 1 |
@@ -50,16 +50,16 @@
 //! | 16 | 8 | number of rows in the table of nodes |
 //! | 24 | 8 | number of leaves of the treedef |
 //! | 32 | 5 × 8 | lengths in bytes: of the structure, the order of maps, the values among the leaves, the kinds of the leaves, and the leaves |
-//! | 72 | 5 × 4 | checksums: of the first four parts, and of the checksums of the leaves |
+//! | 72 | 5 × 4 | checksums: of each of the first four parts, and of the checksums of the leaves |
 //! | 92 | 4 | checksum of the preceding 92 bytes |
 //!
-//! The magic, the format and the checksum of the header stay where they are in all future formats. A
+//! The magic, the format and the checksum of the header keep their places in all future formats. A
 //! reader checks in this order: magic, checksum of the header, format, options, kind, limits,
 //! lengths against the file; then the checksum of each part before its tables.
 //!
 //! ## Structure
 //!
-//! | field | type | what |
+//! | field | type | content |
 //! |---|---|---|
 //! | text | string | all names, one after another |
 //! | names | table of `u32` | the length of each name in bytes, never 0 |
@@ -69,9 +69,9 @@
 //!
 //! If there are keys or statics, these tables follow:
 //!
-//! | field | type | what |
+//! | field | type | content |
 //! |---|---|---|
-//! | values | table of { nodes `u32`, node data `u32`, scalars `u32` } | how many rows of each table, and how many scalars, belong to each value |
+//! | values | table of { nodes `u32`, node data `u32`, scalars `u32` } | the number of rows of each table, and of scalars, that belong to each value |
 //! | runs | table of { kind `u8`, count `u64` } | kinds of the scalars in `values`; neighbouring runs differ in kind |
 //! | lengths | table of `u64` | the length in bytes of each `str` and `bytes` among them |
 //! | bits | the rest | the scalars: integers and floats in little endian, `bool` and `none` as a byte, `char` as `u32` |
@@ -97,8 +97,8 @@
 //!   key for each child. Keys are in their [order](crate::Value) unless the treedef is in insertion
 //!   order.
 //! - Names and node data are distinct, all are used, and they are numbered by first use: node data
-//!   in the order of the nodes, names in the order of the node data (name, variant, fields; that of
-//!   values first).
+//!   in the order of the nodes, names in the order of the node data (name, variant, fields; the node
+//!   data of values first).
 //!
 //! ## After the structure of a tree
 //!
@@ -112,21 +112,21 @@
 //!    tables. Empty if there are no such values.
 //! 3. *The kinds of the leaves*: `runs` and `lengths` as above.
 //! 4. *The checksums of the leaves*: one for each block of 2¹⁶ bytes of the leaves; the last block may
-//!    be shorter. So some leaves are read and checked without the others.
+//!    be shorter. So a reader can read and check some leaves without the others.
 //! 5. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
 //!    the second part.
 //!
 //! # Why bincode, and how it could be replaced
 //!
-//! bincode is small and fast, and what it writes here is specified above. It is no longer maintained
-//! (RUSTSEC-2025-0141), and its version 3 intentionally does not compile. Hence:
+//! bincode is small and fast, and the bytes that it writes are specified above. It is no longer
+//! maintained (RUSTSEC-2025-0141), and its version 3 intentionally does not compile. Hence:
 //!
 //! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
 //!   public signature.
-//! - It only decodes rows of integers whose width is known, from bytes whose checksum was verified. So
-//!   neither nesting nor the lengths that make it abort on other input can occur. Its output is
-//!   checked as if it were hostile.
-//! - It could be replaced by some forty lines without a change of the format.
+//! - It only decodes rows of integers of known width, from bytes whose checksum was verified. Nested
+//!   values and huge lengths, on which bincode can abort, do not occur. Its output is checked as if it
+//!   were hostile.
+//! - Some forty lines could replace it without a change of the format.
 //!
 //! Projects that check advisories need this in their `deny.toml`:
 //!

@@ -1,16 +1,16 @@
-//! The words, what they mean, and where to read on.
+//! The words, their meanings, and where to read on.
 //!
 //! # Values and trees
 //!
 //! | word | means | more |
 //! |---|---|---|
 //! | pytree | any nested value seen as a tree: containers are its nodes, scalars its leaves. The word is JAX's | [coming from Python](super::coming_from) |
-//! | leaf | one value of the flat vector: a scalar, or what a rule or a mark makes one | [what is a leaf?](crate#what-is-a-leaf), [`Leaf`] |
-//! | structure | what is left of a value without its leaves | [`structure`] |
-//! | treedef | a structure as a value, which is printed, compared, saved and used as a key | [`TreeDef`] |
+//! | leaf | one value of the flat vector: a scalar, or a subtree that a rule or a mark makes a leaf | [what is a leaf?](crate#what-is-a-leaf), [`Leaf`] |
+//! | structure | a value without its leaves | [`structure`] |
+//! | treedef | a structure as a value, to print, compare, save or use as a key | [`TreeDef`] |
 //! | tree | a treedef with its leaves, which may be of any type | [`Tree`] |
 //! | signature | a structure with the kinds of its leaves: a `Tree<LeafKind>` | [`signature`] |
-//! | kind | which type a scalar has, such as `f32` or `str`. It belongs to the leaf, not to the structure | [`LeafKind`] |
+//! | kind | the type of a scalar, such as `f32` or `str`. It belongs to the leaf, not to the structure | [`LeafKind`] |
 //! | node | a place in a structure: a leaf, a container, a static or an empty value | [`NodeRef`], [`NodeKind`] |
 //! | field, entry, element | a child of a struct, of a map, of a sequence | [`NodeRef::fields`], [`NodeRef::entry_keys`] |
 //! | run | equal neighbours, stored and printed once: `[Layer { w: * }; 3]` | [how it works](crate#how-it-works) |
@@ -18,9 +18,9 @@
 //! | pattern | a set of paths: `layers[*].bias`, `**.weight` | [`Pattern`] |
 //! | prefix | a tree each of whose leaves stands for a whole subtree of another | [`Tree::broadcast_to`], [`TreeDef::is_prefix_of`] |
 //! | fingerprint | 128 bits that name a structure on every machine | [`TreeDef::fingerprint`] |
-//! | limits | how large and how deep a structure from elsewhere may be | [`Limits`] |
+//! | limits | how large and how deep a structure from an untrusted source may be | [`Limits`] |
 //!
-//! # What is no plain leaf
+//! # Other values
 //!
 //! | word | means | more |
 //! |---|---|---|
@@ -29,13 +29,13 @@
 //! | object leaf | a leaf that is any Rust object, such as a tensor; serde does not look into it | [objects](super::objects) |
 //! | array | numbers of one type in one leaf, with a shape | [arrays](super::arrays), [`Array`] |
 //! | block | a rectangular part of a structure: an array that is still single leaves | [`TreeDef::blocks`] |
-//! | mark | an attribute on a field that says static, opaque or object | [statics](crate#what-belongs-to-the-structure) |
-//! | rule | the same for types of others, by type and field or by path | [`Flattener`] |
+//! | mark | an attribute that makes a field static, opaque or an object | [statics](crate#what-belongs-to-the-structure) |
+//! | rule | the same for a type of another crate, by type and field or by path | [`Flattener`] |
 //! | mask | a prefix of bools, which chooses leaves | [`Tree::mask`], [`Choice`] |
 //! | hole | the `None` in the place of a leaf that is in another part | [`Tree::partition`] |
-//! | tied | said of two places with one object or tensor | [shared leaves](super::objects#shared-leaves) |
+//! | tied | two fields that share one object or tensor are tied | [shared leaves](super::objects#shared-leaves) |
 //!
-//! # What is done with them
+//! # Operations
 //!
 //! | word | means | more |
 //! |---|---|---|
@@ -43,11 +43,11 @@
 //! | map, zip | a function of each leaf; of the leaves of two trees at the same path | [`Tree::map`], [`Tree::zip_with`] |
 //! | broadcast | repeat each leaf of a prefix for all leaves below it | [`Tree::broadcast_to`] |
 //! | compose, transpose | put a structure into each leaf of another; exchange the two | [`TreeDef::compose`], [`Tree::transpose`] |
-//! | partition, combine | two trees of the whole structure, with holes; together again | [`Tree::partition`], [`Tree::combine`] |
-//! | split, merge | the same without holes: each part has the nodes above its leaves | [`Tree::split`], [`Tree::merge`] |
+//! | partition, combine | divide the leaves between two trees of the same structure, with holes; put them together again | [`Tree::partition`], [`Tree::combine`] |
+//! | split, merge | the same without holes: each part has only the nodes above its leaves | [`Tree::split`], [`Tree::merge`] |
 //! | stack, unstack | many trees of one structure as one, with a list in each leaf; the reverse | [`Tree::stack`], [`Tree::unstack`] |
 //! | ravel | all numbers as one vector of `f64`, without loss | [`Tree::ravel`] |
-//! | diff, patch | what differs between two trees, as data; the one made of the other | [`Tree::diff`], [`Tree::patch`] |
+//! | diff, patch | the differences between two trees, as data; apply them | [`Tree::diff`], [`Tree::patch`] |
 //! | migrate | read a tree into a type that has changed, with a report | [`Tree::migrate`] |
 //!
 //! # The other crates
@@ -55,13 +55,13 @@
 //! | word | means | in |
 //! |---|---|---|
 //! | parameters | the free numbers of a model as a vector. The others are fixed, or tied to one that is free | `treedef-optim`: [fitting](super::fitting) |
-//! | state | what an optimiser keeps from step to step: a serde value | `treedef-optim` |
-//! | group | the leaves that one of several optimisers trains. optax calls its name a label | `treedef-optim` |
+//! | state | the data that an optimiser needs for its next step: a serde value | `treedef-optim` |
+//! | group | the leaves that one of several optimisers trains. optax calls the name of a group a label | `treedef-optim` |
 //! | adapter | small matrices that are trained beside a frozen one (LoRA) | `treedef-candle` |
-//! | source | a checkpoint of which only the headers are read yet | `treedef-exchange` |
-//! | loader, export | the rules by which names of tensors become fields, and fields names | `treedef-exchange` |
-//! | lower, raise | make a structure of what Python has, and the reverse | `treedef-exchange` |
-//! | fold | let lengths, keys or kinds that vary count as one structure | `treedef-structures` |
+//! | source | an open checkpoint: its headers are read, its tensors not yet | `treedef-exchange` |
+//! | loader, export | the rules that turn names of tensors into fields, and fields into names | `treedef-exchange` |
+//! | lower, raise | turn a treedef into a structure of Python, and back | `treedef-exchange` |
+//! | fold | count structures as one that differ only in lengths, keys or kinds | `treedef-structures` |
 //! | handshake | the ranks of a job compare structures before they send numbers | `treedef-mpi` |
 
 #[allow(unused_imports, reason = "the page links to them")]

@@ -1,15 +1,15 @@
 //! The pages of the guide. They are only text: there is nothing to import.
 //!
-//! - [`which_crate`]: by task, the crate, its feature and the first line.
-//! - [`glossary`]: the words.
-//! - [`coming_from`]: for users of JAX, optree, PyTorch and others, what each function is called
-//!   here.
-//! - [`cookbook`]: a page for each of the common tasks.
-//! - [`objects`]: leaves that are any Rust object, such as a tensor or a dual number.
-//! - [`arrays`]: what vectors, matrices and the types of array crates look like, and their shapes.
-//! - [`fitting`]: any solver or sampler on any struct, with bounds, fixed and tied parts, and names.
-//! - [`files`]: what saved treedefs and trees promise, and their format byte by byte.
-//! - [`speed`]: how long each operation takes, at run time and to build, and why.
+//! - [`which_crate`]: the crate, the feature and the first line of code for each task.
+//! - [`glossary`]: the words and their meanings.
+//! - [`coming_from`]: for users of JAX, optree, PyTorch and others, the equivalent of each function.
+//! - [`cookbook`]: recipes for common tasks.
+//! - [`objects`]: leaves that are Rust objects, such as tensors or dual numbers.
+//! - [`arrays`]: how vectors, matrices and the types of array crates are flattened, and how to see
+//!   their shapes.
+//! - [`fitting`]: any solver or sampler on any struct, with bounds, fixed and tied parameters, and names.
+//! - [`files`]: the promises for saved treedefs and trees, and their format byte by byte.
+//! - [`speed`]: the cost of each operation, at run time and to build, and the reasons.
 
 pub mod arrays;
 pub mod coming_from;

@@ -1,14 +1,14 @@
 //! Leaves that are objects: tensors on a device, dual numbers, handles.
 //!
 //! A leaf need not be a serde scalar. [`flatten_objects`](crate::flatten_objects()) collects all
-//! objects of one Rust type, which must be `Clone + 'static` and nothing else; all other values
-//! become static. [The page of the module](crate::object) shows the attributes for fields. A clone of
-//! a tensor, of an `Rc` or of a handle is a pointer, so no number is copied.
+//! objects of one Rust type. The type only has to be `Clone + 'static`. All other values become
+//! static. [The page of the module](crate::object) shows the attributes for fields. To clone a
+//! tensor, an `Rc` or a handle copies a pointer, not the numbers.
 //!
 //! # What you can do with them
 //!
-//! A [`Tree`](crate::Tree) of objects has all operations of other trees, by path and by pattern.
-//! Functions that may fail, as those of tensors do, have forms that begin with `try_`:
+//! A [`Tree`](crate::Tree) of objects has all operations of other trees, by path and by pattern. For
+//! functions that may fail, as functions of tensors do, there are methods that begin with `try_`:
 //!
 //! ```
 //! use std::rc::Rc;
@@ -47,9 +47,9 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! # What has been tried
+//! # Tested with
 //!
-//! | object | crate | what for | tested |
+//! | object | crate | use | tested |
 //! |---|---|---|---|
 //! | `Tensor` | `candle-core` 0.11, CPU | models, gradients as a model, descent, files | `crates/candle`; `ecosystem/objects/tests/candle.rs`, the example `tensors` there |
 //! | `Dual64`, `DualSVec64<N>` | `num-dual` 0.15 | gradients of a struct that is generic over its numbers | `ecosystem/objects/tests/duals.rs` |
@@ -61,9 +61,9 @@
 //!
 //! # Duals, and other types that have serde
 //!
-//! Some types have serde and lose something by it: the derivative part of a dual number, or a tape.
-//! As objects they are exact. A struct that is generic over its numbers goes from one type of number
-//! to another:
+//! Some types implement serde but lose a part of themselves: the derivative of a dual number, or a
+//! tape. As objects they stay complete. A struct that is generic over its numbers can change from one
+//! type of number to another:
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -88,7 +88,8 @@
 //! # Shared leaves
 //!
 //! Two fields may hold the same tensor, as tied weights do. They are two leaves.
-//! [`unique_by`](crate::Tree::unique_by) finds them and takes each object once, and what is made of it is put in all its places, so tied weights stay tied:
+//! [`unique_by`](crate::Tree::unique_by) lists each object once, and puts the new object into all
+//! places of the old one, so tied weights stay tied:
 //!
 //! ```
 //! use std::rc::Rc;
@@ -107,25 +108,25 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! The gradient of a tied weight is the sum of those at its places: `unique.inverse` has the index
-//! of the weight for each place.
+//! The gradient of a tied weight is the sum of the gradients at its places: `unique.inverse` has the
+//! index of the weight for each place.
 //!
-//! # What it costs
+//! # Cost
 //!
-//! A clone of each object when a value is flattened, none when it is rebuilt, and one allocation for
-//! all of them. A type without objects costs nothing more, neither at run time nor to build. Where
-//! serde reads from a buffer of its own, below `untagged` and `flatten`, objects are cloned, because
-//! it may ask twice.
+//! Flattening clones each object once and makes one allocation for all of them; rebuilding clones
+//! none. Types without objects pay nothing, neither at run time nor to build. Below `untagged` and
+//! `flatten`, where serde reads from a buffer of its own and may read twice, objects are cloned.
 //!
-//! Of 300 pointers in 100 structs, `flatten_objects` takes 17 ns each beyond the clone and
+//! For 300 pointers in 100 structs, `flatten_objects` takes 17 ns each beyond the clone and
 //! `unflatten_objects` 58 ns (`cargo bench -p treedef-benches --bench operations`, two shared cores of
 //! an x86-64 server, rustc 1.95).
 //!
-//! # What is an error
+//! # Errors
 //!
-//! An object of another type, an object in a map key, in a static or in an opaque leaf, an object
-//! that the rebuilt type does not take, and a value with objects in any other format or walk. The
-//! error has the path and says what to write.
+//! These are errors: an object of another type; an object in a map key, in a static or in an opaque
+//! leaf; an object that the rebuilt type does not read; a value with objects in any other format or
+//! walk. The error has the path and says what to write.
 //!
-//! One case is none: where serde tries something and goes on after an error, as `untagged` does with
-//! its variants and `flatten` with an `Option`, an object that only the failed try took is lost.
+//! One loss is not detected. serde tries the variants of an `untagged` enum one after another, and
+//! turns a failed `flatten` of an `Option` into `None`: an object that only the failed attempt read is
+//! lost.

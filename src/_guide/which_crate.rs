@@ -1,18 +1,18 @@
-//! By task: the crate that you need, its feature if it has to be on, and the first line of code.
+//! By task: the crate that you need, the feature to turn on, and the first line of code.
 //!
-//! # A value of yours
+//! # Your own values
 //!
 //! | to | crate | begin with |
 //! |---|---|---|
 //! | hand its numbers as one vector to a solver, a C library or a GPU, and get it back | `treedef` | [`flatten_as::<f64>(&value)?`](crate::flatten_as), [`unflatten(&treedef, leaves)?`](crate::unflatten()) |
-//! | … with bounds, fixed and tied parts, and the errors of a fit: [fitting](super::fitting) | `treedef-optim` | `treedef_optim::Parameters::new(&model)?` |
+//! | … with bounds, fixed and tied parameters, and the errors of a fit: [fitting](super::fitting) | `treedef-optim` | `treedef_optim::Parameters::new(&model)?` |
 //! | … over and over, without an allocation | `treedef`; `in_place` | [`treedef.flatten_like(&value, &mut leaves)?`](crate::TreeDef::flatten_like), `unflatten_into` |
 //! | change the parts that a pattern names | `treedef` | [`Tree::of(&value)?.select_mut("**.w")?`](crate::Tree::select_mut) |
-//! | train it with dual numbers or a gradient of yours | `treedef-optim`; `num-dual` | `treedef_optim::dual::value_and_grad(loss, &model)?` |
-//! | keep it in a file that says later what it was: [files](super::files) | `treedef` | [`Tree::of(&value)?.save(path)?`](crate::Tree::save) |
+//! | train it with dual numbers, or with your own gradient | `treedef-optim`; `num-dual` | `treedef_optim::dual::value_and_grad(loss, &model)?` |
+//! | save it with its structure: [files](super::files) | `treedef` | [`Tree::of(&value)?.save(path)?`](crate::Tree::save) |
 //! | … and read it into a type that has changed | `treedef`; `migrate` | [`Tree::load(path)?.migrate::<Model>()?`](crate::Tree::migrate) |
 //! | see what changed between two configurations, and apply it elsewhere | `treedef`; `diff` | [`Tree::of(&old)?.diff(&Tree::of(&new)?)`](crate::Tree::diff) |
-//! | keep results by the structure of their input: [an example](super::cookbook::cache_key) | `treedef` | [`structure(&value)?.fingerprint()`](crate::TreeDef::fingerprint) |
+//! | cache results by the structure of the input: [an example](super::cookbook::cache_key) | `treedef` | [`structure(&value)?.fingerprint()`](crate::TreeDef::fingerprint) |
 //! | notice in a test that a structure has changed | `treedef`; `insta` | `treedef::assert_structure_snapshot!(value)` |
 //! | edit a document whose type is not known, such as JSON | `treedef` | [from `serde_json`](super::coming_from::serde_json) |
 //! | flatten a value that nests a million levels deep | `treedef`; `stacker` | [`max_depth: 1_000_000`](crate::Limits::max_depth) for [`Flattener::limits`](crate::Flattener::limits) |
@@ -22,15 +22,15 @@
 //! | you have | crate | begin with |
 //! |---|---|---|
 //! | a model of candle to train | `treedef-candle` | `treedef_candle::value_and_grad(loss, &model)?` |
-//! | … to save with all of its training, and to load | `treedef-candle` | `treedef_candle::load(path, &device)?` |
-//! | … to adapt with few numbers (LoRA) | `treedef-candle` | `treedef_candle::lora::lora(&model, …)?` |
+//! | … to save with the state of its training, and to load | `treedef-candle` | `treedef_candle::load(path, &device)?` |
+//! | … to fine-tune with low-rank adapters (LoRA) | `treedef-candle` | `treedef_candle::lora::lora(&model, …)?` |
 //! | tensors of another framework: [objects](super::objects) | `treedef` | [`flatten_objects::<Tensor>(&model)?`](crate::flatten_objects()) |
 //! | a model of burn | `treedef-exchange` | [from burn](super::coming_from::burn) |
 //! | arrays of `ndarray`, nalgebra or glam: [arrays](super::arrays) | `treedef` | [`Flattener::new().arrays(true)`](crate::Flattener::arrays) |
 //! | files of PyTorch | `treedef-exchange` | `treedef_exchange::pytorch::open(path)?` |
 //! | safetensors, one file or shards | `treedef-exchange` | `treedef_exchange::safetensors::open(path)?` |
 //! | npz, npy, GGUF, flax or orbax | `treedef-exchange` | `treedef_exchange::npz::from_bytes(&bytes)?.load()?` |
-//! | names of tensors that are not those of your fields | `treedef-exchange` | `treedef_exchange::Loader::new().rename("h.*.w", "*.weight")` |
+//! | tensors whose names differ from your fields | `treedef-exchange` | `treedef_exchange::Loader::new().rename("h.*.w", "*.weight")` |
 //!
 //! # Other processes
 //!
@@ -41,16 +41,16 @@
 //! | structures of JAX, PyTorch or optree | `treedef-exchange` | `treedef_exchange::jax::proto(&treedef, &Lowering::new())?` |
 //! | an MPI job that sums gradients or other values | `treedef-mpi` | `treedef_mpi::Collective::new(&world, &value)?` |
 //! | … or trains a model of candle | `treedef-candle`; `mpi` | `treedef_candle::mpi::AllReduce::new(&world, &model)?` |
-//! | a million JSON documents, and the question what is in them | `treedef-structures` | `treedef_structures::Structures::new()` |
-//! | files, and no wish to write Rust | `treedef-cli` | `treedef show file`, `treedef diff old new` |
+//! | a million JSON documents whose structure you do not know | `treedef-structures` | `treedef_structures::Structures::new()` |
+//! | files, and no Rust | `treedef-cli` | `treedef show file`, `treedef diff old new` |
 //!
-//! # Two that fit
+//! # If two crates fit
 //!
-//! - `treedef-candle` has `treedef-optim` and `treedef-exchange` in it, as `optim` and `exchange`:
-//!   a program with candle needs none of the other two.
-//! - A file for this program alone: [`Tree::save`](crate::Tree::save), which keeps every value with
-//!   its structure. A file that others read: `treedef-exchange`.
-//! - `treedef-structures` counts inside of your program, and the command `treedef shapes` does it with
-//!   files.
-//! - `treedef-python` is for one process with a Python in it. Between processes a file or the bytes of
-//!   `treedef-exchange` do.
+//! - `treedef-candle` re-exports `treedef-optim` and `treedef-exchange` as `optim` and `exchange`, so
+//!   a program with candle needs only this crate.
+//! - For a file that only your program reads, use [`Tree::save`](crate::Tree::save), which stores every
+//!   value with its structure. For a file that other programs read, use `treedef-exchange`.
+//! - `treedef-structures` counts structures inside of your program; the command `treedef shapes` counts
+//!   them in files.
+//! - `treedef-python` shares values with Python in one process. Between processes, use files or the
+//!   bytes of `treedef-exchange`.

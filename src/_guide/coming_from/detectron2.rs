@@ -2,8 +2,8 @@
 //!
 //! For users who have a model with nested inputs and outputs, and a compiler, a tracer or a C
 //! library that takes only flat vectors. In the table `value` and `example` are any serde value,
-//! `treedef` is a [`TreeDef`], `f` a function, `inputs` and `outputs` are the treedefs of what it takes
-//! and returns.
+//! `treedef` is a [`TreeDef`], `f` a function, and `inputs` and `outputs` are the treedefs of its
+//! arguments and results.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
@@ -20,7 +20,7 @@
 //! | `TracingAdapter(model, inputs)`, `inference_func=f` | a closure of [`unflatten`](unflatten()), `f` and [`flatten_as`], as below | several arguments are a tuple |
 //! | `TracingAdapter(…, allow_non_tensor=True)` | [`Flattener::flatten_as`] in its place | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
 //! | `adapter.flattened_inputs`, `adapter.inputs_schema` | [`let (leaves, inputs) = flatten_as(&example)?`](flatten_as) | |
-//! | `adapter.outputs_schema` | what the closure returns beside the leaves | |
+//! | `adapter.outputs_schema` | the treedef that the closure returns beside the leaves | |
 //! | `adapter.forward(*flat)` | `closure(&leaves)?` | to refuse an output of another structure: [`flatten_like`](TreeDef::flatten_like) of `outputs` |
 //! | `adapter._create_wrapper(traced)` | [`unflatten(&outputs, traced(x))?`](unflatten()) | `x` is from [`flatten_like`](TreeDef::flatten_like) of `inputs`, which checks the structure, too |
 //!

@@ -52,7 +52,7 @@
 //! let only_a = tree.clone().filter(r#"["a"]"#)?;
 //! assert_eq!(only_a.to_string(), r#"{"a": {"z": 4u64}}"#);
 //!
-//! // From the root down: what was replaced is not entered.
+//! // From the root down: replaced nodes are not entered.
 //! let mut visited = 0;
 //! let inner = |below: &[Leaf], kind| kind == NodeKind::Seq && below.len() == 2;
 //! let cut = tree.clone().edit(|_, node, below| {
@@ -64,7 +64,7 @@
 //!     (r#"{"a": {"z": 4u64}, "b": [1u64, "CUT"]}"#.into(), 6)
 //! );
 //!
-//! // From the leaves up: sums of sums. `None` in a place, and a place that goes.
+//! // From the leaves up: sums of sums. One place becomes `None`, and one is removed.
 //! let numbers = tree.try_map(u64::try_from)?;
 //! let sums = numbers.clone().edit_up(|_, below| Ok(match below.treedef().root().kind() {
 //!     NodeKind::Seq => Edit::Replace(Tree::leaf(below.leaves().iter().sum())),

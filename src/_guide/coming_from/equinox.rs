@@ -1,4 +1,4 @@
-//! From Equinox, and from Flax, Chex, Haiku and Penzai: what they add to JAX's pytrees.
+//! From Equinox, Flax, Chex, Haiku and Penzai: their additions to JAX's pytrees.
 //!
 //! For users who edit, filter, compare and save models as trees. JAX's own functions are on [its
 //! page](super::jax). In the tables `value` is any serde value, `tree` a [`Tree`], `path` a
@@ -78,7 +78,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf, or is a pattern or a mask; for trees of any depth |
-//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes: [`Tree::partition`] of what is left |
+//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes: [`Tree::partition`], again for the rest |
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves at one path are an error; the last never wins |
@@ -192,8 +192,7 @@
 //!
 //! # What differs on purpose
 //!
-//! - **Holes** are `Option`s around the leaves. A `None` of the value is a node, and stays where it
-//!   is.
+//! - **Holes** are `Option`s around the leaves. A `None` of the value is a node and keeps its place.
 //! - **Paths and patterns** replace lambdas: they can be printed, stored and compared. A path that
 //!   leads nowhere is an error.
 //! - **A checkpoint** contains its structure. Leaves find their fields by name, and a number that

@@ -28,7 +28,7 @@
 //! ```
 //! use treedef::{Flattener, Leaf, Tree};
 //!
-//! // What is wanted: some of it twice.
+//! // The fetches, some of them twice.
 //! let text = r#"{"k1": MyData { a: *, b: * }, "k2": [*, *, *, *]}"#;
 //! let wanted = Tree::new(text.parse()?, vec!["a", "b", "b", "a", "a", "op"])?;
 //! let unique = wanted.clone().unique_by(|name| *name);
@@ -48,18 +48,18 @@
 //!     "expected 3 leaves, found 2"
 //! );
 //!
-//! // Two names of one thing, told by a key.
+//! // Two names of one thing, found by a key.
 //! let aliases = Tree::new("(*, *)".parse()?, vec!["a:0", "a"])?
 //!     .unique_by(|name| name.trim_end_matches(":0").to_owned());
 //! assert_eq!((aliases.leaves, aliases.inverse.leaves()), (vec!["a:0"], &[0, 0][..]));
 //!
-//! // What is fed is not computed.
+//! // Fed values are not computed.
 //! let (fed, rest) = wanted.clone().partition(|_: &_, name: &&str| *name == "a")?;
 //! let fed = fed.map(|name| name.map(|_| 99));
 //! let computed = rest.map(|name| name.map(str::len));
 //! assert_eq!(Tree::combine([fed, computed])?.leaves(), [99, 1, 1, 99, 99, 2]);
 //!
-//! // One leaf that takes three values, and becomes one again.
+//! // One leaf becomes three values, and then one again.
 //! let sparse = Tree::new("(*, *)".parse()?, vec!["st", "a"])?;
 //! let expand = |name| match name {
 //!     "st" => Tree::new("(*, *, *)".parse()?, vec!["indices", "values", "shape"]),
@@ -71,7 +71,7 @@
 //!     expanded.flatten_up_to(sparse.treedef())?.map(|below| below.leaves().join("+"));
 //! assert_eq!(contracted.leaves(), ["indices+values+shape", "a"]);
 //!
-//! // `None` is refused where that is wanted, and the error says where it stands.
+//! // `None` is an error if you want it to be, with the path.
 //! let (leaves, treedef) = Flattener::new().none_is_leaf(true).flatten(&(1, [Some(2), None]))?;
 //! let refuse = |leaf| if leaf == Leaf::None { Err("None cannot be fetched") } else { Ok(leaf) };
 //! let error = Tree::new(treedef, leaves)?.try_map(refuse).unwrap_err();
@@ -81,7 +81,7 @@
 //!
 //! # What differs on purpose
 //!
-//! - **Equality** is that of the leaves or of a key, not of addresses.
+//! - **Equality** compares the leaves or a key, not addresses.
 //! - **None** is a node or a leaf, and an error only if you say so.
 //! - **Too many or too few results** are an error. TensorFlow drops surplus results.
 //! - **Keys of maps** are sorted, and a map gets its own order back. **Fields** are in the order of

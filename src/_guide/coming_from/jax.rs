@@ -138,7 +138,7 @@
 //! );
 //! assert_eq!(treedef.node("[0].w")?.num_children(), 2);
 //!
-//! // One leaf for each layer stands for all below it, where that is asked for.
+//! // On request, one leaf for each layer stands for everything below it.
 //! let rates = Tree::new("[*]".parse()?, vec![0.5])?;
 //! let each = rates.broadcast_to(&treedef)?;
 //! assert_eq!(each.leaves(), [0.5, 0.5]);
@@ -148,7 +148,7 @@
 //!     .zip_with(rates, |layer, rate| layer.leaves()[1] * rate)?;
 //! assert_eq!(scaled.leaves(), [1.0]);
 //!
-//! // Outside in, with `inner` found; and a fold.
+//! // Transpose, with the inner structure inferred; and a fold.
 //! let rows = Tree::of(&[(1, 2), (3, 4), (5, 6)])?;
 //! let outer = TreeDef::tuple([TreeDef::leaf(), TreeDef::leaf(), TreeDef::leaf()])?;
 //! let inner = rows.treedef().inner_of(&outer)?;

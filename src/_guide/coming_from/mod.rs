@@ -21,8 +21,8 @@
 //! # What is common
 //!
 //! **serde instead of registration.** `#[derive(Serialize, Deserialize)]` makes a type a node, and
-//! nothing is global. Other settings of a registry are attributes of fields here
-//! ([`as_static`](fn@as_static), [`as_opaque`](fn@as_opaque)) or rules of a [`Flattener`]. So
+//! nothing is global. For other settings of a registry, use attributes on fields
+//! ([`as_static`](fn@as_static), [`as_opaque`](fn@as_opaque)) or the rules of a [`Flattener`], so that
 //! different flatteners can treat one type in different ways.
 //!
 //! **Values and trees.** [`flatten`](flatten()), [`map`](map()) and similar functions take and
@@ -36,7 +36,7 @@
 //! `Option`s around the leaves, so they are never confused with a `None` of the value.
 //!
 //! **Maps** are sorted by key, for keys of any type. A rebuilt value gets its entries in their
-//! insertion order. All operations on trees keep this order, and new entries come last.
+//! insertion order. All operations on trees keep this order and put new entries last.
 //! [`MapOrder::Insertion`] makes it part of the structure. The fields of a struct are in the order
 //! of their declaration.
 //!
@@ -47,8 +47,8 @@
 //! differ. A treedef does not contain the kinds, a [`signature`](signature()) does. A `Vec` or an
 //! array is a container, unless a mark or rule makes it one leaf.
 //!
-//! **`is_leaf`** sees what serde shows before it enters a node: its path, kind and name. It cannot
-//! look at the value.
+//! **`is_leaf`** sees the path, the kind and the name of a node, because serde shows these before the
+//! content. It cannot look at the value.
 //!
 //! **Nothing broadcasts by itself.** Functions of several trees require equal structures. Prefixes
 //! are accepted only by functions that say so: [`Tree::broadcast_to`], [`Tree::flatten_up_to`],
@@ -60,8 +60,8 @@
 //! combined with any other.
 //!
 //! **Errors** name the path. Where two structures differ they name both sides, and
-//! [`Error::differences`](crate::Error::differences) has them as data. The number of leaves is
-//! always checked, and depth is limited.
+//! [`Error::differences`](crate::Error::differences) lists all differences as data. The number of
+//! leaves is always checked, and depth is limited.
 //!
 //! # Everything that JAX and optree have
 //!
@@ -122,7 +122,7 @@
 //! | type, kind | [`NodeRef::name`], [`NodeRef::kind`] |
 //! | equality, hash | `Eq + Hash`; [`TreeDef::fingerprint`] |
 //! | text | `Display`, `FromStr`; `jax::text` of `treedef-exchange` |
-//! | pickle, proto | [`TreeDef::save`], [`TreeDef::to_bytes`], serde; the bytes are not those of JAX or optree |
+//! | pickle, proto | [`TreeDef::save`], [`TreeDef::to_bytes`], serde; the bytes differ from JAX's and optree's |
 //! | key classes | [`Key`] |
 //! | keystr: simple, separator | `jax::keystrs` of `treedef-exchange`, [`Path::to_joined_string`] |
 //! | codify | `format!("t{path}")`: a [`Path`] prints as Rust where possible |

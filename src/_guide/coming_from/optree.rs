@@ -1,6 +1,6 @@
 //! From optree: its functions on trees, `PyTreeSpec`, `PyTreeAccessor` and the registry.
 //!
-//! For users of optree. What it shares with JAX by name and meaning is also on [that
+//! For users of optree. Functions that have the same name and meaning in JAX are also on [that
 //! page](super::jax). In the tables `value` is any serde value, `tree` a [`Tree`], `treedef` a
 //! [`TreeDef`], `path` a [`Path`], `f` a function, `p` a predicate.
 //!

@@ -9,13 +9,13 @@
 //! | `from_value::<T>(document)?` | [`tree.into_typed::<T>()?`](Tree::into_typed) | an error has the path |
 //! | `from_str::<Value>(text)?` | `serde_json::from_str::<Tree<Leaf>>(text)?` | the same with YAML, TOML and all formats that describe themselves; limits by [`TreeSeed`](crate::TreeSeed) |
 //! | `to_string(&document)?` | `serde_json::to_string(&tree)?` | the text that the value itself would give |
-//! | `document["a"][0]`, `pointer("/a/0")` | [`tree.get(".a[0]")?`](Tree::get), [`tree.subtree(".a")?`](Tree::subtree) | what is not there is an error with the nearest name, not `Null` |
+//! | `document["a"][0]`, `pointer("/a/0")` | [`tree.get(".a[0]")?`](Tree::get), [`tree.subtree(".a")?`](Tree::subtree) | a missing part is an error with the nearest name, not `Null` |
 //! | `*document.pointer_mut(p)? = json!(1)` | [`*tree.get_mut(path)? = Leaf::from(1)`](Tree::get_mut), [`tree.replace(path, new)?`](Tree::replace) | a leaf for a leaf; a subtree for a subtree |
 //! | `map.insert(key, v)`, `list.push(v)` | [`tree.insert(path, new)?`](Tree::insert) | |
 //! | `map.remove(key)`, `take()` | [`tree.remove(path)?`](Tree::remove) | returns the subtree |
 //! | `as_f64()`, `is_string()` | [`leaf.as_f64()`](Leaf::as_f64), [`leaf.kind()`](Leaf::kind) | |
-//! | a function that calls itself for each level | [`tree.iter()`](Tree::iter), [`tree.select("**.name")?`](Tree::select), [`tree.edit(f)?`](Tree::edit) | no recursion, whatever the depth |
-//! | `a == b` | `a == b`, [`a.diff(&b)`](Tree::diff) | or what differs, path by path (feature `diff`) |
+//! | a recursive function | [`tree.iter()`](Tree::iter), [`tree.select("**.name")?`](Tree::select), [`tree.edit(f)?`](Tree::edit) | no recursion, whatever the depth |
+//! | `a == b` | `a == b`, [`a.diff(&b)`](Tree::diff) | the diff lists the changes path by path (feature `diff`) |
 //! | the crate `json-patch` | [`tree.patch(&diff)?`](Tree::patch) | keeps the old values, so it refuses another document; not RFC 6902 |
 //! | `Value::Null` | a node `()`, without a leaf | a `None` of a typed value is `None` |
 //! | `json!({"a": 1})` | `Tree::of(&json!({"a": 1}))?` | there is no macro of our own |
@@ -46,7 +46,7 @@
 //! #[derive(Serialize, Deserialize)]
 //! struct Server { host: String, port: u16 }
 //!
-//! // What is too large for its field is an error that says where.
+//! // A number that is too large for its field is an error with the path.
 //! let mut wrong = tree.clone();
 //! *wrong.get_mut(".servers[0].port")? = Leaf::U64(80_000);
 //! let error = wrong.into_typed::<Config>().map(|_| ()).unwrap_err();
@@ -57,7 +57,7 @@
 //! let config: Config = tree.clone().into_typed()?;
 //! assert_eq!(config.servers[2].host, "c");
 //!
-//! // A typed value and its document differ in what JSON does not have.
+//! // The tree of a typed value holds what JSON cannot.
 //! let values = (f64::NAN, u128::MAX, [1.5f32]);
 //! assert_eq!(json!(f64::NAN), json!(null));
 //! assert_eq!(serde_json::from_str::<Tree<Leaf>>("null")?.to_string(), "()");
@@ -68,21 +68,20 @@
 //!
 //! # What `serde_json` does better
 //!
-//! - **Many changes of structure.** A `Value` is made of vectors and maps: `push` costs nothing. Each
-//!   [`insert`](Tree::insert), [`remove`](Tree::remove) or [`replace`](Tree::replace) makes the
-//!   treedef anew. Setting leaves is cheap in both.
-//! - **Single look-ups.** `document["a"]` is one search in a map. A path is parsed, and looked for from
+//! - **Many changes of structure.** A `Value` is made of vectors and maps, so `push` costs nothing.
+//!   [`insert`](Tree::insert), [`remove`](Tree::remove) and [`replace`](Tree::replace) rebuild the
+//!   treedef each time. Setting leaves is cheap in both.
+//! - **Single look-ups.** `document["a"]` is one search in a map. A path is parsed, then followed from
 //!   the root.
-//! - **`match`.** A `Value` is an enum of six variants that Rust's patterns take apart. A tree is asked
-//!   by methods.
-//! - **Documents alone.** To read JSON, look at it and write it again, a `Value` is all that you need.
+//! - **`match`.** A `Value` is an enum of six variants that you can match on. A tree has methods instead.
+//! - **Documents alone.** To read JSON, look at it and write it again, you need only a `Value`.
 //!   [The page about speed](super::super::speed) compares the two.
 //!
 //! # What differs on purpose
 //!
-//! - **Order.** The entries of a map are compared without regard to their order, and written in the
-//!   order in which they came: no feature such as `preserve_order` is needed here. If a `Value` is what
-//!   the tree is made of, it must have kept the order itself.
+//! - **Order.** Maps are compared without regard to the order of their entries, and written in the order
+//!   in which they were read. No feature such as `preserve_order` is needed, unless the tree is made from
+//!   a `Value`: then the `Value` must have kept the order.
 //! - **Numbers** have the kind that they were read with: `1`, `1.0` and `-1` are `u64`, `f64` and `i64`.
 //! - **A key that occurs twice** gives two entries. In a `Value` the last one wins.
 //! - **Depth** is limited, to 128 levels by default, as in `serde_json`.

@@ -78,7 +78,7 @@
 //!     b: Option<f64>,
 //! }
 //!
-//! // As PyTorch has it: `None` is a leaf, and maps stand as they come.
+//! // As in PyTorch: `None` is a leaf, and maps keep their insertion order.
 //! let torch = Flattener::new().none_is_leaf(true).map_order(MapOrder::Insertion);
 //! let value = IndexMap::from([
 //!     ("enc".to_owned(), Linear { w: vec![1.0, 2.0], b: Some(0.5) }),
@@ -114,7 +114,7 @@
 //! let error = Tree::of(&[5])?.broadcast_to(&full).unwrap_err();
 //! assert_eq!(error.to_string(), "the prefix has 1 child, the tree 2 children at the root");
 //!
-//! // What is static is kept, and comes back.
+//! // Statics are kept, and come back.
 //! let (leaves, treedef) =
 //!     Flattener::new().leaves_where(LeafKind::is_float).flatten_as::<f64>(&("l2", 0.5))?;
 //! assert_eq!((leaves, treedef.root().child(0).unwrap().kind()), (vec![0.5], NodeKind::Static));
@@ -126,7 +126,7 @@
 //! # Treespecs that both sides read
 //!
 //! The package `treedef-exchange`, in `crates/exchange`, writes and reads the JSON of
-//! `treespec_dumps`. `None` is a leaf there, which the order of the leaves takes into account:
+//! `treespec_dumps`. `None` is a leaf there, and the order of the leaves accounts for it:
 //!
 //! ```text
 //! let lowered = torch::treespec(&treedef, &Lowering::new())?;
@@ -151,8 +151,8 @@
 //! - **Errors** name the path and both sides.
 //! - **Depth** is limited, to 128 levels by default: deeper values give an error, not a stack
 //!   overflow.
-//! - **What is loaded is checked**: a text or file that is not a treedef is an error, never a
-//!   treedef that fails later.
+//! - **Loading checks**: a text or file that is not a treedef is an error, never a treedef that fails
+//!   later.
 //!
 //! # What you no longer need
 //!

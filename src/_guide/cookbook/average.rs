@@ -12,7 +12,7 @@
 //!     Model { step: 100, w: vec![1.0, 2.0], b: 0.5 },
 //!     Model { step: 200, w: vec![3.0, 4.0], b: 1.5 },
 //! ];
-//! // What is no float is static, and may differ from the first checkpoint.
+//! // Everything but floats is static, and may differ from the first checkpoint.
 //! let floats = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
 //! let (mut mean, treedef) = floats.flatten_as::<f32>(&checkpoints[0])?;
 //! let mut leaves = Vec::new();

@@ -1,4 +1,4 @@
-//! A cache whose key is the structure of the input, as that of a compiler.
+//! A cache whose key is the structure of the input, as a compile cache needs it.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -17,14 +17,13 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! | what needs a plan of its own | key |
+//! | one entry for | key |
 //! |---|---|
 //! | each structure | [`structure`](crate::structure()) |
-//! | `f32` and `f64`, too | [`signature`](crate::signature()) |
-//! | the same for lists of any length | [`without_lengths`](crate::Tree::without_lengths) of either, as a text |
+//! | each structure with each kind of leaves, such as `f32` and `f64` | [`signature`](crate::signature()) |
+//! | lists of any length | [`without_lengths`](crate::Tree::without_lengths) of either, as a text |
 //!
-//! In a file or between machines, the key of a structure is its `fingerprint`, and that of a signature
-//! is its text:
+//! In a file or between machines, use the `fingerprint` of a structure, or the text of a signature:
 //!
 //! ```
 //! use treedef::signature;

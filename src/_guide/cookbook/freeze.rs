@@ -19,6 +19,6 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! A path may be a [`Pattern`](crate::Pattern): `**.b` freezes all fields `b`. One that matches nothing
-//! is no error, because a list may be empty today;
-//! [`unmatched_rules`](crate::Flattener::unmatched_rules) tells.
+//! A path may be a [`Pattern`](crate::Pattern): `**.b` freezes all fields `b`. A pattern that matches
+//! nothing is not an error, because a list may be empty;
+//! [`unmatched_rules`](crate::Flattener::unmatched_rules) lists such patterns.

@@ -15,6 +15,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No tree is made of a line, and memory grows only with the number of distinct structures. Counts
-//! of several machines can be merged. All of this is in the crate
-//! `treedef-structures`.
+//! The lines are counted without building a tree for each, so memory grows only with the number of
+//! distinct structures. Counts of several machines can be merged. The crate is `treedef-structures`.

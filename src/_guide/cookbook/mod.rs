@@ -2,16 +2,16 @@
 //!
 //! | to | read |
 //! |---|---|
-//! | keep a part of a model as it is | [`freeze`] |
+//! | freeze a part of a model | [`freeze`] |
 //! | change weights, but not biases | [`weight_decay`] |
 //! | average checkpoints | [`average`] |
 //! | get an exact gradient with dual numbers | [`autodiff`] |
-//! | hand a struct to an optimiser, such as L-BFGS of argmin | [`optimiser`] |
-//! | save a model for PyTorch, and load one from there | [`pytorch`] |
+//! | pass a struct to an optimiser, such as L-BFGS of argmin | [`optimiser`] |
+//! | save a model for PyTorch, and load a model from PyTorch | [`pytorch`] |
 //! | send the changes of a document through a file | [`patch_file`] |
-//! | keep results by the structure of their input | [`cache_key`] |
+//! | cache results by the structure of the input | [`cache_key`] |
 //! | notice in a test that a structure has changed | [`snapshot`] |
-//! | see which structures a log has | [`log_structures`] |
+//! | see which structures occur in a log | [`log_structures`] |
 
 #[doc(alias = "grad")]
 #[doc(alias = "gradient")]

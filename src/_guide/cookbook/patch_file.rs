@@ -1,4 +1,4 @@
-//! Send changes through a file: the difference of two documents is data, with the feature `diff`.
+//! Send changes through a file: with the feature `diff`, the difference of two documents is data.
 //!
 //! ```
 //! use treedef::{Diff, Leaf, Tree};
@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The file may have any format: TOML, for example, or MessagePack. A patch keeps the kind of each
-//! number, so it fits trees from the same source: a tree that was read from JSON has `80u64`.
-//! A document is written in the order in which it was read if the format's crate keeps that order:
-//! `toml` and `serde_json` do so with their feature `preserve_order`.
+//! The file may have any format, such as TOML or MessagePack. A patch contains the kind of each number,
+//! so it fits trees from the same source: in a tree that was read from JSON, the port is `80u64`. A
+//! document is written in the order in which it was read if the format's crate keeps that order, as
+//! `toml` and `serde_json` do with their feature `preserve_order`.

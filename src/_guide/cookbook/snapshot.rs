@@ -7,5 +7,5 @@
 //! assert_signature_snapshot!(answer, @"(str, [f32, f32, f32], Some(u8))");
 //! ```
 //!
-//! Start with an empty `@""`: `cargo insta review` fills it in, over several lines if it is wider than
-//! 80 columns. If the test fails, the changes are printed path by path.
+//! Start with an empty `@""`, which `cargo insta review` fills in; a text of more than 80 columns gets
+//! several lines. If the test fails, the changes are printed path by path.
