@@ -1,5 +1,5 @@
-//! Internals that the other members of this workspace need. They ask for exactly this version,
-//! so nothing here is part of the public face.
+//! Internals for the other members of this workspace. They depend on exactly this version, so
+//! nothing here is part of the public interface.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,12 +34,12 @@ pub fn deepest(limits: Limits) -> usize {
     call_stack::deepest(limits)
 }
 
-/// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
+/// The error of a walk that found a compound deeper than `limit`, the result of [`deepest`].
 pub fn too_deep(limit: usize) -> Error {
     call_stack::too_deep(limit)
 }
 
-/// Limits that allow what one of the two allows.
+/// The greater of each limit.
 pub fn either(limits: Limits, other: Limits) -> Limits {
     limits.or(other)
 }
@@ -54,14 +54,14 @@ pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static s
     limits::at_most(what, needed, limit, hint)
 }
 
-/// The error for what cannot happen.
+/// The error for a broken invariant.
 #[track_caller]
 pub fn broken(what: &'static str) -> Error {
     Error::broken(what)
 }
 
-/// The next block, where other containers may be blocks as a whole: those for which `shape_as_whole`
-/// has a shape. A block whose leaves do not `belong_together` is none: its children are.
+/// The next block. Other containers are blocks as a whole if `shape_as_whole` returns their shape.
+/// If the leaves of a block do not `belong_together`, its children are the blocks.
 pub fn next_block<'a>(
     blocks: &mut Blocks<'a>,
     shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
@@ -70,17 +70,17 @@ pub fn next_block<'a>(
     blocks.next_or_struct(shape_as_whole, belong_together)
 }
 
-/// The error at another path.
+/// The error with another path.
 pub fn at(error: Error, path: Path) -> Error {
     error.at(path)
 }
 
-/// The error of a child, seen from the node around it.
+/// The error of a child, with the key of the child prepended to the path.
 pub fn under(error: Error, key: Key) -> Error {
     error.under(key)
 }
 
-/// The error with another hint.
+/// The error with another hint, in place of the one that it has.
 pub fn hinting(error: Error, hint: String) -> Error {
     error.with_other_hint(hint)
 }
@@ -90,7 +90,7 @@ pub fn argument(message: impl fmt::Display) -> Error {
     Error::argument(message)
 }
 
-/// The error of a function that is not of this library.
+/// An error of a function that does not belong to this library.
 pub fn failed(message: String) -> Error {
     Error::of_function(message)
 }
@@ -100,12 +100,12 @@ pub fn beyond_depth(limit: usize) -> Error {
     Cause::Depth { limit }.into()
 }
 
-/// A count is larger than can be.
+/// The error for a count that exceeds `usize`.
 pub fn too_large() -> Error {
     Cause::TooLarge.into()
 }
 
-/// A text that is none of those expected.
+/// The error for a text that is none of the expected ones.
 pub fn unknown_text(expected: &'static str, text: &str) -> Error {
     Error::unknown_text(expected, text)
 }
@@ -119,7 +119,7 @@ pub fn limited(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The pattern that was perhaps meant, if one matched nothing.
+/// The pattern that was probably meant, if a pattern matched nothing.
 pub fn nearest(error: &Error) -> Option<&Pattern> {
     match error.cause() {
         Cause::NoMatch { nearest, .. } => nearest.as_ref(),
@@ -127,12 +127,12 @@ pub fn nearest(error: &Error) -> Option<&Pattern> {
     }
 }
 
-/// A part of a file breaks a rule of the format.
+/// The error for a part of a file that breaks a rule of the format.
 pub fn invalid(part: &'static str, reason: &'static str) -> Error {
     Error::invalid_file(part, reason)
 }
 
-/// The sibling of the same run that comes `skip` later.
+/// The sibling that is `skip` places further in the same run.
 pub fn later(node: NodeRef<'_>, skip: usize) -> NodeRef<'_> {
     node.later(skip)
 }
@@ -142,17 +142,17 @@ pub fn entries<'t>(node: NodeRef<'t>) -> impl Iterator<Item = (Key, NodeRef<'t>)
     node.entries()
 }
 
-/// A child that is there, with its key.
+/// An existing child, with its key.
 pub fn entry(node: NodeRef<'_>, position: usize) -> (Key, NodeRef<'_>) {
     (node.child_key(position), node.child_at(position))
 }
 
-/// How many nodes a visit of the subtree has at most, with keys and statics.
+/// The maximum number of nodes that a visit of the subtree sees, with keys and statics.
 pub fn work(node: NodeRef<'_>) -> usize {
     node.work()
 }
 
-/// The same of a value, whose texts count as a node for each 16 bytes.
+/// The same for a value, where 16 bytes of text count as a node.
 pub fn work_of(value: &Value) -> usize {
     value.work()
 }
@@ -167,7 +167,7 @@ pub fn bare_key(key: &Value) -> String {
     text::bare_value(&key.key_form())
 }
 
-/// The one form of all keys that are the same value, however wide or of which type they are.
+/// The common form of all keys that are the same value, whatever their types and widths.
 pub fn key_form(key: &Value) -> Value {
     key.key_form().into_owned()
 }

@@ -8,7 +8,8 @@ use crate::pattern::{Pattern, PatternStep};
 
 /// An argument that names one node: a [`Path`], or its text.
 ///
-/// Only what cannot fail takes a `Path` alone, such as [`Path::join`] and [`Pattern::matches`].
+/// Functions that cannot fail, such as [`Path::join`] and [`Pattern::matches`], accept only parsed
+/// arguments.
 ///
 /// ```
 /// use treedef::{Path, Tree};

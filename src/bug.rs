@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// The error for what cannot happen.
+/// The error for a broken invariant.
 macro_rules! bug {
     ($what:literal) => {
         $crate::error::Error::broken(concat!($what, " (", file!(), ":", line!(), ")"))
@@ -28,7 +28,7 @@ impl<T: Default> OrBug<T> for Option<T> {
     }
 }
 
-/// A text is printed without what has to be there.
+/// A text is printed without the missing part.
 #[cold]
 #[track_caller]
 pub(crate) fn missing(what: &str) -> fmt::Result {

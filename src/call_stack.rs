@@ -3,9 +3,9 @@
 use crate::error::{Cause, Error, Result};
 use crate::model::Limits;
 
-/// The deepest recursion, whatever the limits are. Without `stacker`, it is what a thread's stack
-/// of 2 MiB holds in a build without optimisation, with room for the value's own code. With
-/// `stacker`, only memory limits it.
+/// The deepest recursion, whatever the limits are. Without `stacker`, this depth fits into a
+/// thread's stack of 2 MiB in a build without optimisation, with space for the value's own code.
+/// With `stacker`, only memory limits it.
 const DEEPEST: usize = if cfg!(feature = "stacker") { 1 << 31 } else { 256 };
 
 /// Evaluates an expression; with the feature `stacker` on a new stack segment if little stack is
@@ -34,7 +34,7 @@ pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
     if depth <= DEEPEST { Ok(()) } else { Err(too_deep(DEEPEST)) }
 }
 
-/// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
+/// The error of a walk that found a compound deeper than `limit`, the result of [`deepest`].
 #[cold]
 pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(Cause::Depth { limit });

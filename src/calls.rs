@@ -37,7 +37,7 @@ macro_rules! mismatches {
     )*};
 }
 
-/// The traits for the children of compounds. Each call goes to a method of the type.
+/// The traits for the children of compounds. Each call is forwarded to a method of the type.
 macro_rules! children {
     (
         $children:ty => $ok:ty, $error:ty; #[$inline:meta];

@@ -25,7 +25,8 @@ pub fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// Whether a destination is an open file, such as `/dev/stdout`, not the name of one. In `/dev/shm` are files.
+/// Whether a destination is an open file, such as `/dev/stdout`, and not the name of a file. `/dev/shm`
+/// contains ordinary files.
 pub(crate) fn is_open_file(destination: &Path) -> bool {
     let in_devices = destination.starts_with("/dev") && !destination.starts_with("/dev/shm");
     in_devices || destination.starts_with("/proc")

@@ -16,8 +16,8 @@ use crate::pattern::Pattern;
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The most characters of an error kind that a message prints, because names and texts may have any
-/// length.
+/// The maximum number of characters of an error kind in a message, because names and texts may have
+/// any length.
 const LONGEST_MESSAGE: usize = 1_000;
 
 /// What went wrong, and where.
@@ -33,11 +33,12 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     cause: Cause,
-    /// The path, below the keys of `above`.
+    /// The path below the keys of `above`.
     path: Path,
-    /// The keys that lead to `path`, the innermost first: an error may come up a million levels.
+    /// The keys that lead to `path`, the innermost first: an error may pass a million levels on its
+    /// way up.
     above: Vec<Key>,
-    /// The two together.
+    /// `above` and `path` together.
     whole: OnceLock<Path>,
     /// The position in a text, if the error is about a text.
     byte: Option<usize>,
@@ -74,40 +75,40 @@ impl Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A type and what is in the tree do not fit, or a `Serialize` or `Deserialize` implementation
-    /// failed.
+    /// A type does not fit the content of the tree, or a `Serialize` or `Deserialize`
+    /// implementation failed.
     Value,
-    /// Two structures differ, which [`Error::differences`] may list, or the number of leaves is not
-    /// that of the structure.
+    /// Two structures differ, which [`Error::differences`] may list, or the number of leaves
+    /// differs from the structure's.
     Structure,
-    /// A structure, a file or an operation exceeds one of its [`Limits`](crate::Limits), or what this
-    /// platform can count. [`Error::hint`] names the limit.
+    /// A structure, a file or an operation exceeds one of its [`Limits`](crate::Limits), or a count exceeds
+    /// this platform's `usize`. [`Error::hint`] names the limit.
     Limit,
     /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
     Text,
     /// The bytes are not a file of this library, are damaged, or were written by a later release; or
     /// an error of the operating system: see [`Error::is_not_found`].
     File,
-    /// What was passed to an operation does not suit it, e.g. a path that is not there, a number that
-    /// its leaf cannot hold, or no trees to stack.
+    /// An argument does not suit an operation, e.g. a path that is not there, a number that its leaf cannot
+    /// hold, or no trees to stack.
     Argument,
-    /// A function that was passed to this crate failed; [`source`](std::error::Error::source) gives
-    /// its error back.
+    /// A function that was passed to this crate failed; [`source`](std::error::Error::source)
+    /// returns its error.
     Function,
     /// A bug of this library. Please report it.
     Internal,
 }
 
-/// What went wrong.
+/// The cause.
 #[derive(Debug, thiserror::Error)]
 #[cfg_attr(not(all(feature = "diff", feature = "persist")), allow(dead_code))]
 pub(crate) enum Cause {
-    /// The message of a `Serialize` or `Deserialize` implementation, or how one broke serde's
+    /// The message of a `Serialize` or `Deserialize` implementation, or a violation of serde's
     /// protocol.
     #[error("{0}")]
     Message(String),
     /// The error of a function that was passed to this crate; [`source`](std::error::Error::source)
-    /// gives it back.
+    /// returns it.
     #[error("{0}")]
     Function(Box<dyn std::error::Error + Send + Sync>),
     /// A type refused the content of the tree.
@@ -118,10 +119,10 @@ pub(crate) enum Cause {
         /// The content that the type accepts.
         expected: String,
     },
-    /// A struct asked for a field that its node does not have and that has no default.
+    /// A struct requests a field that its node does not have and that has no default.
     #[error("missing field `{field}`; here {}", quoted_names(.present))]
     MissingField {
-        /// The field that was asked for.
+        /// The field.
         field: &'static str,
         /// The fields that the node has.
         present: Vec<Name>,
@@ -174,8 +175,8 @@ pub(crate) enum Cause {
     /// A diff was made for another structure or tree.
     #[error("{0}")]
     DoesNotApply(String),
-    /// What was passed to an operation does not suit it, e.g. a number that its leaf cannot hold,
-    /// the path of a struct where a leaf is meant, or two parts to combine that both have a leaf.
+    /// An argument does not suit an operation, e.g. a number that its leaf cannot hold, the path of
+    /// a struct where a leaf is expected, or two parts to combine that both have a leaf.
     #[error("{0}")]
     Argument(String),
     /// A bug of this library. Please report it.
@@ -198,7 +199,7 @@ pub(crate) enum Cause {
         key: Key,
         /// The parent.
         node: String,
-        /// The path that was perhaps meant.
+        /// The path that was probably meant.
         nearest: Option<Path>,
     },
     /// A pattern names no node.
@@ -206,10 +207,10 @@ pub(crate) enum Cause {
     NoMatch {
         /// The pattern.
         pattern: String,
-        /// The pattern that was perhaps meant.
+        /// The pattern that was probably meant.
         nearest: Option<Pattern>,
     },
-    /// A key in a path can mean two children of the node.
+    /// A key in a path fits two children of the node.
     #[error("`{key}` can mean `{first}` and `{second}`")]
     Ambiguous {
         /// The key.
@@ -231,13 +232,14 @@ pub(crate) enum Cause {
     /// combine.
     #[error("{0}")]
     Nothing(&'static str),
-    /// The bytes are not a file of this library, or are one of the other kind: a tree instead of a
+    /// The bytes are not a file of this library, or a file of the other kind: a tree instead of a
     /// treedef.
     #[error("expected {expected}, found {found}")]
     FileKind {
         /// What was expected.
         expected: &'static str,
-        /// What the file holds: its kind, the file type that its first bytes indicate, or these.
+        /// The content of the file: its kind, the file type that its first bytes indicate, or these
+        /// bytes.
         found: String,
     },
     /// A later release wrote the file, and this release cannot read it.
@@ -250,8 +252,8 @@ pub(crate) enum Cause {
         /// The values that this release can read.
         known: &'static str,
     },
-    /// A file of this library is not as it was written: it is shorter or longer than its header
-    /// says, a checksum does not match, or a part breaks a rule of the format.
+    /// A file of this library was changed: its length differs from the header, a checksum does not
+    /// match, or a part breaks a rule of the format.
     #[error("{0}")]
     Damaged(String),
     /// A structure, a file or an operation exceeds a field of [`Limits`](crate::Limits) other than
@@ -277,21 +279,21 @@ pub(crate) enum Cause {
 pub struct Difference {
     /// The path of the place.
     pub path: Path,
-    /// What differs there.
+    /// The kind of the difference.
     pub kind: DifferenceKind,
-    /// What is expected, e.g. by the treedef.
+    /// The expected side, e.g. the treedef's.
     pub expected: String,
-    /// What was found.
+    /// The found side.
     pub found: String,
 }
 
-/// What differs in one place.
+/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// A field or key was expected and not found.
+    /// An expected field or key is missing.
     Missing,
-    /// A field or key was found and not expected.
+    /// A field or key was not expected.
     Extra,
     /// The nodes are of different kinds.
     Node,
@@ -339,7 +341,7 @@ impl Error {
         &self.0.cause
     }
 
-    /// Whether a file or a folder is not there.
+    /// Whether a file or a folder does not exist.
     ///
     /// ```
     /// let error = treedef::TreeDef::load("no such file").unwrap_err();
@@ -355,12 +357,12 @@ impl Error {
         self.0.path()
     }
 
-    /// Whether the error has no path yet. Each level may ask, so the path is not put together.
+    /// Whether the error has no path yet. Each level may check this, so the path is not built.
     pub(crate) fn is_at_root(&self) -> bool {
         self.0.above.is_empty() && self.0.path.is_root()
     }
 
-    /// A hint how to avoid the error, if there is one. The message ends with it.
+    /// A hint how to avoid the error, if there is one. It is the end of the message.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -378,8 +380,8 @@ impl Error {
         }
     }
 
-    /// The error of a function that was passed to this crate. One of this crate without a path is
-    /// kept as it is.
+    /// The error of a function that was passed to this crate. An error of this crate without a path
+    /// is kept.
     #[cold]
     pub(crate) fn of_function(
         error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
@@ -412,7 +414,7 @@ impl Error {
         Error::from(Cause::Structure(differences)).at(path)
     }
 
-    /// A text that is none of those expected.
+    /// A text that is none of the expected ones.
     #[cold]
     pub(crate) fn unknown_text(expected: &'static str, text: &str) -> Self {
         Cause::Syntax { offset: 0, expected, found: format!("`{}`", brief(&text)) }.into()
@@ -484,7 +486,7 @@ impl Error {
         self
     }
 
-    /// Calls the structures that differ a prefix and a tree.
+    /// Marks the two structures that differ as a prefix and a tree.
     pub(crate) fn of_prefix(mut self) -> Self {
         self.0.of_prefix = true;
         self
@@ -528,17 +530,17 @@ pub(crate) struct Mismatch;
 /// The result of a comparison.
 pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
-/// The error of an element that makes other calls than the one before: a code of the place. The
-/// element is walked again, and nobody sees this error.
+/// The error of an element whose calls differ from the element before: a code of the place. The
+/// element is walked again, and no user sees this error.
 #[derive(Debug, thiserror::Error)]
 #[error("another element")]
 pub(crate) struct ElementMismatch(pub(crate) u32);
 
 impl ElementMismatch {
-    /// The code if the value itself failed.
+    /// The code for an error of the value itself.
     pub(crate) const UNKNOWN: u32 = u32::MAX;
 
-    /// The code of a number of another kind than the last one.
+    /// The code for a number of another kind than in the element before.
     pub(crate) const NUMBER: u32 = u32::MAX - 1;
 }
 
@@ -607,7 +609,7 @@ impl serde::de::Error for Error {
 }
 
 impl std::error::Error for Error {
-    /// The error of the operating system or of a function that was passed to this crate, if that is
+    /// The error of the operating system or of a function that was passed to this crate, if it is
     /// the cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.cause() {
@@ -642,7 +644,7 @@ impl fmt::Display for Inner {
             cause if cause.is_about_the_whole() => {}
             _ => match (self.byte, self.part) {
                 (Some(byte), _) => write!(f, " at byte {byte}")?,
-                // Of a nesting that is too deep the beginning says enough.
+                // For nesting that is too deep, the beginning of the path is enough.
                 _ if matches!(self.cause, Cause::Depth { .. }) && !self.path().is_root() => {
                     write!(f, " at `{}`", self.path().beginning())?;
                 }
@@ -718,8 +720,8 @@ fn of_prefix(differences: &[Difference]) -> String {
     format!("the prefix has {prefix}, the tree {tree}")
 }
 
-/// The same text as `Display`, and the other differences in lines of their own: so that an `unwrap` in a
-/// test prints them.
+/// The text of `Display`, and the other differences on lines of their own, so that an `unwrap` in a test
+/// prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
@@ -735,7 +737,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The most differences that are printed beside the first.
+/// The maximum number of differences that are printed after the first.
 const SHOWN_DIFFERENCES: usize = 20;
 
 /// The first difference. The number of the others is printed after the path.

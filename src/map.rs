@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::Tree;
 
-/// Applies `f` to every leaf of a value. With leaves of type [`Leaf`](crate::Leaf) they may be of any
-/// kind, with another [`LeafType`] all have to be of that one.
+/// Applies `f` to every leaf of a value. Leaves of type [`Leaf`](crate::Leaf) may be of any kind; for
+/// another [`LeafType`], all leaves must have its kind.
 ///
 /// # When to use which
 ///
-/// This is [`Tree::of_as`], [`Tree::map`] and [`Tree::into_typed`] in one call. `Tree` has what else
-/// there is, in its place between the two others: [`try_map`](Tree::try_map) for a function that may
-/// fail, [`map_with_path`](Tree::map_with_path), [`select_mut`](Tree::select_mut) for some of the
-/// leaves. To change only the leaves of one kind, match on the kind, or choose them with a flattener:
+/// This is [`Tree::of_as`], [`Tree::map`] and [`Tree::into_typed`] in one call. Use these three if you need
+/// something else in the middle: [`try_map`](Tree::try_map) for a function that may fail,
+/// [`map_with_path`](Tree::map_with_path), or [`select_mut`](Tree::select_mut) for some of the leaves. To
+/// change only the leaves of one kind, match on the kind, or choose them with a flattener:
 /// `flattener.tree_as::<f32>(&value)?.map(f).into_typed()`.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ pub(crate) fn brief(printed: &impl fmt::Display) -> String {
     limited(printed, 60)
 }
 
-/// The text without the beginning of an escape, such as `\\u{202`, at its end.
+/// The text without an incomplete escape, such as `\\u{202`, at its end.
 pub fn without_open_escape(text: &str) -> &str {
     let Some((before, escape)) = text.rsplit_once('\\') else { return text };
     let is_open = match escape.strip_prefix('u') {
@@ -33,8 +33,8 @@ pub fn without_open_escape(text: &str) -> &str {
     if is_open && backslashes % 2 == 0 { before } else { text }
 }
 
-/// Whether a character has no shape of its own, but hides others or turns them round: controls, and what
-/// Unicode calls format characters, separators of lines and default ignorable.
+/// Whether a character has no glyph of its own, but hides or reorders others: controls, and the classes
+/// that Unicode calls format characters, line separators and default ignorable.
 ///
 /// Variation selectors are not among them: they change the shape of the character before them.
 pub fn is_invisible(char: char) -> bool {
@@ -52,8 +52,8 @@ pub fn is_invisible(char: char) -> bool {
             | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
-/// A writer of messages, which may quote what somebody else wrote: such characters are escaped, apart
-/// from those that part lines.
+/// A writer of messages, which may quote untrusted text: invisible characters are escaped, except tabs and
+/// line breaks.
 pub(crate) struct Shown<'a, 'f>(pub(crate) &'a mut fmt::Formatter<'f>);
 
 impl fmt::Write for Shown<'_, '_> {
@@ -69,7 +69,7 @@ impl fmt::Write for Shown<'_, '_> {
     }
 }
 
-/// A writer that fails when there is no room for more characters.
+/// A writer that fails when its capacity is used up.
 pub(crate) struct Limited {
     pub(crate) text: String,
     pub(crate) left: usize,

@@ -17,15 +17,14 @@
 //! # Invariants
 //!
 //! All code that reads an [`Encoding`] relies on these invariants. Only `encoding` makes an
-//! encoding; `value` makes that of a lone leaf.
+//! encoding, except for a lone leaf, which `value` makes.
 //!
 //! 1. `nodes[0]` is the root. Its `repeat` is 1, and its `span` is the length of the vector.
-//! 2. The children of node `i` are runs. The first is at `i + 1`, each next one is `span` further,
-//!    and the last ends at `i + span`. `children` is the sum of their `repeat`. `leaves` is the sum
-//!    of their `leaves` times `repeat`, and `maps` and `work` are such sums too; that of `work`
-//!    saturates. A leaf counts itself in `leaves`, a map in `maps`, and each node in `work`, with the
-//!    work of its names, keys or static. Atoms have no children; `Some` and
-//!    newtypes have exactly one.
+//! 2. The children of node `i` are runs. The first is at `i + 1`, each next one is `span` further, and the
+//!    last ends at `i + span`. `children` is the sum of their `repeat`. `leaves` is the sum of their `leaves`
+//!    times `repeat`; `maps` and `work` are the same kind of sum, and `work` saturates. A leaf counts itself
+//!    in `leaves`, a map in `maps`, and each node in `work`, with the work of its names, keys or static. Atoms
+//!    have no children; `Some` and newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
 //! 4. Kinds with names have node data. `Struct` and `StructVariant` have as many fields as
 //!    children, `Map` has as many keys. Keys are in canonical order unless
@@ -195,11 +194,11 @@ pub(crate) enum Content {
 
 /// An array that is one leaf: numbers of one type in one buffer, with their shape.
 ///
-/// It is the content of an opaque leaf ([`Leaf::as_array`]), where
+/// It is the content of an opaque leaf ([`Leaf::as_array`]) that
 /// [`Flattener::arrays`](crate::Flattener::arrays) or
-/// [`Tree::with_arrays`](crate::Tree::with_arrays) made it one, or a file was read. A clone shares
-/// the buffer. So do all numbers of one type that came in one walk: as long as one of their arrays
-/// is kept, all of them are in memory.
+/// [`Tree::with_arrays`](crate::Tree::with_arrays) made, or that was read from a file. Clones share
+/// the buffer, and so do all numbers of one type that were flattened together: one remaining array
+/// keeps all of them in memory.
 #[derive(Clone)]
 pub struct Array {
     /// The structure of the array as serde sees it, e.g. nested sequences.
@@ -214,13 +213,14 @@ pub struct Array {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Box<[usize]>,
     pub(crate) column_major: bool,
-    /// If serde sees one byte string in place of the numbers: that leaf, once it was asked for.
+    /// The byte string that serde sees in place of the numbers, if there is one. It is made on
+    /// first use.
     pub(crate) bytes: Option<Arc<dyn Late<Leaf>>>,
 }
 
-/// What is made from the data beside it when it is first asked for: the bytes of an array, which
-/// would otherwise always be in memory twice; the index of the runs of a structure. It is behind a
-/// trait because clippy would warn users of each map whose keys are paths (`mutable_key_type`).
+/// Data that is computed from the data beside it on first use: the bytes of an array, which would
+/// otherwise be in memory twice; the index of the runs of a structure. It is behind a trait because
+/// clippy would warn users of each map whose keys are paths (`mutable_key_type`).
 pub(crate) trait Late<T>: Send + Sync + UnwindSafe + RefUnwindSafe {
     fn get(&self, make: &dyn Fn() -> T) -> &T;
 }
@@ -381,8 +381,8 @@ pub struct Tree<L> {
     pub(crate) leaves: Vec<L>,
 }
 
-/// The structure of a value without its leaves: the kinds of all containers, names, keys and
-/// statics.
+/// The structure of a value without its leaves: the kinds of all containers, and the names, keys
+/// and statics.
 ///
 /// It is immutable and cheap to clone. Equality and hash compare only the structure. They ignore
 /// the insertion order of map entries and the [`Limits`].
@@ -407,7 +407,8 @@ pub struct TreeDef {
     /// The maps whose entries did not arrive in canonical order, sorted by `map`.
     pub(crate) insertions: Option<Arc<[Insertion]>>,
     pub(crate) limits: Limits,
-    /// Whether a walk through a value made it. Rebuilding then needs no more work than that walk.
+    /// Whether it was made by walking a value. Rebuilding such a structure needs no more work than
+    /// that walk.
     pub(crate) walked: bool,
 }
 
@@ -415,21 +416,21 @@ pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) node_data: Box<[NodeData]>,
-    /// Follows from `nodes`. A structure of few nodes has none.
+    /// Computed from `nodes`. A structure of few nodes has none.
     pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
-    /// How values of the structure are walked, if that is too large to be kept by a thread.
+    /// The script for values of this structure, if it is too large for the memory of a thread.
     pub(crate) script: Box<dyn ScriptCache>,
 }
 
-/// Where the runs of children are, for nodes with many of them. So a lookup need not pass all runs
-/// before the child that it looks for.
+/// The places of the runs of children, for nodes with many of them, so that a lookup need not visit
+/// all earlier runs.
 pub(crate) struct RunIndex {
     /// The nodes with many runs, in order, each with the index of its first mark.
     pub(crate) wide: Vec<(usize, usize)>,
     pub(crate) marks: Vec<RunMark>,
 }
 
-/// A run of children, and how many children, leaves and maps of the parent are before it.
+/// A run of children, and the numbers of children, leaves and maps of the parent before it.
 #[derive(Clone, Copy)]
 pub(crate) struct RunMark {
     /// Index into the nodes.
@@ -454,7 +455,7 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
-    /// The number of nested compounds at and below one sibling, those in keys and statics included.
+    /// The number of nested compounds at and below one sibling, including keys and statics.
     pub(crate) depth: u32,
     /// Index into `node_data`, or [`NodeData::NONE`].
     pub(crate) data: usize,
@@ -467,8 +468,8 @@ pub(crate) struct Node {
     pub(crate) leaves: usize,
     /// The number of maps in one sibling, which leads to the [`Insertion`] of a map.
     pub(crate) maps: usize,
-    /// The most nodes that rebuilding one sibling visits, those in keys and statics included, and
-    /// one more for each 16 bytes of names and texts; at most `usize::MAX`.
+    /// The maximum number of nodes that rebuilding one sibling visits, including keys and statics,
+    /// plus one for each 16 bytes of names and texts; at most `usize::MAX`.
     pub(crate) work: usize,
 }
 
@@ -564,7 +565,7 @@ impl NodeKind {
         matches!(self, Is::Some | Is::NewtypeStruct | Is::NewtypeVariant)
     }
 
-    /// Whether the type alone says which children a node of this kind has: no map, sequence or variant.
+    /// Whether the type alone determines the children of a node of this kind: no map, sequence or variant.
     pub(crate) fn is_fixed(self) -> bool {
         use NodeKind as Is;
         matches!(
@@ -580,8 +581,8 @@ impl NodeKind {
         )
     }
 
-    /// Whether the options change what this kind means: the order of entries, or what an absent
-    /// value is.
+    /// Whether the meaning of this kind depends on options: on the order of entries, or on
+    /// `none_is_leaf`.
     pub(crate) fn depends_on_options(self) -> bool {
         matches!(self, NodeKind::Map | NodeKind::None | NodeKind::Some)
     }
@@ -618,7 +619,7 @@ pub(crate) enum Labels {
 pub(crate) struct Insertion {
     /// The number of maps before this one in pre-order, with runs expanded.
     pub(crate) map: usize,
-    /// The canonical position of the first entry that came, of the second, …
+    /// The canonical position of the entry that was inserted first, second, …
     pub(crate) order: Arc<[usize]>,
 }
 
@@ -627,7 +628,7 @@ pub(crate) struct Insertion {
 /// A treedef carries its limits; they are not part of its equality or its text. Operations, parsers
 /// and readers of files return an error instead of a structure beyond the limits. Saving also
 /// returns an error if the result could not be loaded again. A text of forty bytes can describe 2⁶⁴
-/// leaves, so operations count what they would make before they make it.
+/// leaves, so operations compute the size of their result first.
 ///
 /// | limit | default | what it bounds | why |
 /// |---|---|---|---|
@@ -636,15 +637,15 @@ pub(crate) struct Insertion {
 /// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 64 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///
-/// A text has a run of elements once, as `; n`, but each field of a struct: a struct may hold two
-/// equal structs, which hold two equal structs, and so on. So printing is bounded by the nodes of the
-/// text, with 64 more for each stored node. The names of a file take at most a byte for 16 nodes of
-/// `max_work` in memory, and 16 for each byte of the file, because it has each name once, for any
-/// number of fields.
+/// In a text, a run of equal elements is written once, as `; n`, but each field of a struct is written: a
+/// struct may hold two equal structs, which hold two equal structs, and so on. So printing is limited by
+/// the nodes of the text, plus 64 for each stored node. A file has each name once, for any number of
+/// fields. So the names in memory are limited to one byte for 16 nodes of `max_work`, plus 16 for each byte
+/// of the file.
 ///
 /// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A
-/// structure that was made by a walk through a value is rebuilt whatever `max_work` is. Beyond the
-/// limits, only saving it returns an error.
+/// structure that was made by walking a value can always be rebuilt, whatever `max_work` is; beyond
+/// the limits, it only cannot be saved.
 ///
 /// ```
 /// use treedef::{ErrorKind, Limits, TreeDef};
@@ -659,13 +660,13 @@ pub(crate) struct Insertion {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most nested containers, map keys included.
+    /// The maximum number of nested containers, including map keys.
     pub max_depth: usize,
-    /// The most nodes that are visited or made, in addition to 64 for each leaf.
+    /// The maximum number of nodes that are visited or made, in addition to 64 for each leaf.
     pub max_work: usize,
-    /// The most bytes of the structure in a file, without the leaves.
+    /// The maximum number of bytes of the structure in a file, without the leaves.
     pub max_bytes: usize,
-    /// The most nodes of a structure; equal neighbours count as one.
+    /// The maximum number of nodes of a structure; equal neighbours count as one.
     pub max_nodes: usize,
 }
 
@@ -679,13 +680,13 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
     /// By key, so that equal maps have equal treedefs. The treedef also remembers the insertion
-    /// order, and so does each tree or treedef that is made from it. New entries come last.
+    /// order, and so does each tree or treedef that is made from it. New entries are last.
     ///
     /// The order is not part of the structure. The text of a treedef and
-    /// [`TreeDef::to_bytes`](TreeDef::to_bytes) do not have it; [`Tree::to_bytes`](Tree::to_bytes)
-    /// does. Equal maps in keys and statics are stored once, with the insertion order of the first.
-    /// If one map is copied more often than [`Limits::max_nodes`] says, its copies are in the order
-    /// of their keys.
+    /// [`TreeDef::to_bytes`](TreeDef::to_bytes) do not contain it;
+    /// [`Tree::to_bytes`](Tree::to_bytes) does. Equal maps in keys and statics are stored once,
+    /// with the insertion order of the first. If an operation would repeat a map more than
+    /// [`Limits::max_nodes`] times, the copies are in the order of their keys.
     #[default]
     Canonical,
     /// By insertion order, which is part of the structure, as in Python's `OrderedDict`. Maps in
@@ -693,8 +694,8 @@ pub enum MapOrder {
     Insertion,
 }
 
-/// The most levels of keys in keys. It is always checked, because comparing and dropping keys is
-/// recursive.
+/// The maximum nesting of keys in keys. It is always checked, because comparing and dropping keys
+/// is recursive.
 pub(crate) const MAX_KEY_NESTING: usize = 128;
 
 /// The kind and the names of a node: an argument of
@@ -723,7 +724,7 @@ impl NodeData {
 }
 
 impl Encoding {
-    /// All that is compared: the rest follows from it.
+    /// The compared fields; all others follow from them.
     fn compared(&self) -> (Options, &[Node], &[NodeData]) {
         (self.options, &self.nodes, &self.node_data)
     }

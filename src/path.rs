@@ -25,8 +25,8 @@ pub enum Key {
 
 /// The steps from the root to a node: `.layers[0].w["bias"]`. The path of the root is empty.
 ///
-/// If a node has two equal fields or keys, which needs a `Serialize` written by hand, the path
-/// leads to the first.
+/// If a node has two equal fields or keys, which only a hand-written `Serialize` can cause, the
+/// path leads to the first.
 ///
 /// A path prints and parses back without ambiguity. [`to_joined_string`](Path::to_joined_string)
 /// prints it for other tools.
@@ -44,9 +44,9 @@ pub enum Key {
 pub struct Path(pub(crate) Vec<Key>);
 
 impl Key {
-    /// The key of a child of a node, by its position, the variant of the node, and the name of its
-    /// field or the key of its entry. `None` if nodes of the kind have no children, or it has no such
-    /// label.
+    /// The key of a child of a node, from the child's position, the variant of the node, and the name of
+    /// the field or the key of the entry. `None` if nodes of the kind have no children, or if the label is
+    /// missing.
     pub(crate) fn of_child(
         kind: NodeKind,
         position: usize,
@@ -83,11 +83,11 @@ impl Key {
         }
     }
 
-    /// Whether this key, written by someone, can mean the key that a node has: a field may have
-    /// become an entry of a map or a field of a variant, and a position an index or a number. Entries are
-    /// the same if their keys are the same value.
+    /// Whether this key, written by a user, can mean a key of a node: a field may have become an entry of a
+    /// map or a field of a variant, and a position an index or a number. Entries are the same if their keys
+    /// are the same value.
     pub(crate) fn can_mean(&self, actual: &Key) -> bool {
-        // A variant that is written has to be there.
+        // If a variant is written, it has to match.
         if matches!(self, Key::VariantField(..) | Key::VariantPosition(..)) {
             return self == actual;
         }
@@ -123,7 +123,7 @@ impl Key {
         }
     }
 
-    /// Makes it the key of a later sibling, if keys are positions.
+    /// Changes it to the key of a later sibling, if the key is a position.
     pub(crate) fn advance(&mut self, by: usize) {
         if let Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) = self {
             *index += by; // at most the siblings

@@ -9,15 +9,17 @@ use crate::path::{Key, Path};
 /// A path with wildcards: `layers[*].w`, `**.bias`.
 ///
 /// `.*` matches any field, position or text key of a map, `[*]` any index, position or map key, and `**`
-/// any number of steps. So both find the entries of a map whose keys are texts, as it is with a name, and
-/// `[*]` the elements of sequences, tuples and arrays.
-/// `.{w,bias}` matches what `.w` and `.bias` match: where a pattern has to name something, each of its
-/// names has to. `[2:5]` matches what `[2]`, `[3]` and `[4]` match, `[2:]` all behind the first two, and
-/// `[:2]` these.
-/// The other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
-/// `["name"]`, and `[1]` also an integer key of any kind, as `[1u8]` does. In a
-/// tree, the `.0` of a newtype need not be in the pattern, as the `?` of a `Some`. A pattern names nodes, so
-/// where leaves are selected it selects all leaves below them. The dot before the first field is optional.
+/// any number of steps. So both find the entries of a map whose keys are texts, and `[*]` also the elements
+/// of sequences, tuples and arrays.
+///
+/// `.{w,bias}` matches whatever `.w` or `.bias` matches. Where a pattern has to match something, each name
+/// in the braces has to. `[2:5]` matches `[2]`, `[3]` and `[4]`; `[2:]` matches everything after the first
+/// two elements, and `[:2]` these two.
+///
+/// Other keys match like in a [lookup](crate::TreeDef::node): `.name` also matches the key `["name"]`, and
+/// `[1]` also an integer key of any type, such as `[1u8]`. In a tree, the `.0` of a newtype and the `?` of
+/// a `Some` may be left out. A pattern matches nodes; where leaves are selected, it selects all leaves
+/// below these nodes. The dot before the first field is optional.
 ///
 /// ```
 /// use treedef::{Path, Pattern};
@@ -39,24 +41,25 @@ pub struct Pattern(pub(crate) Vec<PatternStep>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PatternStep {
     Key(Key),
-    /// `.*`, which finds what some `.name` or `.0` is the exact key of, or can mean by its name.
+    /// `.*`, which matches each child that some `.name` or `.0` matches, exactly or by its name.
     AnyField,
     /// `[*]`
     AnyEntry,
     /// `**`
     AnySteps,
-    /// `.{a,b}`: what one of the keys finds.
+    /// `.{a,b}`: matches like one of the keys.
     OneOf(Vec<Key>),
-    /// `[2:5]`, and `[2:]` without an end: what one of the indices finds.
+    /// `[2:5]`, and `[2:]` without an end: matches like one of the indices.
     Indices(Range<usize>),
 }
 
 impl Pattern {
-    /// Whether the pattern names the node at this path. A `?` in the path need not be in the
-    /// pattern. The `.0` of a newtype has to be, because in a path it looks like the `.0` of a tuple.
+    /// Whether the pattern matches the node at this path. A `?` in the path need not be in the pattern. The
+    /// `.0` of a newtype has to be, because in a path it looks like the `.0` of a tuple.
     ///
-    /// Of the leaves in a list, the pattern of the list names none: [`covers`](Self::covers) is for what
-    /// chooses leaves, such as [`Tree::split`](crate::Tree::split) and [`Tree::filter`](crate::Tree::filter).
+    /// The pattern of a list does not match the leaves in the list. To choose leaves as
+    /// [`Tree::split`](crate::Tree::split) and [`Tree::filter`](crate::Tree::filter) do, use
+    /// [`covers`](Self::covers).
     ///
     /// ```
     /// use treedef::Pattern;
@@ -71,7 +74,7 @@ impl Pattern {
         self.matches_keys(path.keys())
     }
 
-    /// Whether the pattern names the node at this path, or one above it.
+    /// Whether the pattern matches the node at this path, or a node above it.
     ///
     /// ```
     /// use treedef::{Pattern, Tree};
@@ -88,8 +91,8 @@ impl Pattern {
         self.names_key(path.keys(), 0)
     }
 
-    /// The pattern for paths that differ in nothing but indices, with `[*]` for the indices that
-    /// differ. `None` for other paths, and for none.
+    /// The pattern for paths that differ only in indices, with `[*]` for the indices that differ.
+    /// `None` for other paths, and if there are none.
     ///
     /// ```
     /// use treedef::{Path, Pattern};
@@ -128,15 +131,15 @@ impl Pattern {
         self.names_key(keys, keys.len())
     }
 
-    /// Whether the pattern names a node on the way along the keys, after `least` of them or more.
+    /// Whether the pattern matches a node on the way along the keys, after `least` or more of them.
     fn names_key(&self, keys: &[Key], least: usize) -> bool {
         let named =
             |step: &PatternStep, at: usize| keys.get(at).is_some_and(|key| step.matches(key));
         self.names(least..=keys.len(), named, |at| keys.get(at) == Some(&Key::Some))
     }
 
-    /// Whether the pattern names a node of one of the `levels` below the node at these keys. The
-    /// nodes of a level have all keys that `key_of` has for it, by position.
+    /// Whether the pattern matches a node of one of the `levels` below the node at these keys. The
+    /// nodes of a level have all keys that `key_of` returns for it, by position.
     pub(crate) fn names_below<L>(
         &self,
         keys: &[Key],
@@ -154,23 +157,23 @@ impl Pattern {
         self.names(keys.len() + 1..=keys.len() + levels.len(), named, is_some)
     }
 
-    /// The steps that may name a child of the root, by index. The index behind the last step says
-    /// that the pattern names the node itself.
+    /// The steps that may match a child of the root, by index. The index after the last step means
+    /// that the pattern matches the node itself.
     pub(crate) fn first_steps(&self) -> Vec<usize> {
         let mut steps = Vec::new();
         self.add_step(&mut steps, 0);
         steps
     }
 
-    /// The steps that may name what is below a child of a node, if those for the child were `steps` and
-    /// its key is `key`.
+    /// The steps that may match the children of a node, if `steps` are the steps for the node, and `key` is
+    /// its key.
     pub(crate) fn steps_behind(&self, steps: &[usize], above: NodeKind, key: &Key) -> Vec<usize> {
         let mut behind = Vec::new();
         let is_newtype = above == NodeKind::NewtypeStruct;
         for index in steps {
             let Some(step) = self.0.get(*index) else { continue };
             let names = step.matches(key) && !(is_newtype && step.is_of_lists());
-            // A `?` need not be in the pattern, nor the `.0` of a newtype. If that is there, it is meant.
+            // A `?` or the `.0` of a newtype need not be in the pattern. If it is, it counts.
             let is_passed = *key == Key::Some
                 || is_newtype && (!names || matches!(step, PatternStep::AnyField));
             if *step == PatternStep::AnySteps || is_passed {
@@ -183,8 +186,8 @@ impl Pattern {
         behind
     }
 
-    /// Adds a step to others, which are in order. With a `**`, which may stand for no steps, it adds
-    /// what is behind it.
+    /// Adds a step to others, which are in order. For a `**`, which may match no key, it also adds
+    /// the step after it.
     fn add_step(&self, steps: &mut Vec<usize>, mut index: usize) {
         loop {
             let at = steps.iter().filter(|step| **step < index).count();
@@ -199,12 +202,12 @@ impl Pattern {
         }
     }
 
-    /// Whether the pattern names the node that these steps are behind.
+    /// Whether the pattern matches the node at which these steps remain.
     pub(crate) fn is_end(&self, steps: &[usize]) -> bool {
         steps.last() == Some(&self.0.len())
     }
 
-    /// The positions that these steps ask for.
+    /// The positions that these steps name.
     pub(crate) fn positions(&self, steps: &[usize]) -> impl Iterator<Item = usize> {
         let position = |index: &usize| match self.0.get(*index)? {
             PatternStep::Key(key) => usize::try_from(key.place()?).ok(),
@@ -213,7 +216,7 @@ impl Pattern {
         steps.iter().filter_map(position)
     }
 
-    /// The first position behind another one from which on these steps may find other children.
+    /// The first position after another one from which on these steps may match other children.
     pub(crate) fn next_bound(&self, steps: &[usize], behind: usize) -> Option<usize> {
         let bounds = steps.iter().flat_map(|index| match self.0.get(*index) {
             Some(PatternStep::Indices(range)) => vec![range.start, range.end],
@@ -230,8 +233,8 @@ impl Pattern {
         self.0.iter().any(|step| matches!(step, PatternStep::OneOf(_)))
     }
 
-    /// The pattern with each of the names of its first braces alone, then of its second, and so on; itself, if it
-    /// has no braces.
+    /// The pattern with each of the names of its first braces alone, then of its second braces, and so on.
+    /// Without braces, the pattern itself.
     pub(crate) fn alternatives(&self) -> impl Iterator<Item = Cow<'_, Pattern>> {
         let of_step = |(at, step): (usize, &'_ PatternStep)| {
             let PatternStep::OneOf(keys) = step else { return Vec::new() };
@@ -246,8 +249,8 @@ impl Pattern {
         (!self.has_braces()).then_some(Cow::Borrowed(self)).into_iter().chain(each)
     }
 
-    /// Whether the pattern names a path whose number of keys is in the range. `named` is whether a
-    /// step names the key at an index, and `is_some` whether that key is `?`.
+    /// Whether the pattern matches a path whose number of keys is in the range. `named` is whether
+    /// a step matches the key at an index, and `is_some` whether that key is `?`.
     ///
     /// Greedy matching only backtracks to the last `**`: the time is proportional to steps times
     /// keys.
@@ -288,8 +291,7 @@ impl Pattern {
 }
 
 impl PatternStep {
-    /// Whether it asks for an index or for the key of an entry, which a newtype does not have, but what
-    /// is in it may have.
+    /// Whether it selects by index or by the key of an entry. A newtype has neither, but its content may.
     fn is_of_lists(&self) -> bool {
         match self {
             PatternStep::AnyEntry | PatternStep::Indices(_) => true,
@@ -332,7 +334,7 @@ pub(crate) fn generalised(path: &Path) -> (Path, Vec<usize>) {
     (keys.collect(), indices)
 }
 
-/// Forgets the indices that another path has not.
+/// Removes the indices that differ from another path's.
 pub(crate) fn keep_common(common: &mut [Option<usize>], other: impl IntoIterator<Item = usize>) {
     for (common, other) in common.iter_mut().zip(other) {
         *common = common.filter(|index| *index == other);

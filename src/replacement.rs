@@ -11,20 +11,19 @@ use crate::destination::{destination, is_open_file};
 /// The end of the names of temporary files, after six random letters or digits.
 const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
-/// How many names are tried.
+/// The number of names that are tried.
 const TRIES: usize = 1_000;
 /// Longer names leave no room for the prefix and suffix of a temporary file: file systems allow 255 bytes.
 const LONGEST_FILE_NAME: usize = 200;
 
 /// A file that is written beside its place. The old contents stay until the new ones are on the disk.
 ///
-/// A file that was there keeps its permissions, and its owner where that is allowed. One that may not
-/// be written is not replaced either. Of a symbolic link, the target is written, be it a file that is
-/// to come.
+/// The new file gets the permissions of the old one, and its owner where that is allowed. A read-only file
+/// is not replaced. If the path is a symbolic link, its target is written, even if it does not exist yet.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// None for a device and a pipe, which are written into.
+    /// `None` for a device and a pipe, which are written into.
     place: Option<Beside>,
 }
 
@@ -36,8 +35,8 @@ struct Beside {
     folder: Folder,
 }
 
-/// A new file that is on the disk, and closed: a process may have more of these than it may have open
-/// files.
+/// A new file that is on the disk and closed, so that a process may have more of these than it may have
+/// open files.
 #[derive(Debug)]
 pub struct Flushed(Option<(Temporary, PathBuf)>);
 
@@ -59,8 +58,8 @@ impl Replacement {
         Replacement::create(path)
     }
 
-    /// Begins a file that may be written at any position. A device and a pipe are refused. What a killed
-    /// process left is not looked for: see [`sweep`].
+    /// Begins a file that may be written at any position. A device and a pipe are refused. Leftovers of
+    /// killed processes are not removed: see [`sweep`].
     ///
     /// # Errors
     ///
@@ -101,7 +100,7 @@ impl Replacement {
         place.folder.sync()
     }
 
-    /// Flushes the file, and closes it. It is not in its place yet; a device and a pipe have all of it.
+    /// Flushes and closes the file. It is not in its place yet. A device or a pipe already has all of it.
     ///
     /// # Errors
     ///
@@ -130,7 +129,7 @@ impl Beside {
 }
 
 impl Flushed {
-    /// Puts the file in its place. The folder is still to be flushed, by [`flush_folder`].
+    /// Moves the file into its place. The folder has to be flushed afterwards, by [`flush_folder`].
     ///
     /// # Errors
     ///
@@ -140,7 +139,7 @@ impl Flushed {
     }
 }
 
-/// The folder that a path is in.
+/// The folder that contains a path.
 #[must_use]
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -155,7 +154,7 @@ pub fn flush_folder(path: &Path) -> io::Result<()> {
     Folder::open(path)?.sync()
 }
 
-/// Removes the temporary files for this file of writers that were killed. Active writers hold a lock.
+/// Removes the temporary files that killed writers of this file left. Active writers hold a lock.
 pub fn sweep(path: &Path) {
     if let Ok(target) = destination(path)
         && let Some(name) = target.file_name()
@@ -165,7 +164,7 @@ pub fn sweep(path: &Path) {
     }
 }
 
-/// Removes all temporary files in a folder of writers that were killed.
+/// Removes all temporary files that killed writers left in a folder.
 pub fn sweep_folder(folder: &Path) {
     sweep_those(folder, |_| true);
 }
@@ -219,7 +218,7 @@ impl Folder {
             };
             let temporary = Temporary { path };
             match file.try_lock() {
-                // Another writer thinks that it is abandoned, and will remove it.
+                // Another writer considers it abandoned, and will remove it.
                 Err(TryLockError::WouldBlock) if tries < TRIES => continue,
                 // If locks are not supported, no file is removed as abandoned.
                 Ok(()) | Err(_) => {}
@@ -266,12 +265,12 @@ impl Drop for Temporary {
     }
 }
 
-/// The name of a file as far as the names of its temporary files have it.
+/// The part of a file's name that is in the names of its temporary files.
 fn short(name: &OsStr) -> &OsStr {
     if name.len() > LONGEST_FILE_NAME { OsStr::new("treedef") } else { name }
 }
 
-/// A name for a temporary file, another one each time, in other processes, too.
+/// A name for a temporary file: another one in each call and each process.
 fn temporary_name(of: &OsStr) -> OsString {
     let mut name = OsString::from(".");
     name.push(short(of));
@@ -287,7 +286,7 @@ fn temporary_name(of: &OsStr) -> OsString {
     name
 }
 
-/// Which name a temporary file is for, if it has a name that [`temporary_name`] makes.
+/// The name of the file that a temporary file is for, if [`temporary_name`] made its name.
 fn temporary_of(name: &OsStr) -> Option<&[u8]> {
     let rest = name.as_encoded_bytes().strip_prefix(b".")?.strip_suffix(SUFFIX.as_bytes())?;
     let (rest, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM)?)?;

@@ -9,12 +9,12 @@ use crate::pattern::Pattern;
 /// Which values a [`Flattener`](crate::Flattener) marks: all of a type, a field of a type, or paths.
 ///
 /// The text of a path begins with one of `.`, `[`, `*`, `?`, `:` and `{`, or is empty, for the root.
-/// Any other text is the name of a type, or of a type and its field. Names are those that serde
-/// sees. A name that is not made of ASCII letters, digits and `_` stands in backquotes, as in the
-/// text of a treedef. A field of a tuple struct is its position: `Meters.0`.
+/// Any other text is the name of a type, or of a type and its field, as serde sees them. A name
+/// with other characters than ASCII letters, digits and `_` is in backquotes, as in the text of a
+/// treedef. A field of a tuple struct is its position: `Meters.0`.
 ///
 /// serde serializes a struct that contains a `#[serde(flatten)]` field as a map, and maps have no type
-/// name: there, only a path finds the fields. So it is where several types have one name.
+/// name. In such a struct, or if several types share a name, use a path.
 ///
 /// ```
 /// use treedef::Selector;

@@ -1,27 +1,27 @@
-//! Facts that only the name of a type tells.
+//! Facts that only the name of a type reveals.
 //!
-//! Some types of serde and of formats differ in nothing but their name: `FlatMapSerializer` drops the name
-//! of a newtype, the number of `serde_json` is a map like any other. A comparison of `TypeId`s would need
-//! `'static`, which serde asks of no serializer, deserializer or error. So names are compared here, whole
-//! or up to their parameters, and a test for each of them fails when a dependency renames it.
+//! Some types of serde and of formats differ only in their name: `FlatMapSerializer` drops the name of a
+//! newtype, and the number of `serde_json` is a map like any other. Comparing `TypeId`s would need
+//! `'static`, which serde does not require of a serializer, deserializer or error. So names are compared,
+//! whole or up to their parameters. For each name, a test fails when a dependency renames it.
 
 use std::any::type_name;
 
 use crate::error::{ElementMismatch, Error, Mismatch};
 
-/// Whose errors a serializer or a deserializer has.
+/// The owner of the errors of a serializer or a deserializer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorOwner {
-    /// The walks of this crate, also where a type of serde stands between.
+    /// The walks of this crate, also behind a type of serde.
     Walk,
-    /// Guesses of this crate about elements or plain data. A value that they refuse is walked again.
+    /// Attempts of this crate at elements or plain data. A value that they refuse is walked again.
     Guess,
     /// Another format.
     Format,
 }
 
 impl ErrorOwner {
-    /// Whose errors are of type `E`.
+    /// The owner of errors of type `E`.
     pub(crate) fn of<E>() -> Self {
         let name = type_name::<E>();
         if name == type_name::<Error>() {
@@ -34,8 +34,8 @@ impl ErrorOwner {
     }
 }
 
-/// Whether a serializer of serde drops the name of a newtype struct: the one for flattened fields, and the
-/// one for the payloads of internally tagged newtype variants.
+/// Whether a serializer of serde drops the name of a newtype struct: the serializers for flattened fields,
+/// and for the payloads of internally tagged newtype variants.
 pub(crate) fn drops_newtypes<S>() -> bool {
     let path = base(type_name::<S>());
     let name = path.rsplit_once("::").map_or(path, |(_, name)| name);
@@ -47,7 +47,7 @@ pub(crate) fn is<T>(path: &str) -> bool {
     base(type_name::<T>()) == path
 }
 
-/// The crate of a type, or of what it refers to.
+/// The crate of a type, or of the type behind a reference.
 pub(crate) fn crate_of<T>() -> &'static str {
     let path = base(type_name::<T>());
     path.split_once("::").map_or(path, |(name, _)| name)

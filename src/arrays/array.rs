@@ -51,7 +51,7 @@ impl Array {
         self.numbers.get::<L>()?.get(self.range.clone())
     }
 
-    /// The same array with other numbers, of the same type and as many.
+    /// The same array with other numbers of the same type and count.
     ///
     /// # Errors
     ///
@@ -138,7 +138,8 @@ impl Array {
         self.with_numbers(a.iter().zip(b).map(|(a, b)| f(a.clone(), b.clone())).collect())
     }
 
-    /// The array as a tree with a leaf for each number, and for what else serde sees of it.
+    /// The array as a tree with a leaf for each number, and for each other scalar that serde sees
+    /// in it.
     ///
     /// ```
     /// use treedef::Tree;
@@ -168,7 +169,7 @@ impl Array {
         })
     }
 
-    /// The numbers that are the leaves of a range, if all leaves of the range are.
+    /// The numbers of a range of leaves, if all of these leaves are numbers.
     pub(crate) fn numbers_at<L: LeafType>(&self, leaves: Range<usize>) -> Option<&[L]> {
         let before = self.before.len();
         if self.bytes.is_some() {
@@ -177,7 +178,7 @@ impl Array {
         self.as_slice()?.get(leaves.start.checked_sub(before)?..leaves.end.checked_sub(before)?)
     }
 
-    /// The number of leaves that serde sees: the numbers, and those around them.
+    /// The number of leaves that serde sees: the numbers, and the leaves before and after them.
     pub(crate) fn num_leaves(&self) -> usize {
         self.before.len() + self.num_middle() + self.after.len()
     }
@@ -206,8 +207,8 @@ impl Array {
         (0..self.num_leaves()).filter_map(|index| self.scalar(index))
     }
 
-    /// The numbers as scalars, and half floats as `f32`. There are none for complex numbers, whose
-    /// leaves are parts.
+    /// The numbers as scalars, and half floats as `f32`. `None` for complex numbers, where each
+    /// leaf is a part of a number.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = Scalar<'_>> {
         let half = Half::named(self.dtype.name());
         let plain = half.is_some() || Dtype::of_kind(self.numbers.home()) == Some(self.dtype);

@@ -1,16 +1,17 @@
-//! Structs that hold an array, which their fields show.
+//! Structs that hold an array, recognised by their fields.
 
 use crate::arrays::blocks::{dims, is_list, num_elements, rectangle};
 use crate::model::{Dtype, LeafKind, Name, NodeKind};
 use crate::treedef::node_ref::NodeRef;
 
-/// No array has more dimensions: numpy allows no more, and a structure may list any number.
+/// The maximum number of dimensions, as in numpy. A structure could list any number.
 const MAX_DIMS: usize = 64;
 
 /// The fields of a struct that holds an array: `{ v, dim, data }` as in `ndarray`, `{ shape, data }`
 /// or `{ dim, data }` as in `rten` and others, `{ bytes, shape, dtype }` as in `burn`.
 ///
-/// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-exchange` know no others.
+/// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-exchange` recognise only
+/// these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayFields {
     names: &'static [&'static str],
@@ -30,12 +31,12 @@ pub struct ArrayStruct<'a> {
 }
 
 impl ArrayFields {
-    /// The names of the fields of each of these structs: of `ndarray`, of `rten` and others, and of
+    /// The names of the fields of each such struct: of `ndarray`, of `rten` and others, and of
     /// `burn`.
     pub const NAMES: [&'static [&'static str]; 4] =
         [&["v", "dim", "data"], &["shape", "data"], &["dim", "data"], &["bytes", "shape", "dtype"]];
 
-    /// Finds them among all fields of a struct, in any order. `None` if these are others.
+    /// Finds them among all fields of a struct, in any order. `None` for any other set of fields.
     pub fn of(fields: &[impl AsRef<str>]) -> Option<Self> {
         let at = |name: &str| fields.iter().position(|field| field.as_ref() == name);
         let are = |names: &&&[&str]| {
@@ -51,18 +52,18 @@ impl ArrayFields {
         })
     }
 
-    /// Their names, in the order of the crate that has them.
+    /// Their names, in the order in which their crate has them.
     pub fn names(&self) -> &'static [&'static str] {
         self.names
     }
 
-    /// The position of the field that has the numbers: one by one, or as one byte string if
-    /// [`dtype`](Self::dtype) says of which type they are.
+    /// The position of the field with the numbers: one by one, or as one byte string if
+    /// [`dtype`](Self::dtype) names their type.
     pub fn data(&self) -> usize {
         self.data
     }
 
-    /// The position of the field that has the number of elements in each dimension.
+    /// The position of the field with the number of elements in each dimension.
     pub fn shape(&self) -> usize {
         self.shape
     }
@@ -72,7 +73,7 @@ impl ArrayFields {
         self.dtype
     }
 
-    /// The position of the field that has the version of the format, if there is one.
+    /// The position of the field with the version of the format, if there is one.
     pub fn version(&self) -> Option<usize> {
         self.version
     }
@@ -101,11 +102,11 @@ impl<'a> ArrayStruct<'a> {
     }
 }
 
-/// The array that a struct holds, if it has [the fields](ArrayFields) for it and they fit
-/// together. `integer` gives the number that a leaf is, if it is an integer.
+/// The array that a struct holds, if it has [the fields](ArrayFields) for it and they are
+/// consistent: the number of elements fits the shape, and the version, if there is one, is 1. The
+/// number of elements in a byte string is not checked, because the structure does not show it.
 ///
-/// There are as many elements as the shape says, unless they are a byte string, which the
-/// structure does not show. The version, if there is one, is 1.
+/// `integer` returns the value of an integer leaf.
 pub fn array_struct<'a>(
     node: NodeRef<'a>,
     integer: impl Fn(usize) -> Option<u64>,

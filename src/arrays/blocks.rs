@@ -63,7 +63,7 @@ impl TreeDef {
 }
 
 impl<'a> Blocks<'a> {
-    /// The next block whose leaves belong together; where they do not, its children are the blocks.
+    /// The next block whose leaves belong together. Where they do not, the children are blocks.
     pub(crate) fn next_where(
         &mut self,
         belong_together: impl Fn(Range<usize>) -> bool,
@@ -71,12 +71,11 @@ impl<'a> Blocks<'a> {
         self.next_or_struct(|_, _| None, belong_together)
     }
 
-    /// The next block, where other containers may be blocks as a whole: those for which
-    /// `shape_as_whole` has a shape. A block whose leaves do not `belong_together` is none: its
-    /// children are.
+    /// The next block. Other containers are blocks as a whole if `shape_as_whole` returns their shape; all
+    /// leaves of the container are in the block. If the leaves of a block do not `belong_together`, its
+    /// children are the blocks.
     ///
-    /// [`array_struct`](super::array_struct::array_struct) has the shape of structs that hold an array.
-    /// The leaves of such a block are all of the struct.
+    /// [`array_struct`](super::array_struct::array_struct) finds the shape of structs that hold an array.
     pub(crate) fn next_or_struct(
         &mut self,
         mut shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
@@ -110,7 +109,7 @@ impl fmt::Debug for Blocks<'_> {
     }
 }
 
-/// Containers whose children are all alike, from the outside in, and what they contain.
+/// Containers whose children are all alike, from the outside in, and the element inside.
 pub(crate) struct Rectangle<'a> {
     pub(crate) shape: Vec<usize>,
     pub(crate) element: NodeRef<'a>,
@@ -135,7 +134,7 @@ pub(crate) fn rectangle(root: NodeRef<'_>) -> Rectangle<'_> {
     found
 }
 
-/// The shape of a rectangular node. `None` for other nodes, and for those without leaves.
+/// The shape of a rectangular node. `None` for other nodes, and for nodes without leaves.
 pub(crate) fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
     let Rectangle { shape, element, .. } = rectangle(node);
     match element.kind() {

@@ -17,8 +17,9 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
 
-/// The shape of a matrix with `length` numbers. A size that the type has is `None`, and follows from
-/// the other: a vector has one row or column, and is an array of one dimension.
+/// The shape of a matrix with `length` numbers. A size that is part of the type is `None`, and
+/// follows from the other size. A matrix whose type has one row or column is a vector, with one
+/// dimension.
 pub fn matrix_shape(
     rows: Option<usize>,
     columns: Option<usize>,
@@ -102,18 +103,18 @@ struct Arrays<'a> {
     treedef: &'a TreeDef,
     /// Whether this is the tree of a stored value, in which statics are leaves.
     is_stored: bool,
-    /// Whether pairs are complex numbers here, and the shape of matrices here, by rules.
+    /// Whether a rule makes pairs complex numbers here, and the shape of matrices here by a rule.
     complex: bool,
     columns_of: Option<(usize, usize)>,
     /// Whether a rule is about a part of the rectangle here.
     is_divided: bool,
     segments: Vec<Segment>,
     columns: Vec<Arc<Column>>,
-    /// The structures of arrays, by their nodes: many arrays have the same.
+    /// The structures of arrays by their nodes, because many arrays share one.
     structures: HashMap<(Node, &'a [Node]), TreeDef>,
 }
 
-/// Which leaves of a node are numbers, and what they mean.
+/// Which leaves of a node are numbers, and their meaning.
 struct Numbers {
     dtype: Dtype,
     shape: Vec<usize>,
@@ -142,7 +143,7 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// Follows the rules for a node.
+    /// Applies the rules to a node.
     fn follow(&mut self, rules: &[ArrayHint], path: &Path, node: NodeRef<'_>) {
         (self.complex, self.columns_of, self.is_divided) = (false, None, false);
         for ArrayHint { pattern, means } in rules {
@@ -160,7 +161,7 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// The kind of leaves that all have one, their column, and their place in it.
+    /// The kind of a range of leaves if all have the same, with their column and their place in it.
     fn find(&self, leaves: Range<usize>) -> Option<(LeafKind, &Arc<Column>, Range<usize>)> {
         let segment = self.segments.partition_point(|segment| segment.leaves.end <= leaves.start);
         let segment = self.segments.get(segment).filter(|found| leaves.end <= found.leaves.end)?;
@@ -231,7 +232,8 @@ impl<'a> Arrays<'a> {
         })
     }
 
-    /// The type of the elements of a rectangle, and its shape without what is inside of an element.
+    /// The type of the elements of a rectangle, and its shape without the nodes inside of an
+    /// element.
     fn elements(&self, mut found: Rectangle<'_>) -> Option<(Dtype, Vec<usize>)> {
         let mut dtype = self.dtype(&found)?;
         let pairs = match (dtype, found.shape.last()) {
@@ -332,8 +334,8 @@ impl<'a> Arrays<'a> {
         })
     }
 
-    /// Whether the numbers of rows and columns after some data are known as such: they are static.
-    /// In a value that was stored, they are leaves.
+    /// Whether the numbers of rows and columns after some data are known to be sizes: they are
+    /// static, or in a stored value leaves.
     fn has_known_sizes(&self, sizes: &[NodeRef<'_>]) -> bool {
         self.is_stored || sizes.iter().all(is_static)
     }
@@ -350,7 +352,7 @@ impl<'a> Arrays<'a> {
         matrix_shape(*rows, *columns, length)
     }
 
-    /// The integers of some nodes, each of which is an integer, a list of them, or a unit.
+    /// The integers in some nodes, each of which is an integer, a list of integers, or a unit.
     fn integers(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<Leaf>> {
         let mut integers = Vec::new();
         for node in nodes {
@@ -389,8 +391,8 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// The nodes of a rectangle from the outside in, whose children may be arrays of their own: these
-/// are neither numbers nor, where pairs may be numbers, pairs.
+/// The nodes of a rectangle from the outside in whose children may be arrays of their own. These
+/// children are neither numbers nor, where pairs may be numbers, pairs.
 fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
     let mut above: Vec<_> = std::iter::successors(Some(node), |node| node.only_run()).collect();
     let inside = match means {

@@ -19,18 +19,21 @@ const ARRAYS: Collector = Collector {
 impl Flattener {
     /// Makes each array one leaf, whose numbers are in one buffer.
     ///
-    /// An array is what [`TreeDef::blocks`](crate::TreeDef::blocks) calls a block, if it has dimensions and its leaves are
-    /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
-    /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
-    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`). A dynamic matrix of `nalgebra` is a list with two sizes,
-    /// and is an array if these are static and fit: see [`ArrayRule::Nalgebra`](crate::ArrayRule::Nalgebra).
-    /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
-    /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
+    /// An array is a [block](crate::TreeDef::blocks) with at least one dimension whose leaves are numbers
+    /// of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`.
+    ///
+    /// The structs of array crates are arrays of their own shape, recognised by their fields: `v`, `dim`,
+    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`). A dynamic
+    /// matrix of `nalgebra` is a list with two sizes; it is an array if the sizes are static and fit: see
+    /// [`ArrayRule::Nalgebra`](crate::ArrayRule::Nalgebra).
+    ///
+    /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with the fields
+    /// `re` and `im`. Everything else is unchanged, also rows of different lengths.
     ///
     /// For types that serialize without their shape, add an [`array_rule`](Self::array_rule).
     ///
-    /// [`Leaf::as_array`](crate::Leaf::as_array) gives the [`Array`](crate::Array). It comes back exactly, whatever its
-    /// form was.
+    /// [`Leaf::as_array`](crate::Leaf::as_array) returns the [`Array`](crate::Array). Rebuilding gives
+    /// exactly the value that was flattened.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};

@@ -10,8 +10,8 @@ use crate::model::{Array, Leaf, LeafKind};
 pub(crate) const SHORT_ARRAY: usize = 6;
 
 impl Array {
-    /// Type, shape and statistics, or few numbers themselves. `None` for few elements that are more
-    /// than a number each, such as complex ones.
+    /// Type, shape, and statistics or, for few numbers, the numbers. `None` for few elements that
+    /// are not single numbers, such as complex ones.
     pub(crate) fn in_few_words(&self) -> Option<String> {
         let size = self.shape().iter().product(); // as many as there are numbers
         if self.num_leaves().max(size) > SHORT_ARRAY {
@@ -40,13 +40,13 @@ impl Array {
 }
 
 impl Leaf {
-    /// The literal for a message. Of a long array only what a summary says.
+    /// The literal for a message: for a long array, its summary.
     pub(crate) fn literal(&self) -> String {
         self.as_array().and_then(Array::in_few_words).unwrap_or_else(|| self.to_string())
     }
 }
 
-/// `[[1.0, 2.0], [3.0, 4.0]]`. The recursion is as deep as the array has dimensions.
+/// `[[1.0, 2.0], [3.0, 4.0]]`. The recursion depth is the number of dimensions.
 fn nested(shape: &[usize], numbers: &[String]) -> String {
     let Some((size, inner)) = shape.split_first() else { return numbers.concat() };
     let width = numbers.len().checked_div(*size).unwrap_or(0);
@@ -109,8 +109,8 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
         // The sum of large numbers may be infinite where the sum of their fractions is not.
         let mean =
             if sum.is_finite() { sum / count } else { finite().map(|number| number / count).sum() };
-        // Neither may the square of a distance be infinite or vanish, so distances are measured in
-        // widths of the range, which in turn is finite for halves.
+        // The square of a distance must not overflow or vanish, so distances are measured in
+        // widths of the range. The width itself is finite because it is computed from halves.
         let part = if low.abs().max(high.abs()) < f64::MAX / 4.0 { 1.0 } else { 0.5 };
         let width = high * part - low * part;
         let square = |number: f64| ((number * part - mean * part) / width).powi(2);

@@ -63,7 +63,7 @@ impl<L: LeafType> fmt::Debug for Summary<'_, L> {
 /// Leaves as literals, and long arrays as one text.
 struct Shortened<'a, L> {
     leaves: &'a [L],
-    /// The texts of arrays by node and first leaf. The pretty form asks for them several times.
+    /// The texts of arrays by node and first leaf: the pretty form needs them several times.
     arrays: RefCell<HashMap<(usize, usize), Option<String>>>,
 }
 

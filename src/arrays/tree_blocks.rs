@@ -12,7 +12,7 @@ use super::blocks::{Block, Blocks, have_one_kind};
 struct TreeBlocks<'a, L> {
     blocks: Blocks<'a>,
     leaves: &'a [L],
-    /// Asks a leaf for its kind, if not all have the same by their type.
+    /// Returns the kind of a leaf, if leaves of this type differ in kind.
     kind: Option<fn(&L) -> LeafKind>,
 }
 
@@ -20,9 +20,10 @@ struct TreeBlocks<'a, L> {
 impl<L: LeafType> Tree<L> {
     /// The largest rectangular parts whose leaves have one kind, with their leaves.
     ///
-    /// They are the blocks of [`TreeDef::blocks`](crate::TreeDef::blocks), but where the kinds of
-    /// leaves differ inside one, its children are the blocks. A tree whose leaves are of another
-    /// type has `tree.treedef().blocks()`, and the leaves of their nodes are indices into `tree.leaves()`.
+    /// They are the blocks of [`TreeDef::blocks`](crate::TreeDef::blocks), but if the kinds of leaves
+    /// differ inside a block, its children are the blocks. For a tree with leaves of another type, use
+    /// `tree.treedef().blocks()`: the [`leaf_range`](crate::NodeRef::leaf_range) of their nodes has indices
+    /// into `tree.leaves()`.
     ///
     /// ```
     /// use treedef::Tree;

@@ -8,14 +8,14 @@ use crate::treedef::Edit;
 impl Tree<Leaf> {
     /// The tree with each array as one leaf, whose numbers are in one buffer.
     ///
-    /// [`Flattener::arrays`](crate::Flattener::arrays) says what an array is.
+    /// [`Flattener::arrays`](crate::Flattener::arrays) defines an array.
     ///
     /// # When to use which
     ///
-    /// For a value, [`Flattener::arrays`](crate::Flattener::arrays) makes the same without a leaf for each
-    /// number. With [rules](crate::ArrayRule) about arrays,
-    /// [`Flattener::apply_rules`](crate::Flattener::apply_rules) does it to a tree. [`blocks`](Self::blocks)
-    /// shows the arrays and changes nothing.
+    /// To flatten a value, use [`Flattener::arrays`](crate::Flattener::arrays), which makes the same tree
+    /// without a leaf for each number. To apply [rules](crate::ArrayRule) about arrays to a tree, use
+    /// [`Flattener::apply_rules`](crate::Flattener::apply_rules). To look at the arrays without a change,
+    /// use [`blocks`](Self::blocks).
     ///
     /// # Errors
     ///
@@ -40,12 +40,12 @@ impl Tree<Leaf> {
 
     /// The inverse of [`with_arrays`](Self::with_arrays): each number of an array is a leaf again.
     ///
-    /// What was static in an array, e.g. sizes under
-    /// [`ArrayRule::Ndarray`](crate::ArrayRule::Ndarray), is a leaf then: a leaf holds a
-    /// value, which has no statics.
+    /// Statics in an array, e.g. sizes under [`ArrayRule::Ndarray`](crate::ArrayRule::Ndarray),
+    /// become leaves, because a leaf holds a value, and values have no statics.
     ///
-    /// A file does not say what made a leaf of several numbers. So one that
-    /// [`as_opaque`](fn@crate::as_opaque) made is an array, too, when it was read from a file.
+    /// A file does not record why several numbers are one leaf. So a leaf that
+    /// [`as_opaque`](fn@crate::as_opaque) made of numbers is an array after it was read from a
+    /// file.
     ///
     /// # Errors
     ///

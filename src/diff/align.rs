@@ -19,17 +19,17 @@ pub(super) enum Aligned<'a> {
     Added(NodeRef<'a>, usize),
 }
 
-/// The maximum number of elements that are matched all at once. Longer sequences are matched from
-/// one difference to the next.
+/// The maximum number of elements that are matched all at once. In longer sequences, matching goes
+/// from one difference to the next.
 pub(super) const MOST_ELEMENTS: usize = 1 << 11;
 
 /// The maximum number of nodes that matching all at once may compare.
 const MOST_NODES: usize = 1 << 25;
 
-/// How many elements of a long sequence are matched at once after a difference.
+/// The number of elements of a long sequence that are matched at once after a difference.
 const WINDOW: usize = 1 << 6;
 
-/// How many equal neighbours say that two long sequences go on alike.
+/// The number of equal neighbours after which two long sequences are assumed to go on alike.
 const ALIKE: usize = 1 << 4;
 
 /// Neighbouring elements that are handled together.
@@ -61,7 +61,7 @@ pub(super) fn align<'a, L: PartialEq>(
 }
 
 /// Pairs as many equal elements as possible; in a long sequence, as many as are found near each
-/// difference. `work` limits the comparisons for that.
+/// difference. `work` limits the comparisons.
 pub(super) fn align_by_content<'a, L: PartialEq>(
     a: DiffNode<'a, L>,
     b: DiffNode<'a, L>,
@@ -103,9 +103,9 @@ fn matched<L: PartialEq>(old: &[ElementRun<'_, L>], new: &[ElementRun<'_, L>]) -
     found.into_inner().into_ops()
 }
 
-/// Goes through two long sequences. Where they differ, it looks for the next place from which they
-/// go on alike: first among the next few elements, then without some elements of one side, or of
-/// both. So the time grows with the lengths, and only differences take memory.
+/// Walks two long sequences. At a difference, it looks for the next place from which they go on
+/// alike: first among the next few elements, then without some elements of one side or of both. So
+/// the time is linear in the lengths, and only differences use memory.
 fn align_long<'a, L: PartialEq>(
     mut old: AlignedElements<'a, L>,
     mut new: AlignedElements<'a, L>,
@@ -159,7 +159,7 @@ fn align_long<'a, L: PartialEq>(
     }
 }
 
-/// How many elements of each side are before the next place from which both go on alike.
+/// The number of elements of each side before the next place from which both go on alike.
 fn next_alike<L: PartialEq>(
     old: &AlignedElements<'_, L>,
     new: &AlignedElements<'_, L>,
@@ -229,7 +229,7 @@ impl<'a, L: PartialEq> AlignedElements<'a, L> {
         }
     }
 
-    /// How many elements the next group has.
+    /// The number of elements in the next group.
     fn next_count(&self) -> usize {
         self.clone().next().map_or(0, |element| element.count)
     }

@@ -54,12 +54,12 @@ pub enum ChangeKind<T> {
     Added {
         /// The index among the children of the new node.
         position: usize,
-        /// What was added.
+        /// The new subtree.
         new: T,
     },
     /// A subtree that was replaced by another.
     Replaced {
-        /// How the roots of the two differ: in kind of node, variant, static, leaf or options.
+        /// The roots of the two subtrees differ: in kind of node, variant, static, leaf or options.
         by: DifferenceKind,
         /// The old subtree.
         old: T,

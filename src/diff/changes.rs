@@ -26,11 +26,11 @@ impl TreeDef {
     ///
     /// Needs the feature `diff`.
     ///
-    /// Elements of sequences are paired so that as many as possible are equal; in sequences of more
-    /// than 2,048 elements, as many as the comparison finds near each difference, in time that grows
-    /// with the length. Two sequences of one length are compared by position, unless a few elements
-    /// were removed and others added, and then there are fewer changes: from `[1, 2, 3, 4]` to
-    /// `[2, 3, 4, 5]` there are two.
+    /// Elements of sequences are paired so that as many as possible are equal. In sequences of more
+    /// than 2,048 elements, pairs are searched only near each difference, so that the time is
+    /// linear in the length. Two sequences of one length are compared by position, unless removing
+    /// a few elements and adding others makes fewer changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]`
+    /// there are two.
     ///
     /// Fields and entries are compared by name or key. A missing child was renamed if it equals
     /// exactly one new child, and no other missing child equals that one.
@@ -57,7 +57,7 @@ impl TreeDef {
 pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
     let (a, b) = (DiffNode::of(old, &classes.old), DiffNode::of(new, &classes.new));
-    // Only the comparison of leaves needs them.
+    // Needed only to compare leaves.
     let node_data = old.own_leaves().map(|_| &old.structure().encoding.node_data[..]);
     let node_data = node_data.unwrap_or_default().iter().enumerate();
     let with_twins = node_data.filter(|(_, data)| data.labels.has_twins()).map(|(at, _)| at);
@@ -70,7 +70,7 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
         differing: Differing::default(),
         by_content: false,
         attempts: 0,
-        // Leaves without a size take no memory, so their number is not counted.
+        // Leaves of size zero use no memory, so their number is not counted.
         most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
             0 => 0,
             _ => leaves,
@@ -94,28 +94,29 @@ struct Changes<T> {
     /// The node data of the old structure that contains a field or key twice.
     with_twins: HashSet<usize>,
     /// Whether a node of the old structure is or contains a list whose elements may be paired by
-    /// content. Only the comparison of leaves needs that.
+    /// content. Only the comparison of leaves uses it.
     with_lists: Option<Vec<bool>>,
     differing: Differing,
     /// Whether the elements of the next two lists are paired by their content.
     by_content: bool,
-    /// How many lists around this one are being paired by content.
+    /// The number of lists around this one whose elements are being paired by content.
     attempts: usize,
     /// If there are more changes, the whole tree is replaced instead: two small structures may
     /// differ in 2⁶⁰ places.
     most: usize,
-    /// How many leaves may be compared to pair elements by their content, in the whole diff.
+    /// The number of leaves that the whole diff may still compare in order to pair elements by
+    /// their content.
     work: usize,
 }
 
-/// The same in every diff, and for each leaf of the old tree.
+/// The number of leaves that any diff may compare for this; each leaf of the old tree adds more.
 const MOST_WORK: usize = 1 << 26;
 const WORK_PER_LEAF: usize = 1 << 6;
 
-/// For each node and leaf of two lists that are compared once more.
+/// The same for each node and leaf of two lists that are compared once more.
 const WORK_AGAIN: usize = 1 << 3;
 
-/// How many lists inside each other are paired by content at once.
+/// The maximum number of nested lists that are paired by content at once.
 const MOST_ATTEMPTS: usize = 8;
 
 /// The maximum number of listed changes, in addition to one for each leaf.
@@ -228,7 +229,7 @@ where
         let (mut steps, mut site) = (Vec::new(), site.clone());
         for (position, x, y, below) in a.different_children(b, differing) {
             let key = a.node.child_key(position);
-            // Changes are kept in order, so those behind a child that waits have to wait, too.
+            // Changes are kept in order, so later changes have to wait for a child that waits.
             if !steps.is_empty() || self.goes_on(x.node, below) {
                 steps.push(Step::pair(key, 1, x, y));
                 continue;
@@ -254,7 +255,7 @@ where
     }
 
     /// Whether the children of a node are compared on their own, because there are lists in them
-    /// with as many different leaves as make it worth while.
+    /// with enough different leaves.
     fn goes_on(&self, node: NodeRef<'_>, differing: &[usize]) -> bool {
         differing.len() >= FEWEST
             && self.has_list(node)
@@ -269,8 +270,8 @@ where
         }
     }
 
-    /// The indices of leaves of the old tree that differ, also between equal structures.
-    /// Each leaf is looked at once, also if nodes below the two are compared next.
+    /// The indices of the leaves of the old tree that differ, also between equal structures. Each
+    /// leaf is compared once, even if nodes below the two are compared next.
     fn differing(&mut self, a: Compared<'a, T>, b: Compared<'a, T>) -> Rc<Vec<usize>> {
         let (range, new) = (a.node.leaf_range(), b.node.first_leaf());
         let known = &self.differing;
@@ -303,7 +304,8 @@ where
             let (mut site, mut old, mut new) = (site.clone(), a.node, b.node);
             let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
             for ((above, position, child), (_, _, other)) in steps {
-                // The second of two equal fields has no own path, so the whole struct is replaced.
+                // No path leads to the second of two equal fields, so the whole struct is
+                // replaced.
                 if self.with_twins.contains(&above.raw().data) {
                     break;
                 }
@@ -435,7 +437,7 @@ fn labelled<'a, T: Diffable>(
             Labelled::Second(..) => {}
         }
     }
-    // Entries of a map are added in the order in which they came.
+    // Entries of a map are added in their insertion order.
     added.sort_by_key(|(came, _)| *came);
     steps.extend(added.into_iter().map(|(_, step)| step));
     Some(steps)

@@ -61,9 +61,8 @@ impl<'a, L> DiffNode<'a, L> {
         DiffNode { node, ..self }
     }
 
-    /// The leaves that are compared of `siblings` siblings of one run, starting with this node. A
-    /// type without a size has one value, and there may be 2⁶⁰ leaves of it: they are never
-    /// compared.
+    /// The compared leaves of `siblings` siblings of one run, starting with this node. Leaves of
+    /// size zero are never compared: they have only one value, and there may be 2⁶⁰ of them.
     pub(super) fn below(self, siblings: usize) -> &'a [L] {
         below(self.node, self.leaves.filter(|_| size_of::<L>() > 0), siblings)
     }

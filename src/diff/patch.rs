@@ -23,11 +23,11 @@ impl TreeDef {
     ///
     /// Needs the feature `diff`.
     ///
-    /// The structure may differ from the original one where the diff changes nothing.
+    /// The structure may differ from the original one in places that the diff does not change.
     ///
     /// # Errors
     ///
-    /// Returns an error with the path if this structure differs where the diff changes something.
+    /// Returns an error with the path if this structure differs in a place that the diff changes.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -58,7 +58,7 @@ enum PatchedChild<'a, 'c, T: Diffable> {
 /// Changes at and below a child.
 struct Applied<'c, T> {
     changes: &'c [Change<T>],
-    /// How many siblings are between the child that the paths of the changes name and this one.
+    /// The number of siblings between the child that the paths of the changes name and this one.
     after: usize,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
         Ok(None)
     })?;
     let treedef = builder.finish()?;
-    // A type without a size has one value, so changes of such leaves may repeat.
+    // Leaves of size zero have one value, so changes of such leaves may repeat.
     if size_of::<T::Leaf>() == 0
         && let Some(leaf) = leaves.first().cloned()
     {
@@ -130,7 +130,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     }
 }
 
-/// Checks that the old subtree is the one that the change expects.
+/// Checks that the old subtree equals the one in the change.
 fn expect<T: Diffable>(
     old: &T,
     found: DiffNode<'_, T::Leaf>,
@@ -173,7 +173,7 @@ struct Plan<'a, 'c, T: Diffable> {
     /// The children of the new node so far.
     children: Vec<PlannedChild<'a, 'c, T>>,
     name: Option<&'c Name>,
-    /// When the entries of the old node came, if it is a map with sorted keys.
+    /// The insertion positions of the entries of the old node, if it is a map with sorted keys.
     ranks: Vec<usize>,
     print: LeafPrint<'c, T>,
 }
@@ -181,7 +181,7 @@ struct Plan<'a, 'c, T: Diffable> {
 struct PlannedChild<'a, 'c, T: Diffable> {
     /// Fields and entries have one.
     key: Option<Key>,
-    /// When an entry of a map came.
+    /// The insertion position of an entry of a map.
     rank: usize,
     part: PatchedChild<'a, 'c, T>,
 }
@@ -214,7 +214,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                             }
                             ChangeKind::Retyped { new, .. } => plan.name = Some(new),
                             ChangeKind::Reordered { keys } => order = Some((keys, &change.path)),
-                            // The whole was to be replaced or moved, and something in it changed.
+                            // A node cannot be replaced or moved as a whole and also be changed
+                            // inside.
                             _ => return Err(refused(WHOLE, &change.path)),
                         }
                     }
@@ -234,12 +235,12 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(plan)
     }
 
-    /// When the entry of the old node at a position came. It only matters in a sorted map.
+    /// The insertion position of an entry of the old node. It only matters in a sorted map.
     fn rank(&self, position: usize) -> usize {
         self.ranks.get(position).copied().unwrap_or(0)
     }
 
-    /// The order in which the entries of a map came, if its keys are sorted. Added ones come last.
+    /// The insertion order of the entries of a map, if its keys are sorted. Added entries are last.
     fn insertion_order(&self) -> Option<Arc<[usize]>> {
         let ranks: Vec<usize> = self.children.iter().map(|child| child.rank).collect();
         insertion_order(&ranks).filter(|_| self.node.is_sorted_map())
@@ -268,7 +269,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         change: &Change<T>,
         group: &'c [Change<T>],
     ) -> Result<()> {
-        // Built only for an error. All of them would take memory quadratic in the depth.
+        // Built only for an error: all paths together would use memory quadratic in the depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing =
             || Cause::NoSuchChild { key: key.clone(), node: self.node.brief(), nearest: None };
@@ -288,7 +289,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let own = self.node.key(position).filter(|_| matches!(key, Key::Entry(_)));
         let key = own.as_ref().unwrap_or(key);
         let span = change.span(self.depth);
-        // Where the diff changes nothing, the elements may differ.
+        // In a place that the diff does not change, the elements may differ.
         let mut after = 0;
         while after < span {
             let Some((child, count)) = self.rest.next_up_to(span - after) else {
@@ -307,7 +308,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(())
     }
 
-    /// Applies changes to equal children of the old node. Returns what they become, with its key.
+    /// Applies changes to equal children of the old node. Returns the new nodes, with the key.
     fn changed(
         &self,
         (old_child, count): (DiffNode<'a, T::Leaf>, usize),
@@ -410,7 +411,7 @@ const MOVED: &str = "the order of the fields or keys differs";
 const WHOLE: &str =
     "a change of a whole node goes with no other, and the root can only be replaced";
 
-/// The error for a sibling of the child that its paths name at a depth.
+/// The error for a later sibling: `after` places behind the child that the paths name at a depth.
 #[cold]
 fn advanced(mut error: Error, depth: usize, after: usize) -> Error {
     let advance = |path: &mut Path| {
@@ -438,7 +439,7 @@ impl<T: Diffable> PlannedChild<'_, '_, T> {
 }
 
 impl<T: Diffable> PatchedChild<'_, '_, T> {
-    /// Siblings that are changed on their own, because the entries of their maps came in other orders.
+    /// Siblings that are changed one by one, because the insertion orders of their maps differ.
     fn by_order(self) -> impl Iterator<Item = Self> {
         let mut rest = Some(self);
         std::iter::from_fn(move || {

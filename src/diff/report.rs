@@ -14,10 +14,11 @@ use super::change::{Change, ChangeKind, Diff};
 /// The maximum number of lines after the heading, unless the format is `{:#}`.
 const LINES: usize = 20;
 
-/// The maximum number of changes that are looked at for these lines.
+/// The maximum number of changes that are read to make these lines.
 const LOOKED_AT: usize = 1 << 12;
 
-/// From how many changes on one line stands for all. Two lines still say where.
+/// The number of equal changes from which one line stands for all. Two changes still get a line
+/// each.
 const FOLDED: usize = 3;
 
 /// The same change at several paths that differ only in indices is one line from three on, with
@@ -53,7 +54,7 @@ fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
     let lines = changes.iter().map(|change| {
         let general =
             |path: &Path| Pattern::with_indices(path, &vec![None; path.keys().len()]).to_string();
-        // The part that is cut off may differ.
+        // The texts may differ after the part that is shown.
         Some(change.line(&general(&change.path), general)).filter(|line| !line.contains('…'))
     });
     let groups = alike(lines).into_iter();
@@ -99,8 +100,8 @@ fn folded<T: fmt::Display>(changes: &[&Change<T>]) -> String {
 }
 
 impl<T: fmt::Display> Change<T> {
-    /// `- path: removed`, `+ path: added`, `~ path: old → new`. `text_of` prints the path of what
-    /// was renamed.
+    /// `- path: removed`, `+ path: added`, `~ path: old → new`. `text_of` prints the path of a
+    /// renamed child.
     fn line(&self, path: &str, text_of: impl FnOnce(&Path) -> String) -> String {
         match &self.kind {
             ChangeKind::Removed(old) => format!("- {path}: {}", brief(old)),

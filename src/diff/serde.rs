@@ -1,5 +1,5 @@
-//! Diffs in documents of other formats: a record `changes`, which is a list of records without the
-//! fields that are not used. Subtrees are [texts](ExactText) from which they come back.
+//! Diffs in documents of other formats: a record `changes` with a list of records. Unused fields
+//! are left out. Subtrees are exact [texts](ExactText), which are parsed again.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::text::ExactText;
 
 use super::change::{Change, ChangeKind, Diff};
 
-/// A record of fields that a change may have: without those that it has not, or as a tuple.
+/// A record of the fields that a change may have: without the unused ones, or as a tuple.
 macro_rules! sparse_record {
     ($(#[$doc:meta])* $record:ident { $($field:ident: $type:ty,)* }) => {
         $(#[$doc])*

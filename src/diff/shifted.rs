@@ -1,4 +1,5 @@
-//! Finds out whether the elements of a list moved, so that pairing by position tells too much.
+//! Finds out whether the elements of a list moved, so that pairing by position would report too
+//! many changes.
 
 use crate::model::{Encoding, NodeKind};
 use crate::treedef::node_ref::NodeRef;
@@ -28,14 +29,14 @@ pub(super) fn with_lists(encoding: &Encoding) -> Vec<bool> {
     found
 }
 
-/// The least number of changes for which there can be fewer by content: an element that moves is
+/// The minimum number of changes below which pairing by content cannot win: a moved element is
 /// removed and added.
 pub(super) const FEWEST: usize = 3;
 
-/// Whether pairing by content may bring fewer changes than the `found` that are there by position:
-/// whether few insertions and removals make one list of the other, and an element equals one at
-/// another position. What is compared for that stays within a small part of what the comparison by
-/// position took, and within `work`.
+/// Whether pairing by content may make fewer changes than the `found` changes by position: a few
+/// insertions and removals turn one list into the other, and an element equals one at another
+/// position. The comparisons for this check stay within a small part of the comparison by position,
+/// and within `work`.
 pub(super) fn may_be_shifted<L: PartialEq>(
     a: DiffNode<'_, L>,
     b: DiffNode<'_, L>,
@@ -80,10 +81,10 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     few && has_moved
 }
 
-/// How many elements and leaves are compared for each change that was found.
+/// The number of elements and leaves that are compared for each change that was found.
 const LOOKED_AT: usize = 1 << 6;
 
-/// How many insertions and removals are looked for in the shortest lists.
+/// The number of insertions and removals that are tried in the shortest lists.
 const FEW_EDITS: usize = 1 << 5;
 
 /// Whether two lists of `count` elements differ in at most `most` insertions and removals, by the
@@ -93,8 +94,8 @@ fn has_few_edits(
     most: usize,
     mut same: impl FnMut(usize, usize) -> Option<bool>,
 ) -> Option<bool> {
-    // How many elements of the old list are done, for each number of removals less insertions. The
-    // place of zero is `middle`.
+    // For each number of removals minus insertions, how many elements of the old list are done.
+    // The place of zero is `middle`.
     let middle = most + 1;
     let mut reached = vec![0usize; 2 * most + 3];
     for edits in 0..=most {
@@ -120,7 +121,7 @@ fn has_few_edits(
     Some(false)
 }
 
-/// The elements of a list by position. There may be any number of them in memory as one.
+/// The elements of a list by position. One stored element may stand for any number of them.
 struct ListElements<'a, L> {
     list: DiffNode<'a, L>,
     /// The first, if all have one structure.

@@ -39,7 +39,7 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and the leaves that differ.
+    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and changed leaves.
     ///
     /// Needs the feature `diff`.
     ///
@@ -63,8 +63,8 @@ impl<L: Clone + PartialEq> Tree<L> {
 }
 
 impl<L: Clone + PartialEq + 'static> Tree<L> {
-    /// Applies a [`diff`](Tree::diff) to this tree. The tree may differ from the one that the diff
-    /// was made with, but only where the diff changes nothing.
+    /// Applies a [`diff`](Tree::diff) to this tree. The tree may differ from the original one in
+    /// places that the diff does not change.
     ///
     /// Needs the feature `diff`.
     ///

@@ -23,7 +23,7 @@ pub(super) enum Kind {
 const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
 /// The version that this release writes, and the highest version that it reads.
 const VERSION: u16 = 1;
-/// The bytes of a header, with its own checksum at their end.
+/// The number of bytes of a header, with its own checksum at the end.
 pub(super) const HEADER: usize = Header::BYTES + u32::BYTES;
 
 /// The bits of [`Header::flags`]. A reader refuses unknown bits, because it would rebuild a
@@ -102,7 +102,7 @@ impl NewFile<'_> {
     }
 }
 
-/// Bytes that are in memory, or read where they are needed.
+/// Bytes in memory, or read on demand.
 pub(super) trait ByteSource<'a> {
     fn length(&mut self) -> Result<u64>;
 
@@ -154,7 +154,7 @@ impl Container {
         let [parts @ .., leaves] = ranges;
         let mut checksums = header.checksums.into_iter();
         let parts = parts.map(|range| (range, checksums.next().or_bug()));
-        // A part that is empty is not read by everyone.
+        // Not every reader reads an empty part, so its checksum is checked here.
         let fits = parts.iter().all(|(range, checksum)| !range.is_empty() || *checksum == 0);
         check(fits, "an empty part has a checksum")?;
         let (counts, options) = ([header.nodes, header.leaves], options(header.flags));
@@ -181,8 +181,8 @@ impl Container {
         if hash(&bytes) == *checksum { Ok(bytes) } else { Err(damaged(name)) }
     }
 
-    /// The blocks of leaves around these bytes, and which bytes they are. `checksums` is the part of
-    /// all blocks; `named` says which leaves are in bytes that are damaged.
+    /// The blocks of leaves that contain these bytes, and the range of the blocks' bytes.
+    /// `checksums` is the part of all blocks; `named` names the leaves in damaged bytes.
     pub(super) fn blocks<'a>(
         &self,
         source: &mut dyn ByteSource<'a>,
@@ -282,7 +282,7 @@ fn options(flags: u32) -> Options {
     }
 }
 
-/// Checks that a file has as many bytes as its header says.
+/// Checks that the length of a file is the length in its header.
 fn check_length(expected: u64, found: u64) -> Result<()> {
     match found.checked_sub(expected) {
         None => Err(cut_off(expected, found)),
@@ -311,7 +311,7 @@ pub(super) fn cut_off(expected: u64, found: u64) -> Error {
     Cause::Damaged(message).into()
 }
 
-/// The error for bytes that are not a file of this library. It says what they probably are.
+/// The error for bytes that are not a file of this library. It names their probable format.
 #[cold]
 fn not_ours(start: &[u8], expected: Kind) -> Error {
     let known: [(&[u8], &str); 7] = [
@@ -351,7 +351,7 @@ fn beginning_of_text(start: &[u8]) -> Option<String> {
     let first = start.get(..24).unwrap_or(start);
     let whole = match str::from_utf8(first) {
         Ok(text) => text,
-        // The bytes may end within a character.
+        // The bytes may end inside of a character.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(first.get(..error.valid_up_to())?).ok()?
         }

@@ -1,5 +1,5 @@
-//! Decodes tables into structures. Everything is checked, and built by the builder that
-//! flattening uses, so a file cannot describe anything that a value could not.
+//! Decodes tables into structures. Everything is checked and goes through the builder that
+//! flattening uses, so a file can only describe structures that a value can have.
 
 use std::sync::Arc;
 
@@ -70,8 +70,8 @@ fn read(part: &EncodedBytes<'_>, orders: &mut OrderReader, limits: Limits) -> Re
         limits,
     };
     let decoded = decoder.run(values, ScalarReader::new(name, scalars, bytes), part, nodes)?;
-    // One comparison checks every choice that an encoder has. It does not cover the nodes, which
-    // are the same in memory as in the file.
+    // One comparison checks every choice of an encoder. It does not cover the nodes, which are
+    // the same in memory as in the file.
     let encoded = encode_part(decoded.values.iter(), decoded.structure.as_ref())?;
     if !part.bytes.starts_with(&encoded.before) || encoded.after != after {
         return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
@@ -213,7 +213,8 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
         }
     }
 
-    /// Decodes one structure from the next rows of the tables, and says how deep values are nested.
+    /// Decodes one structure from the next rows of the tables. Returns the nesting depth of its
+    /// values.
     fn structure(&mut self, extent: Extent) -> Result<(TreeDef, usize)> {
         let mut builder = EncodingBuilder::default();
         let nesting = self.all_data(&mut builder, &extent)?;
@@ -258,7 +259,7 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
         Ok((treedef.checked(), nesting))
     }
 
-    /// The node data of a structure. Returns how deep values are nested in it.
+    /// The node data of a structure. Returns the nesting depth of the values in it.
     fn all_data(&mut self, builder: &mut EncodingBuilder, extent: &Extent) -> Result<usize> {
         let mut nesting = 0;
         for number in 0..extent.node_data {

@@ -18,8 +18,8 @@ use super::wire::wide;
 impl TreeDef {
     /// Writes the treedef to a file. Its old contents are kept until the new ones are safe on disk.
     ///
-    /// The file keeps its permissions, and one that may not be written is not replaced. If the path is a
-    /// symbolic link, its target is written; a device and a pipe are written into.
+    /// The file keeps its permissions; a read-only file is not replaced. If the path is a symbolic link,
+    /// its target is replaced; a device or a pipe is written into.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl<R: Read + Seek> ByteSource<'static> for SeekSource<R> {
         if wide(read.map_err(Cause::Io)?) == length {
             return Ok(Cow::Owned(bytes));
         }
-        // It was longer when it was opened.
+        // The file was longer when it was opened.
         let found = self.reader.seek(SeekFrom::End(0)).map_err(Cause::Io)?;
         Err(cut_off(self.length, found))
     }

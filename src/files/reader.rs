@@ -18,13 +18,13 @@ use super::tree::TreeParts;
 
 /// A tree in a file. Its subtrees are read without the rest.
 ///
-/// Opening reads and checks the structure, which is small. A subtree then takes the bytes of its
-/// own leaves, in blocks of 64 KiB, each with a checksum that is checked. So what is read is
-/// verified as by [`Tree::load`]; damage elsewhere in the leaves is not seen.
+/// Opening reads and checks the structure, which is small. A subtree then reads the bytes of its
+/// own leaves, in blocks of 64 KiB with a checksum each. So the result is verified as by
+/// [`Tree::load`]; damage elsewhere in the leaves is not noticed.
 ///
 /// Leaves that are whole values ([`Opaque`](crate::Opaque), or the arrays of
-/// [`Flattener::arrays`](crate::Flattener::arrays)) share one checksum: a subtree that has one reads
-/// all of them, once.
+/// [`Flattener::arrays`](crate::Flattener::arrays)) share one checksum: the first subtree with such
+/// a leaf reads all of them.
 ///
 /// ```
 /// use treedef::{Limits, Tree, TreeReader};
@@ -61,7 +61,8 @@ impl TreeReader<File> {
 }
 
 impl<R: Read + Seek> TreeReader<R> {
-    /// Reads the structure of what [`Tree::to_bytes`] wrote, from the start to the end of `reader`.
+    /// Reads the structure of a tree that [`Tree::to_bytes`] wrote, from the start to the end of
+    /// `reader`.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl<R: Read + Seek> TreeReader<R> {
         &self.treedef
     }
 
-    /// Reads the subtree at a path: what [`Tree::subtree`] gives of the whole.
+    /// Reads the subtree at a path. The result is the same as [`Tree::subtree`] of the whole tree.
     ///
     /// # Errors
     ///
@@ -124,13 +125,13 @@ impl<R: Read + Seek> TreeReader<R> {
         part.map_err(|error| in_file(name.as_deref(), error))
     }
 
-    /// Reads the subtrees at the topmost nodes that a pattern names, one after the other, with their
-    /// paths.
+    /// Reads the subtrees at the topmost nodes that a pattern matches, one after the other, with
+    /// their paths.
     ///
     /// # Errors
     ///
-    /// Returns an error when the text is not a pattern, or when it names no node of the tree. Each
-    /// subtree has the errors of [`subtree`](Self::subtree).
+    /// Returns an error when the text is not a pattern, or when it matches no node of the tree.
+    /// Each subtree may have the errors of [`subtree`](Self::subtree).
     ///
     /// ```
     /// use std::io::Cursor;

@@ -41,7 +41,7 @@ impl ScalarRows {
     }
 }
 
-/// The kind of a run that was read, when it was checked.
+/// The kind of a run, checked when it was read.
 fn kind_of(run: KindRow) -> LeafKind {
     let kind = leaf_kind(run.kind);
     debug_assert!(kind.is_some(), "a run has an unknown kind");
@@ -92,30 +92,30 @@ impl ScalarWriter {
     }
 }
 
-/// Scalars of a part, and where they are.
+/// The scalars of a part, and their places.
 pub(super) struct Selection {
     pub(super) rows: ScalarRows,
-    /// Of the bytes after the tables.
+    /// The position in the bytes after the tables.
     pub(super) bytes: Range<u64>,
-    /// Which of the opaque leaves.
+    /// The number among the opaque leaves.
     pub(super) opaque: Range<u64>,
 }
 
 /// The tables of a part. Any scalar can be found without reading all.
 pub(super) struct IndexedRows {
     rows: ScalarRows,
-    /// Where every 64th run begins. A place for each would take more memory than the tables.
+    /// The beginning of every 64th run. A place for each run would use more memory than the tables.
     runs: Vec<RowPlace>,
-    /// The sum of the lengths before every 64th, and of all.
+    /// The sum of the lengths before every 64th length, and of all.
     sums: Vec<u64>,
-    /// Where the last run ends.
+    /// The end of the last run.
     end: RowPlace,
 }
 
 /// The distance of indexed scalars.
 const STRIDE: usize = 64;
 
-/// The sizes before a scalar. A hostile file may count more than 64 bits hold, which is more than any part has.
+/// The sizes before a scalar. A hostile file may exceed 64 bits, but then it exceeds the part, too.
 #[derive(Clone, Copy, Default)]
 struct RowPlace {
     scalars: u64,
@@ -187,7 +187,8 @@ impl IndexedRows {
         after
     }
 
-    /// The runs from the last indexed one that begins where this holds, each with its place.
+    /// The runs from the last indexed one whose beginning satisfies the predicate, each with its
+    /// place.
     fn from(
         &self,
         is_before: impl Fn(&RowPlace) -> bool,
@@ -201,7 +202,7 @@ impl IndexedRows {
         })
     }
 
-    /// The scalars of a range of those that there are.
+    /// The existing scalars of a range.
     pub(super) fn select(&self, range: &Range<u64>) -> Selection {
         let (mut start, mut end, mut runs) = (None, RowPlace::default(), Vec::new());
         for (place, run) in self.from(|run| run.scalars <= range.start) {
@@ -272,7 +273,8 @@ impl<'a> ScalarReader<'a> {
         ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits }
     }
 
-    /// An upper bound for the remaining scalars: each takes at least one byte or one length.
+    /// An upper bound for the number of remaining scalars: each has at least one byte or one
+    /// length.
     pub(super) fn at_most(&self) -> usize {
         self.bits.len().saturating_add(self.lengths.len())
     }

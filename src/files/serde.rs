@@ -8,8 +8,8 @@ use serde::ser::{self, Serialize, Serializer};
 use crate::model::TreeDef;
 use crate::tree::shape::{self, Shape};
 
-/// Human-readable formats contain the text that [`FromStr`](std::str::FromStr) reads. Other formats
-/// contain the bytes of [`TreeDef::to_bytes`].
+/// Human-readable formats get the text that [`FromStr`](std::str::FromStr) reads, other formats the
+/// bytes of [`TreeDef::to_bytes`].
 ///
 /// ```
 /// use treedef::TreeDef;

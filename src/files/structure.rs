@@ -12,7 +12,7 @@ use super::wire::{invalid, wide};
 impl TreeDef {
     /// Encodes the treedef as the bytes of a file.
     ///
-    /// Equal treedefs have equal bytes, whatever the machine, without [`Limits`] and insertion orders.
+    /// Equal treedefs have equal bytes on every machine. [`Limits`] and insertion orders are not included.
     ///
     /// # Errors
     ///
@@ -63,7 +63,8 @@ impl TreeDef {
         limits.expect_depth(root.levels())?;
         limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
         limits.expect_printed(&self.encoding)?;
-        // A file does not record that the treedef was made from a value, which allows any work.
+        // A file does not record that the treedef was made from a value, for which any work is
+        // allowed.
         if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
     }
 

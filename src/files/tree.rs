@@ -55,10 +55,10 @@ pub(super) fn read<'a, L: LeafType>(
     Ok(Tree::from_parts(treedef, leaves))
 }
 
-/// The parts of a tree in a file, as far as they were read.
+/// The parts of a tree in a file that were read so far.
 pub(super) struct TreeParts<'a> {
     container: Container,
-    /// One for each block of the leaves.
+    /// The checksums of the leaves, one for each block.
     checksums: Cow<'a, [u8]>,
     /// The tables of the leaves.
     rows: IndexedRows,
@@ -66,12 +66,12 @@ pub(super) struct TreeParts<'a> {
     orders: OrderReader,
     /// The values among the leaves, once they were read.
     opaque: Option<Vec<Leaf>>,
-    /// The blocks of the leaves that were read last, and which bytes they are.
+    /// The blocks of leaves that were read last, and the range of their bytes.
     last: (Range<u64>, Cow<'a, [u8]>),
 }
 
 impl<'a> TreeParts<'a> {
-    /// Reads all but the leaves and the values among them.
+    /// Reads everything except the leaves and the values among them.
     pub(super) fn open(source: &mut dyn ByteSource<'a>, limits: Limits) -> Result<(TreeDef, Self)> {
         let container = Container::open(source, Kind::Tree, limits)?;
         let mut orders = OrderReader::new(&container.part(source, Part::Orders)?)?;
@@ -118,7 +118,7 @@ impl<'a> TreeParts<'a> {
         Ok(leaves)
     }
 
-    /// Reads the blocks around these bytes, unless they were the last.
+    /// Reads the blocks that contain these bytes, unless they were the last to be read.
     fn read_blocks(
         &mut self,
         source: &mut dyn ByteSource<'a>,
@@ -154,7 +154,7 @@ impl<'a> TreeParts<'a> {
     }
 }
 
-/// Checks the values among the leaves, which take so many bytes.
+/// Checks the values among the leaves, which have this number of bytes.
 fn expect_values<'v>(
     limits: Limits,
     values: impl Iterator<Item = &'v Value> + Clone,

@@ -35,7 +35,7 @@ impl<L: LeafType> Tree<L> {
 }
 
 impl Tree<Leaf> {
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
+    /// Reads a tree that [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Tree<Leaf> {
         Tree::from_bytes_as(bytes, Limits::default())
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, as a tree with leaves of type `L`. The leaves
+    /// Reads a tree that [`to_bytes`](Self::to_bytes) wrote, with leaves of type `L`. The leaves
     /// must have that type; `f64` also accepts `f32`.
     ///
     /// # Errors
@@ -108,10 +108,9 @@ impl Tree<Leaf> {
     ///
     /// # When to use which
     ///
-    /// A [`TreeReader`](crate::TreeReader) reads a part of a file, and the whole as leaves of one type
-    /// or within other limits: `TreeReader::open(path, limits)?.subtree_as::<f64>("")`. What is in
-    /// memory already is read by [`from_bytes`](Self::from_bytes) and
-    /// [`from_bytes_as`](Tree::from_bytes_as).
+    /// Use a [`TreeReader`](crate::TreeReader) to read a part of a file, or to read the whole as leaves of
+    /// one type or within other limits: `TreeReader::open(path, limits)?.subtree_as::<f64>("")`. For bytes
+    /// in memory, use [`from_bytes`](Self::from_bytes) and [`from_bytes_as`](Tree::from_bytes_as).
     ///
     /// # Errors
     ///

@@ -51,12 +51,12 @@ macro_rules! rows {
 
 /// Appends a number or a row.
 pub(super) fn write<T: FixedWidth>(row: &T, out: &mut Vec<u8>) {
-    // Only a vector without memory refuses it, which ends the process.
+    // Only a vector that runs out of memory fails here, which ends the process.
     let written = bincode::encode_into_std_write(row, out, config::legacy());
     debug_assert!(matches!(written, Ok(bytes) if bytes == T::BYTES));
 }
 
-/// Takes a number or a row from the front of the bytes.
+/// Reads a number or a row from the front of the bytes.
 pub(super) fn read<T: FixedWidth>(bytes: &mut &[u8]) -> Option<T> {
     let (row, used) = bincode::decode_from_slice(bytes, config::legacy()).ok()?;
     *bytes = bytes.get(used..)?;
@@ -119,7 +119,7 @@ pub(super) fn write_text(text: &str, part: &mut Vec<u8>) {
     part.extend_from_slice(text.as_bytes());
 }
 
-/// Takes a table from the front of `part`.
+/// Reads a table from the front of `part`.
 pub(super) fn read_table<T: FixedWidth>(part: &mut &[u8], name: &'static str) -> Result<Vec<T>> {
     Ok(read_rows(part, name)?.collect())
 }
@@ -128,7 +128,7 @@ pub(super) fn read_text<'a>(part: &mut &'a [u8], name: &'static str) -> Result<&
     str::from_utf8(take_table(part, 1, name)?).map_err(|_| invalid(name, "its names are not UTF-8"))
 }
 
-/// Takes a table whose rows are read one by one.
+/// Reads a table row by row.
 pub(super) fn read_rows<'a, T: FixedWidth>(
     part: &mut &'a [u8],
     name: &'static str,

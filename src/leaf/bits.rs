@@ -33,7 +33,8 @@ pub(crate) fn f32_of(bits: u64) -> f32 {
     f32::from_bits(bits as u32) // the upper half is zero
 }
 
-/// Numbers of one kind, as their bits: those of at most 32 bits, floats of 64 bits, and any.
+/// Numbers of one kind, as their bits: numbers of at most 32 bits, floats of 64 bits, and all
+/// others.
 #[derive(Clone, Copy)]
 pub enum Bits<'b> {
     Narrow(&'b [u32]),
@@ -50,7 +51,7 @@ impl Bits<'_> {
         }
     }
 
-    /// The bits of a number, which is there.
+    /// The bits of an existing number.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> u64 {
         match self {

@@ -34,7 +34,7 @@ pub(crate) trait LeafVec {
     /// Swaps leaves, one pair of blocks after the other.
     fn swap_blocks(&mut self, swaps: &[Swap]);
     fn truncate(&mut self, len: usize);
-    /// Frees the room for more leaves.
+    /// Frees unused capacity.
     fn shrink(&mut self);
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -183,7 +183,7 @@ each_scalar! { [signed unsigned floats] ($kind $type) => {
     }
 }}
 
-/// Leaves in one column for each kind, and the order in which they came.
+/// Leaves in one column for each kind, and the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Columns {
     pub(crate) segments: Vec<Segment>,
@@ -233,7 +233,7 @@ impl Columns {
         self.columns.get(self.last).map_or(0, Column::len)
     }
 
-    /// The column of all leaves from `first` on, and where they begin there, if they are of one
+    /// The column of all leaves from `first` on, and their beginning in it, if they are of one
     /// kind.
     pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut Column, usize)> {
         let Segment { leaves, offset, .. } = self.segments.last()?;

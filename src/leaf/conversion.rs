@@ -8,8 +8,8 @@ use crate::leaf::each_scalar;
 use crate::leaf::leaf_type::Emit;
 use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 
-// Conversions of a leaf into the type of its kind. A `usize` is the `u64` that serde makes of it,
-// if it fits.
+// Conversions of a leaf into the type of its kind. A `usize` is a `u64`, as in serde, and has to
+// fit.
 each_scalar! { [sized { Str: String; U64: usize; I64: isize; }] ($kind $type) => {$(
     impl TryFrom<Leaf> for $type {
         type Error = Error;
@@ -96,8 +96,8 @@ impl From<Value> for Leaf {
 }
 
 impl Leaf {
-    /// The scalar of this kind with this text, as Rust spells it. For an absent value and an opaque
-    /// leaf there is none.
+    /// The scalar of this kind with this text, in Rust's spelling. `None` for absent values and
+    /// opaque leaves.
     pub(crate) fn parsed(text: &str, kind: LeafKind) -> Option<Self> {
         let leaf: Leaf = {
             each_scalar! { [sized] ($kind $type) => {

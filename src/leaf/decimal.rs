@@ -1,18 +1,18 @@
 //! The texts of numbers, compared without rounding.
 
-/// A decimal number: its digits without outer zeros, and the power of ten of the first one.
+/// A decimal number: its digits without outer zeros, and the power of ten of the first digit.
 #[derive(PartialEq)]
 pub struct Decimal {
     /// Whether the text begins with a minus.
     pub is_negative: bool,
-    /// None for zero.
+    /// No digits for zero.
     pub digits: String,
     /// 0 for zero.
     pub exponent: i64,
 }
 
 impl Decimal {
-    /// `None` if the text is no number, or has an exponent without end.
+    /// `None` if the text is no number, or has an exponent that is too long.
     pub fn of(text: &str) -> Option<Self> {
         let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let is_negative = number.starts_with('-');

@@ -37,7 +37,7 @@ impl Half {
             (Half::Bf16, _) => f32::from_bits(bits << 16),
             (Half::F16, 0x1f) => f32::from_bits(sign | 0xff << 23 | mantissa << 13),
             (Half::F16, 0) => {
-                // So small an integer is exact, and so is a power of two.
+                // A small integer is exact, and so is a power of two.
                 let magnitude = f32::from(mantissa as u16) * TINY;
                 f32::from_bits(sign | magnitude.to_bits())
             }
@@ -45,7 +45,7 @@ impl Half {
         }
     }
 
-    /// The shortest decimal that is read as the float with these bits, as an `f64`.
+    /// The shortest decimal that parses to the float with these bits, as an `f64`.
     pub(crate) fn shortest(self, bits: u16) -> f64 {
         let exact = f64::from(self.widen(bits));
         if !exact.is_normal() {
@@ -56,8 +56,8 @@ impl Half {
         decimals.find(|near| self.narrow(narrow_to_odd(*near)) == bits).or_bug()
     }
 
-    /// The bits of the nearest float, of two the even one. What was [widened](Self::widen) becomes
-    /// the same bits again. A NaN stays a NaN, and a number that is too large becomes infinite.
+    /// The bits of the nearest float, with ties to even. A [widened](Self::widen) float becomes the
+    /// same bits again. A NaN stays a NaN, and a number that is too large becomes infinite.
     pub(crate) fn narrow(self, value: f32) -> u16 {
         let bits = value.to_bits();
         let (sign, magnitude) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
@@ -83,14 +83,14 @@ impl Half {
     }
 }
 
-/// The shortest decimal that is read as the same half float: for the packages of this workspace.
+/// The shortest decimal that parses to the same half float, for the members of this workspace.
 #[doc(hidden)]
 pub fn shortest_half(bits: u16, is_bf16: bool) -> f64 {
     if is_bf16 { Half::Bf16 } else { Half::F16 }.shortest(bits)
 }
 
-/// The nearest decimal with `places` digits after its first, and the next one away from zero: above
-/// a power of two, floats are further apart.
+/// The nearest decimal with `places` digits after its first, and the next one away from zero,
+/// because floats are further apart above a power of two.
 fn decimals(number: f64, places: u8) -> [f64; 2] {
     let text = format!("{number:.*e}", usize::from(places));
     let (digits, exponent) = text.split_once('e').or_bug();
@@ -106,7 +106,7 @@ const TINY: f32 = 1.0 / (1 << 24) as f32;
 /// The bits of the smallest normal `f16`, 2⁻¹⁴, as an `f32`.
 const SMALLEST_NORMAL: u32 = 113 << 23;
 
-/// Without the lower bits, rounded to the nearest, of two to the even one.
+/// Without the lower bits, rounded to the nearest, with ties to even.
 fn rounded(bits: u32, dropped: u32) -> u32 {
     let odd = bits >> dropped & 1;
     (bits + (1 << (dropped - 1)) - 1 + odd) >> dropped // far below 2³²: a magnitude has 31 bits
@@ -124,8 +124,8 @@ pub(crate) fn widen(value: f32) -> f64 {
     f64::from_bits(sign << 63 | 0x7ff << 52 | payload << 29)
 }
 
-/// Converts to one of the two nearest `f32`s, to the odd one unless it is exact. When that is
-/// rounded again, to fewer bits, the result is as if it had been rounded once.
+/// Converts to one of the two nearest `f32`s: the odd one unless the conversion is exact. Rounding
+/// the result again to fewer bits then gives the same as rounding once.
 #[doc(hidden)]
 #[allow(clippy::cast_possible_truncation, reason = "what rounding is")]
 pub fn narrow_to_odd(value: f64) -> f32 {
@@ -137,8 +137,8 @@ pub fn narrow_to_odd(value: f64) -> f32 {
     f32::from_bits((near.to_bits() - beyond) | 1) // beyond it, `near` is not zero
 }
 
-/// Converts to the nearest `f32`. What was [widened](widen) from an `f32` becomes that `f32` again.
-/// A NaN stays a NaN.
+/// Converts to the nearest `f32`. A number that was [widened](widen) from an `f32` becomes that
+/// `f32` again. A NaN stays a NaN.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,

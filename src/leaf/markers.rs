@@ -1,8 +1,8 @@
 //! Marks for fields: static, or one leaf.
 //!
-//! A mark is a newtype struct with a reserved name around the value. It is only emitted for this
-//! crate's serializers, which are recognised by their error types. So the output of every other
-//! format is unchanged.
+//! A mark is a newtype struct with a reserved name around the value. Only this crate's serializers
+//! receive it; they are recognised by their error types. The output of every other format is
+//! unchanged.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -123,7 +123,7 @@ macro_rules! markers {
                 mark($name, value, serializer)
             }
 
-            /// Deserializes the field, which has no mark.
+            /// Deserializes the field. The data has no mark.
             ///
             /// # Errors
             ///

@@ -3,12 +3,12 @@
 //! Write `#[serde(with = "treedef::object")]` on a field that is an object, and
 //! [`option`], [`vec`](mod@vec) or [`map`] on a field that holds objects. In any other place, put
 //! the object into an [`Object`]. [`flatten_objects`](crate::flatten_objects) collects the objects
-//! of one type, [`unflatten_objects`](crate::unflatten_objects) puts others in their place.
-//! Everything else in the value is static.
+//! of one type, and [`unflatten_objects`](crate::unflatten_objects) puts other objects in their
+//! places. Everything else in the value is static.
 //!
-//! serde never sees an object. It carries the number of the object in the flat vector, and the
-//! objects are beside it, with the thread. Other formats cannot hold a number that is only valid
-//! during a walk, so they get an error.
+//! serde never sees an object. It sees the index of the object in the flat vector; the objects
+//! themselves are stored beside it, in the thread. Other formats return an error, because an index
+//! is only valid during a walk.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -54,7 +54,7 @@ use crate::type_names::ErrorOwner;
 /// The name of the newtype around the number of an object.
 pub(crate) const OBJECT_MARK: &str = "__treedef_private_Object";
 
-/// Begins the bytes that stand for an object in the buffers of serde. They are no text.
+/// The first bytes of the placeholder for an object in serde's buffers. They are not valid UTF-8.
 const BUFFERED: [u8; 8] = *b"\xffobject\xff";
 
 thread_local! {
@@ -71,12 +71,12 @@ struct ObjectScope {
 /// An object that is handed out.
 enum ObjectSlot<O> {
     Here(O),
-    /// It was cloned for a value that was read from a buffer of serde, and may be read again.
+    /// A clone, for a value that was read from a buffer of serde and may be read again.
     Cloned(O),
     Moved,
 }
 
-/// Puts the scope of the walk around this one back, after a panic too.
+/// Restores the scope of the walk around this one, also after a panic.
 struct OuterScope(Option<ObjectScope>);
 
 impl Drop for OuterScope {
@@ -85,13 +85,13 @@ impl Drop for OuterScope {
     }
 }
 
-/// Puts another scope in the place of this one, which it returns.
+/// Makes another scope current, and returns this one.
 fn replace_scope(scope: Option<ObjectScope>) -> Option<ObjectScope> {
     let replace = |place: &RefCell<_>| mem::replace(&mut *place.borrow_mut(), scope); // see `with_scope`
     SCOPE.try_with(replace).ok().flatten() // only at the end of the thread there is none
 }
 
-/// Runs a walk in a scope. Returns its result and what the scope holds then.
+/// Runs a walk in a scope. Returns its result, and the content of the scope at the end.
 fn within<A: Any, R>(
     objects: A,
     type_name: &'static str,
@@ -106,7 +106,7 @@ fn within<A: Any, R>(
     (result, objects)
 }
 
-/// Does something with the scope of the walk. `action` must not run code of the user, so that the
+/// Calls `action` with the scope of the walk. `action` must not run code of the user, so that the
 /// scope is never borrowed twice.
 fn with_scope<R>(
     action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
@@ -130,7 +130,7 @@ pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[f64]) -> Vec<O> {
     if are_in_order {
         return objects;
     }
-    // A buffer that is serialized twice gives a number twice.
+    // A buffer that is serialized twice yields an index twice.
     let mut left: Vec<usize> = vec![0; objects.len()];
     let places = || numbers.clone().filter_map(|number| usize::try_from(number).ok());
     for place in places() {
@@ -147,7 +147,8 @@ pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[f64]) -> Vec<O> {
     places().filter_map(take).collect()
 }
 
-/// Hands objects out during a walk. Returns with its result the first that was not taken.
+/// Hands objects out during a walk. Returns its result, and the index of the first object that was
+/// not taken.
 pub(crate) fn handing_out<O: 'static, R>(
     objects: Vec<O>,
     walk: impl FnOnce() -> R,
@@ -158,7 +159,7 @@ pub(crate) fn handing_out<O: 'static, R>(
     (result, slots.and_then(|slots| slots.iter().position(is_left)))
 }
 
-/// Which form holds objects of a type, if this type is one that does.
+/// The form that holds objects of this type, if the type is such a form.
 fn form_of(found: &str, object: &str) -> Option<&'static str> {
     let forms = [
         ("core::option::Option<", "option"),
@@ -180,9 +181,9 @@ fn another_type<T>(scope: &ObjectScope) -> String {
     }
 }
 
-/// Puts an object into the flat vector. Returns its number.
+/// Puts an object into the flat vector. Returns its index.
 fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
-    // One that is refused is dropped outside of `put`: that runs code of the user.
+    // A refused object is dropped outside of `put`, because dropping runs code of the user.
     let mut object = Some(value.clone());
     let put = |scope: &mut ObjectScope| match scope.objects.downcast_mut::<Vec<T>>() {
         Some(objects) => {
@@ -200,7 +201,7 @@ fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
     })
 }
 
-/// Takes the object of that number, or clones it.
+/// Moves the object of an index out, or clones it.
 fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
     let object = replace_slot::<T>(number, ObjectSlot::Moved)?;
     match object {
@@ -214,7 +215,7 @@ fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
     }
 }
 
-/// Replaces the content of the slot of that number, and returns the old one.
+/// Replaces the content of the slot of an index, and returns the old content.
 fn replace_slot<T: 'static>(number: u64, mut new: ObjectSlot<T>) -> Result<ObjectSlot<T>, String> {
     let replace = |scope: &mut ObjectScope| {
         let Some(slots) = scope.objects.downcast_mut::<Vec<ObjectSlot<T>>>() else {
@@ -244,8 +245,8 @@ fn no_form<T>() -> String {
 ///
 /// # Errors
 ///
-/// Returns an error in any other walk than that of
-/// [`flatten_objects`](crate::flatten_objects) for objects of type `T`.
+/// Returns an error in any walk other than that of [`flatten_objects`](crate::flatten_objects) for
+/// objects of type `T`.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -266,20 +267,19 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
         ErrorOwner::Format => return Err(ser::Error::custom(no_form::<T>())),
     }
     match collect(value) {
-        // Its bits, because a walk takes floats at once.
+        // As bits, because a walk collects floats in blocks.
         Ok(number) => serializer.serialize_newtype_struct(OBJECT_MARK, &f64::from_bits(number)),
         Err(message) => Err(ser::Error::custom(message)),
     }
 }
 
-/// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved. It
-/// is cloned where serde reads from a buffer, below `untagged` and `flatten`.
+/// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved, or
+/// cloned if serde reads from a buffer, below `untagged` and `flatten`.
 ///
 /// # Errors
 ///
-/// Returns an error in any other walk than that of
-/// [`unflatten_objects`](crate::unflatten_objects) with objects of type `T`, and where there is
-/// something else than an object.
+/// Returns an error in any walk other than that of [`unflatten_objects`](crate::unflatten_objects)
+/// with objects of type `T`, and when the leaf is not an object.
 pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -301,12 +301,12 @@ impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
         write!(f, "an object `{}`", type_name::<T>())
     }
 
-    /// Only the walk answers the request for a newtype by a number, and only where an object is.
+    /// Only the walk answers a request for a newtype with an index, and only at an object.
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
         take(number, false).map_err(E::custom)
     }
 
-    /// A buffer of serde answers by what it holds.
+    /// A buffer of serde answers with its content.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, buffer: D) -> Result<T, D::Error> {
         buffer.deserialize_bytes(BufferedVisitor(PhantomData))
     }
@@ -330,7 +330,7 @@ impl<T: Clone + 'static> de::Visitor<'_> for BufferedVisitor<T> {
     }
 }
 
-/// The value that serde buffers for the object of that number.
+/// The value that serde buffers for the object of an index.
 pub(crate) fn buffered(number: u64) -> Vec<u8> {
     [BUFFERED, number.to_le_bytes()].concat()
 }

@@ -9,7 +9,7 @@ use crate::model::{Leaf, LeafKind};
 
 // Rows for all scalars, and for scalars of one size.
 each_scalar! { [sized] ($kind $type) => {
-    /// A serde scalar; texts are borrowed from the value that is walked.
+    /// A serde scalar. Texts are borrowed from the value that is walked.
     #[derive(Clone, Copy)]
     pub enum Scalar<'a> {
         $($kind($type),)*

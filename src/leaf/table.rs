@@ -6,13 +6,13 @@
 /// `impl Float for f32 {} impl Float for f64 {}`. Rows of its own may follow the groups:
 /// `[floats { Str: String; }]`. With `($kind $type $serialize $visit)` a row has its calls of serde.
 ///
-/// Among the methods of an impl there can be no template. There `each_scalar!([floats] => then 1;)`
+/// Methods of an impl cannot be repeated by a template. There, `each_scalar!([floats] => then 1;)`
 /// calls `then! { 1; F32: f32, {…}; F64: f64, {…}; }`, with all of serde's calls in the braces, and
-/// `each_scalar!([floats] fn serialize => scalar)` writes the methods of a serializer, each of which
-/// is `self.scalar(Scalar::F32(value))`, and with `visit` those of a visitor.
+/// `each_scalar!([floats] fn serialize => scalar)` writes the methods of a serializer, each of
+/// which is `self.scalar(Scalar::F32(value))`; with `visit` it writes the methods of a visitor.
 ///
-/// `signed` and `unsigned` have at most 64 bits. Files have the index of a kind, so the order of the
-/// rows must never change.
+/// `signed` and `unsigned` have at most 64 bits. Files store the index of a kind, so the order of
+/// the rows must never change.
 macro_rules! each_scalar {
     ([$($group:ident)* $({$($kind:ident: $type:ty;)*})?] ($($names:tt)*) => $template:tt) => {
         $crate::leaf::each_scalar! {

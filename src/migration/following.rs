@@ -1,4 +1,4 @@
-//! Follows the leaves from a tree to the value that was made of it.
+//! Follows the leaves from a tree to the value that was made from it.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -12,7 +12,7 @@ use super::probe::{exact, rounded, varied};
 use super::report::Migration;
 use super::side::{Side, elements};
 
-/// Makes of a tree the value of a type, as a tree.
+/// Rebuilds a tree as a value of a type, and returns the value as a tree.
 pub(super) type Rebuild<'a> = dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>> + 'a;
 
 /// The value that a type made of a tree. `widened` says whether its `f64` may have been `f32`.
@@ -38,14 +38,14 @@ pub(super) fn what_became(
     following.finish()
 }
 
-/// The search for what became of the leaves.
+/// The search for the fate of each leaf.
 struct Following<'a> {
     /// The tree, and the value.
     sides: [Side<'a>; 2],
     widened: bool,
-    /// Sequences of different lengths, whose elements have no pairs yet.
+    /// Sequences of different lengths, whose elements are not paired yet.
     uneven: Vec<[PlacedNode<'a>; 2]>,
-    /// Of each node that was renamed a leaf, and the leaf of the value that it became.
+    /// For each renamed node: one of its leaves, and the leaf of the value that it became.
     links: Vec<[usize; 2]>,
     /// With the first leaf of the node.
     changed: Vec<(usize, Difference)>,
@@ -83,8 +83,8 @@ impl<'a> Following<'a> {
         self.compare(places);
     }
 
-    /// Rebuilds the value once more, from leaves that have values of their own, and looks where they
-    /// come out.
+    /// Rebuilds the value once more, from changed leaves that can be told apart, and looks where
+    /// they appear in the value.
     fn find_partners(&mut self, rebuild: &Rebuild<'_>) {
         let open = [0, 1].map(|side| {
             let uneven = self.uneven.iter().map(|places| places[side].node);
@@ -106,8 +106,8 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Pairs the leaves of which only one on each side has its value and the other value of its own:
-    /// in the same kind or in another, or at the same place of a node.
+    /// Pairs a leaf of each side if no other leaf has the same old value and the same new value: in
+    /// the same kind or in another, or at the same place of a node.
     fn pair_partners(&mut self, probes: [&Tree<Leaf>; 2], open: &[Vec<bool>; 2]) {
         let images = [probes[0].leaves.iter().map(Some).collect(), self.images(probes[1])];
         for round in 0..3 {
@@ -133,7 +133,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// For each leaf of the value, the one at its place in another value of the type.
+    /// For each leaf of the value, the leaf at its place in another value of the type.
     fn images<'t>(&self, other: &'t Tree<Leaf>) -> Vec<Option<&'t Leaf>> {
         let new = self.sides[1].tree;
         let mut images = vec![None; new.leaves.len()];
@@ -148,8 +148,8 @@ impl<'a> Following<'a> {
         images
     }
 
-    /// Pairs the elements of sequences whose lengths differ: those of which a leaf became one of the
-    /// other, and then those that have the same leaves.
+    /// Pairs the elements of sequences whose lengths differ: first elements with a leaf that became
+    /// a leaf of the other element, then elements with the same leaves.
     fn pair_elements(&mut self) {
         while let Some([a, b]) = self.uneven.pop() {
             let (olds, news) = (elements(a.node), elements(b.node));
@@ -197,14 +197,15 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Goes from the leaves that became others to the highest nodes that have the same keys below.
+    /// For each leaf that was carried over, goes up to the highest nodes below which the keys are
+    /// the same.
     fn follow_leaves(&mut self) {
         for a in 0..self.sides[0].partner.len() {
             let Some(b) = self.sides[0].open_partner(a) else { continue };
             let leaves = [a, b];
             let paths = self.renamed_paths(leaves);
             for paths in [paths, [0, 1].map(|side| self.sides[side].path_to(leaves[side]))] {
-                // Below the nodes, it may have been found elsewhere.
+                // It may have been paired already, below nodes that were renamed before.
                 if self.sides[0].open_partner(a).is_none() {
                     break;
                 }
@@ -224,8 +225,8 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// The paths of two leaves without what they have in common at the end, but not shorter than
-    /// those of the nodes that only one side has.
+    /// The paths of two leaves without their common end, but not shorter than the path of the node
+    /// that only one side has.
     fn renamed_paths(&self, leaves: [usize; 2]) -> [Path; 2] {
         let mut paths = [0, 1].map(|side| self.sides[side].path_to(leaves[side]));
         let tops = [0, 1].map(|side| {
@@ -246,8 +247,8 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Takes nodes for renamed if all that was carried over from one is in the other now, and
-    /// compares them. Returns whether there were any.
+    /// Reports two nodes as renamed if all leaves that were carried over from one are in the other,
+    /// and compares them. Returns whether there were any.
     fn follow_nodes(&mut self) -> bool {
         let (mut to, mut from) = (BTreeMap::new(), HashMap::new());
         for [a, b] in &self.links {

@@ -1,4 +1,4 @@
-//! Puts equal changes of a migration together.
+//! Groups equal changes of a migration.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,22 +24,22 @@ enum MigrationKind {
 /// It prints as one line, e.g. ``renamed `.l[*].w` to `.body[*].weight` (×40)``.
 struct MigrationGroup {
     kind: MigrationKind,
-    /// The paths in the tree, with `[*]` for the indices that differ. `None` for what only the value
-    /// has, and for what changed.
+    /// The paths in the tree, with `[*]` for the indices that differ. `None` for filled and changed
+    /// entries.
     from: Option<Pattern>,
-    /// The paths in the value. `None` for what was dropped.
+    /// The paths in the value. `None` for dropped entries.
     to: Option<Pattern>,
     /// The number of entries.
     count: usize,
-    /// For what changed: the first of the entries.
+    /// The first entry, in the list of changed leaves.
     first: Option<Difference>,
 }
 
 impl Migration {
-    /// The entries of all lists, those together whose paths differ only in indices.
+    /// The entries of all lists, grouped if their paths differ only in indices.
     ///
-    /// Two entries that have two paths each are together if their indices are the same on both
-    /// sides: `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`.
+    /// Entries with two paths are in one group only if their indices are the same on both sides:
+    /// `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`.
     fn groups(&self) -> Vec<MigrationGroup> {
         use MigrationKind as Is;
         let one = |kind, paths: &[Path]| {
@@ -72,15 +72,15 @@ impl Migration {
     }
 }
 
-/// An entry of a list. Those of one group have equal `about`.
+/// An entry of a list. The entries of one group have equal `about`.
 struct MigrationEntry<A> {
     from: Option<Path>,
     to: Option<Path>,
     about: A,
 }
 
-/// The entries of a group so far: the paths of the first, which indices of them all entries have,
-/// and how many entries there are.
+/// The entries of a group so far: the paths of the first entry, the indices of these that all
+/// entries share, and the number of entries.
 struct Alike {
     first: usize,
     paths: [Option<Path>; 2],
@@ -98,7 +98,7 @@ fn grouped<A: Eq + Hash>(
         let paths = [from, to];
         let parts = [0, 1].map(|side| paths[side].as_ref().map(generalised));
         let [indices, others] = [0, 1].map(|side| parts[side].as_ref().map(|(_, found)| found));
-        // Where the indices differ, the two paths do not say the same of each element.
+        // If the indices differ between the two paths, an entry does not describe every element.
         let own = match (indices, others) {
             (Some(a), Some(b)) if a != b => Some(first),
             _ => None,
@@ -116,7 +116,7 @@ fn grouped<A: Eq + Hash>(
         }
     }
     let group = |Alike { first, paths, indices, count }: Alike| {
-        // With one path whose indices are its own there is one entry, so none is missing.
+        // A path with indices of its own belongs to one entry, so none is lost.
         let [from, to] = paths.map(|path| Some(Pattern::with_indices(&path?, &indices)));
         (first, MigrationGroup { kind, from, to, count, first: None })
     };
@@ -157,7 +157,7 @@ impl fmt::Display for MigrationGroup {
     }
 }
 
-/// One line, in which the first few groups of each list stand; with `{:#}` a line for each group.
+/// One line with the first few groups of each list; with `{:#}`, a line for each group.
 impl fmt::Display for Migration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 3;

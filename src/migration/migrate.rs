@@ -25,14 +25,12 @@ impl<L: LeafType> Tree<L> {
     ///
     /// Needs the feature `migrate`.
     ///
-    /// A saved value may be older than the definition of its type. serde decides which changes it
-    /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
-    /// ignored.
+    /// A saved value may be older than the definition of its type. serde decides which changes it accepts:
+    /// a new field needs `default`, a renamed field needs `alias`, and a removed field is ignored.
     ///
-    /// If the value lacks something and has something else instead, it is rebuilt once more with other
-    /// leaves, to see which of its leaves came from which. If the type does not take these, e.g.
-    /// because it checks a text, it is rebuilt without other texts. What still cannot be followed is
-    /// reported as dropped and filled.
+    /// To report renamed fields, the value is rebuilt once more from changed leaves, which shows where each
+    /// leaf goes. If the type refuses these leaves, e.g. because it checks a text, the texts are not
+    /// changed. Parts that still cannot be followed are reported as dropped and filled.
     ///
     /// # Errors
     ///
@@ -92,8 +90,8 @@ fn has_statics(treedef: &TreeDef) -> bool {
     treedef.root().subtree().iter().any(|node| node.kind == NodeKind::Static)
 }
 
-/// The tree with the scalars of its statics as leaves. What is static in a tree by a rule is a leaf
-/// of the value.
+/// The tree with the scalars of its statics as leaves, because a value that a rule made static is a
+/// leaf of the rebuilt value.
 fn without_statics(tree: Tree<Leaf>, flattener: &Flattener) -> Tree<Leaf> {
     if !has_statics(&tree.treedef) {
         return tree;
@@ -101,7 +99,7 @@ fn without_statics(tree: Tree<Leaf>, flattener: &Flattener) -> Tree<Leaf> {
     opened(tree, |_, node, _| node.static_value().map(|value| flattener.tree(value)).transpose())
 }
 
-/// The tree with what is inside some of its nodes in their places.
+/// The tree in which some nodes are replaced by their content.
 fn opened(
     tree: Tree<Leaf>,
     inside: impl Fn(&Path, NodeRef<'_>, &[Leaf]) -> Result<Option<Tree<Leaf>>>,
@@ -117,7 +115,8 @@ fn opaque_leaves(tree: &Tree<Leaf>) -> HashSet<Leaf> {
     tree.leaves.iter().filter(|leaf| leaf.opaque().is_some()).cloned().collect()
 }
 
-/// The tree with the leaves of some opaque leaves. So they are followed as the other tree has them.
+/// The tree in which some opaque leaves are replaced by their leaves, because the other tree has
+/// leaves there.
 fn with_opened(tree: Tree<Leaf>, opens: &dyn Fn(&Path, &Leaf) -> bool) -> Tree<Leaf> {
     if !tree.leaves.iter().any(|leaf| leaf.opaque().is_some()) {
         return tree;

@@ -1,4 +1,4 @@
-//! Compares what two trees have at the same places.
+//! Compares the nodes at the same places of two trees.
 
 use std::ops::Range;
 
@@ -33,19 +33,19 @@ impl<'a> PlacedNode<'a> {
 /// The result of comparing two nodes, with everything below them.
 #[derive(Default)]
 pub(super) struct Pairing<'a> {
-    /// Leaves of the first and what they are in the second. If these are not as many, `changed` says
-    /// what became of them.
+    /// Leaves of the first tree and their counterparts in the second. If the two ranges differ in
+    /// length, `changed` has the reason.
     pub(super) settled: Vec<(Range<usize>, Range<usize>)>,
-    /// With the first leaf of the node of the second.
+    /// With the first leaf of the node in the second tree.
     pub(super) changed: Vec<(usize, Difference)>,
-    /// What only one of the two has, and whether `changed` says so.
+    /// The nodes that only one of the two has, and whether `changed` mentions them.
     pub(super) alone: [Vec<(PlacedNode<'a>, bool)>; 2],
     /// Sequences of different lengths, whose elements are not compared.
     pub(super) uneven: Vec<[PlacedNode<'a>; 2]>,
 }
 
-/// Compares two subtrees, whatever kinds of nodes are in them: children with the same label are a
-/// pair, or with the same position. Only leaves that `may_pair` are one.
+/// Compares two subtrees, whatever the kinds of their nodes. Children with the same label, or else
+/// with the same position, are a pair. Leaves are a pair only if they `may_pair`.
 pub(super) fn pairing<'a>(
     trees: [&'a Tree<Leaf>; 2],
     widened: bool,
@@ -70,7 +70,7 @@ pub(super) fn pairing<'a>(
 
 struct Comparison<'a, 'f> {
     trees: [&'a Tree<Leaf>; 2],
-    /// Whether an `f64` equals the `f32` that it was widened to.
+    /// Whether a widened `f32` is equal to its `f64`.
     widened: bool,
     may_pair: &'f dyn Fn(usize, usize) -> bool,
     /// The paths of the two nodes that are compared.
@@ -113,7 +113,7 @@ impl<'a> Comparison<'a, '_> {
         }
         let is_whole = a.is_leaf() || b.is_leaf() || a.num_leaves() == 0 || b.num_leaves() == 0;
         if said && is_whole {
-            // A leaf is quoted, but not what is in a node.
+            // A leaf is quoted, the content of a node is not.
             let is_said = a.is_leaf() || a.num_leaves() == 0 || b.num_leaves() == 0;
             self.alone(0, a, None, is_said);
             self.alone(1, b, None, true);
@@ -124,7 +124,7 @@ impl<'a> Comparison<'a, '_> {
         }
     }
 
-    /// The child of a node that has one.
+    /// The child of a node that has exactly one.
     fn inside(&mut self, side: usize, node: NodeRef<'a>) -> NodeRef<'a> {
         self.paths[side].push(node.child_key(0));
         node.child_at(0)
@@ -149,7 +149,7 @@ impl<'a> Comparison<'a, '_> {
         self.push(pairs);
     }
 
-    /// Compares children by position, unless both are lists, and of different lengths.
+    /// Compares children by position, except for two lists of different lengths.
     fn compare_listed(&mut self, a: NodeRef<'a>, b: NodeRef<'a>, said: bool) {
         let lengths = [a.num_children(), b.num_children()];
         if lengths[0] != lengths[1] && !a.is_labelled() && !b.is_labelled() {
@@ -176,7 +176,7 @@ impl<'a> Comparison<'a, '_> {
             if both > 0 {
                 rest.nth(both - 1);
             }
-            // Only a list may have more children than anyone can count, without leaves.
+            // Only a list may have more children than fit into memory, without leaves.
             let most = |rest: &Children<'_>| if rest.next_is_leafless() { usize::MAX } else { 1 };
             let position = |rest: &Children<'_>| lengths[side] - rest.len();
             while let (position, Some((child, _))) = (position(&rest), rest.next_up_to(most(&rest)))
@@ -222,8 +222,8 @@ impl<'a> Comparison<'a, '_> {
         self.found.changed.push((at, Difference { path, kind, expected, found }));
     }
 
-    /// Compares neighbouring leaves. They are the two nodes themselves, or children from a position
-    /// of their parents.
+    /// Compares neighbouring leaves: the two nodes themselves, or children from a position of their
+    /// parents on.
     fn compare_leaves(
         &mut self,
         nodes: [NodeRef<'a>; 2],
@@ -271,8 +271,8 @@ impl<'a> Comparison<'a, '_> {
         }
     }
 
-    /// The kinds of two leaves if only these differ, and their values. `None` if they are equal. Half
-    /// a float is equal to the `f32` that it was widened to.
+    /// The kinds of two leaves if only these differ, otherwise their values. `None` if the leaves are
+    /// equal. A half float is equal to the `f32` that it was widened to.
     fn leaf_difference(&self, at: [usize; 2], half: Option<Half>) -> Option<LeafDifference> {
         let [old, new] = [0, 1].map(|side| self.trees[side].leaves.get(at[side]));
         let widened = half.and_then(|half| match new? {
@@ -294,8 +294,8 @@ fn difference(a: NodeRef<'_>, b: NodeRef<'_>) -> Option<DifferenceKind> {
     heads.difference(a, b).or_else(|| (is_seq(a) != is_seq(b)).then_some(DifferenceKind::Node))
 }
 
-/// Whether a node is only around what the other may be: a newtype, or anything with one child around
-/// a leaf.
+/// Whether a node may only be a wrapper of the other node: a newtype, or any node with one child, a
+/// leaf.
 fn wraps(node: NodeRef<'_>, other: NodeRef<'_>) -> bool {
     let is_newtype = matches!(node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant);
     node.num_children() == 1 && (is_newtype || other.is_leaf())
@@ -308,7 +308,8 @@ fn half(node: NodeRef<'_>) -> Option<Half> {
     name.and_then(Half::named)
 }
 
-/// The kinds of two numbers, if one is the other in another kind: exactly, or as the nearest `f32`.
+/// The kinds of two numbers, if they are the same number in two kinds: exactly, or as the nearest
+/// `f32`.
 fn retyped(old: &Leaf, new: &Leaf) -> Option<[LeafKind; 2]> {
     let is_kept = match (old, new) {
         (Leaf::F64(_), Leaf::F32(narrow)) => {

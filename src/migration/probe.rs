@@ -1,4 +1,4 @@
-//! Gives leaves values of their own, and compares values that were converted.
+//! Changes leaves so that they can be told apart, and compares values that were converted.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::leaf::each_scalar;
 use crate::leaf::float::{narrow, widen};
 use crate::model::{Leaf, Tree, Value};
 
-/// The tree with other values for the leaves that are open, and for texts only if asked: each has
-/// another one than the others that are equal to it, as far as its kind has so many.
+/// The tree with changed values for the open leaves, and for texts only on request. Leaves that are
+/// equal get different values, as far as their kind has enough.
 ///
-/// They are near, because a type may not take any: no number is out of a range that it was in, and
-/// a date stays one.
+/// The new values are close to the old ones, because a type may check them: a number stays in its
+/// range, and a date stays a date.
 pub(super) fn varied(tree: &Tree<Leaf>, open: &[bool], texts: bool) -> Tree<Leaf> {
     let (mut varied, mut equal) = (tree.clone(), HashMap::<&Leaf, u128>::new());
     let leaves = varied.leaves.iter_mut().zip(&tree.leaves).zip(open);
@@ -25,7 +25,8 @@ pub(super) fn varied(tree: &Tree<Leaf>, open: &[bool], texts: bool) -> Tree<Leaf
     varied
 }
 
-/// Makes it another leaf of the same kind. Equal leaves that have other numbers become others.
+/// Changes the leaf to another one of the same kind. Equal leaves with different numbers become
+/// different leaves.
 fn vary(leaf: &mut Leaf, number: u128) {
     let integer = leaf.as_scalar().and_then(|scalar| varied_integer(scalar.as_integer()?, number));
     each_scalar! { [integers] ($kind $type) => {
@@ -56,12 +57,13 @@ fn vary(leaf: &mut Leaf, number: u128) {
     }}
 }
 
-/// Another magnitude, that is no greater if there are enough, and differs as an `f32`, too.
+/// Another magnitude, which is not greater if there are enough smaller ones, and also differs as an
+/// `f32`.
 fn near(magnitude: u128, number: u128) -> u128 {
     // A small number may be read as a byte, whatever its kind.
     let room = if magnitude < 128 { 120 } else { (magnitude - 1).min(60_000) };
     let below = (magnitude >> 16).max(1) * (number % room + 1);
-    // A counter would be one more.
+    // Not the next number, which a counter would reach.
     if below < magnitude { magnitude - below } else { magnitude + below + 1 }
 }
 
@@ -80,7 +82,7 @@ fn varied_float(old: f32, number: u128) -> f32 {
     near.map_or(old, |bits| f32::from_bits(bits).copysign(old))
 }
 
-/// Another text: with another last digit, so that a date stays one and an address too; or longer.
+/// Another text: with another last digit, so that a date or an address stays one, or else longer.
 fn varied_text(text: &str, number: u128) -> String {
     match text.rsplit_once(|char: char| char.is_ascii_digit()) {
         Some((before, after)) => {
@@ -93,7 +95,7 @@ fn varied_text(text: &str, number: u128) -> String {
     }
 }
 
-/// The same leaf for all numbers of one value, whatever their kinds, and for texts that print them.
+/// The same leaf for all numbers of one value, whatever their kinds, and for texts of such numbers.
 pub(super) fn exact(leaf: &Leaf) -> Leaf {
     let of_float = |float: f64| {
         let is_integer = float.fract() == 0.0
@@ -120,7 +122,7 @@ pub(super) fn exact(leaf: &Leaf) -> Leaf {
     number.or_else(text).unwrap_or_else(|| leaf.clone())
 }
 
-/// As [`exact`], for all numbers of one nearest `f32`.
+/// As [`exact`], for all numbers with the same nearest `f32`.
 pub(super) fn rounded(leaf: &Leaf) -> Leaf {
     let exact = exact(leaf);
     let float = exact.as_scalar().and_then(|scalar| scalar.nearest_f64());

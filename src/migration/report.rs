@@ -8,12 +8,12 @@ as_record! { Migration { filled, dropped, renamed, changed } }
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///
-/// Each leaf of the tree that the value does not have, at the same place and as the same value, is in
-/// one of the lists, by itself or by a node around it.
+/// Each leaf of the tree that the value does not have at the same place and as the same value is in one of
+/// the lists, itself or a node around it.
 ///
 /// It prints as one line, which is empty if there is no difference. Entries whose paths differ only in
-/// indices stand together; of those with two paths, if their indices are the same on both sides:
-/// `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`. With `{:#}` each such group has a line:
+/// indices are grouped; entries with two paths, if the indices are the same on both sides: `.l[0].w` to
+/// `.body[0].weight` and `.l[1].w` to `.body[1].weight`. With `{:#}` each group has a line:
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -55,23 +55,22 @@ as_record! { Migration { filled, dropped, renamed, changed } }
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {
-    /// The value has it and the tree did not: `default` filled it. Or it was computed from what is
-    /// [`dropped`](Self::dropped).
+    /// The value has it and the tree did not: `default` filled it, or it was computed from the
+    /// [`dropped`](Self::dropped) parts.
     pub filled: Vec<Path>,
-    /// The tree had it and the value does not: the type did not read it, or made something else of
-    /// it.
+    /// The tree had it and the value does not: the type did not read it, or converted it into
+    /// something else.
     pub dropped: Vec<Path>,
     /// The tree has it under the first path, and the value under the second, e.g. after an `alias`.
     ///
-    /// What differs inside is reported of its own, with the paths that it has in the two: `.l[0].w`
-    /// may be renamed to `.body[0].weight`, too, where `.l` is renamed to `.body`.
+    /// Differences inside are listed too, with their paths on both sides: `.l[0].w` may be renamed
+    /// to `.body[0].weight`, where `.l` is renamed to `.body`.
     pub renamed: Vec<(Path, Path)>,
     /// The leaf, the kind of node or the length differs, e.g. because a number was converted, or a
-    /// `Vec<f64>` became a `[f64; 3]`, which is a tuple. The paths are those in the value. What is
-    /// below is reported of its own.
-    ///
-    /// Of numbers that are the same in another kind, or the nearest `f32`, the kinds are named, and
-    /// of other leaves the values.
+    /// `Vec<f64>` became a `[f64; 3]`, which is a tuple. The paths are the paths in the value.
+    /// Differences below are listed too.
+    /// \n For equal numbers of different kinds, or with the same nearest `f32`, the entry names the
+    /// kinds; for other leaves it has the values.
     ///
     /// Some kinds of nodes are the same here: a struct and a map with its fields as keys, a tuple
     /// and a tuple struct, a unit and a unit struct, and a value with and without a `Some` around
@@ -80,11 +79,11 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// Whether the value has all that the tree has, under the same names, and nothing else.
+    /// Whether the value has everything that the tree has, under the same names, and nothing else.
     ///
-    /// The two trees may differ nevertheless in what does not change a value: in the names of
-    /// types (not of variants), the order of fields and entries, the widths of keys, the kinds of
-    /// nodes that are the same in [`changed`](Self::changed), and which values are static. An `f32`
+    /// The two trees may differ in details that do not change a value: in the names of types (not
+    /// of variants), the order of fields and entries, the widths of keys, the kinds of nodes that
+    /// are treated as equal in [`changed`](Self::changed), and which values are static. An `f32`
     /// also equals the `f64` that it was widened to, if the tree has `f64` leaves.
     ///
     /// ```

@@ -14,11 +14,11 @@ use super::probe::rounded;
 /// The tree or the value.
 pub(super) struct Side<'a> {
     pub(super) tree: &'a Tree<Leaf>,
-    /// The nodes that are not at the same place of the other side.
+    /// The nodes that do not exist at the same place of the other side.
     pub(super) alone: Vec<Alone<'a>>,
-    /// For each leaf, the index of the node that it is in, and was found last.
+    /// For each leaf, the index of the innermost such node that contains it.
     pub(super) alone_of: Vec<Option<usize>>,
-    /// For each leaf, whether it was compared, or the report has it.
+    /// For each leaf, whether it was compared or is in the report.
     pub(super) settled: Vec<bool>,
     /// For each leaf, the leaf of the other side that it became, or came from.
     pub(super) partner: Vec<Option<usize>>,
@@ -27,11 +27,11 @@ pub(super) struct Side<'a> {
 /// A node that only one side has at its place.
 pub(super) struct Alone<'a> {
     pub(super) place: PlacedNode<'a>,
-    /// Whether a change says so.
+    /// Whether a change mentions it.
     pub(super) said: bool,
-    /// Whether the other side has what became of it, under another name.
+    /// Whether the other side has it under another name.
     pub(super) renamed: bool,
-    /// The index of the node that it is in, and was found before.
+    /// The index of the next outer such node.
     pub(super) outer: Option<usize>,
 }
 
@@ -49,14 +49,14 @@ impl<'a> Side<'a> {
         self.alone.push(Alone { place, said, renamed: false, outer });
     }
 
-    /// For each leaf, whether it is in a node that only this side has, or in one of these.
+    /// For each leaf, whether it is in a node that only this side has, or in one of `others`.
     pub(super) fn open<'n>(&self, others: impl Iterator<Item = NodeRef<'n>>) -> Vec<bool> {
         let mut open: Vec<bool> = self.alone_of.iter().map(Option::is_some).collect();
         others.for_each(|node| open.get_mut(node.leaf_range()).or_bug().fill(true));
         open
     }
 
-    /// The partner of a leaf, while it is not settled.
+    /// The partner of a leaf that is not settled.
     pub(super) fn open_partner(&self, leaf: usize) -> Option<usize> {
         let is_open = !self.settled.get(leaf).copied().or_bug();
         self.partner.get(leaf).copied().flatten().filter(|_| is_open)
@@ -72,7 +72,7 @@ impl<'a> Side<'a> {
         Some(self.alone.get((*self.alone_of.get(leaf)?)?)?.place.path.keys().len())
     }
 
-    /// The outermost such node that was not renamed. Its index.
+    /// The index of the outermost such node that was not renamed.
     pub(super) fn outermost(&self, leaf: usize) -> Option<usize> {
         let first = *self.alone_of.get(leaf)?;
         let outer = |at: &usize| self.alone.get(*at)?.outer;
@@ -85,13 +85,13 @@ impl<'a> Side<'a> {
         self.tree.treedef.root().path_to_leaf(leaf)
     }
 
-    /// The place of the leaf below the node that only this side has, whatever kinds of nodes are
-    /// between them.
+    /// The place of the leaf below the node that only this side has. Kinds of nodes do not matter.
     pub(super) fn place_below(&self, leaf: usize) -> Option<Path> {
         Some(loose_below(&self.path_to(leaf), self.depth_around(leaf)?))
     }
 
-    /// The leaves of a node with their places, whatever kinds they and the nodes around them have.
+    /// The leaves of a node with their places below it. Kinds of nodes and containers do not
+    /// matter.
     pub(super) fn content(&self, node: NodeRef<'_>) -> Vec<(Path, Leaf)> {
         let leaves = node.leaf_range().zip(self.tree.leaves.get(node.leaf_range()).or_bug());
         leaves.map(|(at, leaf)| (loose_below(&node.path_to_leaf(at), 0), rounded(leaf))).collect()
@@ -99,7 +99,7 @@ impl<'a> Side<'a> {
 
     /// The highest nodes without settled leaves among those that only this side has, in order.
     pub(super) fn unsettled(&mut self) -> Vec<Path> {
-        // The inner ones are named apart from what is around them.
+        // The inner ones are listed separately from the outer ones.
         self.alone.sort_by_key(|alone| std::cmp::Reverse(alone.place.path.keys().len()));
         let mut found = Vec::new();
         for Alone { place, said, renamed, .. } in std::mem::take(&mut self.alone) {
@@ -136,7 +136,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The keys of a path below a depth, as they are in containers of any kind.
+/// The keys of a path below a depth, in a form that is the same for containers of any kind.
 fn loose_below(path: &Path, depth: usize) -> Path {
     let below = path.keys().iter().skip(depth);
     below.filter(|key| **key != Key::Some).map(loose).collect()

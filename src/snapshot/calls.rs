@@ -58,7 +58,8 @@ pub fn shows_changes() -> SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
-/// Compares as another does. insta has no hook for a failure, but a comparator sees both texts.
+/// Compares like another comparator. insta has no hook for a failure, but a comparator sees both
+/// texts.
 struct ShowsChanges(Box<dyn Comparator>);
 
 impl Comparator for ShowsChanges {
@@ -85,7 +86,7 @@ impl Comparator for ShowsChanges {
 
 fn print_changes(old: &Snapshot, new: &Snapshot) {
     let text = |snapshot: &Snapshot| snapshot.as_text().map(ToString::to_string);
-    // The old text may be empty, or another kind of snapshot: then insta's diff is all.
+    // The old text may be empty, or of another kind of snapshot: then only insta's diff is printed.
     if let (Some(old), Some(new)) = (text(old), text(new))
         && old != new
         && let Ok(changes) = changes(&old, &new)

@@ -2,8 +2,8 @@
 
 /// Compares the structure of a value, in the pretty form, with a snapshot.
 ///
-/// The arguments are the same as for `insta::assert_snapshot!`: the snapshot is named after the test, has
-/// a name of its own, or is inline. Review new and changed snapshots with `cargo insta review`.
+/// The arguments are the same as for `insta::assert_snapshot!`: the snapshot is named after the test, has a
+/// name of its own, or is inline. Review new and changed snapshots with `cargo insta review`.
 ///
 /// Needs the feature `insta`. Turn it on under `[dev-dependencies]`, so that only tests are built
 /// with insta. Your package needs no `insta` of its own, unless you use insta's settings.
@@ -27,9 +27,9 @@
 /// assert_structure_snapshot!(config, @"Config { name: *, retries: None, hosts: [(*, *); 2] }");
 /// ```
 ///
-/// A text wider than 80 columns has one field or element on a line. The metadata of a snapshot in
-/// a file has the expression of the value. If the test fails, the changes are printed path by path,
-/// before the lines that insta prints:
+/// A text wider than 80 columns has one field or element on a line. The metadata of a snapshot in a
+/// file contains the expression. If the test fails, the changes are printed path by path, before
+/// insta's own output:
 ///
 /// ```text
 /// since the snapshot: 2 changes
@@ -39,8 +39,8 @@
 ///
 /// # Without lengths
 ///
-/// `without_lengths:` before the arguments gives the form of [`TreeDef::without_lengths`], so that
-/// the snapshot stays as it is when there are more or fewer elements:
+/// With `without_lengths:` before the arguments, the snapshot is the form of
+/// [`TreeDef::without_lengths`], and does not change with the number of elements:
 ///
 /// ```
 /// # use treedef::assert_structure_snapshot;

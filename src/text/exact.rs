@@ -1,5 +1,5 @@
-//! Text from which a whole tree comes back: with the kinds of its leaves, and with the entries of
-//! maps in the order in which they came.
+//! Text that contains a whole tree: the kinds of its leaves, and the insertion order of the entries
+//! of maps.
 //!
 //! It is the notation of treedefs with literals for leaves, `none` for an absent value that is a
 //! leaf, and `opaque` before the value of an opaque leaf.
@@ -20,8 +20,9 @@ use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
 /// A structure, or a tree with its leaves, that can be text. Cannot be named outside the crate.
 ///
-/// A count such as `; 1000` stands for many leaves. How many more than the bytes of the texts is
-/// bounded for all texts of one document, on both sides: `work` are those that are left.
+/// A count such as `; 1000` stands for many leaves. For all texts of one document together, the
+/// number of leaves beyond the bytes of the texts is limited, both when writing and reading; `work`
+/// is the rest.
 pub trait ExactText: Sized {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String>;
 
@@ -70,7 +71,7 @@ impl<L: Flat> LeafText for Exact<'_, L> {
             ExactLeaves::Stars => true,
             ExactLeaves::Kinds(kinds) => kinds.get(a) == kinds.get(b),
             ExactLeaves::Inside(value) => value.scalar(a) == value.scalar(b),
-            // Equal opaque leaves may have maps whose entries came in other orders.
+            // Equal opaque leaves may have maps with different insertion orders.
             ExactLeaves::Leaves(leaves) => {
                 let scalar = |index: usize| leaves.get(index).and_then(Flat::as_scalar);
                 scalar(a).is_some() && scalar(a) == scalar(b)
@@ -98,7 +99,7 @@ impl<L: Flat> LeafText for Exact<'_, L> {
     }
 
     fn repeated(&self, node: NodeRef<'_>, count: usize) {
-        // It is not more than is left: see above.
+        // It is not more than the rest: see above.
         let spent = self.work_of(node).saturating_mul(count - 1);
         self.work.set(self.work.get().saturating_sub(spent));
     }
@@ -125,7 +126,7 @@ fn write_exact<L: Flat>(
     let mut text = String::new();
     let written = write_options(&mut text, treedef.encoding.options)
         .and_then(|()| write_node(&mut text, treedef.root(), &Exact { leaves, work }));
-    // A `String` takes everything.
+    // Writing to a `String` cannot fail.
     written.map_err(|_| bug!("a text was not written"))?;
     Ok(text)
 }

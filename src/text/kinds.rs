@@ -37,7 +37,7 @@ impl LeafText for KindsAndShapes<'_> {
     }
 }
 
-/// The containers of a signature's array from the outside in, if a node is nothing but sequences
+/// The containers of a signature's array from the outside in, if a node consists only of sequences
 /// and tuples of leaves of one kind: `[(f32; 3); 100]` is `f32[100](3)`.
 pub(crate) fn plain_dims(root: NodeRef<'_>) -> Option<Vec<(NodeKind, usize)>> {
     let mut dims = Vec::new();

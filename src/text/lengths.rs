@@ -10,16 +10,16 @@ use crate::treedef::edit::Edit;
 use super::print::WithoutLengths;
 
 impl TreeDef {
-    /// The text without the lengths of sequences. `_` stands for how many of an element there are.
+    /// The text without the lengths of sequences. `_` stands for the number of elements.
     ///
     /// Elements of several forms are listed once each, in the order of their texts. The number of
     /// elements of a tuple or an array is part of its type and is printed, and so are the keys of a
-    /// map. An empty sequence prints as `[]`. The text does not parse back. Like that of a treedef,
-    /// it has several lines if it is formatted by `{:#}`.
+    /// map. An empty sequence prints as `[]`. The text does not parse back. With `{:#}` it has
+    /// several lines, like the text of a treedef.
     ///
     /// # Errors
     ///
-    /// Never fails on a structure within its limits: the result is not larger.
+    /// Never fails for a structure within its limits: the result is not larger.
     ///
     /// ```
     /// let shapes = |sizes: &[usize]| -> treedef::Result<String> {

@@ -12,10 +12,10 @@ pub(super) struct Lexer<'t> {
     text: &'t str,
     /// The number of bytes that were read. Always a character boundary.
     at: usize,
-    /// How many nodes the counts in keys and statics of the whole text may still expand to.
+    /// The number of nodes that counts in keys and statics of the whole text may still expand to.
     budget: usize,
     work: usize,
-    /// Whether an integer without a kind may be wider than an `i32`.
+    /// Whether an integer without a suffix may be wider than an `i32`.
     are_wide: bool,
 }
 
@@ -25,8 +25,8 @@ impl<'t> Lexer<'t> {
         Lexer { text, at: 0, budget: work.saturating_add(text.len()), work, are_wide: false }
     }
 
-    /// Whether an integer without a kind may be wider than an `i32`, as in a path, where it means one of any
-    /// kind.
+    /// Whether an integer without a suffix may be wider than an `i32`, as in a path, where it matches an
+    /// integer of any type.
     pub(super) fn bare_numbers_are_wide(&mut self, yes: bool) {
         self.are_wide = yes;
     }
@@ -38,7 +38,7 @@ impl<'t> Lexer<'t> {
                 self.budget = left;
                 Ok(())
             }
-            // In the message, neither number includes what the length of the text allows.
+            // The message leaves out the part that the length of the text allows.
             None => Err(too_much_work(
                 self.work.saturating_add(needed - self.budget), // the budget is the smaller one
                 self.work,
@@ -46,7 +46,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// How many nodes counts may still expand to, beyond the bytes of the text.
+    /// The number of nodes that counts may still expand to, beyond the bytes of the text.
     pub(super) fn left(&self) -> usize {
         self.budget.min(self.work)
     }

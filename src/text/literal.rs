@@ -13,7 +13,7 @@ const RESERVED: [&str; 30] = [
     "bytes", "usize", "isize", "inff32", "inff64",
 ];
 
-/// How many characters are written at once.
+/// The number of characters that are written at once.
 const PIECE: usize = 128;
 
 /// Which numbers are printed with a suffix.
@@ -23,7 +23,7 @@ pub(crate) enum Suffix {
     Sparing,
     /// All. Used for keys in paths, so that `[0]` is always an index.
     Always,
-    /// None. Used for keys that are to be read, in which a number means one of any kind.
+    /// None. Used for keys that a person reads, where a number may be of any type.
     Never,
 }
 
@@ -43,7 +43,7 @@ fn write_quoted(out: &mut dyn Write, text: &str, quote: char) -> Result {
     let is_plain = |char: char| char != quote && char != '\\' && !is_invisible(char);
     let mut rest = text;
     while let Some(char) = rest.chars().next() {
-        // Pieces, as a writer may have room for the beginning only.
+        // In pieces, because a writer may only have capacity for the beginning.
         let piece = rest.char_indices().take(PIECE).find(|(_, char)| !is_plain(*char));
         let end = || rest.char_indices().nth(PIECE).map_or(rest.len(), |(end, _)| end);
         let plain = piece.map_or_else(end, |(end, _)| end);

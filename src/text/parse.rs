@@ -79,8 +79,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads the beginning of a node: everything before the first child, or a whole atom. Of that it returns how many
-    /// leaves are before it, as do all that complete a node.
+    /// Reads the beginning of a node: everything before the first child, or a whole atom. For an atom it
+    /// returns the number of leaves before it, as do all methods that complete a node.
     fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<usize>> {
         let (depth, first_leaf) = (open.len(), self.leaves.len());
         if self.lexer.eat("[") {
@@ -389,7 +389,7 @@ pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKin
     Ok(kinds(parse_tree(text, limits, Syntax::SIGNATURE)?))
 }
 
-/// Parses a structure, whose sequences may have `_` as the count of an element: one.
+/// Parses a structure. `_` as the count of an element means one.
 #[cfg(feature = "insta")]
 pub(crate) fn parse_structure_without_lengths(text: &str) -> Result<TreeDef> {
     let syntax = Syntax { hides_lengths: true, ..Syntax::STRUCTURE };
@@ -425,7 +425,7 @@ pub(super) fn parse_all<T>(
     parse_part(text, &mut { limits.max_work }, parse)
 }
 
-/// Parses one of several texts, whose counts may expand to `work` more nodes in all.
+/// Parses one of several texts, whose counts may expand to `work` more nodes in total.
 pub(super) fn parse_part<T>(
     text: &str,
     work: &mut usize,
@@ -464,9 +464,10 @@ impl TreeDef {
     /// `max_depth` bounds the nesting of containers. `max_work` bounds the nodes that the counts
     /// `; n` in keys and statics expand to.
     ///
-    /// A name or key may occur twice, because serde lets a `Serialize` implementation give one
-    /// twice. Both children are kept, with equal paths. A [lookup](TreeDef::node) finds the first.
-    /// When a value is rebuilt its type decides: derived structs refuse the second, and the maps of
+    /// A name or key may occur twice, because a `Serialize` implementation may write it twice. Both
+    /// children are kept, with equal paths. A [lookup](TreeDef::node) finds the first. When a value
+    /// is rebuilt, its type decides: derived structs refuse the second, and the maps of `std` keep
+    /// the last.
     /// `std` keep the last.
     ///
     /// ```
@@ -488,7 +489,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when the text is not a treedef, with the byte and what was expected there,
+    /// Returns an error when the text is not a treedef, with the position and the expected token,
     /// or when it exceeds a limit.
     ///
     /// ```
@@ -503,7 +504,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
-        // The error of a structure that is too large has the byte, too.
+        // The error of a structure that is too large has the position, too.
         parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
             parse(lexer, Syntax::STRUCTURE, options, limits, (0, 0))?.treedef.within_limits()

@@ -56,7 +56,7 @@ impl Path {
         limited(self, 400)
     }
 
-    /// The first steps, for messages: as many as a few words.
+    /// The first steps, for messages: as long as a few words.
     pub(crate) fn beginning(&self) -> String {
         let mut text = String::new();
         for key in self.keys() {
@@ -120,7 +120,8 @@ pub(super) fn parse_first(lexer: &mut Lexer<'_>) -> Result<Option<Key>> {
     }
 }
 
-/// A bare number is an index. A number that is a map key has a suffix, unless it is no index.
+/// A bare number is an index. A number that is a map key has a suffix, unless it cannot be an
+/// index.
 fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
     let mut ahead = lexer.clone();
     if let Ok(index) = ahead.count()

@@ -13,7 +13,7 @@ use super::lex::Lexer;
 use super::parse::parse_all;
 use super::path::{parse_first, parse_key};
 
-/// The most names in braces: each of them has to be found.
+/// The maximum number of names in braces, because each of them is looked up.
 const MOST_NAMES: usize = 256;
 
 impl fmt::Display for Pattern {

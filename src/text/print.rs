@@ -17,8 +17,8 @@ pub(crate) trait LeafText {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
     /// Whether two leaves are printed alike.
     fn same(&self, a: usize, b: usize) -> bool;
-    /// How many of `count` siblings have the same leaves as the first, which has `leaves` leaves
-    /// from index `first` on.
+    /// The number of siblings, of `count`, that have the same leaves as the first. The first has
+    /// `leaves` leaves from index `first` on.
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
         // Each sibling is compared with the previous one, so equal leaves are read only once.
         let like_the_last = |sibling: usize| {
@@ -46,11 +46,12 @@ pub(crate) trait LeafText {
     fn inside<'v>(&'v self, value: &'v Value) -> Box<dyn LeafText + 'v> {
         Box::new(Literals(value, self.suffix()))
     }
-    /// Whether the entries of maps are printed as they came, not by their keys.
+    /// Whether the entries of maps are printed in insertion order instead of the order of their
+    /// keys.
     fn keeps_order(&self) -> bool {
         false
     }
-    /// How many siblings may be printed as one.
+    /// The maximum number of siblings that are printed as one.
     fn most_repeated(&self, _: NodeRef<'_>) -> usize {
         usize::MAX
     }
@@ -142,7 +143,7 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) ->
 /// The text of a value without the kinds of its numbers.
 pub(crate) fn bare_value(value: &Value) -> String {
     let mut text = String::new();
-    // A string takes all.
+    // Writing to a `String` cannot fail.
     let _ = write_value(&mut text, value, Suffix::Never);
     text
 }
@@ -176,7 +177,7 @@ struct Printer<'p, 'w> {
     lengths: Lengths,
 }
 
-/// Whether the elements of sequences are counted. Those of values and tuples always are.
+/// Whether the elements of sequences are counted. In values and tuples they always are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     Shown,
@@ -197,9 +198,10 @@ struct Pretty {
 struct OpenPrint<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
-    /// The entries of a map as they came, with their positions, if not in the order of `children`.
+    /// The entries of a map in insertion order with their positions, if that differs from the order
+    /// of `children`.
     came: Option<Vec<(usize, NodeRef<'a>)>>,
-    /// Printed after the node: nothing for one, `; _` for an unknown number.
+    /// Printed after the node: nothing for one element, `; _` for an unknown number.
     repeat: Option<usize>,
     /// Whether each child is on its own line.
     broken: bool,
@@ -264,7 +266,8 @@ impl Printer<'_, '_> {
         Ok(())
     }
 
-    /// How many children, starting with this one, are printed as one. `None` if that is hidden.
+    /// The number of children, starting with this one, that are printed as one. `None` if lengths
+    /// are hidden.
     fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> Option<usize> {
         use NodeKind as Is;
         if parent == Is::Seq && self.lengths == Lengths::Hidden {
@@ -276,7 +279,7 @@ impl Printer<'_, '_> {
         let run = (1 + rest.left_in_run_of(child)).min(self.leaves.most_repeated(child));
         let equal = |most| self.leaves.equal(child.first_leaf(), child.num_leaves(), most);
         let equal = if self.leaves.keeps_order() {
-            // Twice as many each time: as much work as is printed as one.
+            // Doubling keeps the work proportional to the number that is printed as one.
             let mut most = 1usize;
             loop {
                 most = run.min(most.saturating_mul(2));
@@ -383,8 +386,8 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The entries of a map in the order in which they came, with their positions, if that is not the
-/// order of the keys.
+/// The entries of a map in insertion order, with their positions, if that differs from the order of
+/// the keys.
 fn entries_as_they_came(node: NodeRef<'_>) -> Option<Vec<(usize, NodeRef<'_>)>> {
     let order = node.insertion_order()?;
     let children: Vec<_> = node.children().collect();
@@ -447,8 +450,8 @@ pub(super) fn write_node(
     Printer::new(&mut ColumnWriter::new(out), leaves, None).print(node)
 }
 
-/// A structure or signature in whose sequences each form of element stands once. It prints `_` as
-/// their number.
+/// A structure or signature in which each form of element of a sequence is listed once, with `_` as
+/// the number.
 pub(crate) struct WithoutLengths<T>(pub(crate) T);
 
 impl fmt::Display for WithoutLengths<TreeDef> {

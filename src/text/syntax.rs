@@ -46,7 +46,8 @@ pub(super) struct Syntax {
     pub(super) statics: bool,
     /// Whether `_` is a count, of one.
     pub(super) hides_lengths: bool,
-    /// Whether the entries of maps came in the order of the text. Otherwise the text has none.
+    /// Whether the entries of maps are in insertion order in the text. Otherwise the text does not
+    /// have that order.
     pub(super) keeps_order: bool,
     /// Whether a value behind `opaque` is a leaf.
     pub(super) opaque: bool,
@@ -130,7 +131,7 @@ impl Syntax {
     pub(super) const VALUE: Self =
         Syntax { leaf: literal, statics: false, expected: "a value", ..Syntax::STRUCTURE };
 
-    /// `[1.5f32, {"b": none, "a": opaque [2u8]}]`: a tree with all that belongs to it.
+    /// `[1.5f32, {"b": none, "a": opaque [2u8]}]`: a tree with everything that belongs to it.
     #[cfg(feature = "diff")]
     pub(super) const TREE: Self = Syntax {
         leaf: literal_or_none,

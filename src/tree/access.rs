@@ -1,4 +1,4 @@
-//! How a tree is made and taken apart.
+//! Making trees and taking them apart.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,13 +52,13 @@ impl<L: LeafType> Tree<L> {
 }
 
 impl<L> Tree<L> {
-    /// A tree of `treedef` and its leaves.
+    /// A tree of `treedef` and leaves.
     ///
     /// # Errors
     ///
-    /// Returns an error when there are too many or too few leaves; when leaves of a zero-sized
-    /// type, e.g. `()`, are more than [`Limits::max_work`](crate::Limits::max_work): any number of
-    /// them needs no memory, but what is made of them does.
+    /// Returns an error when there are too many or too few leaves. Also when there are more leaves
+    /// of a zero-sized type, e.g. `()`, than [`Limits::max_work`](crate::Limits::max_work): the
+    /// leaves use no memory, but results made from them may.
     ///
     /// ```
     /// use treedef::Tree;

@@ -23,9 +23,10 @@ use crate::treedef::walk::{Visits, Walk};
 pub struct Tolerance {
     /// Allows a difference of `rtol` times the expected number.
     pub rtol: f64,
-    /// Allows this difference. It is added to the one of `rtol`, as in NumPy.
+    /// Allows this difference, in addition to `rtol`, as in NumPy.
     pub atol: f64,
-    /// Allows two floats of the same kind that are at most `ulps` steps apart, independently of the other two.
+    /// Allows two floats of the same kind to be at most `ulps` steps apart, independently of `rtol` and
+    /// `atol`.
     pub ulps: u64,
 }
 
@@ -80,7 +81,7 @@ fn rank_f64(value: f64) -> i64 {
 #[derive(Clone, Copy)]
 struct Magnitude {
     float: f64,
-    /// The number itself, if it is an integer of up to 128 bits: whether it is negative, and the rest.
+    /// An integer of up to 128 bits as its sign (true if negative) and its magnitude.
     integer: Option<(bool, u128)>,
 }
 
@@ -110,7 +111,7 @@ impl Magnitude {
                 Some(a.abs_diff(b) as f64)
             }
             (Some((_, a)), Some((_, b))) => Some(a as f64 + b as f64),
-            // The largest integers are nearest to 2¹²⁸, and are none.
+            // The nearest float of the largest integers is 2¹²⁸, which is not one of them.
             (Some((negative, value)), None) | (None, Some((negative, value))) => {
                 let beyond = if negative { -BEYOND } else { BEYOND };
                 (self.float == beyond && other.float == beyond)
@@ -135,8 +136,8 @@ fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) 
     far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
 }
 
-/// Whether the numbers of two arrays are close that are byte strings to serde, and so have no
-/// paths.
+/// Whether the numbers of two arrays are close. To serde they are byte strings, so single numbers
+/// have no paths.
 fn in_bytes(found: &Array, expected: &Array, tolerance: Tolerance) -> bool {
     let numbers = |array: &Array| array.numbers().map(Leaf::from).collect::<Vec<_>>();
     let (found_numbers, expected_numbers) = (numbers(found), numbers(expected));
@@ -153,10 +154,10 @@ impl Tree<Leaf> {
     ///
     /// # When to use which
     ///
-    /// In a test, `unwrap` prints all differences. Structures alone are compared by
-    /// [`TreeDef::check_equal`](crate::TreeDef::check_equal) and
-    /// [`check_equivalent`](crate::TreeDef::check_equivalent), kinds and bits of leaves by `==`, and
-    /// [`diff`](Self::diff) says where those differ.
+    /// In a test, `unwrap` prints all differences. To compare only structures, use
+    /// [`TreeDef::check_equal`](crate::TreeDef::check_equal) or
+    /// [`check_equivalent`](crate::TreeDef::check_equivalent); to compare leaves by kind and bits,
+    /// use `==`, and [`diff`](Self::diff) to see where they differ.
     ///
     /// # Errors
     ///

@@ -11,17 +11,17 @@ use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps};
 ///
 /// | | chooses |
 /// |---|---|
-/// | a pattern: its text, a [`Pattern`] or a [`Path`] | the leaves at and below the nodes that it names |
+/// | a pattern: its text, a [`Pattern`] or a [`Path`] | the leaves at and below the nodes that it matches |
 /// | a function of path and leaf | the leaves for which it returns `true` |
 /// | a mask, `&Tree<bool>` | the leaves where it is `true`. It is a prefix: a leaf of the mask applies to the whole subtree in its place, and a static of it stands for any static |
 ///
-/// A closure names the type of a leaf, as in `|_: &_, leaf: &f64| *leaf > 0.0`.
+/// A closure has to state the type of a leaf, as in `|_: &_, leaf: &f64| *leaf > 0.0`.
 ///
 /// # Errors
 ///
-/// What takes a `Choice` returns an error when a text is not a pattern; when a pattern, or one of the names
-/// in its braces, names no node of the tree; when a mask is not a prefix of the tree, with the path where
-/// they differ. A function may choose no leaf.
+/// A function with a `Choice` returns an error when a text is not a pattern; when a pattern, or one of the
+/// names in its braces, matches no node of the tree; when a mask is not a prefix of the tree, with the path
+/// where they differ. A function may choose no leaf.
 ///
 /// ```
 /// use treedef::Tree;
@@ -39,12 +39,13 @@ pub trait Choice<L> {
     fn chosen(self, tree: &Tree<L>) -> Result<Chosen>;
 }
 
-/// The leaves that a [`Choice`] chooses. Nobody outside can name it, and so implement the trait.
+/// The leaves that a [`Choice`] chooses. Code outside of the crate cannot name it, and so cannot
+/// implement the trait.
 #[derive(Debug)]
 pub enum Chosen {
-    /// Those at and below what the pattern names, which is something.
+    /// The leaves at and below the nodes that the pattern matches. There is at least one such node.
     Named(Pattern),
-    /// Those at which `true` stands: as many as the tree has.
+    /// For each leaf of the tree, whether it is chosen.
     Leaves(Vec<bool>),
 }
 

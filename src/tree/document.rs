@@ -15,13 +15,13 @@ use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
 /// strings, other variants maps of one entry. Newtypes become their content, and statics are
-/// written in their places. In JSON, the result is what the value itself would be.
+/// written in their places. In JSON, the result is the same as for the value itself.
 ///
 /// If a format writes structs, variants or newtypes in another way, rebuild the value:
 /// [`Tree::into_typed`].
 ///
-/// Some formats have values that serde has no kind for, such as the dates of TOML, and tell them
-/// under private names. They are such values again in their own format, and texts in others. The
+/// Some formats have values outside of serde's data model, such as the dates of TOML, and pass them
+/// on under private names. In their own format they become such values again, in others texts. The
 /// [overview](crate) lists them.
 ///
 /// ```
@@ -118,8 +118,8 @@ impl<'a, L: Serialize> Document<'a, L> {
         there(self.node.children().next()).map(|node| self.child(node))
     }
 
-    /// A value of a format that has no kind in serde: that format knows it by its name, as do trees, and
-    /// others get a text, or what has a tag.
+    /// A value of a format outside of serde's data model. That format and trees recognise it by its name;
+    /// other formats get a text, or the tagged value.
     fn private<S: Serializer>(
         &self,
         private: &'static Private,
@@ -207,8 +207,8 @@ impl<'a, L: Serialize> Document<'a, L> {
     }
 }
 
-/// Reads a document of any self-describing format in one pass, without a value in between. It
-/// becomes maps, sequences and scalars of the kinds that the format distinguishes. Use
+/// Reads a document of any self-describing format in one pass, without an intermediate value. The
+/// tree has maps, sequences and scalars of the kinds that the format distinguishes. Use
 /// [`TreeSeed`](crate::TreeSeed) for other limits.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Entries and elements put in by path, and leaves set by text.
+//! Inserts entries and elements by path, and sets leaves by text.
 
 use std::mem;
 
@@ -15,17 +15,18 @@ use crate::treedef::parts::PartsBuilder;
 use crate::treedef::replace::runs_around;
 
 impl<L> Tree<L> {
-    /// Puts a subtree into a map or a sequence, and returns the one that it replaces.
+    /// Inserts a subtree into a map or a sequence, and returns the subtree that it replaces.
     ///
-    /// In a map, an entry with the same key is replaced in its place. A new one is sorted in by its
-    /// key, and comes last where entries are in [insertion order](crate::MapOrder), as in a
-    /// document. Its key has to be like the others: `[3]` beside `[1u8]` is `[3u8]`. In a sequence, the elements from the index on move up; the index may be the length.
+    /// In a map, an entry with the same key is replaced in its place. A new entry is sorted in by its key;
+    /// if entries are in [insertion order](crate::MapOrder), as in a document, it is the last. Its key
+    /// becomes like the others: beside `[1u8]`, the key `[3]` is `[3u8]`. In a sequence, the elements from
+    /// the index on move up; the index may be the length.
     ///
     /// # Errors
     ///
-    /// Returns an error when nothing is at the path of the parent, when the parent is neither a map
-    /// nor a sequence that has a place for the key, or when the structures have different options.
-    /// The tree is then unchanged.
+    /// Returns an error when the path of the parent leads nowhere, when the parent is neither a map
+    /// nor a sequence with a place for the key, or when the structures have different options. The
+    /// tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -81,7 +82,7 @@ impl<L> Tree<L> {
     }
 }
 
-/// The position of a new child, and the node data of the parent with it, if that changes.
+/// The position of a new child, and the new node data of the parent, if it changes.
 fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)> {
     match (parent.kind(), key) {
         (NodeKind::Map, _) => {
@@ -125,18 +126,18 @@ fn takes_no_child() -> Error {
 }
 
 impl Tree<Leaf> {
-    /// Sets the leaf at a path to what a text says, as on a command line: `server.port=443`.
+    /// Sets the leaf at a path to the value of a text, as on a command line: `server.port=443`.
     ///
-    /// The text is read as the kind of the leaf that is there; a string takes it as it is. A `Some`
-    /// is passed through. A `None` becomes a `Some` of a bool, a number or a string, the first that
-    /// the text parses as, because the tree does not know the absent type. For an `Option<String>`
-    /// that should hold `443`, use [`replace`](Tree::replace). For a variant without fields the
-    /// text is the name of another. Returns what was there.
+    /// The text is parsed as the kind of the present leaf; a string is set to the text itself.
+    /// Inside a `Some`, its content is set. A `None` becomes a `Some` of a bool, a number or a
+    /// string, the first that the text parses as, because the tree does not know the type. For an
+    /// `Option<String>` that should hold `443`, use [`replace`](Tree::replace). A variant without
+    /// fields is replaced by the variant that the text names. Returns the old subtree.
     ///
     /// # Errors
     ///
-    /// Returns an error when nothing is at the path, when the text is not of the kind of the leaf,
-    /// or when the node is a container. The tree is then unchanged.
+    /// Returns an error when the path leads nowhere, when the text does not parse as the kind of
+    /// the leaf, or when the node is a container. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -176,7 +177,7 @@ impl Tree<Leaf> {
                 Ok(Tree::from_parts(old, vec![mem::replace(&mut self.leaves[index], new)]))
             }
             NodeKind::None => {
-                // A `None` depends on the options, and so does what takes its place.
+                // A `None` depends on the options, and so does its replacement.
                 let mut builder = PartsBuilder::onto(node, self.treedef.limits);
                 builder.open_new(NodeKind::Some, None, 1);
                 builder.insert(TreeDef::leaf().root(), 1)?;
@@ -194,19 +195,19 @@ impl Tree<Leaf> {
     }
 }
 
-/// A bool, an integer, a float or a string, whichever the text reads as first.
+/// A bool, an integer, a float or a string: the first that the text parses as.
 fn guess(text: &str) -> Leaf {
     use LeafKind as Is;
     let kinds = [Is::Bool, Is::I64, Is::U64, Is::I128, Is::U128, Is::F64];
-    // `nan` and `inf` are words as well.
+    // `nan` and `inf` are also words.
     let is_number = text.contains(|char: char| char.is_ascii_digit());
     let kinds = kinds.into_iter().filter(|kind| is_number || *kind == Is::Bool);
     let read = kinds.into_iter().find_map(|kind| Leaf::parsed(text, kind));
     read.unwrap_or_else(|| Leaf::from(text))
 }
 
-/// The key of a new entry beside others. If those are all alike, it has to be like them: a number
-/// is made one of their kind, and a text of one character a `char`.
+/// The key of a new entry beside others. If the others are all of one kind, a number is converted
+/// to that kind, and a text of one character to a `char`.
 fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
     let written = match key {
         Key::Field(name) => Value::from(Leaf::from(&**name)),
@@ -232,7 +233,7 @@ fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
     Leaf::parsed(&text, kind).map(Value::from)
 }
 
-/// Whether two keys can be of one type. Of two variants it is not known better.
+/// Whether two keys can be of one type. Two variants always can, as far as is known.
 fn is_like(a: &Value, b: &Value) -> bool {
     if let (Some(a), Some(b)) = (a.as_leaf(), b.as_leaf()) {
         return a.kind() == b.kind();

@@ -29,8 +29,8 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// Returns the first error of `f`, with the path of its leaf. Its
-    /// [`source`](std::error::Error::source) is what `f` returned, unless that is an [`Error`]
-    /// without a path.
+    /// [`source`](std::error::Error::source) is the error that `f` returned, unless that is an
+    /// [`Error`] without a path.
     ///
     /// ```
     /// use treedef::Tree;

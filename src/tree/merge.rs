@@ -30,9 +30,9 @@ impl<L> Tree<L> {
     ///
     /// # When to use which
     ///
-    /// [`split`](Self::split) also gives the leaves that are not kept, and fails where one of the two is no
-    /// tree, e.g. if all leaves below a newtype are kept. [`partition`](Self::partition) keeps every leaf in its
-    /// place.
+    /// If you also need the other leaves, use [`split`](Self::split), which fails if one of the two parts
+    /// is not a tree, e.g. if all leaves below a newtype are kept. If every leaf has to keep its place, use
+    /// [`partition`](Self::partition), where all three are compared.
     ///
     /// # Errors
     ///
@@ -55,15 +55,17 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(treedef, kept))
     }
 
-    /// The leaves that `first` chooses, and the others, as two trees without holes.
-    /// [`merge`](Self::merge) puts the two together again. Fields and entries may then be in another
-    /// order. It cannot if elements of a sequence or tuple were removed, if the root is a `Some`, or
-    /// if a map has a key twice.
+    /// Two trees without holes: the leaves that `first` chooses, and the others.
+    ///
+    /// [`merge`](Self::merge) puts them together again, perhaps with fields and entries in another
+    /// order. It cannot if elements of a sequence or tuple were removed, if the root is a `Some`,
+    /// or if a map has a key twice.
     ///
     /// # When to use which
     ///
-    /// If only one part is needed, [`filter`](Self::filter) makes it. If leaves have to keep their places, or
-    /// elements of sequences are divided, use [`partition`](Self::partition).
+    /// If you need only one part, use [`filter`](Self::filter). If leaves have to keep their places, or the
+    /// elements of a sequence are divided, use [`partition`](Self::partition), where all three are
+    /// compared.
     ///
     /// # Errors
     ///
@@ -149,19 +151,19 @@ impl<L> Tree<L> {
 
     /// Merges the fields and entries of all `parts` into one tree.
     ///
-    /// Elements and positions are merged by index, so their number must be the same in all parts.
-    /// Fields are in the order in which they first occur. So is the insertion order of entries, which
-    /// are sorted by their keys.
+    /// Elements and positions are merged by index, so their number must be the same in all parts. Fields
+    /// are in the order of their first occurrence. Entries are sorted by their keys, and their insertion
+    /// order is also the order of their first occurrence.
     ///
     /// # When to use which
     ///
-    /// `merge` puts parts together that have no leaf in common. [`patch`](Self::patch) applies changes, which
-    /// may replace and remove leaves, and checks what they were before. [`migrate`](Self::migrate) leaves it
-    /// to a type what it takes of an older tree, and fills the rest with its defaults.
+    /// `merge` puts parts together that have no leaf in common. [`patch`](Self::patch) applies changes,
+    /// which may replace and remove leaves, and checks the old leaves. [`migrate`](Self::migrate) reads an
+    /// older tree into a type; the type picks the parts that it knows and fills the rest with its defaults.
     ///
     /// # Errors
     ///
-    /// Returns an error when `parts` is empty; when two parts have different nodes or both a leaf
+    /// Returns an error when `parts` is empty; when two parts have different nodes, or both a leaf,
     /// in one place. The error has the path.
     ///
     /// ```
@@ -183,8 +185,7 @@ impl<L> Tree<L> {
     }
 }
 
-/// The structure without the leaves that are not kept, and without the nodes that have no other
-/// leaves.
+/// The structure with only the kept leaves, without nodes that lose all their leaves.
 fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
     // The number of kept leaves before each leaf, and at the end of all leaves.
     let mut total = 0;
@@ -219,8 +220,8 @@ struct MergedNode<'a> {
     children: MergedChildren<'a>,
 }
 
-/// The subtree of one or both trees in a place. For runs without leaves, the count is the number of
-/// siblings.
+/// The subtree of one or both trees in a place. For runs without leaves, the number is the number
+/// of siblings.
 enum Merged<'a> {
     First(NodeRef<'a>),
     Second(NodeRef<'a>),
@@ -296,7 +297,7 @@ impl<'a> MergedNode<'a> {
 
 type MergedChildren<'a> = Vec<(Option<Key>, Merged<'a>)>;
 
-/// Several equal pairs are one item only if the entries of all their maps came in the same orders.
+/// Several equal pairs are one item only if the insertion orders of all their maps are equal.
 fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> {
     let (mut pairs, mut children) = (a.overlaps(b), Vec::new());
     let most = |x, y| if have_leaves(x, y) { 1 } else { in_same_order(x, y) };
@@ -306,7 +307,7 @@ fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> 
     children
 }
 
-/// The children of both, and the order in which the entries of a map came: first the entries of `a`.
+/// The children of both, and the insertion order of the entries of a map: first the entries of `a`.
 fn merged_by_label<'a>(
     a: NodeRef<'a>,
     b: NodeRef<'a>,

@@ -1,6 +1,6 @@
 //! [`Tree`](crate::Tree): a structure with its leaves, and its operations.
 
-// The page of `Tree` shows its methods in this order, in the groups of the table there.
+// The docs of `Tree` show its methods in this order, in the groups of the table there.
 mod access;
 mod text;
 mod lengths;

@@ -1,4 +1,4 @@
-//! Partitions of leaves into trees of the same structure, and how they are combined again.
+//! Divides leaves between trees of the same structure, and combines these again.
 //!
 //! The idea is Equinox's `partition` and `combine`. There the holes are `None`, which JAX treats as
 //! a node, so a tree with a `None` of its own cannot be restored.
@@ -11,14 +11,18 @@ use super::choice::Choice;
 
 /// # Split and join
 impl<L> Tree<L> {
-    /// Two trees of the same structure: the leaves that `first` chooses, and the others. Each tree has a
-    /// hole, `None`, for every leaf of the other.
+    /// Two trees of the same structure: one with the leaves that `first` chooses, one with the others. Each
+    /// tree has a hole, `None`, for every leaf of the other.
     ///
     /// # When to use which
     ///
-    /// With holes every leaf keeps its path and its index, so both parts fit the value, and
-    /// [`combine`](Self::combine) always restores it. [`split`](Self::split) has no holes: the parts are smaller
-    /// structures, to be saved or rebuilt as other types.
+    /// | you want | call | the result |
+    /// |---|---|---|
+    /// | to treat some leaves differently, and to put all back | [`partition`](Self::partition) | two trees of this structure, with holes; [`combine`](Self::combine) always restores the tree |
+    /// | two values, to save or rebuild on their own | [`split`](Self::split) | two smaller trees without holes; [`merge`](Self::merge) restores the tree unless elements of a list were divided |
+    /// | only some of the leaves | [`filter`](Self::filter) | one smaller tree; the other leaves are dropped |
+    /// | to change some leaves in place | [`select_mut`](Self::select_mut) | no tree is divided |
+    /// | more than two parts | [`split_into`](Self::split_into) | smaller trees without holes |
     ///
     /// # Errors
     ///

@@ -58,8 +58,9 @@ impl<L: Clone> Tree<L> {
         Ok(Tree::from_parts(prefix.clone(), subtrees.collect()))
     }
 
-    /// Extends this tree, a prefix of the structure `full`, to that structure. Every leaf is cloned for
-    /// all leaves of the subtree in its place; of [`as_ref`](Self::as_ref), only references are. A static of this tree stands for any static.
+    /// Extends this tree, a prefix of the structure `full`, to that structure. Every leaf is cloned for all
+    /// leaves of the subtree in its place; use [`as_ref`](Self::as_ref) first to clone only references. A
+    /// static of this tree stands for any static.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
-//! Values of formats that have no kind in serde: dates of TOML, numbers of any length, tags of CBOR.
+//! Values of formats outside of serde's data model: dates of TOML, numbers of any length, tags of
+//! CBOR.
 //!
-//! A format tells serde such a value under a private name, and knows it by this name when it is
-//! written. For all others the name has no meaning. The key of a map is never such a name: whoever writes
-//! a document may choose it.
+//! A format passes such a value to serde under a private name, and recognises the name when it writes. For
+//! all other formats the name has no meaning. The key of a map is never such a name, because the author of
+//! a document chooses keys.
 
 use serde::ser::{Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
@@ -14,12 +15,12 @@ use crate::type_names::crate_of;
 
 use super::raw::{is_json, is_one_ron};
 
-/// How serde sees the values.
+/// How serde sees the value.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// A text, as the only field of a struct.
     Text { field: &'static str },
-    /// The same, of a number.
+    /// A number, as the only field of a struct.
     Number { field: &'static str },
     /// The content of a newtype.
     Newtype,
@@ -31,9 +32,9 @@ pub(crate) enum Form {
 pub(crate) struct Private {
     name: &'static str,
     pub(crate) form: Form,
-    /// The crates that know it.
+    /// The crates that use the name.
     owners: &'static [&'static str],
-    /// Whether a text may be written as it stands. In a file of the library it may be any.
+    /// Whether a text may be written verbatim. In a file of the library, it may be any text.
     is_written: fn(&str) -> bool,
 }
 
@@ -80,7 +81,7 @@ const ALL: [Private; 9] = [
 ];
 
 impl Private {
-    /// The private name of a node, whose value is below it.
+    /// The private name of a node, with the value below it.
     pub(crate) fn of(node: NodeRef<'_>) -> Option<&'static Private> {
         let is = |private: &&Private| match private.form {
             Form::Text { field } | Form::Number { field } => {
@@ -98,7 +99,7 @@ impl Private {
         ALL.iter().filter(|private| private.name == name).find(is)
     }
 
-    /// Whether a text may be written as it stands.
+    /// Whether a text may be written verbatim.
     pub(crate) fn is_written(&self, text: &str) -> bool {
         (self.is_written)(text)
     }
@@ -108,7 +109,7 @@ impl Private {
         self.owners.contains(&crate_of::<S>())
     }
 
-    /// Writes a text for a format that knows it.
+    /// Writes a text for a format that knows the name.
     pub(crate) fn known<S: Serializer>(
         &self,
         value: &impl Serialize,
@@ -126,7 +127,7 @@ impl Private {
         }
     }
 
-    /// Writes a tag and what has it for a format that knows it.
+    /// Writes a tag and the tagged value for a format that knows the name.
     pub(crate) fn tag<S: Serializer>(
         &self,
         tag: &impl Serialize,
@@ -140,12 +141,12 @@ impl Private {
     }
 }
 
-/// Whether a serializer is ours, which sees all that serde tells.
+/// Whether a serializer is one of ours, which records every name.
 pub(crate) fn is_ours<S>() -> bool {
     crate_of::<S>() == env!("CARGO_CRATE_NAME")
 }
 
-/// Writes the text of a number as a number if that is the same number, and else as a text.
+/// Writes the text of a number as a number if that loses nothing, otherwise as a text.
 pub(crate) fn serialize_number<S: Serializer>(
     text: &str,
     serializer: S,

@@ -1,7 +1,7 @@
 //! Numbers of all kinds in one vector of floats, without loss.
 //!
-//! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: there 2⁵³ + 1 beside a
-//! float becomes 2⁵³. Here a number that does not fit is an error.
+//! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: 2⁵³ + 1 beside a float
+//! becomes 2⁵³. Here, a number that an `f64` cannot hold is an error.
 
 use crate::error::{Error, Result};
 use crate::leaf::each_scalar;
@@ -23,9 +23,9 @@ impl Tree<Leaf> {
     ///
     /// # When to use which
     ///
-    /// If only the floats are wanted, [`Flattener::leaves_where`](crate::Flattener::leaves_where) and
-    /// [`flatten_as`](crate::Flattener::flatten_as) make the vector at once, and keep the integers in the
-    /// structure. `ravel` takes integers and `bool`s along, and gives each number its kind again.
+    /// If you want only the floats, use [`Flattener::leaves_where`](crate::Flattener::leaves_where) and
+    /// [`flatten_as`](crate::Flattener::flatten_as), which keep integers in the structure. `ravel` includes
+    /// integers and `bool`s, and `unravel` gives each number its kind again.
     ///
     /// # Errors
     ///

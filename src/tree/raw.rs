@@ -1,4 +1,4 @@
-//! Texts that a format writes as they stand: none of them may be more than one value.
+//! Checks texts that a format writes verbatim: each must be exactly one value.
 
 use crate::bug::OrBug;
 
@@ -8,9 +8,9 @@ pub(super) fn is_json(text: &str) -> bool {
     raw.document().is_some_and(|()| raw.rest.is_empty())
 }
 
-/// Whether the brackets and quotes of a text in RON are closed, with nothing behind the value.
+/// Whether the brackets and quotes of a text in RON are balanced, with nothing behind the value.
 ///
-/// Comments and raw texts, in which quotes and brackets mean nothing, are not known here.
+/// Comments and raw strings, inside which quotes and brackets have no meaning, are refused.
 pub(super) fn is_one_ron(text: &str) -> bool {
     let mut raw = RawText { rest: text.as_bytes() };
     let (mut open, mut before) = (Vec::new(), b' ');
@@ -42,7 +42,7 @@ pub(super) fn is_one_ron(text: &str) -> bool {
     open.is_empty() && !text.trim().is_empty()
 }
 
-/// Reads what a text is made of, from its beginning. `None` if it is something else.
+/// A text that is read from its beginning. Methods return `None` if something else is there.
 struct RawText<'t> {
     rest: &'t [u8],
 }
@@ -58,7 +58,7 @@ impl RawText<'_> {
         is_next.then_some(())
     }
 
-    /// The number of bytes that are skipped, which are all of a kind.
+    /// Skips bytes of one kind, and returns their number.
     fn all(&mut self, is: impl Fn(&u8) -> bool) -> usize {
         let count = self.rest.iter().take_while(|byte| is(byte)).count();
         self.skip(count);
@@ -69,7 +69,7 @@ impl RawText<'_> {
         self.all(|byte| b" \t\r\n".contains(byte));
     }
 
-    /// A value, in as many steps as it has parts.
+    /// Reads a value, in one step for each of its parts.
     fn document(&mut self) -> Option<()> {
         let mut open = Vec::new();
         loop {
@@ -103,7 +103,7 @@ impl RawText<'_> {
         }
     }
 
-    /// The key before a value, which a list has not.
+    /// Reads the key before a value, except in a list.
     fn key(&mut self, close: u8) -> Option<()> {
         if close == b']' {
             return Some(());
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// What serde_json reads, of texts of a few characters.
+    /// The texts of a few characters that serde_json accepts.
     #[test]
     fn it_is_what_serde_json_reads() {
         let all = b"[]{}\",:1-0e. nul\\t";

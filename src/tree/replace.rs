@@ -12,9 +12,9 @@ use crate::model::Tree;
 /// |---|---|
 /// | one place, by its path | [`replace`](Tree::replace), [`remove`](Tree::remove); a new entry or element: [`insert`](Tree::insert) |
 /// | the leaf there | `*tree.get_mut(path)? = leaf`; by a text: [`set_text`](Tree::set_text) |
-/// | all places that a pattern names | [`edit_at`](Tree::edit_at); a pattern that names nothing is an error |
+/// | all places that a pattern matches | [`edit_at`](Tree::edit_at); a pattern that matches nothing is an error |
 /// | the leaves there | [`select_mut`](Tree::select_mut); to keep or remove some of them: [`filter`](Tree::filter), [`split`](Tree::split) |
-/// | any place, as a function says | [`edit`](Tree::edit) from the root down, [`edit_up`](Tree::edit_up) from the leaves up |
+/// | the places that a function chooses | [`edit`](Tree::edit) from the root down, [`edit_up`](Tree::edit_up) from the leaves up |
 ///
 /// A [`TreeDef`](crate::TreeDef) has `replace`, `edit` and `edit_up` as well, with the same meaning.
 impl<L> Tree<L> {

@@ -9,7 +9,7 @@ use crate::path::Path;
 
 /// # Find by path or pattern
 impl<L> Tree<L> {
-    /// The leaf at a path, in the time of [`TreeDef::node`](crate::TreeDef::node).
+    /// The leaf at a path. Takes as long as [`TreeDef::node`](crate::TreeDef::node).
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl<L> Tree<L> {
         Ok(&self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// The leaf at a path, mutable, in the time of [`get`](Self::get).
+    /// The leaf at a path, mutable. Takes as long as [`get`](Self::get).
     ///
     /// # Errors
     ///
@@ -49,12 +49,12 @@ impl<L> Tree<L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// The leaves that `select` chooses, with their paths. For a pattern, the time depends on what is found
-    /// and on the lengths of its paths, and not on how many leaves there are.
+    /// The leaves that `select` chooses, with their paths. For a pattern, the time depends on the number
+    /// and the length of the paths that are found, not on the number of leaves.
     ///
     /// # Errors
     ///
-    /// As [`Choice`]: for example when a pattern names no node of this tree.
+    /// As [`Choice`]: for example when a pattern matches no node of this tree.
     ///
     /// ```
     /// use treedef::Tree;
@@ -100,8 +100,8 @@ impl<L> Tree<L> {
         }))
     }
 
-    /// For each leaf, whether `select` chooses it. For a pattern no paths are made, so the time does not
-    /// grow with their lengths.
+    /// For each leaf, whether `select` chooses it. No paths are built for a pattern, so the time does not
+    /// depend on their lengths.
     ///
     /// # Errors
     ///

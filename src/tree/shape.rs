@@ -1,9 +1,10 @@
-//! What a value is at its root, found out without a walk: a text, a treedef or a tree.
+//! Finds out whether a value is a text, a treedef or a tree, without a walk.
 //!
-//! A snapshot of a treedef or a tree means its structure, not that of the text or the document
-//! that serde sees. serde cannot tell the types apart, so the value tells the thread. For example,
-//! `Shape::of(&treedef)` serializes the treedef into [`Text`]. The treedef finds that a thread asks,
-//! and asks the serializer whether it is human-readable: the one of `Shape::of` notes this.
+//! A snapshot of a treedef or a tree shows its structure, not the structure of the text or document
+//! that serde sees. serde cannot tell the types apart, so the value informs the thread. For
+//! example, `Shape::of(&treedef)` serializes the treedef into [`Text`]. The treedef notices that a
+//! `Shape` is being determined in this thread, and asks the serializer whether it is
+//! human-readable; the serializer of `Shape::of` takes note of the question.
 #![cfg_attr(not(feature = "insta"), allow(dead_code, reason = "only snapshots ask"))]
 
 use std::cell::{Cell, RefCell};
@@ -18,7 +19,7 @@ use crate::model::{Leaf, Tree, TreeDef, Value};
 
 /// The kind of a value in a snapshot.
 pub(crate) enum Shape {
-    /// A treedef, which has no leaves. Without files it is no value.
+    /// A treedef, which has no leaves. Without the feature for files it is not a value.
     #[cfg_attr(not(feature = "persist"), allow(dead_code))]
     Structure(TreeDef),
     Tree(Tree<Leaf>),
@@ -33,11 +34,11 @@ thread_local! {
 enum Question {
     None,
     Open,
-    /// The serializer at hand asks it.
+    /// The serializer that is being asked.
     Heard,
 }
 
-/// Answers if the serializer asks.
+/// Answers if its own serializer is asking.
 pub(crate) fn answer(serializer: &impl Serializer, shape: impl FnOnce() -> Result<Shape>) {
     if ASKED.get() == Question::None {
         return;
@@ -67,7 +68,7 @@ impl Shape {
         })
     }
 
-    /// The structure of a value, or that which a treedef or a tree has.
+    /// The structure of a value. For a treedef or a tree, its own structure.
     pub(crate) fn structure_of<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
         match asked(value) {
             None => structure(value),
@@ -87,12 +88,12 @@ impl<L: Serialize> Tree<L> {
     }
 }
 
-/// The text that a value is, if it is one.
+/// The text, if the value is one.
 pub(super) fn text_of(value: &(impl Serialize + ?Sized)) -> Option<String> {
     value.serialize(Text).ok()
 }
 
-/// Takes texts alone.
+/// A serializer that accepts only texts.
 struct Text;
 
 #[derive(Debug, thiserror::Error)]

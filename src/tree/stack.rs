@@ -8,7 +8,7 @@ use crate::treedef::limits::in_memory;
 use crate::treedef::pairs::unified;
 
 impl<L> Tree<L> {
-    /// One tree whose leaves are vectors, each with the leaves of all `trees` in one place. Its
+    /// One tree whose leaves are vectors: each has the leaves of all `trees` at that place. Its
     /// [`map`](Self::map) applies a function to many trees at once.
     ///
     /// # Errors

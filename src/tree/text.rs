@@ -34,7 +34,7 @@ impl<L: fmt::Debug> fmt::Debug for Tree<L> {
 
 /// # Signatures
 impl Tree<LeafKind> {
-    /// Parses a signature within other limits than [`Limits::default`], which `parse` uses.
+    /// Parses a signature within `limits`; `parse` uses [`Limits::default`].
     ///
     /// `max_work` bounds the leaves that `; n` expands to, because they are stored one by one.
     ///

@@ -7,11 +7,11 @@ use crate::model::{Tree, TreeDef};
 use crate::treedef::pairs::{expect_equal, with_options_of};
 
 impl<L> Tree<L> {
-    /// Turns a tree of the structure `outer` composed with `inner` into one of `inner` composed
+    /// Turns a tree of the structure `outer` composed with `inner` into a tree of `inner` composed
     /// with `outer`: a list of structs becomes a struct of lists.
     ///
-    /// The structures are compared with that of the tree, not only the numbers of leaves. If
-    /// `inner` is not known, use [`TreeDef::inner_of`].
+    /// The structures are compared, not only the numbers of leaves. If `inner` is not known, use
+    /// [`TreeDef::inner_of`].
     ///
     /// # Errors
     ///

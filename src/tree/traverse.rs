@@ -109,15 +109,15 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(walk.finish()?, leaves))
     }
 
-    /// Edits the subtrees at the topmost nodes that a pattern names, and returns those that were
-    /// replaced or removed, with their paths.
+    /// Edits the subtrees at the topmost nodes that a pattern matches, and returns the subtrees
+    /// that were replaced or removed, with their paths.
     ///
     /// `f` gets the path of the node, the node, and the leaves at and below it.
     ///
     /// # Errors
     ///
     /// As [`edit`](Self::edit). Also returns an error when the pattern matches nothing, with the nearest
-    /// that does. The tree is unchanged on error.
+    /// pattern that does. The tree is unchanged on error.
     ///
     /// ```
     /// use treedef::{Edit, Tree};

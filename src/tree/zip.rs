@@ -15,7 +15,8 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// Returns an error when the structures differ; the error has the differences.
-    /// A prefix is given the whole structure first, by [`broadcast_to`](Self::broadcast_to).
+    /// To use a prefix, extend it to the whole structure first:
+    /// [`broadcast_to`](Self::broadcast_to).
     ///
     /// ```
     /// use treedef::Tree;
@@ -36,9 +37,9 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(treedef, pairs.map(|(a, b)| f(a, b)).collect()))
     }
 
-    /// Pairs the leaves of two trees of the same structure, for what [`zip_with`](Self::zip_with) does
-    /// not take: a function that may fail or that needs the path, as in `a.zip(b)?.try_map(f)?`. For
-    /// three trees, zip twice and map pairs of pairs. Iterators have the way back:
+    /// Pairs the leaves of two trees of the same structure. Use it where [`zip_with`](Self::zip_with) does
+    /// not suffice: for a function that may fail or needs the path, as in `a.zip(b)?.try_map(f)?`. For
+    /// three trees, zip twice and map pairs of pairs. To take pairs apart, use
     /// `leaves.into_iter().unzip()`.
     ///
     /// # Errors

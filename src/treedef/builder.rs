@@ -9,12 +9,12 @@ use crate::treedef::encoding::NodeDataRef;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::parts::PartsBuilder;
 
-/// Builds a treedef node by node in pre-order: each node is opened, its children come, it is
-/// closed. For structures that come from elsewhere: another format, another language, a schema.
+/// Builds a treedef node by node in pre-order: open a node, add its children, close it. It is for
+/// structures from another source: another format, another language, a schema.
 ///
 /// A node that cannot have children is complete at once: a leaf, `None`, a unit. Before each child
-/// of a struct comes its [`field`](Self::field), before each of a map its [`key`](Self::key).
-/// Neighbours that are equal are stored once.
+/// of a struct, call [`field`](Self::field); before each child of a map, [`key`](Self::key). Equal
+/// neighbours are stored once.
 ///
 /// ```
 /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
@@ -35,10 +35,10 @@ use crate::treedef::parts::PartsBuilder;
 ///
 /// # Errors
 ///
-/// A call that does not fit the node that is open is an error with the path of that node: a child
-/// of a struct without a field, the second child of a `Some`, a node behind the root. After an
-/// error the builder is of no more use: a node that could not be added, e.g. because it is beyond the
-/// limits, is missing, and [`finish`](Self::finish) says so.
+/// A call that does not fit the open node is an error with the path of that node: a child of a struct
+/// without a field, the second child of a `Some`, a node after the root. After an error the builder is
+/// incomplete: a node that could not be added, e.g. because it is beyond the limits, is missing, and
+/// [`finish`](Self::finish) returns an error.
 #[derive(Default)]
 pub struct TreeDefBuilder {
     parts: PartsBuilder,
@@ -49,7 +49,7 @@ pub struct TreeDefBuilder {
     has_hole: bool,
 }
 
-/// A node whose children are still coming.
+/// A node whose children are not complete.
 struct UnfinishedNode {
     kind: NodeKind,
     name: Name,
@@ -57,7 +57,7 @@ struct UnfinishedNode {
     /// The labels of the children so far, and of the next one.
     fields: Vec<Name>,
     keys: Vec<Value>,
-    /// How many children came.
+    /// The number of children so far.
     children: usize,
 }
 
@@ -77,7 +77,7 @@ impl UnfinishedNode {
         self.has_fields() || self.kind == NodeKind::Map
     }
 
-    /// How many labels came.
+    /// The number of labels so far.
     fn num_labels(&self) -> usize {
         self.fields.len() + self.keys.len() // in memory
     }
@@ -104,16 +104,16 @@ impl TreeDefBuilder {
         TreeDefBuilder::default()
     }
 
-    /// Sets the limits of the treedef. By default they are [`Limits::default`]. Those of the parts
-    /// that are [inserted](Self::insert) are allowed, too.
+    /// Sets the limits of the treedef, by default [`Limits::default`]. They are raised to the
+    /// limits of each [inserted](Self::insert) part.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.parts.set_limits(limits);
         self
     }
 
-    /// Opens a node that comes `times` times, one after the other. Its children come next, given once, and
-    /// then [`close`](Self::close), unless it is of a kind that cannot have children.
+    /// Opens a node that occurs `times` times in a row. Add its children once, and then
+    /// [`close`](Self::close) it, unless it is of a kind that cannot have children.
     ///
     /// ```
     /// use treedef::{NodeHead, NodeKind, TreeDefBuilder};
@@ -130,7 +130,7 @@ impl TreeDefBuilder {
     ///
     /// # Errors
     ///
-    /// See [above](Self). A static is refused: it has [a call of its own](Self::static_value).
+    /// See [above](Self). A static is an error: use [`static_value`](Self::static_value).
     pub fn open<'a>(&mut self, head: impl Into<NodeHead<'a>>, times: usize) -> Result<()> {
         let head = head.into();
         if head.kind == NodeKind::Static {
@@ -151,7 +151,7 @@ impl TreeDefBuilder {
         Ok(())
     }
 
-    /// The field of the child that comes next, in a struct or a struct variant.
+    /// The field of the next child, in a struct or a struct variant.
     ///
     /// # Errors
     ///
@@ -167,9 +167,9 @@ impl TreeDefBuilder {
         }
     }
 
-    /// The key of the child that comes next, in a map. Keys may come in any order; the treedef has
-    /// its entries, and so its leaves, in the order of the keys, and remembers how they came. With
-    /// parts in [the order of insertion](crate::MapOrder::Insertion), it keeps the order.
+    /// The key of the next child, in a map. Keys may be added in any order; the treedef has its
+    /// entries, and so its leaves, in the order of the keys, and remembers the insertion order. If
+    /// a part has [the order of insertion](crate::MapOrder::Insertion), the treedef has it, too.
     ///
     /// ```
     /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
@@ -198,7 +198,7 @@ impl TreeDefBuilder {
         }
     }
 
-    /// Adds `count` leaves, one after the other.
+    /// Adds `count` leaves in a row.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl TreeDefBuilder {
         self.open(NodeKind::Leaf, count)
     }
 
-    /// Adds a value that is part of the structure, `times` times one after the other.
+    /// Adds a value that is part of the structure, `times` times in a row.
     ///
     /// # Errors
     ///
@@ -218,19 +218,19 @@ impl TreeDefBuilder {
         self.complete(|parts| parts.atom(NodeKind::Static, Some(data), times))
     }
 
-    /// Adds a whole structure, `times` times one after the other.
+    /// Adds a whole structure, `times` times in a row.
     ///
     /// # Errors
     ///
-    /// See [above](Self). The parts must not depend on [options](crate::Flattener::none_is_leaf)
-    /// that differ. A `None`, a `Some` and a map depend on the options of the parts so far.
+    /// See [above](Self). Parts that depend on [options](crate::Flattener::none_is_leaf) must have
+    /// the same options. A `None`, a `Some` and a map depend on the options of the parts so far.
     pub fn insert(&mut self, treedef: &TreeDef, times: usize) -> Result<()> {
         self.parts.allow(treedef.limits);
         self.child(times)?;
         self.complete(|parts| parts.insert_copies(treedef, times))
     }
 
-    /// Closes the open node: all its children came.
+    /// Closes the open node, after all its children.
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ impl TreeDefBuilder {
         added
     }
 
-    /// Counts `times` children that come next.
+    /// Counts `times` children that are about to be added.
     fn child(&mut self, times: usize) -> Result<()> {
         self.parts.expect_room(1)?;
         if times == 0 {

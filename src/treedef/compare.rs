@@ -1,10 +1,10 @@
 //! Compares two structures from the root down. Lists of differences and diffs are two views of it.
 //!
-//! [`compare`] visits pairs of nodes in pre-order. A [`View`] says what is compared, how children
-//! are paired, and what is kept of a difference: texts, or the subtrees that differ. It lists all
-//! differences, with paths. [`PairWalk`](super::walk::PairWalk) is for operations on two structures: it
-//! pairs children by position, as lazily as it is asked, and its caller stops at the first difference.
-//! As a view it would take 2.2 times as many instructions, for a vector and keys that nobody reads.
+//! [`compare`] visits pairs of nodes in pre-order. A [`View`] decides which properties are compared, how
+//! children are paired, and how a difference is stored: as texts, or as the subtrees that differ. It lists
+//! all differences, with paths. [`PairWalk`](super::walk::PairWalk) is for operations on two structures: it
+//! pairs children by position, lazily, and its caller stops at the first difference. As a view it would
+//! need 2.2 times as many instructions, for a vector and keys that nobody reads.
 
 use crate::error::DifferenceKind;
 use crate::model::NodeKind;
@@ -14,12 +14,12 @@ use crate::treedef::node_ref::NodeRef;
 
 /// The differences that a comparison looks for.
 pub(crate) trait View<'a> {
-    /// A node of one of the two structures, with what belongs to it, e.g. its leaves.
+    /// A node of one of the two structures, with the data that belongs to it, e.g. its leaves.
     type Compared: Copy + 'a;
     /// A difference without its site.
     type Found;
 
-    /// Compares two nodes. Returns what was found, and the pairs of children that are next.
+    /// Compares two nodes. Returns the differences, and the pairs of children to compare next.
     fn compare(
         &mut self,
         site: &Site,
@@ -29,30 +29,31 @@ pub(crate) trait View<'a> {
 
     fn keep(&mut self, site: &Site, found: Self::Found);
 
-    /// Looks once more at two nodes after all of them was compared. `before` is the number of
-    /// differences before that.
+    /// Looks at two nodes once more, after everything below them was compared. `before` is the
+    /// number of differences before that.
     fn revise(&mut self, _site: &Site, _a: Self::Compared, _b: Self::Compared, _before: usize) {}
 
-    /// The next sibling of a node, if equal siblings are compared one by one until one of them
-    /// brings no difference. Otherwise they are compared once.
+    /// The next sibling of a node, if equal siblings are compared one by one until one pair has no
+    /// difference. Otherwise they are compared once.
     fn next_sibling(&self, node: Self::Compared) -> Option<Self::Compared>;
 
     /// The number of differences so far.
     fn num_found(&self) -> usize;
 
-    /// Whether there are enough differences, so that the comparison ends.
+    /// Whether there are enough differences to stop.
     fn is_full(&self) -> bool;
 }
 
-/// Where two structures are compared.
+/// The place where two structures are compared.
 #[derive(Clone, Default)]
 pub(crate) struct Site {
     pub(crate) path: Path,
-    /// For each key of the path, how many equal siblings the comparison covers, starting there.
+    /// For each key of the path, the number of equal siblings that the comparison covers, starting
+    /// there.
     pub(crate) spans: Vec<usize>,
 }
 
-/// The next step: at the site itself, or at a child and as many siblings as the number says.
+/// The next step: at the site itself, or at a child and its next siblings, with their number.
 pub(crate) struct Step<S, F> {
     pub(crate) child: Option<(Key, usize)>,
     pub(crate) task: Task<S, F>,
@@ -199,8 +200,7 @@ impl Heads {
     }
 }
 
-/// A field or an entry that one of two nodes has, or both. The one of the second node comes with its
-/// position.
+/// A field or an entry that one or both of two nodes have. For the second node, with its position.
 #[derive(Clone, Copy)]
 pub(crate) enum Labelled<'a, 'b> {
     First(NodeRef<'a>),
@@ -212,9 +212,9 @@ pub(crate) enum Labelled<'a, 'b> {
     ),
 }
 
-/// Pairs the children of two nodes whose labels are equal. Those that only `b` has come last.
+/// Pairs the children of two nodes whose labels are equal. Children that only `b` has are last.
 ///
-/// A map may have a key twice. The first is then paired with the first, and so on.
+/// If a map has a key twice, the first is paired with the first, and so on.
 pub(crate) fn by_label<'a, 'b>(
     a: NodeRef<'a>,
     b: NodeRef<'b>,

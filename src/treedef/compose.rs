@@ -14,8 +14,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when the two have different options, or when the result exceeds the more
-    /// generous [`Limits`](crate::Limits) of the two.
+    /// Returns an error when the two have different options, or when the result exceeds the greater
+    /// [`Limits`](crate::Limits) of the two.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -11,8 +11,8 @@ impl TreeDef {
     ///
     /// # When to use which
     ///
-    /// - From a value: [`structure`](crate::structure()). So `structure(&())` is `()`, `structure(&None::<()>)` is
-    ///   `None`, and a [`Static`](crate::Static) is a static.
+    /// - From a value: [`structure`](crate::structure()). For example, `structure(&())` is `()`,
+    ///   `structure(&None::<()>)` is `None`, and a [`Static`](crate::Static) is a static.
     /// - From a text: `"[*; 3]".parse::<TreeDef>()`.
     /// - From parts that are structures already: `leaf`, [`seq`](Self::seq), [`seq_of`](Self::seq_of),
     ///   [`tuple`](Self::tuple), [`map`](Self::map) and [`named_struct`](Self::named_struct).
@@ -28,8 +28,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when children have different options, or when the result exceeds the most
-    /// generous [`Limits`](crate::Limits) of its children.
+    /// Returns an error when children have different options, or when the result exceeds the
+    /// greatest [`Limits`](crate::Limits) of its children.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -89,8 +89,8 @@ impl TreeDef {
         around(head, fields, |builder, field| builder.field(field.to_owned()))
     }
 
-    /// `{"a": *, "b": *}`. The entries are sorted by their keys, and the order in which they came
-    /// is remembered. For a key that occurs twice, see [`parse_with`](Self::parse_with).
+    /// `{"a": *, "b": *}`. The entries are sorted by their keys, and their insertion order is
+    /// remembered. For a key that occurs twice, see [`parse_with`](Self::parse_with).
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl TreeDef {
     }
 }
 
-/// A node around children, each after its label, within the most generous of their limits.
+/// A node around children, each with its label, within the greatest of their limits.
 fn around<L>(
     head: NodeHead<'_>,
     children: impl IntoIterator<Item = (L, TreeDef)>,

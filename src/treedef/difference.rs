@@ -69,7 +69,7 @@ pub(crate) fn structure_differences(
     Differences { heads, ..Differences::of_structures() }.between(expected.root(), found.root())
 }
 
-/// All places where `prefix` is not a prefix of `full`, whose statics are perhaps compared.
+/// All places where `prefix` is not a prefix of `full`. Statics are compared on request.
 #[cold]
 pub(crate) fn prefix_differences(
     prefix: NodeRef<'_>,
@@ -110,7 +110,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
     Error::structure(steps.into_iter().filter_map(kept).collect())
 }
 
-/// The error for two nodes that differ themselves or below them.
+/// The error for two nodes that differ in themselves or below.
 #[cold]
 pub(crate) fn subtree_mismatch(path: &Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
     let mut differences = Differences::of_structures().between(expected, found);
@@ -171,7 +171,7 @@ impl Differences {
         self.difference(&*a.leaf()?, &*b.leaf()?)
     }
 
-    /// The comparison of a float with the half that was made of it: see
+    /// The comparison of a float with the half that it was made from: see
     /// [`ArrayRule::Half`](crate::ArrayRule::Half).
     fn half(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Option<Found>> {
         Some(self.difference(&*a.leaf()?, &b.half()?))
@@ -235,7 +235,7 @@ impl Differences {
         let length = (!same).then(|| Step::here(length()));
         let mut steps: Steps<_, _> = length.into_iter().collect();
         let mut pairs = a.node.overlaps(b.node);
-        // If leaves are compared, each pair that has some is on its own.
+        // If leaves are compared, each pair with leaves is visited on its own.
         let most = |a, b| if self.with_leaves && have_leaves(a, b) { 1 } else { usize::MAX };
         while let Some(Overlap { position, a: child, b: other, count }) = pairs.next_up_to(most) {
             let key = a.node.child_key(position);
@@ -245,7 +245,7 @@ impl Differences {
     }
 }
 
-/// The node inside a `Some` that is only on one side, with the one on the other side.
+/// The node inside a `Some` that only one side has, with the node of the other side.
 fn without_some<'a>(
     a: ComparedNode<'a>,
     b: ComparedNode<'a>,
@@ -317,7 +317,7 @@ impl<'a> ComparedNode<'a> {
     }
 
     /// Returns the value inside a static or an opaque leaf. If leaves are compared, it does not
-    /// matter where a value is kept.
+    /// matter whether a value is static or a leaf.
     fn seen(self) -> Self {
         let value = match self.leaf() {
             Some(Cow::Borrowed(Leaf::Opaque(value))) => Some(&**value),

@@ -26,10 +26,10 @@ pub enum Edit<T> {
 }
 
 impl TreeDef {
-    /// Calls `f` for each node and replaces or removes the node as `f` says.
+    /// Calls `f` for each node and keeps, replaces or removes the node, as `f` returns.
     ///
     /// It starts at the root, and skips everything below a replaced or removed node. For equal
-    /// siblings whose map entries came in the same order, `f` is called once, with the first.
+    /// siblings whose maps have the same insertion order, `f` is called once, with the first.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Patterns that have to name a node, and what was perhaps meant by one that names none.
+//! Patterns that must match a node, and suggestions for patterns that match none.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -12,18 +12,19 @@ use crate::pattern::{Pattern, PatternStep};
 use crate::treedef::lookup::{Asked, Nearness, nearness};
 use crate::treedef::walk::{Event, Visits, Walk};
 
-/// At most this many different names of a structure are compared with one that it does not have.
+/// The maximum number of different names of a structure that are compared with a name that it does
+/// not have.
 const MOST_NAMES: usize = 1 << 16;
 
-/// The nearest names that are tried.
+/// The number of nearest names that are tried.
 const MOST_TRIED: usize = 16;
 
-/// A pattern of more steps gets no suggestion: each step is tried at each of these keys.
+/// A pattern with more steps gets no suggestion, because each step is tried at each of these keys.
 const MOST_STEPS: usize = 64;
 
 impl TreeDef {
-    /// Returns an error if a pattern, or one of the names in its braces, names no node, with the pattern that
-    /// was perhaps meant.
+    /// Returns an error if a pattern, or one of the names in its braces, matches no node, with the pattern
+    /// that was probably meant.
     pub(crate) fn expect_match(&self, pattern: &Pattern) -> Result<()> {
         let is_nothing = |pattern: &Cow<'_, Pattern>| {
             self.matches(pattern.clone().into_owned()).next().is_none()
@@ -38,8 +39,8 @@ impl TreeDef {
         })
     }
 
-    /// The pattern at any depth, or with the other wildcard or another name in the first step that fits
-    /// no node. If the steps after that name fit nothing below it, they are left out.
+    /// The pattern at any depth, or with the other wildcard or another name in the first step that matches
+    /// no node. If the steps after that name match nothing below it, they are left out.
     #[cold]
     fn nearest_pattern(&self, pattern: &Pattern) -> Option<Pattern> {
         let steps = &pattern.0;
@@ -48,7 +49,7 @@ impl TreeDef {
         }
         let names_one = |pattern: &Pattern| self.matches(pattern.clone()).next().is_some();
 
-        // If some steps name a node, all but the last of them name one above it.
+        // If some steps match a node, the steps before the last match a node above it.
         let lengths: Vec<usize> = (1..=steps.len()).collect();
         let fits = lengths.partition_point(|length| {
             names_one(&Pattern(steps.iter().take(*length).cloned().collect()))
@@ -94,7 +95,7 @@ impl TreeDef {
         None
     }
 
-    /// The different names of fields and entries, by first occurrence, but not very many.
+    /// The different names of fields and entries, by first occurrence, up to a maximum.
     fn names(&self) -> Vec<Key> {
         let mut names: Vec<Key> = Vec::new();
         let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());

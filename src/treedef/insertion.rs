@@ -1,4 +1,4 @@
-//! The orders in which the entries of maps came, beside a structure.
+//! The insertion orders of the entries of maps, stored beside a structure.
 
 use std::mem;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use crate::model::{Insertion, NodeKind};
 use crate::positions::sorted_positions;
 use crate::treedef::node_ref::NodeRef;
 
-/// The canonical positions of the entries of a map in the order of their ranks, by which they
-/// came. Returns `None` if they came in canonical order.
+/// The canonical positions of the entries of a map in the order of their ranks, which is the order
+/// of insertion. Returns `None` if that is the canonical order.
 pub(crate) fn insertion_order(ranks: &[usize]) -> Option<Arc<[usize]>> {
     if ranks.is_sorted() {
         return None;
@@ -35,14 +35,14 @@ impl MapOrders {
         }
     }
 
-    /// How many maps from this one on have an order.
+    /// The number of maps from this one on that have an order.
     pub(crate) fn count_from(&self, map: usize) -> usize {
         self.list.len() - self.start(map)
     }
 
-    /// The entries of this map, whose inner maps are the last ones so far, were sorted. `moved` says
-    /// where an inner map is now, both counted from the first inner one. If there are too many,
-    /// there is an error when the map is closed.
+    /// Called when the entries of this map, whose inner maps are the last ones so far, were sorted.
+    /// `moved` returns the new number of an inner map; both numbers count from the first inner one.
+    /// If there are too many, closing the map returns an error.
     pub(crate) fn sort(&mut self, map: usize, order: Arc<[usize]>, moved: impl Fn(usize) -> usize) {
         let (start, first) = (self.start(map), map.saturating_add(1));
         let inner = self.list.get_mut(start..).or_bug();
@@ -64,7 +64,8 @@ impl MapOrders {
         }
     }
 
-    /// The part from the map `from` on, which has `maps` maps, occurs `times` times in all.
+    /// Repeats the part from the map `from` on, which has `maps` maps, so that it occurs `times`
+    /// times.
     pub(crate) fn repeat(&mut self, from: usize, maps: usize, times: usize) {
         let range = self.start(from)..self.list.len();
         for sibling in 1..if range.is_empty() { 1 } else { times } {
@@ -75,7 +76,8 @@ impl MapOrders {
         }
     }
 
-    /// The maps in a range come again, from the map `to` on: behind all maps so far.
+    /// Copies the orders of a range of maps to the map `to` and the following ones, behind all maps
+    /// so far.
     pub(crate) fn copy(&mut self, maps: Range<usize>, to: usize) {
         for at in self.start(maps.start)..self.start(maps.end) {
             self.list.push(self.list[at].moved(maps.start, to)); // in range
@@ -99,7 +101,7 @@ impl MapOrders {
         self.list.truncate(self.start(map));
     }
 
-    /// Takes out all orders, as a treedef has them.
+    /// Takes out all orders, in the form that a treedef stores.
     pub(crate) fn take(&mut self) -> Option<Arc<[Insertion]>> {
         (!self.list.is_empty()).then(|| mem::take(&mut self.list).into())
     }
@@ -107,7 +109,7 @@ impl MapOrders {
 
 impl Insertion {
     /// The same order for a map with another number: a part that began at the map `from` now begins
-    /// at `to`. If the number is too large, there is an error when the part is closed.
+    /// at `to`. If the number is too large, closing the part returns an error.
     pub(crate) fn moved(&self, from: usize, to: usize) -> Insertion {
         let map = (self.map - from).saturating_add(to); // the part contains the map
         Insertion { map, order: Arc::clone(&self.order) }
@@ -116,7 +118,7 @@ impl Insertion {
 
 impl<'a> NodeRef<'a> {
     /// The insertion orders of the maps in `siblings` siblings of one run, starting with this node.
-    /// Maps whose entries came in canonical order have none.
+    /// Maps in canonical order have none.
     pub(crate) fn insertions(self, siblings: usize) -> &'a [Insertion] {
         self.insertions_after(0, siblings)
     }
@@ -131,7 +133,7 @@ impl<'a> NodeRef<'a> {
         all.get(range).or_bug()
     }
 
-    /// The order in which the entries of this map came, if it is not the order of their keys.
+    /// The insertion order of the entries of this map, if it is not the order of their keys.
     pub(crate) fn insertion_order(self) -> Option<&'a Arc<[usize]>> {
         if self.kind() != NodeKind::Map {
             return None;
@@ -141,7 +143,7 @@ impl<'a> NodeRef<'a> {
         all.get(found).map(|insertion| &insertion.order)
     }
 
-    /// For each entry of this map, when it came: the first has rank 0.
+    /// For each entry of this map, its insertion rank: the first has rank 0.
     pub(crate) fn insertion_ranks(self) -> Vec<usize> {
         let mut ranks: Vec<usize> = (0..self.num_children()).collect();
         let order = self.insertion_order().into_iter().flat_map(|order| order.iter());
@@ -151,7 +153,7 @@ impl<'a> NodeRef<'a> {
         ranks
     }
 
-    /// Whether the entries of all maps came in the same orders in two nodes of equal structures.
+    /// Whether the insertion orders of all maps are the same in two nodes of equal structures.
     pub(crate) fn has_same_orders(self, other: NodeRef<'_>) -> bool {
         same_orders(
             (self.insertions(1), self.first_map()),
@@ -159,8 +161,8 @@ impl<'a> NodeRef<'a> {
         )
     }
 
-    /// How many of `most` siblings, starting with this node, have maps whose entries came in the
-    /// same orders.
+    /// The number of siblings, of `most`, starting with this node, whose maps have the same
+    /// insertion orders.
     pub(crate) fn in_same_order(self, most: usize) -> usize {
         let (first, maps) = (self.insertions(1), self.raw().maps);
         let Some(next) = self.insertions(most).first() else { return most };
@@ -175,7 +177,7 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-/// Whether the insertion orders of two parts are the same, which begin at these maps.
+/// Whether the insertion orders of two parts, which begin at these maps, are the same.
 fn same_orders((a, first): (&[Insertion], usize), (b, other): (&[Insertion], usize)) -> bool {
     let same = |(a, b): (&Insertion, &Insertion)| {
         a.map - first == b.map - other && a.order == b.order // the parts contain the maps

@@ -94,7 +94,7 @@ impl NodeData {
 }
 
 impl Value {
-    /// It has only scalars as leaves, and no statics.
+    /// The value of a key or a static has only scalars as leaves, and no statics.
     fn check_label(&self) -> Checked {
         let tree = match &self.0 {
             Content::Scalar(Leaf::Opaque(_)) => return Err("a label is an opaque leaf".to_owned()),

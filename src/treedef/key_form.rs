@@ -1,4 +1,4 @@
-//! Which keys are the same: keys of one value, whatever its width or type.
+//! Equality of keys: two keys are the same if they have one value, whatever its width or type.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use crate::model::{Leaf, Limits, NodeHead, NodeKind, Tree, Value};
 use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::node_ref::NodeRef;
 
-/// A key of more nodes has no form but itself.
+/// A key of more nodes is its own form.
 const MOST_NODES: usize = 1 << 12;
 
 impl Value {
     /// Whether two keys are the same value: an integer or a float of any width, a text, a null, a list or a
-    /// map. A number is no text.
+    /// map. A number is never the same as a text.
     pub(crate) fn is_same_key(&self, other: &Value) -> bool {
         match (self.as_str(), other.as_str()) {
             (Some(a), Some(b)) => a == b,
@@ -22,7 +22,7 @@ impl Value {
         }
     }
 
-    /// The integer that a key is.
+    /// The value of an integer key.
     pub(crate) fn as_integer_key(&self) -> Option<i128> {
         match self.as_leaf() {
             Some(leaf) => leaf.as_i128(),
@@ -33,10 +33,10 @@ impl Value {
         }
     }
 
-    /// The one form of all keys that are the same: integers are as wide as formats have them, a `char` is a
-    /// text, and a short float is the double with the same digits, as it is printed. What is absent and
-    /// every unit is `null`. A tuple is a sequence, a struct a map of its fields, and a variant its name,
-    /// or a map from it. A `Some` and a newtype are what is in them.
+    /// The common form of all keys that are the same. Integers get the width that formats use, a `char`
+    /// becomes a text, and a short float becomes the double with the same printed digits. `None` and every
+    /// unit become `null`. A tuple becomes a sequence, a struct a map of its fields, and a variant its
+    /// name, or a map with its name as key. A `Some` and a newtype become their content.
     pub(crate) fn key_form(&self) -> Cow<'_, Value> {
         let form = match self.as_leaf() {
             Some(leaf) => scalar_form(leaf).map(Value::from),
@@ -47,7 +47,7 @@ impl Value {
     }
 }
 
-/// The node that counts in a key, which is inside of each `Some` and newtype.
+/// The node inside each `Some` and newtype, which alone counts in a key.
 fn unwrapped(key: &Value) -> NodeRef<'_> {
     let mut node = key.root();
     while let (NodeKind::Some | NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0))
@@ -80,7 +80,7 @@ impl KeyShape {
     }
 }
 
-/// The form of a scalar, unless it is itself.
+/// The form of a scalar, unless the scalar is its own form.
 fn scalar_form(leaf: &Leaf) -> Option<Leaf> {
     if leaf.kind().is_integer() {
         return match (leaf.as_u64(), leaf.as_i64(), leaf.as_i128()) {
@@ -98,13 +98,13 @@ fn scalar_form(leaf: &Leaf) -> Option<Leaf> {
     }
 }
 
-/// The form of a compound, while it is built. It is a loop, as a value may nest deep; the recursion is
-/// as deep as the nesting of keys.
+/// The form of a compound while it is built. It uses a loop, because a value may nest deeply; it recurses
+/// only for keys in keys.
 struct KeyForm<'v> {
     leaves: &'v [Leaf],
     builder: TreeDefBuilder,
     made: Vec<Leaf>,
-    /// The last comes next.
+    /// The stack of open nodes. The last is next.
     next: Vec<FormStep<'v>>,
 }
 
@@ -150,7 +150,7 @@ impl<'v> KeyForm<'v> {
         self.builder.leaves(1)
     }
 
-    /// A node, whatever its variant.
+    /// A node, without regard to its variant.
     fn inside(&mut self, node: NodeRef<'v>) -> Result<()> {
         use NodeKind as Is;
         match node.kind() {

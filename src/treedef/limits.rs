@@ -3,7 +3,7 @@
 //! - *Structures.* Every structure that an operation or a parser makes is checked by
 //!   [`Limits::check`]. Structures that are loaded or saved are checked against the same limits and
 //!   the file's size. So every built structure can be printed, parsed back, saved and loaded.
-//!   All is counted in nodes, and 16 bytes of names or texts are one more.
+//!     All sizes are counted in nodes, and 16 bytes of names or texts are one more.
 //! - *Leaves, columns and trees.* [`Limits::expect_work`] is called before they are made, unless as
 //!   many leaves are already in memory.
 //! - A [`Tree`] has at most as many leaves as fit into memory or as the limits allow: [`Tree::new`]
@@ -14,7 +14,7 @@ use crate::leaf::Scalar;
 use crate::model::{Content, Encoding, Labels, Leaf, Limits, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
-/// Allowance in addition to a limit, for each leaf or node in memory.
+/// An addition to a limit, for each leaf or node in memory.
 const WORK_PER_LEAF: usize = 64;
 
 /// The bytes of names for each byte of a file, and the nodes for each byte of names beyond that.
@@ -26,7 +26,7 @@ const NODES_PER_NAME_BYTE: usize = 16;
 const MORE_WORK: &str = "see `Limits::max_work`";
 
 impl Limits {
-    /// The greater of two limits, for each field: the limits of a structure that is made from two.
+    /// The greater of the two for each field: the limits of a structure that is made from two.
     pub(crate) fn or(self, other: Limits) -> Self {
         Limits {
             max_depth: self.max_depth.max(other.max_depth),
@@ -67,7 +67,7 @@ impl Limits {
         at_most("bytes of names", names, limit, MORE_WORK)
     }
 
-    /// Checks what a parser of the text expands, and what printing visits.
+    /// Checks the size to which a parser expands the text, and which printing visits.
     pub(crate) fn expect_printed(self, encoding: &Encoding) -> Result<()> {
         self.expect_work(encoding.printed(NodeData::expanded), 0)?;
         self.expect_work(encoding.printed(|data| 1 + data.work()), encoding.stored())
@@ -125,14 +125,14 @@ impl Encoding {
         self.node_data.iter().map(of_data).fold(self.nodes.len(), usize::saturating_add)
     }
 
-    /// The sum of `of` over all nodes of the text. It has each field and entry, but a run of elements
+    /// The sum of `of` over all nodes of the text. The text has each field and entry, but a run of elements
     /// once, as `x; n`, if there are at least five or `x` has children.
     pub(crate) fn printed(&self, of: impl Fn(&NodeData) -> usize) -> usize {
         use NodeKind as Is;
         let costs: Vec<usize> = self.node_data.iter().map(&of).collect();
         let without_data = of(&NodeData::default());
         let mut sum = 0usize;
-        // For the parents: where each ends, its kind, and how often the text has it.
+        // For each open parent: its end, its kind, and how often the text has it.
         let mut open: Vec<(usize, NodeKind, usize)> = Vec::new();
         for (at, node) in self.nodes.iter().enumerate() {
             while open.pop_if(|(end, ..)| *end <= at).is_some() {}
@@ -150,7 +150,7 @@ impl Encoding {
 }
 
 impl TreeDef {
-    /// The limits on what this treedef may cost.
+    /// The limits for the cost of this treedef.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -190,7 +190,7 @@ impl NodeRef<'_> {
     }
 }
 
-/// The number of items that take memory: 0 if their type has no size.
+/// The number of items that use memory: 0 if their type is zero-sized.
 pub(crate) fn in_memory<T>(items: &[T]) -> usize {
     if size_of::<T>() == 0 { 0 } else { items.len() }
 }
@@ -216,7 +216,7 @@ impl NodeData {
 }
 
 impl NodeData {
-    /// The work that the names, the keys or the static add to a node.
+    /// The part of a node's work that comes from its names, keys or static.
     pub(crate) fn work(&self) -> usize {
         self.values().iter().map(Value::work).fold(self.names_in_nodes(), usize::saturating_add)
     }
@@ -225,7 +225,7 @@ impl NodeData {
         in_nodes(self.names().map(str::len).fold(0, usize::saturating_add))
     }
 
-    /// The nodes and leaves of keys and statics, which counts `; n` in the text expand to.
+    /// The nodes and leaves of keys and statics to which `; n` in the text expands.
     pub(crate) fn expanded(&self) -> usize {
         let compounds = self.values().iter().filter_map(Value::treedef);
         compounds.map(|treedef| treedef.root().work()).fold(0, usize::saturating_add)
@@ -266,7 +266,7 @@ impl Value {
     }
 }
 
-/// Text costs as much as a node for each 16 bytes.
+/// 16 bytes of text cost as much as a node.
 fn in_nodes(bytes: usize) -> usize {
     bytes / 16
 }

@@ -1,4 +1,4 @@
-//! Finding a node by a path, as somebody writes it.
+//! Finds a node by a path as a user writes it.
 
 use crate::argument::ToPath;
 use crate::bug::OrBug;
@@ -7,35 +7,36 @@ use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
-/// Names of more bytes are not compared: that takes the product of two lengths.
+/// Longer names, in bytes, are not compared, because that takes time in the product of two lengths.
 const LONGEST_NAME: usize = 64;
 
-/// So many keys of a path may be one name with dots.
+/// The maximum number of keys of a path that may be one name with dots.
 const MOST_JOINED: usize = 16;
 
 impl TreeDef {
     /// The node at a path.
     ///
-    /// A key that the node does not have finds the one that it can mean, if there is just one. So a
-    /// stored path still leads to its node when `#[serde(flatten)]` has turned a struct into a map.
+    /// A key that the node does not have finds the child that it can mean, if there is just one. So
+    /// a stored path still leads to its node when `#[serde(flatten)]` has turned a struct into a
+    /// map.
     ///
     /// | written | finds |
     /// |---|---|
-    /// | `.name` | the field; else the entry `["name"]`, or the field of the variant that is there |
-    /// | `["name"]` | the entry; else the field, or the entry `['c']` of one character |
-    /// | `[3]`, `.3` | the element of a sequence or a tuple; else the entry `[3u32]` of any integer type |
-    /// | `[3u8]`, `[null]`, `[[1, 2]]` | the entry; else that of the same value: an integer or a float of any width, `None` for `()`, a tuple for a list |
-    /// | any key below a `Some` or a newtype | also without the `?` or the `.0` |
+    /// | `.name` | the field; otherwise the entry `["name"]`, or the field of the present variant |
+    /// | `["name"]` | the entry; otherwise the field, or the entry `['c']` of one character |
+    /// | `[3]`, `.3` | the element of a sequence or a tuple; otherwise the entry `[3u32]` of any integer type |
+    /// | `[3u8]`, `[null]`, `[[1, 2]]` | the entry; otherwise an entry of the same value: an integer or a float of any width, `None` for `()`, a tuple for a list |
+    /// | any key below a `Some` or a newtype | the child, without the `?` or the `.0` |
     ///
     /// The time grows with the depth, and with the logarithm of the number of different siblings
-    /// and of the number of entries of each map along the path. It grows with the number of fields
-    /// of a struct, and with that of entries under
+    /// and of the number of entries of each map along the path. It grows linearly with the number
+    /// of fields of a struct, and with the number of entries under
     /// [`MapOrder::Insertion`](crate::MapOrder::Insertion). The first such call on a structure
     /// visits all its nodes once. So does an error, which looks for the nearest key.
     ///
     /// # Errors
     ///
-    /// Returns an error when no node is at the path, with the part that exists and the nearest key;
+    /// Returns an error when the path leads nowhere, with the existing part and the nearest key;
     /// and when a key can mean two entries, with both.
     ///
     /// ```
@@ -54,13 +55,13 @@ impl TreeDef {
         self.find(&*path.to_path()?).map(|(_, node)| node)
     }
 
-    /// The path of the node that a path finds, as it prints.
+    /// The exact path of the node that a path finds.
     pub(crate) fn resolve(&self, path: impl ToPath) -> Result<Path> {
         self.find(&*path.to_path()?).map(|(path, _)| path)
     }
 
-    /// The index of the leaf at a path. The `?` and `.0` of a `Some` and a newtype around it need not be in
-    /// the path.
+    /// The index of the leaf at a path. The `?` and `.0` of a `Some` and a newtype around it may be left
+    /// out.
     pub(crate) fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
         let (mut path, mut node) = self.find(&*path.to_path()?)?;
         let found = node;
@@ -71,7 +72,7 @@ impl TreeDef {
         }
     }
 
-    /// The node that a path finds, and its own path.
+    /// The node that a path finds, and its exact path.
     pub(crate) fn find(&self, asked: &Path) -> Result<(Path, NodeRef<'_>)> {
         let (mut path, mut node) = (Path::root(), self.root());
         for (depth, key) in asked.keys().iter().enumerate() {
@@ -87,8 +88,8 @@ impl TreeDef {
     }
 }
 
-/// Goes to the child that a key finds. Returns whether there is one; if not, to the inside of any
-/// `Some` and newtype that is here.
+/// Goes into the `Some`s and newtypes at this node that the key does not name, then to the child that
+/// the key finds. Returns whether there is one.
 fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
     enter(node, path, |inside| inside != key);
     match position(*node, key).map_err(|error| error.at(path.clone()))? {
@@ -105,7 +106,7 @@ fn descend(node: &mut NodeRef<'_>, path: &mut Path, position: usize) -> bool {
     true
 }
 
-/// Goes to the inside of any `Some` and newtype that is here, unless somebody asks for it by its key.
+/// Goes into all `Some`s and newtypes at this node, unless the key asks for their content.
 pub(crate) fn enter(node: &mut NodeRef<'_>, path: &mut Path, is_passed: impl Fn(&Key) -> bool) {
     let inside = |node: &NodeRef<'_>| match node.kind() {
         NodeKind::Some => Some(Key::Some),
@@ -115,13 +116,13 @@ pub(crate) fn enter(node: &mut NodeRef<'_>, path: &mut Path, is_passed: impl Fn(
     while inside(node).is_some_and(|key| is_passed(&key)) && descend(node, path, 0) {}
 }
 
-/// The position of the child that has this key, or the only one that it can mean.
+/// The position of the child with this key, or of the only child that the key can mean.
 pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
     if let Some(position) = node.position(key) {
         return Ok(Some(position));
     }
     if !node.is_labelled() {
-        // All keys are alike there, so the one at the position says whether it is meant.
+        // All keys are alike there, so the one at the position decides whether it is meant.
         let index = match key {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => *index,
             Key::Entry(value) => match value.as_leaf().and_then(|leaf| leaf.as_u64()) {
@@ -139,7 +140,7 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
         };
         match &found {
             None => found = Some((position, actual)),
-            // Of equal keys the first is meant.
+            // Of equal keys the first counts.
             Some((_, first)) if *first == actual => {}
             Some((_, first)) => {
                 let (key, first) = (key.clone(), first.clone());
@@ -150,8 +151,8 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
     Ok(found.map(|(position, _)| position))
 }
 
-/// The positions of the children that a key can mean, and perhaps of others. In a sorted map the
-/// entries of one text, and entries of one number in any type, are neighbours, and compounds are the last.
+/// The positions of the children that a key can mean, and perhaps of others. In a sorted map, entries of
+/// one text are neighbours, and so are entries of one number in any type; compounds are last.
 fn candidates(node: NodeRef<'_>, key: &Key) -> impl Iterator<Item = usize> {
     let keys = node.entry_keys();
     let mut ranges = Vec::new();
@@ -189,8 +190,8 @@ fn floats(float: f64) -> [Leaf; 2] {
     [float.into(), (float as f32).into()]
 }
 
-/// The key that was perhaps meant by one that is not there: one that is spelled nearly so, or that several keys
-/// of the path are, as `["a.c"]` for `a.c`; the path that the key is, as `a.c` for `["a.c"]`; or what the rest
+/// The key that was probably meant by a missing one: a key that is spelled similarly; several keys of the
+/// path as one, as `["a.c"]` for `a.c`; one key as a path, as `a.c` for `["a.c"]`; or a key that the rest
 /// of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
 #[cold]
 fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
@@ -206,7 +207,7 @@ fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Pa
     whole().or_else(|| key.text().and_then(|_| found(rest)))
 }
 
-/// The key of a node that is nearest to one that is not there.
+/// The key of a node that is nearest to a missing one.
 fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
     if !node.is_labelled() {
         return None;
@@ -218,7 +219,7 @@ fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
     Some(if matches!(position(node, &short), Ok(Some(_))) { short } else { near })
 }
 
-/// What a key that is not there can mean: its text, or that of the keys of the path from it on, joined by
+/// The texts that a missing key can mean: its own text, or the texts of the following keys, too, joined by
 /// dots.
 pub(crate) struct Asked {
     texts: Vec<String>,
@@ -237,7 +238,8 @@ impl Asked {
         (!texts.is_empty()).then_some(Asked { texts, is_number })
     }
 
-    /// The number of edits to a key that is there, if it can be meant. A number is near to none but its text.
+    /// The number of edits from a missing key to a present one, if it can be meant. A number only fits its
+    /// own text.
     pub(crate) fn distance(&self, actual: &Key) -> Option<usize> {
         let is_number = self.is_number || actual.place().is_some();
         let name = bare(actual)?;
@@ -252,7 +254,7 @@ impl Asked {
         self.texts.iter().enumerate().filter_map(distance).min()
     }
 
-    /// A key as one writes it: a bare number finds a key of any integer type.
+    /// A key as a user writes it: a bare number finds a key of any integer type.
     pub(crate) fn short(key: &Key) -> Key {
         let index = key.entry().and(key.place()).and_then(|place| usize::try_from(place).ok());
         index.map_or_else(|| key.clone(), Key::Index)
@@ -264,16 +266,16 @@ fn bare(key: &Key) -> Option<String> {
     key.text().map(str::to_owned).or_else(|| key.place().map(|place| place.to_string()))
 }
 
-/// How near a name is to a text. The nearest is the least.
+/// How near a name is to a text. Less is nearer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Nearness {
-    /// It is spelled nearly so, except for this many edits.
+    /// It is spelled similarly, with this many edits.
     Spelled(usize),
-    /// One is the beginning of the other, as `w` of `weight`. One is this much longer.
+    /// One is the beginning of the other, as `w` of `weight`. One is longer by this number.
     Begins(usize),
 }
 
-/// How near a name is to a text, if it can be what the text means.
+/// How near a name is to a text, if it can be meant.
 pub(crate) fn nearness(text: &str, name: &str) -> Option<Nearness> {
     let begins =
         !text.is_empty() && !name.is_empty() && (text.starts_with(name) || name.starts_with(text));
@@ -281,7 +283,7 @@ pub(crate) fn nearness(text: &str, name: &str) -> Option<Nearness> {
     distance(text, name).map(Nearness::Spelled).or(begins)
 }
 
-/// The number of edits from a text to a name, if they are so few that the name can be meant.
+/// The number of edits from a text to a name, if it is small enough for the name to be meant.
 pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
     if text == name && !text.is_empty() {
         return Some(0);
@@ -298,11 +300,11 @@ pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
     (distance < length && distance <= most).then_some(distance)
 }
 
-/// The number of edits from a text to another: a character is put in, left out, replaced, or swapped with the
-/// next one.
+/// The number of edits from a text to another. An edit inserts, removes or replaces a character, or swaps
+/// it with the next one.
 pub fn edits(from: &str, to: &str) -> usize {
     let [from, to] = [from, to].map(|text| text.chars().collect::<Vec<char>>());
-    // For each beginning of `from` the edits to each beginning of `to`: there is one more than characters.
+    // For each prefix of `from`, the edits to each prefix of `to`, including the empty and the whole one.
     let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
     for (i, a) in from.iter().enumerate() {
         let mut row = vec![i + 1];
@@ -319,8 +321,8 @@ pub fn edits(from: &str, to: &str) -> usize {
     rows[from.len()][to.len()]
 }
 
-/// The edits from a text to a name are not fewer than the characters that only one of them has. This is found
-/// sooner than the distance itself, and rules out most of many names.
+/// There are at least as many edits as characters that only one of the two has. This is faster to compute
+/// than the distance itself, and rules out most of many names.
 fn least_distance(text: &str, name: &str) -> usize {
     let mut counts = [0i8; 64]; // neither has more characters
     text.chars().for_each(|char| counts[char as usize % 64] += 1);

@@ -1,4 +1,4 @@
-//! The nodes that a pattern names, found without a visit to all others.
+//! Finds the nodes that a pattern matches, without visiting all others.
 
 use std::iter;
 use std::ops::Range;
@@ -13,11 +13,11 @@ use super::node_ref::{Children, NodeRef};
 use super::walk::{Visits, Walk};
 
 impl TreeDef {
-    /// The topmost nodes that a pattern names, in order, with their paths.
+    /// The topmost nodes that a pattern matches, in order, with their paths.
     ///
-    /// Of equal siblings, one is searched if nothing is found there, and those that the pattern asks
-    /// for by their positions. So the time depends on the nodes that are stored and on those that are
-    /// found, but not on the number of leaves.
+    /// Of equal siblings, only the first is searched if nothing is found there, plus the siblings that the
+    /// pattern selects by position. So the time depends on the numbers of stored nodes and of found nodes,
+    /// but not on the number of leaves.
     pub(crate) fn matches(&self, pattern: Pattern) -> Matches<'_> {
         Matches {
             pattern,
@@ -38,11 +38,11 @@ pub(crate) struct Matches<'a> {
     open: Vec<Searched<'a>>,
     /// The path of the last open node.
     path: Path,
-    /// Nodes without leaves are passed over.
+    /// Whether nodes without leaves are skipped.
     needs_leaves: bool,
-    /// How many nodes were found.
+    /// The number of nodes found so far.
     found: usize,
-    /// The indices of stored nodes, each with a step that finds nothing below it.
+    /// The indices of stored nodes, each with a step that matches nothing below it.
     barren: HashTable<(u64, usize)>,
 }
 
@@ -51,11 +51,11 @@ struct Searched<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
     run: Option<Run<'a>>,
-    /// The steps of the pattern that may name a child.
+    /// The steps of the pattern that may match a child.
     steps: Vec<usize>,
     /// The position of the last visited child.
     position: usize,
-    /// How many nodes had been found before.
+    /// The number of nodes that had been found before.
     found: usize,
     /// The stored node stands for several, so its result is used again.
     is_repeated: bool,
@@ -70,11 +70,11 @@ struct Run<'a> {
     trial: Trial,
 }
 
-/// Whether something is found in those siblings that the pattern does not ask for by their positions.
+/// Whether something is found in those siblings that the pattern does not select by position.
 #[derive(Clone, Copy)]
 enum Trial {
     NotYet,
-    /// The first is being searched. So many nodes had been found before.
+    /// The first sibling is being searched. With the number of nodes that had been found before.
     Begun(usize),
     Found,
     NotFound,
@@ -93,8 +93,8 @@ impl<'a> Matches<'a> {
         })
     }
 
-    /// The indices of these leaves. A path is as long as its place is deep, so the paths of nested nodes
-    /// take longer to make than the nodes to find.
+    /// The indices of these leaves. It builds no paths: for nested nodes that would take longer than
+    /// finding the nodes.
     pub(crate) fn leaf_ranges(mut self) -> impl Iterator<Item = Range<usize>> + use<'a> {
         self.needs_leaves = true;
         iter::from_fn(move || self.next_node().map(|(_, node)| node.leaf_range()))
@@ -182,7 +182,7 @@ fn hash((node, step): (u64, usize)) -> u64 {
 }
 
 impl<'a> Searched<'a> {
-    /// The next child that has to be visited. So many nodes were found by now.
+    /// The next child that has to be visited, where `found` nodes were found so far.
     fn next(&mut self, pattern: &Pattern, needs_leaves: bool, found: usize) -> Option<NodeRef<'a>> {
         let has_names = self.node.is_labelled();
         loop {

@@ -88,7 +88,7 @@ impl TreeDef {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The node at an index, one sibling of its run, and how many leaves and maps are before it.
+    /// The node at an index, one sibling of its run, and the numbers of leaves and maps before it.
     pub(crate) fn at(
         treedef: &'a TreeDef,
         node: usize,
@@ -213,7 +213,7 @@ impl<'a> NodeRef<'a> {
         Some(child)
     }
 
-    /// The children from some child on that is not beyond the one that is looked for.
+    /// The children from some child on that is not after the wanted one.
     fn children_near(self, is_before: impl Fn(&RunMark) -> bool) -> Children<'a> {
         let index = self.encoding().run_index.as_ref().filter(|_| self.raw.is_wide());
         let mark = index.and_then(|index| {
@@ -248,14 +248,14 @@ impl<'a> NodeRef<'a> {
         Key::of_child(self.kind(), position, variant, field, entry)
     }
 
-    /// A child that is there.
+    /// An existing child.
     pub(crate) fn child_at(self, position: usize) -> NodeRef<'a> {
         let child = self.child(position);
         debug_assert!(child.is_some(), "a child is missing");
         child.unwrap_or(self)
     }
 
-    /// The key of a child that is there.
+    /// The key of an existing child.
     pub(crate) fn child_key(self, position: usize) -> Key {
         let key = self.key(position);
         debug_assert!(key.is_some(), "a child has no key");
@@ -264,8 +264,8 @@ impl<'a> NodeRef<'a> {
 
     /// The index of the child with a key.
     ///
-    /// The time grows with the logarithm of the number of entries of a map, but with the number of
-    /// fields of a struct, and with that of entries under
+    /// The time grows with the logarithm of the number of entries of a map, but linearly with the
+    /// number of fields of a struct, and with the number of entries under
     /// [`MapOrder::Insertion`](crate::MapOrder::Insertion).
     pub fn position(self, key: &Key) -> Option<usize> {
         let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
@@ -337,7 +337,7 @@ impl<'a> NodeRef<'a> {
         Overlaps { a: self.children(), b: other.children(), next: 0 }
     }
 
-    /// The path from this node to a leaf at or below it. `index` is that in the whole tree.
+    /// The path from this node to a leaf at or below it. `index` is the index in the whole tree.
     pub(crate) fn path_to_leaf(self, index: usize) -> Path {
         self.steps_to_leaf(index).map(|(node, position, _)| node.child_key(position)).collect()
     }
@@ -375,7 +375,7 @@ impl<'a> NodeRef<'a> {
         matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
     }
 
-    /// The node inside any newtypes that are here, or the node itself.
+    /// The node inside all newtypes at this node, or the node itself.
     ///
     /// ```
     /// #[derive(serde::Serialize)]
@@ -531,7 +531,7 @@ impl<'a> Children<'a> {
         self.next_up_to(usize::MAX)
     }
 
-    /// The rest of the current run, as far as the entries of maps came in the same orders.
+    /// The rest of the current run, as long as the insertion orders of its maps are the same.
     pub(crate) fn next_in_same_order(&mut self) -> Option<(NodeRef<'a>, usize)> {
         let most = if self.left > 0 { self.next.in_same_order(self.left_in_run) } else { 0 };
         self.next_up_to(most)

@@ -19,7 +19,7 @@ impl Ord for Value {
     }
 }
 
-/// Most are of one kind, for which a rank takes three times as long.
+/// Optimised for keys of one kind, for which computing ranks takes three times as long.
 fn compare_leaves(a: &Leaf, b: &Leaf) -> Ordering {
     match (a, b) {
         (Leaf::Str(a), Leaf::Str(b)) => a.cmp(b),
@@ -42,7 +42,7 @@ impl Value {
     pub(crate) fn is_below(&self, number: i128) -> bool {
         match self.as_leaf() {
             Some(Leaf::Bool(_)) => true,
-            // A number that is no `i128` is greater than all of them.
+            // A number that does not fit into `i128` is greater than all of them.
             leaf => leaf.and_then(Leaf::as_i128).is_some_and(|value| value < number),
         }
     }

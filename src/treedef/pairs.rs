@@ -13,7 +13,7 @@ pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.kind() == b.kind() && a.num_children() == b.num_children() && a.data() == b.data()
 }
 
-/// How many siblings of two nodes, starting with these, have maps whose entries came in the same
+/// The number of siblings of two nodes, starting with these, whose maps have the same insertion
 /// orders.
 pub(crate) fn in_same_order(a: NodeRef<'_>, b: NodeRef<'_>) -> usize {
     a.in_same_order(usize::MAX).min(b.in_same_order(usize::MAX))
@@ -108,7 +108,7 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     ))
 }
 
-/// The error of two structures that differ. The hint holds if only statics do.
+/// The error for two structures that differ. The hint applies if only statics differ.
 #[cold]
 pub(crate) fn differ(differences: Vec<Difference>, hint_of_statics: &'static str) -> Error {
     let are_statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
@@ -148,9 +148,8 @@ pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
     treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
 }
 
-/// Whether no option that differs is about a node that both structures have. So a prefix with
-/// `None` as a leaf, as for `vmap`'s `in_axes`, fits a structure that has neither `None` nor
-/// `Some`.
+/// Whether no option that differs concerns a node that both structures have. For example, a prefix
+/// with `None` as a leaf, as for `vmap`'s `in_axes`, fits a structure without `None` and `Some`.
 fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
     let (ours, theirs) = (a.encoding.options, b.encoding.options);
     let either_without = |kinds: &[NodeKind]| {

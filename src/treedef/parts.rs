@@ -15,8 +15,8 @@ use crate::treedef::walk::{Event, Visits, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
-/// The insertion orders of maps are copied from the parts. A map with other keys gets one by
-/// [`set_insertion_order`](PartsBuilder::set_insertion_order).
+/// The insertion orders of maps are copied from the parts. If the keys of a map change,
+/// [`set_insertion_order`](PartsBuilder::set_insertion_order) sets its order.
 ///
 /// Parts that depend on options must all have the same options, and the result has these. For
 /// example, a struct of numbers without options can be combined with any part. The number of nodes
@@ -37,7 +37,7 @@ pub(crate) struct PartsBuilder {
 struct OpenNode {
     at: usize,
     repeat: usize,
-    /// The last run of children, and the number of maps before the child that came last.
+    /// The last run of children, and the number of maps before the last child.
     last: Option<usize>,
     last_map: usize,
     /// The number of maps before this node.
@@ -99,12 +99,12 @@ impl PartsBuilder {
         self.limits = self.limits.or(limits);
     }
 
-    /// Takes the options of a structure whose parts will be inserted.
+    /// Adopts the options of a structure whose parts will be inserted.
     pub(crate) fn unify_options(&mut self, part: &TreeDef) -> Result<()> {
         self.unify(part.encoding.options, part.root().depends_on_options())
     }
 
-    /// Takes the options of a part. Returns an error if another part depends on different options.
+    /// Adopts the options of a part. Returns an error if another part depends on different options.
     fn unify(&mut self, options: Options, depends_on_options: bool) -> Result<()> {
         match self.options {
             Some(known) if known != options && depends_on_options && self.depends_on_options => {
@@ -146,8 +146,8 @@ impl PartsBuilder {
         data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data))
     }
 
-    /// Builds a structure from parts. `put` gets how many nodes are open, and a part: it inserts what
-    /// the part stands for, or opens a node and returns the parts of its children.
+    /// Builds a structure from parts. `put` is called with the number of open nodes and a part: it inserts
+    /// the content of the part, or opens a node and returns the parts of its children.
     pub(crate) fn assemble<P, I: Iterator<Item = P>>(
         &mut self,
         root: P,
@@ -196,7 +196,7 @@ impl PartsBuilder {
         self.repeat_last(repeat)
     }
 
-    /// Repeats the child of the current node that came last, so that it occurs `times` times.
+    /// Repeats the last child of the current node, so that it occurs `times` times.
     pub(crate) fn repeat_last(&mut self, times: usize) -> Result<()> {
         if times <= 1 {
             return Ok(());
@@ -215,8 +215,8 @@ impl PartsBuilder {
         self.encoding.lengthen(last, times - 1)
     }
 
-    /// Sets the order in which the entries of the current node came, if it is a map with sorted keys.
-    /// `None` is the order of the keys.
+    /// Sets the insertion order of the entries of the current node, if it is a map with sorted keys. `None`
+    /// is the order of the keys.
     pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {
         let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else {
             return debug_assert!(false, "no node is open");
@@ -228,7 +228,7 @@ impl PartsBuilder {
         self.encoding.orders.set(*map, order);
     }
 
-    /// Changes the current node, whose children fit, and the order in which its entries came.
+    /// Changes the current node, whose children fit, and the insertion order of its entries.
     pub(crate) fn relabel(
         &mut self,
         kind: NodeKind,
@@ -246,7 +246,7 @@ impl PartsBuilder {
         self.encoding.relabel(open.at, kind, data);
     }
 
-    /// Adds a node that cannot have children, `times` times one after the other.
+    /// Adds a node that cannot have children, `times` times in a row.
     pub(crate) fn atom(
         &mut self,
         kind: NodeKind,
@@ -258,13 +258,14 @@ impl PartsBuilder {
         self.join(at, times, self.maps)
     }
 
-    /// A node was made whose kind depends on the options. So the options of the parts so far stay.
+    /// Called after a node whose kind depends on the options was added. From now on, the options
+    /// are fixed.
     pub(crate) fn settle_options(&mut self) -> Result<()> {
         self.unify(self.options.unwrap_or_default(), true)
     }
 
-    /// Sorts the entries of the current node, a map whose children all came, by these keys, unless
-    /// the options keep their order. Returns the swaps that move the leaves, one after the other, if they
+    /// Sorts the entries of the current node, a map with all its children, by these keys, unless the
+    /// options keep their order. Returns the swaps that move the leaves, one after the other, if the leaves
     /// are in memory and begin at `first_leaf`.
     pub(crate) fn sort_entries(
         &mut self,
@@ -280,7 +281,7 @@ impl PartsBuilder {
         swaps
     }
 
-    /// Leaves out the orders in which the entries of maps came.
+    /// Drops the insertion orders of maps.
     pub(crate) fn forget_orders(&mut self) {
         self.encoding.orders.forget_from(0);
     }
@@ -363,8 +364,9 @@ impl PartsBuilder {
         self.join(at, repeat, first_map)
     }
 
-    /// Whether there are so few insertion orders from a map on that each of `copies` copies can have
-    /// its own. Equal siblings are stored once, but the orders of their maps are not.
+    /// Whether each of `copies` copies can have the insertion orders from a map on, because there
+    /// are few enough of them. Equal siblings are stored once, but the orders of their maps are
+    /// not.
     fn has_room_for_orders(&self, map: usize, copies: usize) -> bool {
         let orders = &self.encoding.orders;
         let more = orders.count_from(map).saturating_mul(copies - 1); // there is one

@@ -16,8 +16,8 @@ impl TreeDef {
     /// each other, they are equal. `None` is a node, so it is a prefix only of `None`. Both must
     /// have equal options, unless this structure has default ones and no map, `None` or `Some`.
     ///
-    /// Operations that need a prefix, such as [`broadcast_to`](crate::Tree::broadcast_to), take more:
-    /// options may differ if not both structures have a node that depends on those that differ.
+    /// Operations that need a prefix, such as [`broadcast_to`](crate::Tree::broadcast_to), are more
+    /// lenient: options may differ unless both structures have a node that depends on them.
     ///
     /// ```
     /// use treedef::TreeDef;

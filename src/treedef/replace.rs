@@ -12,7 +12,7 @@ use super::parts::PartsBuilder;
 impl TreeDef {
     /// This structure with the subtree at a path replaced by `new`. A run around it is split.
     ///
-    /// # Errors
+    /// This structure with the subtree at a path replaced by `new`. A run around it is split.
     ///
     /// Returns an error when no node is at the path, or when the structures have different options.
     ///
@@ -28,7 +28,7 @@ impl TreeDef {
         self.rebuilt(&self.resolve(path)?, |builder, _| builder.insert(new.root(), 1))
     }
 
-    /// This structure with what `put` inserts in the place of the node at a path, which is there.
+    /// This structure with the node at an existing path replaced by whatever `put` inserts.
     pub(crate) fn rebuilt<'a>(
         &'a self,
         path: &Path,
@@ -50,7 +50,8 @@ impl TreeDef {
     }
 }
 
-/// The runs of children, with the child at `position` on its own, and whether it is that one.
+/// The runs of children, with the child at `position` as a run of its own, and whether a run is
+/// that child.
 pub(crate) fn runs_around(
     node: NodeRef<'_>,
     position: usize,

@@ -1,11 +1,12 @@
-//! Finds a child among many different ones without passing those before it.
+//! Finds a child among many different ones without visiting those before it.
 
 use crate::model::{Node, RunIndex, RunMark};
 
 /// The number of runs of children between two marks of a node.
 const STEP: usize = 16;
 
-/// A structure of fewer nodes has no index: passing them all takes about as long as asking it.
+/// A structure with fewer nodes has no index: visiting them all takes about as long as using an
+/// index.
 pub(crate) const INDEXED: usize = 4 * STEP;
 
 impl Node {
@@ -42,7 +43,7 @@ impl RunIndex {
         RunIndex { wide, marks }
     }
 
-    /// The last mark of a node that is not beyond the child that is looked for.
+    /// The last mark of a node that is not after the wanted child.
     pub(crate) fn last_mark(
         &self,
         node: usize,

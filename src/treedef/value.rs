@@ -79,7 +79,7 @@ impl Value {
         Tree::from_parts(treedef, self.leaves().into_owned())
     }
 
-    /// Stores an array as any other value. Keys and statics are compared leaf by leaf.
+    /// Stores an array as any other value, because keys and statics are compared leaf by leaf.
     pub(crate) fn unpack(&mut self) {
         if let Content::Array(_) = &self.0 {
             *self = Value::from_tree(self.to_tree());

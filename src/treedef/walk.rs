@@ -1,4 +1,4 @@
-//! The pre-order walk through a structure, and the one through two structures in step.
+//! The pre-order walk through one structure, and through two structures in step.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) struct Walk<'a> {
 pub(crate) enum Visits {
     /// Every node.
     Everywhere,
-    /// The first of equal siblings. Those whose map entries came in another order are separate.
+    /// The first of equal siblings. Siblings whose maps have other insertion orders are separate.
     AtRuns,
     /// Every node that has leaves at or below it.
     AboveLeaves,
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         self.seek(is_it, |children| children.with_map(index))
     }
 
-    /// Goes on to a node, through the children that `next` chooses.
+    /// Moves to a node, through the children that `next` chooses.
     fn seek(
         &mut self,
         is_it: impl Fn(NodeRef<'a>) -> bool,
@@ -135,16 +135,16 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A walk through two structures in step: it pairs the children of two nodes by their positions,
-/// as far as both have them.
+/// A walk through two structures in step. It pairs the children of two nodes by their positions, as
+/// far as both have them.
 pub(crate) struct PairWalk<'a, 'b> {
     root: Option<(NodeRef<'a>, NodeRef<'b>)>,
     open: Vec<EnteredPair<'a, 'b>>,
     most: MostPairs,
 }
 
-/// For a node of the first structure and the first of several equal pairs below it: how many of
-/// them are one event.
+/// For a node of the first structure and the first of several equal pairs below it: the number of
+/// pairs that are one event.
 pub(crate) type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>) -> usize;
 
 pub(crate) enum PairEvent<'a, 'b> {

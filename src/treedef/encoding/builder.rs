@@ -23,14 +23,14 @@ use super::node_data::NodeDataTable;
 pub(crate) struct EncodingBuilder {
     nodes: Vec<Node>,
     pub(crate) node_data: NodeDataTable,
-    /// The maps are numbered by who builds, since it knows how many come before a node.
+    /// The number of a map comes from the caller, which knows how many maps are before it.
     pub(crate) orders: MapOrders,
 }
 
 /// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
 const MOST_SPARE_NODES: usize = 32_768;
 
-/// From this number on, nodes that fill their room are not copied out of it.
+/// From this number on, a vector of nodes that is at least half full is moved out instead of copied.
 const MANY_NODES: usize = 1_024;
 
 impl EncodingBuilder {
@@ -57,7 +57,7 @@ impl EncodingBuilder {
         at
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
@@ -182,11 +182,11 @@ impl EncodingBuilder {
         Some(inserted)
     }
 
-    /// Brings the children of the map at `at` into canonical order, in which the entries have these
-    /// numbers, and remembers how they came, by the number `map`.
+    /// Sorts the children of the map at `at` into canonical order, in which the entries have these
+    /// numbers, and records their insertion order under the number `map`.
     ///
-    /// Adds the swaps that move its leaves, one after the other, if they are in memory and begin at
-    /// `first_leaf`.
+    /// Adds the swaps that move its leaves, one after the other, if the leaves are in memory and
+    /// begin at `first_leaf`.
     pub(crate) fn move_entries(
         &mut self,
         at: usize,
@@ -300,7 +300,7 @@ impl EncodingBuilder {
         let nodes = if capacity > MOST_SPARE_NODES {
             mem::take(&mut self.nodes).into()
         } else if len >= MANY_NODES && len >= capacity / 2 {
-            // Other room is cheaper than a copy.
+            // A new vector of this capacity is cheaper than a copy of the nodes.
             mem::replace(&mut self.nodes, Vec::with_capacity(len)).into()
         } else {
             self.nodes[..].into()
@@ -315,8 +315,8 @@ impl EncodingBuilder {
         encode(self.nodes.into(), node_data, options, &mut self.orders, limits)
     }
 
-    /// Removes the subtree at `at`, which was built last, and returns it as a structure. It has the
-    /// maps from number `map` on.
+    /// Removes the subtree at `at`, which was built last, and returns it as a structure, with the
+    /// orders of the maps from number `map` on.
     pub(crate) fn extract(&mut self, at: usize, map: usize, options: Options) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
         let mut node_data = NodeDataTable::default();
@@ -373,7 +373,7 @@ fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
     entries.get(entry).map_or(map, |(before, now)| map - before + now)
 }
 
-/// Where each entry is in the order in which the entries have these numbers.
+/// The position of each entry in the order that these numbers describe.
 fn destinations(inserted: &[usize]) -> Vec<usize> {
     let mut destinations = vec![0; inserted.len()];
     for (canonical, &insertion) in inserted.iter().enumerate() {
@@ -399,8 +399,8 @@ fn canonical_order(keys: &[Value]) -> Vec<usize> {
     keyed.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The eight bytes of each text after what all have in common, as a number. They usually decide
-/// which of two comes first.
+/// The eight bytes of each text after their common beginning, as a number. They usually decide
+/// which of two texts is first.
 fn starts(texts: &[&str]) -> Vec<u64> {
     let Some((first, others)) = texts.split_first() else { return Vec::new() };
     let in_common = others.iter().fold(first.len(), |most, text| {
@@ -422,7 +422,7 @@ fn starts(texts: &[&str]) -> Vec<u64> {
     texts.iter().map(start).collect()
 }
 
-/// An absent value becomes `None`, and an opaque leaf the value that it holds.
+/// An absent value becomes `None`, and an opaque leaf its value.
 impl From<Leaf> for Value {
     fn from(leaf: Leaf) -> Self {
         match leaf {

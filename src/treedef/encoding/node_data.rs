@@ -14,7 +14,7 @@ pub(crate) const NAMELESS: &Name = &Name::Borrowed("");
 #[derive(Default)]
 pub(crate) struct NodeDataTable {
     pub(crate) list: Vec<NodeData>,
-    /// For each of `list`, what it adds to the work and the depth of a node.
+    /// For each of `list`, its part of the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
     /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
     index: HashTable<usize>,
@@ -119,7 +119,7 @@ impl NodeDataTable {
             }
             node.data = *number;
         }
-        // The others go behind them.
+        // Unused node data follows it.
         let others = numbers.iter_mut().filter(|number| **number == NodeData::NONE);
         others.zip(used..).for_each(|(number, next)| *number = next);
         permute(numbers, |a, b| self.list.swap(a, b));
@@ -234,7 +234,7 @@ impl Node {
 }
 
 impl NodeData {
-    /// How deep the labels are. Keys are one level below their map.
+    /// The nesting depth of the labels. Keys are one level below their map.
     pub(crate) fn depth(&self) -> u32 {
         let deepest = self.values().iter().map(Value::depth).max().unwrap_or_default();
         deepest.saturating_add(u32::from(matches!(self.labels, Labels::Keys(_))))
