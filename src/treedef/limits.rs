@@ -3,7 +3,7 @@
 //! - *Structures.* Every structure that an operation or a parser makes is checked by
 //!   [`Limits::check`]. Structures that are loaded or saved are checked against the same limits and
 //!   the file's size. So every built structure can be printed, parsed back, saved and loaded.
-//!     All sizes are counted in nodes, and 16 bytes of names or texts are one more.
+//!   All sizes are counted in nodes, and 16 bytes of names or texts are one more.
 //! - *Leaves, columns and trees.* [`Limits::expect_work`] is called before they are made, unless as
 //!   many leaves are already in memory.
 //! - A [`Tree`] has at most as many leaves as fit into memory or as the limits allow: [`Tree::new`]

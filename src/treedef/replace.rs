@@ -12,7 +12,7 @@ use super::parts::PartsBuilder;
 impl TreeDef {
     /// This structure with the subtree at a path replaced by `new`. A run around it is split.
     ///
-    /// This structure with the subtree at a path replaced by `new`. A run around it is split.
+    /// # Errors
     ///
     /// Returns an error when no node is at the path, or when the structures have different options.
     ///
