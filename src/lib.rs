@@ -58,6 +58,7 @@ pub use crate::{
         ArrayRule, Flattener, TreeSeed, flatten, flatten_as, flatten_objects, signature, structure,
     },
     leaf::{
+        buffer::LeafBuffer,
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},
         object::{self, Object},

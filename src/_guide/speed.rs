@@ -129,7 +129,7 @@
 //! writing goes on. A thread keeps eight structures that came twice, of up to 1,024 words and 64
 //! different keys and statics (64 KiB of text). The words of a larger one are kept with its treedef,
 //! from the second `flatten_like` on, and are freed with it. With the room for its next walk, a
-//! thread keeps 4 MiB at most, until it ends.
+//! thread keeps 4.5 MiB at most, until it ends.
 //!
 //! *Take numbers in blocks.* Behind a number, the next elements of a sequence are asked by a serializer that hands a
 //! number back as its bits and refuses all else. For a type that is a number, the refusal is dead code, so

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::{Cause, DifferenceKind, Error, Result};
+use crate::leaf::buffer::LeafBuffer;
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::object::{collecting, in_order};
 use crate::leaf::sink::Sink;
@@ -545,14 +546,15 @@ impl Flattener {
 
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
     ///
+    /// The buffer is a `Vec`, or a slice of the right length: see [`LeafBuffer`].
     /// The options of the walk are taken from the treedef. Without rules,
     /// [`TreeDef::flatten_like`] does the same. The rules are taken from this flattener, and
     /// should be the rules that the treedef was made with. Map entries are found by their keys.
     ///
     /// # Errors
     ///
-    /// Returns an error when the value has another structure. The error lists the differences, and
-    /// the buffer is empty.
+    /// Returns an error when the value has another structure, and lists the differences. A `Vec` is
+    /// empty then, and a slice is as before. Also when a slice has not one place for each leaf.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -570,17 +572,15 @@ impl Flattener {
     /// assert_eq!(buffer, [0.25]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn flatten_like<L: LeafType>(
+    pub fn flatten_like<B: LeafBuffer + ?Sized>(
         &self,
         treedef: &TreeDef,
         value: &(impl Serialize + ?Sized),
-        buffer: &mut Vec<L>,
+        buffer: &mut B,
     ) -> Result<()> {
-        buffer.clear();
-        let mut sink = Sink::of::<L>(mem::take(buffer));
-        self.walk_like(treedef, value, &mut sink)?;
-        *buffer = sink.into_leaves();
-        Ok(())
+        let mut leaves = buffer.begin(treedef)?;
+        self.walk_like(treedef, value, &mut leaves.0)?;
+        buffer.end(leaves)
     }
 
     pub(super) fn walk_like<T: Serialize + ?Sized>(
@@ -897,8 +897,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when the value has another structure. The error lists the differences, and
-    /// the buffer is empty.
+    /// Returns an error when the value has another structure, and lists the differences. A `Vec` is
+    /// empty then, and a slice is as before. Also when a slice has not one place for each leaf.
     ///
     /// ```
     /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;
@@ -909,10 +909,10 @@ impl TreeDef {
     /// assert_eq!(error.to_string(), "expected 2 children, found 1 child at the root");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn flatten_like<L: LeafType>(
+    pub fn flatten_like<B: LeafBuffer + ?Sized>(
         &self,
         value: &(impl Serialize + ?Sized),
-        buffer: &mut Vec<L>,
+        buffer: &mut B,
     ) -> Result<()> {
         Flattener::new().flatten_like(self, value, buffer)
     }

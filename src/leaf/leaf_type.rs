@@ -363,7 +363,7 @@ each_scalar! {
                 }
             }
 
-            fn scalar(self, index: usize) -> Option<Scalar<'s>> {
+            pub(crate) fn scalar(self, index: usize) -> Option<Scalar<'s>> {
                 match self {
                     $(Typed::$kind(leaves) => leaves.get(index)?.as_scalar(),)*
                 }

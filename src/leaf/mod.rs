@@ -8,6 +8,7 @@ pub(crate) mod bits;
 pub(crate) mod column;
 pub(crate) mod leaf_type;
 pub(crate) mod sink;
+pub(crate) mod buffer;
 mod conversion;
 pub(crate) mod markers;
 pub mod object;

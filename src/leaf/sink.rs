@@ -48,18 +48,26 @@ impl Sink {
     /// The leaves: the vector that it was made [of](Self::of), or the [`Columns`].
     #[inline(always)]
     pub(crate) fn into_leaves<V: Default + 'static>(self) -> V {
-        #[inline(always)] // of a known type, so that there is nothing to compare
-        fn taken<V: Default + 'static>(leaves: &mut dyn Any) -> Option<V> {
-            leaves.downcast_mut().map(mem::take)
-        }
+        // Each arm is of a known type, so that there is nothing to compare.
         let leaves = match self {
-            Sink::Leaves(mut leaves) => taken(&mut leaves),
-            Sink::F64(mut leaves) => taken(&mut leaves),
-            Sink::F32(mut leaves) => taken(&mut leaves),
-            Sink::Other(mut leaves) => taken(leaves.as_any_mut()),
+            Sink::Leaves(mut leaves) => of_type(&mut leaves).map(mem::take),
+            Sink::F64(mut leaves) => of_type(&mut leaves).map(mem::take),
+            Sink::F32(mut leaves) => of_type(&mut leaves).map(mem::take),
+            Sink::Other(mut leaves) => of_type(leaves.as_any_mut()).map(mem::take),
             Sink::Counted(_) => None,
         };
         leaves.or_bug()
+    }
+
+    /// The vector that it was made of, if that is of this type.
+    pub(crate) fn held<V: 'static>(&mut self) -> Option<&mut V> {
+        match self {
+            Sink::Leaves(leaves) => of_type(leaves),
+            Sink::F64(leaves) => of_type(leaves),
+            Sink::F32(leaves) => of_type(leaves),
+            Sink::Other(leaves) => of_type(leaves.as_any_mut()),
+            Sink::Counted(_) => None,
+        }
     }
 
     /// Adds a leaf of any kind; returns whether its kind fits.
@@ -144,6 +152,11 @@ impl Sink {
             Sink::Other(leaves) => Ok(&mut **leaves),
         }
     }
+}
+
+#[inline(always)]
+fn of_type<V: 'static>(leaves: &mut dyn Any) -> Option<&mut V> {
+    leaves.downcast_mut()
 }
 
 /// Adds `f32`s with these bits. Without a branch for each, several are tested and converted at a time.

@@ -61,9 +61,17 @@ impl<'de> Supply<'de> {
     }
 
     /// The same for a leaf that is of none of the likely types.
-    #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn other_scalar(&self, index: usize) -> Option<Scalar<'_>> {
+    fn other_scalar(&self, index: usize) -> Option<Scalar<'_>> {
         self.other.as_ref()?.scalar(index)
+    }
+
+    /// Leaves of a type that is none of the likely ones.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn other_typed(&self) -> Option<Typed<'de>> {
+        match self.other {
+            Some(Source::Typed(leaves)) => Some(leaves),
+            _ => None,
+        }
     }
 
     /// Whether the leaves are objects.

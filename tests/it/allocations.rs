@@ -37,11 +37,14 @@ fn allocations<R>(mut f: impl FnMut() -> R) -> u64 {
     measure(|| drop(f())).count_total
 }
 
+/// Into a vector, and into a slice.
 #[track_caller]
 fn assert_like_allocates_nothing<L: LeafType>(value: &impl Serialize) {
     let (mut buffer, treedef) = flatten_as::<L>(value).unwrap();
     let count = allocations(|| treedef.flatten_like(value, &mut buffer).unwrap());
     assert_eq!(count, 0, "{treedef}");
+    let count = allocations(|| treedef.flatten_like(value, &mut buffer[..]).unwrap());
+    assert_eq!(count, 0, "{treedef}, into a slice");
 }
 
 #[test]
@@ -53,6 +56,8 @@ fn flatten_like_allocates_nothing() {
     assert_like_allocates_nothing::<f64>(&vec![BTreeMap::from([("a", 1.0), ("b", 2.0)]); 10]);
     let cells = (0..20).map(|cell| ((cell, 1), 1.0));
     assert_like_allocates_nothing::<f64>(&cells.collect::<BTreeMap<_, _>>());
+    assert_like_allocates_nothing::<i64>(&vec![(1i64, 2i64); 100]);
+    assert_like_allocates_nothing::<bool>(&vec![true; 100]);
     assert_like_allocates_nothing::<Leaf>(&(1u8, -1i64, 0.5, true, 'x', [Some(1), None]));
 }
 

@@ -1,13 +1,15 @@
 //! A thread that has walked other values gives what a new one gives: on random values, which also fail, go on
 //! after an error, and walk other values meanwhile.
 
+use std::collections::HashMap;
 use std::thread;
 
 use allocation_counter::measure;
 use fastrand::Rng;
+use insta::assert_snapshot;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 use serde::{Serialize, Serializer};
-use treedef::{Flattener, Leaf, Tree, TreeDef, flatten, structure};
+use treedef::{Flattener, Leaf, LeafKind, Tree, TreeDef, flatten, structure};
 use treedef_testing::cases::cases;
 
 #[derive(Clone, Debug)]
@@ -209,4 +211,69 @@ fn nodes_that_are_made_early_are_those_that_are_made_at_the_end() {
         treedef.flatten_like(&value, &mut again).unwrap();
         assert_eq!(again, leaves, "{seed}");
     }
+}
+
+#[derive(Serialize)]
+struct Fitted {
+    steps: u32,
+    by_name: HashMap<String, f64>,
+    weights: Vec<f32>,
+}
+
+fn fitted(steps: u32, weights: usize) -> Fitted {
+    let by_name = (0..9).map(|i| (format!("n{i}"), f64::from(i))).collect();
+    Fitted { steps, by_name, weights: (0..weights).map(|i| i as f32).collect() }
+}
+
+/// As into a vector: with rules, statics that differ, and maps of which each has an order of its own.
+#[test]
+fn a_slice_gets_the_leaves_of_a_vector() {
+    let flattener = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
+    let by_name = flattener.clone().mark_static("Fitted.steps").unwrap();
+    for flattener in [flattener, by_name] {
+        let (mut leaves, treedef) = flattener.flatten_as::<f64>(&fitted(1, 700)).unwrap();
+        let mut places = vec![f64::NAN; leaves.len()];
+        for step in 0..4 {
+            let value = fitted(step, 700);
+            flattener.flatten_like(&treedef, &value, &mut leaves).unwrap();
+            flattener.flatten_like(&treedef, &value, &mut places[..]).unwrap();
+            assert_eq!(places, leaves);
+            places.fill(f64::NAN);
+        }
+    }
+    // Types take turns.
+    for _ in 0..3 {
+        let mut texts = [const { String::new() }; 2];
+        structure(&["", ""]).unwrap().flatten_like(&["a", "b"], &mut texts[..]).unwrap();
+        let mut any = [Leaf::None, Leaf::None];
+        structure(&("", 0)).unwrap().flatten_like(&("c", 1), &mut any[..]).unwrap();
+        let mut integers = [0i64; 2];
+        structure(&[0, 0]).unwrap().flatten_like(&[2i64, 3], &mut integers[..]).unwrap();
+        assert_eq!(
+            (texts.concat(), any, integers),
+            ("ab".into(), [Leaf::from("c"), 1.into()], [2, 3])
+        );
+    }
+}
+
+/// The places of a slice are written at the end of the walk.
+#[test]
+fn a_slice_is_as_before_if_the_value_is_not_like_the_treedef() {
+    let treedef = structure(&(1.0, vec![2.0, 3.0])).unwrap();
+    let mut places = [0.5; 3];
+    let error = treedef.flatten_like(&(1.0, vec![2.0]), &mut places[..]).unwrap_err();
+    assert_snapshot!(error, @"expected 2 children, found 1 child at `.1`");
+    let error = treedef.flatten_like(&(1.0, vec![2, 3]), &mut places[..]).unwrap_err();
+    assert_snapshot!(error, @"expected f64, found i32 at `.1[0]` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+    for places in [&mut [0.5; 2][..], &mut [0.5; 4], &mut []] {
+        let before = places.to_vec();
+        let error = treedef.flatten_like(&(1.0, vec![2.0, 3.0]), places).unwrap_err();
+        assert!(error.to_string().starts_with("expected 3 leaves, found "), "{error}");
+        assert_eq!(places, before);
+    }
+    let error = treedef.flatten_like(&(1.0, vec![2.0, 3.0]), &mut places[..2]).unwrap_err();
+    assert_snapshot!(error, @"expected 3 leaves, found 2 (the buffer is a slice, which needs a place for each leaf)");
+    assert_eq!(places, [0.5; 3]);
+    treedef.flatten_like(&(1.0, vec![2.0, 3.0]), &mut places[..]).unwrap();
+    assert_eq!(places, [1.0, 2.0, 3.0]);
 }

@@ -2,8 +2,9 @@
 
 use serde::de::Deserialize;
 
-use crate::leaf::Scalar;
-use crate::model::Value;
+use crate::leaf::leaf_type::Typed;
+use crate::leaf::{Scalar, each_scalar};
+use crate::model::{LeafKind, Value};
 
 use super::super::children::NextChild;
 use super::super::cursor::{Cursor, Found, LEAF};
@@ -59,6 +60,23 @@ impl Floats<'_> {
         self.read += 1; // there is one
         Some(value)
     }
+}
+
+/// Reads a leaf. Those of the size of the type, which are most, and `i64`s are read by code for their kind.
+#[inline(always)]
+fn of_typed<'t, T: Deserialize<'t>>(leaves: Typed<'_>, leaf: usize) -> Option<T> {
+    each_scalar! { [bool signed unsigned] ($kind $type) => {
+        match leaves {
+            $(Typed::$kind(leaves)
+                if const {
+                    size_of::<T>() == size_of::<$type>() || matches!(LeafKind::$kind, LeafKind::I64)
+                } =>
+            {
+                lone(Scalar::$kind(*leaves.get(leaf)?))
+            })*
+            _ => lone(leaves.scalar(leaf)?),
+        }
+    }}
 }
 
 /// Knowledge about the elements.
@@ -172,7 +190,7 @@ impl<'de> Ahead<'de> {
         let leaf = next.place.leaf;
         let value = match cursor.supply.as_leaves().get(leaf) {
             Some(leaf) => lone(leaf),
-            None => cursor.supply.other_scalar(leaf).and_then(lone),
+            None => cursor.supply.other_typed().and_then(|leaves| of_typed(leaves, leaf)),
         };
         match value {
             Some(_) => next.pass_leaf(),
