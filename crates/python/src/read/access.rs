@@ -82,14 +82,20 @@ impl<'de> SeqAccess<'de> for &mut Items<'_, '_> {
 pub(crate) struct Fields<'a, 'py> {
     place: Place<'a, 'py>,
     entries: Entries<'py>,
+    /// Whether a struct asks, whose names are texts.
+    of_struct: bool,
     next: usize,
     key: Option<Bound<'py, PyAny>>,
 }
 
 impl<'a, 'py> Fields<'a, 'py> {
-    pub(crate) fn new(place: Place<'a, 'py>, entries: Entries<'py>) -> Result<Self> {
+    pub(crate) fn new(
+        place: Place<'a, 'py>,
+        entries: Entries<'py>,
+        of_struct: bool,
+    ) -> Result<Self> {
         place.context.enter(place.at, entries.len())?;
-        Ok(Fields { place, entries, next: 0, key: None })
+        Ok(Fields { place, entries, of_struct, next: 0, key: None })
     }
 
     pub(crate) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
@@ -115,6 +121,8 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
         self.next += 1;
         let value = match key.cast::<PyString>() {
             Ok(_) => seed.deserialize(Key(&key)),
+            // No field: not as a number, which serde takes for the place of one.
+            Err(_) if self.of_struct => seed.deserialize(StrDeserializer::new(&describe(&key))),
             Err(_) => {
                 let at = at.child(Step::Key(&key));
                 let value = seed.deserialize(Place { object: &key, at: &at, context });

@@ -5,13 +5,14 @@ use numpy::{
     PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::names::{describe_array, dtype_name, type_name};
+use crate::read::names::{self, describe_array, dtype_name, type_name};
 use crate::read::object::{is_scalar, is_sequence};
 
 /// Defines what holds an array while it is read, and what is read: one variant for each type that
@@ -27,6 +28,15 @@ macro_rules! numbers {
         #[derive(Clone, Copy)]
         pub enum Numbers<'a> {
             $($kind(&'a [$type]),)*
+        }
+
+        impl Numbers<'_> {
+            /// None of their type.
+            pub(crate) fn none(self) -> Numbers<'static> {
+                match self {
+                    $(Numbers::$kind(_) => Numbers::$kind(&[]),)*
+                }
+            }
         }
 
         impl Held<'_> {
@@ -67,6 +77,70 @@ numbers! {
     Bf16 u16;
     F32 f32;
     F64 f64;
+}
+
+/// A number, in a type that has all of its kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Wide {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Numbers<'_> {
+    /// Rust's name of their type.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Numbers::Bool(_) => "bool",
+            Numbers::I8(_) => "i8",
+            Numbers::I16(_) => "i16",
+            Numbers::I32(_) => "i32",
+            Numbers::I64(_) => "i64",
+            Numbers::U8(_) => "u8",
+            Numbers::U16(_) => "u16",
+            Numbers::U32(_) => "u32",
+            Numbers::U64(_) => "u64",
+            Numbers::F16(_) => "f16",
+            Numbers::Bf16(_) => "bf16",
+            Numbers::F32(_) => "f32",
+            Numbers::F64(_) => "f64",
+        }
+    }
+
+    /// One of them. `None` if it is a bool, or there are fewer.
+    pub(crate) fn wide(self, index: usize) -> Option<Wide> {
+        macro_rules! wide {
+            ($($kind:ident $wide:ident $of:expr;)*) => {
+                match self {
+                    $(Numbers::$kind(numbers) => numbers.get(index).map(|number| Wide::$wide($of(*number))),)*
+                    Numbers::Bool(_) => None,
+                }
+            };
+        }
+        wide! {
+            I8 Integer i128::from;
+            I16 Integer i128::from;
+            I32 Integer i128::from;
+            I64 Integer i128::from;
+            U8 Integer i128::from;
+            U16 Integer i128::from;
+            U32 Integer i128::from;
+            U64 Integer i128::from;
+            F16 Float |bits| half::f16::from_bits(bits).to_f64();
+            Bf16 Float |bits| half::bf16::from_bits(bits).to_f64();
+            F32 Float f64::from;
+            F64 Float f64::from;
+        }
+    }
+
+    /// Whether `Reader::convert_numbers` converts them to a type of this name, unless one does not fit.
+    pub(crate) fn is_converted_to(self, name: &str) -> bool {
+        let is_float = matches!(name, "f32" | "f64");
+        match self {
+            Numbers::Bool(_) => false,
+            Numbers::F16(_) | Numbers::Bf16(_) | Numbers::F32(_) | Numbers::F64(_) => is_float,
+            _ => is_float || name.starts_with(['i', 'u']),
+        }
+    }
 }
 
 /// An array that is borrowed from Python while it is read.
@@ -240,8 +314,22 @@ fn gives_array(object: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> Result<b
     let py = object.py();
     let gives = class.hasattr(intern!(py, "__array__"))?
         || class.hasattr(intern!(py, "__array_interface__"))?
-        || (!is_scalar(object) && PyUntypedBuffer::get(object).is_ok());
+        || (!is_scalar(object) && lends_buffer(object)?);
     Ok(gives && object.cast::<PyType>().is_err())
+}
+
+/// Whether it has the buffer protocol. A class may implement that in Python, which may raise anything.
+fn lends_buffer(object: &Bound<'_, PyAny>) -> Result<bool> {
+    match PyUntypedBuffer::get(object) {
+        Ok(_) => Ok(true),
+        Err(error)
+            if error.is_instance_of::<PyTypeError>(object.py())
+                || error.is_instance_of::<PyBufferError>(object.py()) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn expect_array<'py>(
@@ -262,7 +350,9 @@ fn torch_bits<'py>(
     class: &Bound<'py, PyType>,
 ) -> Result<Option<Bound<'py, PyAny>>> {
     let py = object.py();
-    if !class.module()?.to_string_lossy().starts_with("torch") {
+    // A class may have no module.
+    let module = class.getattr_opt(intern!(py, "__module__"))?;
+    if !module.is_some_and(|module| names::text(&module).starts_with("torch")) {
         return Ok(None);
     }
     let dtype = object.getattr(intern!(py, "dtype"))?.str()?;

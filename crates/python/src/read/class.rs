@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -28,6 +29,8 @@ pub(crate) struct Listed {
     pub(crate) arguments: Vec<Option<Py<PyString>>>,
     /// Whether the arguments have the names of the attributes.
     pub(crate) is_direct: bool,
+    /// Whether its objects are arrays, and what attributes they have are not theirs to be read.
+    pub(crate) is_array: bool,
     /// Whether code of the class goes on where the generated `__init__` ends.
     pub(crate) has_post_init: bool,
 }
@@ -85,7 +88,10 @@ impl Listed {
             let listed = Listed::of_fields(ListedBy::Attrs, &fields)?;
             return Ok(Listed { has_post_init, ..listed });
         }
-        Listed::new(ListedBy::Slots, slots(class)?, Vec::new())
+        let is_array = class.is_subclass_of::<PyUntypedArray>()?
+            || class.hasattr(intern!(py, "__dlpack__"))?;
+        let listed = Listed::new(ListedBy::Slots, slots(class)?, Vec::new())?;
+        Ok(Listed { is_array, ..listed })
     }
 
     fn new(
@@ -97,7 +103,14 @@ impl Listed {
             argument.as_ref().is_some_and(|argument| argument.is(name))
         };
         let is_direct = names.len() == arguments.len() && names.iter().zip(&arguments).all(is_same);
-        Ok(Listed { by, names: names.into(), arguments, is_direct, has_post_init: false })
+        Ok(Listed {
+            by,
+            names: names.into(),
+            arguments,
+            is_direct,
+            is_array: false,
+            has_post_init: false,
+        })
     }
 
     /// The fields of a dataclass, or of a class of attrs.

@@ -3,10 +3,8 @@
 use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
-    PySequence, PySet, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 use serde::de::value::{SeqDeserializer, StrDeserializer, U16Deserializer};
 use serde::de::{Deserializer, Visitor};
@@ -19,7 +17,7 @@ use crate::read::array::{Array, as_array, is_of_objects};
 use crate::read::names::describe;
 use crate::read::nd_array::{self, MARK};
 use crate::read::number::Wanted;
-use crate::read::object::{Entries, is_scalar, member_name};
+use crate::read::object::{Entries, is_iterable, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
 use crate::read::place::{Place, Unused};
 
@@ -101,7 +99,7 @@ impl<'py> Place<'_, 'py> {
             let parts = [complex.real(), complex.imag()];
             let parts = SeqDeserializer::new(parts.into_iter());
             return visitor.visit_seq(parts);
-        } else if is_iterable(object) {
+        } else if is_iterable(object)? {
             let list = PyList::empty(object.py());
             for item in object.try_iter()? {
                 self.context.enter(self.at, 1)?;
@@ -124,31 +122,16 @@ impl<'py> Place<'_, 'py> {
         asked: &[&str],
         visitor: V,
     ) -> Result<V::Value> {
-        match Entries::of(self.object)? {
-            Some(entries) => {
-                let entries = entries.with_asked(asked, self.context.py)?;
-                Fields::new(self, entries)?.visit(visitor)
-            }
+        let entries = match Entries::of(self.object)? {
+            Some(entries) => Some(entries.with_asked(asked, self.context.py)?),
+            None => Entries::asked(self.object, asked)?,
+        };
+        match entries {
+            Some(entries) => Fields::new(self, entries, !name.is_empty())?.visit(visitor),
             None if name.is_empty() => Err(self.expected("a dict or an object with attributes")),
             None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
         }
     }
-}
-
-/// A set, a `deque`, a range. Texts and maps are no sequences.
-fn is_iterable(object: &Bound<'_, PyAny>) -> bool {
-    !is_scalar(object)
-        && !object.is_instance_of::<PyDict>()
-        && (object.is_instance_of::<PySet>()
-            || object.is_instance_of::<PyFrozenSet>()
-            || object.cast::<PySequence>().is_ok()
-            || is_deque(object))
-}
-
-fn is_deque(object: &Bound<'_, PyAny>) -> bool {
-    static DEQUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let deque = DEQUE.import(object.py(), "collections", "deque");
-    deque.is_ok_and(|deque| object.is_instance(deque).unwrap_or(false))
 }
 
 macro_rules! numbers {
@@ -208,7 +191,8 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.text("str", visitor)
+        // The keys of a struct with flattened fields may be the keys of a map.
+        self.deserialize_any(visitor)
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -245,8 +229,8 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        let bits = match (name, self.object.cast_exact::<PyFloat>()) {
-            (MARK, _) => {
+        match name {
+            MARK => {
                 return match self.array()? {
                     Some(array) if !self.context.convert => {
                         let numbers = array.numbers()?;
@@ -256,20 +240,17 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
                     _ => visitor.visit_newtype_struct(self),
                 };
             }
-            ("f16", Ok(float)) => half::f16::from_f64(float.value()).to_bits(),
-            ("bf16", Ok(float)) => half::bf16::from_f64(float.value()).to_bits(),
-            ("f16" | "bf16", _) => {
-                return match self.array()? {
+            "f16" | "bf16" => match self.half(name)? {
+                Some(bits) => visitor.visit_newtype_struct(U16Deserializer::<Error>::new(bits)),
+                None => match self.array()? {
                     Some(array) => {
                         self.as_part(&array, |part| part.deserialize_newtype_struct(name, visitor))
                     }
                     None => Err(self.expected(name)),
-                };
-            }
-            _ => return visitor.visit_newtype_struct(self),
-        };
-        let bits = U16Deserializer::<Error>::new(bits);
-        visitor.visit_newtype_struct(bits)
+                },
+            },
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -347,7 +328,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             }
         } else if self.object.is_instance_of::<PyString>() {
             Variant::new(self, self.object.clone(), None)
-        } else if let Some(member) = member_name(self.object) {
+        } else if let Some(member) = member_name(self.object)? {
             Variant::new(self, member, None)
         } else {
             return Err(
@@ -380,7 +361,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             return visitor.visit_f64(float.value());
         }
         if object.is_instance_of::<PyString>() {
-            return match member_name(object) {
+            return match member_name(object)? {
                 Some(name) => Key(&name).deserialize_any(visitor),
                 None => self.text("str", visitor),
             };
@@ -399,7 +380,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         {
             return self.as_part(&array, |part| part.deserialize_any(visitor));
         }
-        if let Some(name) = member_name(object)
+        if let Some(name) = member_name(object)?
             && let Ok(name) = name.cast::<PyString>()
         {
             let name = StrDeserializer::<Error>::new(name.to_str()?);
@@ -414,7 +395,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if !object.is_instance_of::<PyList>()
             && let Some(entries) = Entries::of(object)?
         {
-            return Fields::new(self, entries)?.visit(visitor);
+            return Fields::new(self, entries, false)?.visit(visitor);
         }
         self.deserialize_seq(visitor)
     }

@@ -21,8 +21,8 @@ pub(crate) fn text(name: &Bound<'_, PyAny>) -> String {
 /// code, too.
 pub(crate) fn literal(key: &Bound<'_, PyAny>) -> String {
     let is_plain = key.is_exact_instance_of::<PyString>() || key.is_exact_instance_of::<PyInt>();
-    match key.repr() {
-        Ok(repr) if is_plain => {
+    match is_plain.then(|| key.repr()) {
+        Some(Ok(repr)) => {
             let text = repr.to_string_lossy();
             match text.char_indices().nth(MOST_PRINTED) {
                 Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::array::Numbers;
 use crate::read::names::describe_array;
+use crate::read::part::CONVERT;
 
 /// The name by which an array asks our deserializer for all numbers at once.
 pub(crate) const MARK: &str = "treedef_python::NdArray";
@@ -95,7 +96,7 @@ mod sealed {
     use crate::read::array::Numbers;
 
     pub trait Number: numpy::Element + Copy {
-        /// What an error calls an array of them.
+        /// What errors call their type.
         const NAME: &'static str;
 
         /// Numbers that are of this type.
@@ -104,11 +105,11 @@ mod sealed {
 }
 
 macro_rules! numbers {
-    ($($type:ident $kind:ident $name:literal $of:expr;)*) => {
+    ($($type:ident $kind:ident $of:expr;)*) => {
         $(impl Number for $type {}
 
         impl sealed::Number for $type {
-            const NAME: &'static str = $name;
+            const NAME: &'static str = stringify!($type);
 
             fn of(numbers: Numbers<'_>) -> Option<Cow<'_, [Self]>> {
                 match numbers {
@@ -132,17 +133,17 @@ macro_rules! numbers {
 }
 
 numbers! {
-    bool Bool "an array of bool" |bytes: &[u8]| Cow::Owned(bytes.iter().map(|byte| *byte != 0).collect());
-    i8 I8 "an array of i8" Cow::Borrowed;
-    i16 I16 "an array of i16" Cow::Borrowed;
-    i32 I32 "an array of i32" Cow::Borrowed;
-    i64 I64 "an array of i64" Cow::Borrowed;
-    u8 U8 "an array of u8" Cow::Borrowed;
-    u16 U16 "an array of u16" Cow::Borrowed;
-    u32 U32 "an array of u32" Cow::Borrowed;
-    u64 U64 "an array of u64" Cow::Borrowed;
-    f32 F32 "an array of f32" Cow::Borrowed;
-    f64 F64 "an array of f64" Cow::Borrowed;
+    bool Bool |bytes: &[u8]| Cow::Owned(bytes.iter().map(|byte| *byte != 0).collect());
+    i8 I8 Cow::Borrowed;
+    i16 I16 Cow::Borrowed;
+    i32 I32 Cow::Borrowed;
+    i64 I64 Cow::Borrowed;
+    u8 U8 Cow::Borrowed;
+    u16 U16 Cow::Borrowed;
+    u32 U32 Cow::Borrowed;
+    u64 U64 Cow::Borrowed;
+    f32 F32 Cow::Borrowed;
+    f64 F64 Cow::Borrowed;
 }
 
 /// An array that our deserializer hands to the visitor that asked for it.
@@ -151,6 +152,8 @@ struct Offer {
     shape: Vec<usize>,
     /// For an error: to name its type takes longer than to copy it.
     source: Py<PyUntypedArray>,
+    /// None of its numbers.
+    kind: Numbers<'static>,
 }
 
 thread_local! {
@@ -160,8 +163,8 @@ thread_local! {
 }
 
 pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], source: Py<PyUntypedArray>) {
-    let (numbers, shape) = (copied(numbers), shape.to_vec());
-    OFFER.set(Some(Offer { numbers, shape, source }));
+    let (kind, numbers, shape) = (numbers.none(), copied(numbers), shape.to_vec());
+    OFFER.set(Some(Offer { numbers, shape, source, kind }));
 }
 
 /// What other formats see.
@@ -178,7 +181,7 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
     type Value = NdArray<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::NAME)
+        write!(f, "an array of {}", T::NAME)
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<NdArray<T>, E> {
@@ -188,7 +191,10 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
         match offer.numbers.map(|numbers| numbers.downcast::<Vec<T>>()) {
             Some(Ok(numbers)) => Ok(NdArray { shape: offer.shape, data: Arc::new(*numbers) }),
             _ => {
-                let found = Python::attach(|py| describe_array(offer.source.bind(py)));
+                let mut found = Python::attach(|py| describe_array(offer.source.bind(py)));
+                if offer.kind.is_converted_to(T::NAME) {
+                    found.push_str(CONVERT);
+                }
                 Err(E::invalid_type(de::Unexpected::Other(&found), &self))
             }
         }

@@ -1,5 +1,7 @@
 //! One number, as a type asks for it.
 
+use std::fmt;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use serde::de::Visitor;
@@ -16,6 +18,8 @@ pub(crate) enum Wanted {
     Integer(&'static str),
     /// An integer of any size, where the object says what it is.
     AnyInteger,
+    F16,
+    Bf16,
     F32,
     F64,
 }
@@ -25,9 +29,41 @@ impl Wanted {
         match self {
             Wanted::Integer(name) => name,
             Wanted::AnyInteger => "an integer",
+            Wanted::F16 => "f16",
+            Wanted::Bf16 => "bf16",
             Wanted::F32 => "f32",
             Wanted::F64 => "f64",
         }
+    }
+
+    fn is_float(self) -> bool {
+        !matches!(self, Wanted::Integer(_) | Wanted::AnyInteger)
+    }
+
+    /// The next float of this type. `None` if the type has none.
+    fn rounded(self, value: f64) -> Option<f64> {
+        match self {
+            Wanted::Integer(_) | Wanted::AnyInteger => None,
+            Wanted::F16 => Some(half::f16::from_f64(value).to_f64()),
+            Wanted::Bf16 => Some(half::bf16::from_f64(value).to_f64()),
+            Wanted::F32 => Some(f64::from(value as f32)),
+            Wanted::F64 => Some(value),
+        }
+    }
+}
+
+/// Takes a float.
+struct Value;
+
+impl Visitor<'_> for Value {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a float")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> std::result::Result<f64, E> {
+        Ok(value)
     }
 }
 
@@ -67,12 +103,29 @@ impl Place<'_, '_> {
         value: f64,
         visitor: V,
     ) -> Result<V::Value> {
-        let fits_f32 = (value as f32).is_finite() || !value.is_finite();
-        match wanted {
-            Wanted::Integer(_) | Wanted::AnyInteger => Err(self.expected(wanted.name())),
-            Wanted::F32 if !fits_f32 => Err(self.out_of_range(wanted)),
-            Wanted::F32 | Wanted::F64 => visitor.visit_f64(value),
+        match wanted.rounded(value) {
+            None => Err(self.expected(wanted.name())),
+            Some(rounded) if rounded.is_infinite() && value.is_finite() => {
+                Err(self.out_of_range(wanted))
+            }
+            Some(_) => visitor.visit_f64(value),
         }
+    }
+
+    /// The bits of the half float that a number of Python is. `None` if it is none.
+    pub(crate) fn half(self, name: &str) -> Result<Option<u16>> {
+        let wanted = if name == "f16" { Wanted::F16 } else { Wanted::Bf16 };
+        let value = if let Ok(float) = self.object.cast_exact::<PyFloat>() {
+            self.float(wanted, float.value(), Value)?
+        } else if self.object.is_exact_instance_of::<PyInt>() {
+            self.integer(wanted, Value)?
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(match wanted {
+            Wanted::F16 => half::f16::from_f64(value).to_bits(),
+            _ => half::bf16::from_f64(value).to_bits(),
+        }))
     }
 
     pub(crate) fn integer<'de, V: Visitor<'de>>(
@@ -81,15 +134,16 @@ impl Place<'_, '_> {
         visitor: V,
     ) -> Result<V::Value> {
         let object = self.object;
-        let value = if let Wanted::F32 | Wanted::F64 = wanted {
-            let value: f64 = object.extract().map_err(|_| self.out_of_range(wanted))?;
-            let value = if wanted == Wanted::F32 { f64::from(value as f32) } else { value };
+        let value = if wanted.is_float() {
+            let value = object.extract().ok().and_then(|value| wanted.rounded(value));
+            let value = value.filter(|value| value.is_finite());
+            let value = value.ok_or_else(|| self.out_of_range(wanted))?;
             let is_exact = match object.extract::<i64>() {
                 Ok(integer) => value as i128 == i128::from(integer),
                 // Python compares exactly.
                 Err(_) => object.eq(value)?,
             };
-            if !is_exact && value.is_finite() {
+            if !is_exact {
                 return Err(self.inexact(wanted));
             }
             return self.float(wanted, value, visitor);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
+};
 
 use treedef::__private::broken;
 
@@ -37,14 +39,16 @@ impl<'py> Entries<'py> {
             let (names, object) = (listed.names.clone(), object.clone());
             return Ok(Some(Entries::Attributes { names, object }));
         }
-        if is_scalar(object) || is_sequence(object) {
+        if is_scalar(object) || is_sequence(object) || listed.is_array {
             return Ok(None);
         }
-        if let Ok(mapping) = object.cast::<PyMapping>() {
-            let keys = mapping.keys()?;
+        if is_mapping(object)? {
+            let keys = PyList::empty(py);
             let values = PyList::empty(py);
-            for key in &keys {
-                values.append(mapping.get_item(key)?)?;
+            for key in object.try_iter()? {
+                let key = key?;
+                values.append(object.get_item(&key)?)?;
+                keys.append(key)?;
             }
             return Ok(Some(Entries::Items { keys, values }));
         }
@@ -76,6 +80,22 @@ impl<'py> Entries<'py> {
         Ok(Some(Entries::Attributes { names: names.into(), object: object.clone() }))
     }
 
+    /// The attributes that a type asks for, of an object that has attributes by its class alone, as one that is
+    /// written in C or Rust.
+    pub(crate) fn asked(object: &Bound<'py, PyAny>, asked: &[&str]) -> Result<Option<Self>> {
+        let class = object.get_type();
+        if is_scalar(object)
+            || is_sequence(object)
+            || object.cast::<PyType>().is_ok()
+            || Listed::of(&class)?.is_array
+        {
+            return Ok(None);
+        }
+        let (names, object) = (Arc::default(), object.clone());
+        let entries = Entries::Attributes { names, object }.with_asked(asked, class.py())?;
+        Ok((entries.len() > 0).then_some(entries))
+    }
+
     /// Adds the attributes that a type asks for and the object has by its class, as a property.
     pub(crate) fn with_asked(self, asked: &[&str], py: Python<'py>) -> Result<Self> {
         let Entries::Attributes { names, object } = self else { return Ok(self) };
@@ -86,9 +106,12 @@ impl<'py> Entries<'py> {
         let mut more = Vec::new();
         if !is_all {
             let class = object.get_type();
+            let listed = Listed::of(&class)?;
             for asked in asked {
                 let name = PyString::intern(py, asked);
-                if !names.iter().any(|name| is_name(name, asked)) && has_attribute(&class, &name)? {
+                // A slot that is listed and was not found has no value.
+                let mut known = names.iter().chain(listed.names.iter());
+                if !known.any(|name| is_name(name, asked)) && has_attribute(&class, &name)? {
                     more.push(name.unbind());
                 }
             }
@@ -173,8 +196,40 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The name of a member of an `enum.Enum`.
-pub(crate) fn member_name<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+pub(crate) fn member_name<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
     static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let class = ENUM.import(object.py(), "enum", "Enum").ok()?;
-    object.is_instance(class).ok()?.then(|| object.getattr(intern!(object.py(), "name")).ok())?
+    let class = ENUM.import(object.py(), "enum", "Enum")?;
+    match object.get_type().is_subclass(class)? {
+        true => Ok(Some(object.getattr(intern!(object.py(), "name"))?)),
+        false => Ok(None),
+    }
+}
+
+/// Whether it is a `deque`.
+pub(crate) fn is_deque(object: &Bound<'_, PyAny>) -> Result<bool> {
+    static DEQUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(object.get_type().is_subclass(DEQUE.import(object.py(), "collections", "deque")?)?)
+}
+
+/// Whether its class is a mapping: an object may answer anything, and PyO3 prints what it raises.
+fn is_mapping(object: &Bound<'_, PyAny>) -> Result<bool> {
+    static MAPPING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(object.get_type().is_subclass(MAPPING.import(
+        object.py(),
+        "collections.abc",
+        "Mapping",
+    )?)?)
+}
+
+/// A set, a `deque`, a range. Texts and maps are no sequences.
+pub(crate) fn is_iterable(object: &Bound<'_, PyAny>) -> Result<bool> {
+    static SEQUENCE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if is_scalar(object) || object.is_instance_of::<PyDict>() {
+        return Ok(false);
+    }
+    let sequence = SEQUENCE.import(object.py(), "collections.abc", "Sequence")?;
+    Ok(object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+        || object.get_type().is_subclass(sequence)?
+        || is_deque(object)?)
 }

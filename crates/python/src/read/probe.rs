@@ -3,27 +3,40 @@
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
+use crate::matrix::MatrixShape;
 
 /// Numbers of a type with some dimensions, or something else.
 #[derive(Clone, Default)]
 pub(crate) struct Wish {
     dims: Vec<Option<usize>>,
-    /// Rust's name of the numbers, or what is no number.
+    /// Rust's name of the numbers, or what is no number. Empty if the type does not say it.
     of: &'static str,
+    is_number: bool,
 }
 
 impl Wish {
     pub(crate) fn number(of: &'static str) -> Self {
-        Wish { dims: Vec::new(), of }
+        Wish { dims: Vec::new(), of, is_number: true }
     }
 
     pub(crate) fn other(of: &'static str) -> Self {
-        Wish::number(of)
+        Wish { dims: Vec::new(), of, is_number: false }
+    }
+
+    pub(crate) fn bytes() -> Self {
+        Wish { dims: vec![None], ..Wish::number("u8") }
+    }
+
+    pub(crate) fn of_seed<'de, S: DeserializeSeed<'de>>(seed: S) -> Self {
+        let mut wish = Wish::default();
+        // It ends with an error, or without elements.
+        let _ = seed.deserialize(Probe(&mut wish));
+        wish
     }
 
     /// What a sequence of this length has as elements.
     pub(crate) fn of_sequence<'de, V: Visitor<'de>>(length: Option<usize>, visitor: V) -> Self {
-        let mut wish = Wish { dims: vec![length], of: "" };
+        let mut wish = Wish { dims: vec![length], ..Wish::default() };
         // It ends with an error, or without elements.
         let _ = visitor.visit_seq(ProbeElements(&mut wish));
         wish
@@ -41,30 +54,25 @@ impl Wish {
         }
     }
 
-    /// What numpy calls the type of the numbers. `None` if they are none.
-    pub(crate) fn dtype_in_numpy(&self) -> Option<&'static str> {
-        NAMES.iter().find(|(name, _)| *name == self.of).map(|(_, name)| *name)
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// The type of the numbers. `None` if they are none.
+    pub(crate) fn number_type(&self) -> Option<&'static str> {
+        self.is_number.then_some(self.of)
+    }
+
+    /// The type of a single number.
+    pub(crate) fn scalar_type(&self) -> Option<&'static str> {
+        self.number_type().filter(|_| self.dims.is_empty())
+    }
+
+    pub(crate) fn has_dims(&self, dims: &[usize]) -> bool {
+        let is_same = |(wish, dim): (&Option<usize>, &usize)| wish.is_none_or(|wish| wish == *dim);
+        self.dims.len() == dims.len() && self.dims.iter().zip(dims).all(is_same)
     }
 }
-
-/// The names of types in Rust and in numpy.
-const NAMES: [(&str, &str); 15] = [
-    ("bool", "bool"),
-    ("i8", "int8"),
-    ("i16", "int16"),
-    ("i32", "int32"),
-    ("i64", "int64"),
-    ("i128", "int128"),
-    ("u8", "uint8"),
-    ("u16", "uint16"),
-    ("u32", "uint32"),
-    ("u64", "uint64"),
-    ("u128", "uint128"),
-    ("f16", "float16"),
-    ("bf16", "bfloat16"),
-    ("f32", "float32"),
-    ("f64", "float64"),
-];
 
 /// numpy has no more dimensions.
 const MAX_DIMS: usize = 64;
@@ -85,11 +93,17 @@ impl<'de> SeqAccess<'de> for ProbeElements<'_> {
 
 struct Probe<'a>(&'a mut Wish);
 
-macro_rules! numbers {
-    ($($deserialize:ident $name:literal)*) => {
+impl Probe<'_> {
+    fn found<T>(self, is_number: bool, of: &'static str) -> Result<T> {
+        (self.0.is_number, self.0.of) = (is_number, of);
+        Err(Error::custom("a probe"))
+    }
+}
+
+macro_rules! found {
+    ($is_number:literal: $($deserialize:ident $name:literal)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, _: V) -> Result<V::Value> {
-            self.0.of = $name;
-            Err(Error::custom("a probe"))
+            self.found($is_number, $name)
         })*
     };
 }
@@ -97,7 +111,7 @@ macro_rules! numbers {
 impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Error;
 
-    numbers! {
+    found! { true:
         deserialize_bool "bool"
         deserialize_i8 "i8"
         deserialize_i16 "i16"
@@ -113,6 +127,15 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         deserialize_f64 "f64"
     }
 
+    found! { false:
+        deserialize_char "char"
+        deserialize_str "str"
+        deserialize_string "str"
+        deserialize_identifier "str"
+        deserialize_unit "None"
+        deserialize_map "dict"
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value> {
         Err(Error::custom("a probe"))
     }
@@ -123,8 +146,18 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
-        self.0.dims.push(Some(length));
+        match MatrixShape::of_visitor::<V>() {
+            Some(MatrixShape::Fixed(rows, columns)) => {
+                self.0.dims.extend([Some(rows), Some(columns)]);
+            }
+            Some(MatrixShape::Dynamic) => return Err(Error::custom("a probe")),
+            None => self.0.dims.push(Some(length)),
+        }
         visitor.visit_seq(ProbeElements(self.0))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -133,16 +166,12 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         visitor: V,
     ) -> Result<V::Value> {
         match name {
-            "f16" | "bf16" => {
-                self.0.of = name;
-                Err(Error::custom("a probe"))
-            }
+            "f16" | "bf16" => self.found(true, name),
             _ => visitor.visit_newtype_struct(self),
         }
     }
 
     serde::forward_to_deserialize_any! {
-        char str string bytes byte_buf option unit unit_struct tuple_struct map struct enum
-        identifier ignored_any
+        bytes byte_buf unit_struct tuple_struct struct enum ignored_any
     }
 }

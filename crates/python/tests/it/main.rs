@@ -6,6 +6,7 @@ mod flat;
 mod like;
 mod like_tables;
 mod out;
+mod strict;
 mod table;
 
 use std::ffi::CString;

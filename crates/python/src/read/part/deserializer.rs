@@ -1,18 +1,20 @@
 //! A part as a value of serde.
 
+use std::fmt::Debug;
+
 use serde::de::value::U16Deserializer;
 use serde::de::{Deserializer, Visitor};
 use treedef::__private::{ArrayFields, OrBug};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::array::Numbers;
+use crate::read::array::{Numbers, Wide};
 use crate::read::part::fields::Fields;
 use crate::read::part::matrix::{Columns, MatrixParts};
-use crate::read::part::whole::Part;
+use crate::read::part::whole::{Part, Whole};
 use crate::read::probe::Wish;
 
-/// Numbers of the type that is asked for, and others where they are converted.
-macro_rules! numbers {
+/// Integers of the type that is asked for, and others where they are converted.
+macro_rules! integers {
     ($($deserialize:ident $kind:ident $visit:ident $wish:literal)*) => {
         $(#[inline]
         fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -21,31 +23,66 @@ macro_rules! numbers {
             {
                 return visitor.$visit(*number);
             }
-            self.other_number($wish, visitor)
+            self.other_integer($wish, visitor)
         })*
     };
 }
 
 impl Part<'_> {
+    /// The number that is here, where those of its type are converted.
+    fn wide(&self, wish: &'static str) -> Result<Wide> {
+        let Whole { numbers, convert, .. } = self.whole;
+        match self.index().and_then(|index| numbers.wide(index)) {
+            Some(wide) if *convert && numbers.is_converted_to(wish) => Ok(wide),
+            _ => Err(self.mismatch(Wish::number(wish))),
+        }
+    }
+
     #[cold]
-    fn other_number<'de, V: Visitor<'de>>(
+    fn other_integer<'de, V: Visitor<'de>>(
         self,
         wish: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        // Of 8 bits and less, an array has been widened.
-        let is_widened = |name: &str| self.is_widened_to(name);
-        if self.dims.is_empty() && (self.whole.convert || is_widened(wish)) {
-            return self.any(visitor).map_err(|error| match error.kind() {
-                ErrorKind::Type => self.mismatch(Wish::number(wish)),
-                _ => error,
-            });
-        }
-        Err(self.mismatch(Wish::number(wish)))
+        let Wide::Integer(number) = self.wide(wish)? else {
+            return Err(self.mismatch(Wish::number(wish)));
+        };
+        let visited = match (i64::try_from(number), u64::try_from(number)) {
+            (Ok(number), _) => visitor.visit_i64(number),
+            (_, Ok(number)) => visitor.visit_u64(number),
+            _ => visitor.visit_i128(number),
+        };
+        visited.map_err(|_: Error| self.unfit(wish, number))
     }
 
-    fn is_widened_to(&self, wish: &str) -> bool {
-        wish == "f32" && matches!(self.whole.numbers, Numbers::F32(_))
+    /// A float, which may be rounded to 32 bits. An integer has to be one exactly.
+    #[inline(never)]
+    fn other_float(self, wish: &'static str) -> Result<f64> {
+        let rounded = |float: f64| if wish == "f32" { f64::from(float as f32) } else { float };
+        let (float, fits) = match self.wide(wish)? {
+            Wide::Integer(number) => {
+                let float = rounded(number as f64);
+                (float, float as i128 == number)
+            }
+            Wide::Float(number) => {
+                let float = rounded(number);
+                (float, float.is_finite() || !number.is_finite())
+            }
+        };
+        match self.wide(wish)? {
+            _ if fits => Ok(float),
+            Wide::Integer(number) => Err(self.unfit(wish, number)),
+            Wide::Float(number) => Err(self.unfit(wish, number)),
+        }
+    }
+
+    #[cold]
+    fn unfit(&self, wish: &'static str, number: impl Debug) -> Error {
+        let expected = Wish::number(wish).inside(self.asked_dims());
+        let found = (self.whole.describe)();
+        let message =
+            format_args!("expected {expected}, found {found} with {number:?}, which does not fit");
+        Error::new(ErrorKind::Value, message)
     }
 
     /// The number that is here, or the elements.
@@ -100,7 +137,7 @@ macro_rules! refused {
 impl<'de> Deserializer<'de> for Part<'_> {
     type Error = Error;
 
-    numbers! {
+    integers! {
         deserialize_i8 I8 visit_i8 "i8"
         deserialize_i16 I16 visit_i16 "i16"
         deserialize_i32 I32 visit_i32 "i32"
@@ -109,19 +146,55 @@ impl<'de> Deserializer<'de> for Part<'_> {
         deserialize_u16 U16 visit_u16 "u16"
         deserialize_u32 U32 visit_u32 "u32"
         deserialize_u64 U64 visit_u64 "u64"
-        deserialize_f32 F32 visit_f32 "f32"
-        deserialize_f64 F64 visit_f64 "f64"
+    }
+
+    #[inline]
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let number = match (self.whole.numbers, self.index()) {
+            (Numbers::F32(numbers), Some(index)) => numbers.get(index).copied(),
+            (Numbers::F64(numbers), Some(index)) if self.whole.convert => {
+                numbers.get(index).map(|number| *number as f32).filter(|number| number.is_finite())
+            }
+            _ => None,
+        };
+        match number {
+            Some(number) => visitor.visit_f32(number),
+            None => visitor.visit_f64(self.other_float("f32")?),
+        }
+    }
+
+    #[inline]
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let number = match (self.whole.numbers, self.index()) {
+            (Numbers::F64(numbers), Some(index)) => numbers.get(index).copied(),
+            (Numbers::F32(numbers), Some(index)) if self.whole.convert => {
+                numbers.get(index).map(|number| f64::from(*number))
+            }
+            _ => None,
+        };
+        match number {
+            Some(number) => visitor.visit_f64(number),
+            None => visitor.visit_f64(self.other_float("f64")?),
+        }
     }
 
     refused! {
         deserialize_char() "char"
-        deserialize_str() "a string"
-        deserialize_string() "a string"
-        deserialize_identifier() "a name"
-        deserialize_map() "a map"
+        deserialize_str() "str"
+        deserialize_string() "str"
+        deserialize_identifier() "str"
+        deserialize_map() "dict"
         deserialize_unit() "None"
         deserialize_unit_struct(name: &'static str) "None"
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]) "a variant"
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value> {
+        Err(self.mismatch(Wish::other(name)))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -136,11 +209,11 @@ impl<'de> Deserializer<'de> for Part<'_> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.other_number("i128", visitor)
+        self.other_integer("i128", visitor)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.other_number("u128", visitor)
+        self.other_integer("u128", visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -164,7 +237,7 @@ impl<'de> Deserializer<'de> for Part<'_> {
                 let bytes = bytes.get(self.start..).and_then(|bytes| bytes.get(..*length));
                 visitor.visit_bytes(bytes.or_bug())
             }
-            _ => Err(self.mismatch(Wish::other("u8[_]"))),
+            _ => Err(self.mismatch(Wish::bytes())),
         }
     }
 

@@ -17,10 +17,16 @@ impl Part<'_> {
                 let asked = &Asked { outer: self.asked, length };
                 let step = dims.iter().product();
                 let part = Part { dims, asked: Some(asked), ..self };
-                visitor.visit_seq(Elements { part, step, left: found })
+                visitor.visit_seq(Elements { part, step, left: found, is_empty: found == 0 })
             }
             _ => Err(self.mismatch(Wish::of_sequence(length, visitor))),
         }
+    }
+
+    #[cold]
+    fn expect_none<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<Option<S::Value>> {
+        let wish = Wish::of_seed(seed);
+        if self.could_have(&wish) { Ok(None) } else { Err(self.mismatch(wish)) }
     }
 }
 
@@ -30,6 +36,8 @@ struct Elements<'a> {
     /// How many numbers each has.
     step: usize,
     left: usize,
+    /// Whether there were none: then what each would be is compared with the other dimensions.
+    is_empty: bool,
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_> {
@@ -38,7 +46,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         if self.left == 0 {
-            return Ok(None);
+            return if self.is_empty { self.part.expect_none(seed) } else { Ok(None) };
         }
         self.left -= 1;
         let part = self.part;

@@ -6,4 +6,4 @@ mod matrix;
 mod fields;
 mod deserializer;
 
-pub(crate) use crate::read::part::whole::{Part, Whole};
+pub(crate) use crate::read::part::whole::{CONVERT, Part, Whole};

@@ -5,7 +5,7 @@ use crate::read::array::Numbers;
 use crate::read::probe::Wish;
 
 /// What an error about a type of numbers says at its end.
-const CONVERT: &str = " (`Reader::convert_numbers` converts)";
+pub(crate) const CONVERT: &str = " (`Reader::convert_numbers` converts)";
 
 /// A whole array.
 #[derive(Clone, Copy)]
@@ -44,6 +44,20 @@ impl<'a> Part<'a> {
     /// The error of a type that asks for something else here.
     #[cold]
     pub(super) fn mismatch(&self, wish: Wish) -> Error {
+        let Whole { numbers, convert, describe, .. } = self.whole;
+        let is_same = wish.is_unknown() || wish.number_type() == Some(numbers.type_name());
+        let kind = if is_same { ErrorKind::Value } else { ErrorKind::Type };
+        // Where the shape is another one, too, converting does not help.
+        let helps = self.dims.is_empty()
+            && !convert
+            && wish.scalar_type().is_some_and(|name| !is_same && numbers.is_converted_to(name));
+        let help = if helps { CONVERT } else { "" };
+        let (expected, found) = (wish.inside(self.asked_dims()), describe());
+        Error::new(kind, format_args!("expected {expected}, found {found}{help}"))
+    }
+
+    /// The dimensions that the type asked for so far.
+    pub(super) fn asked_dims(&self) -> Vec<Option<usize>> {
         let mut dims = Vec::new();
         let mut asked = self.asked;
         while let Some(Asked { outer, length }) = asked {
@@ -51,12 +65,15 @@ impl<'a> Part<'a> {
             asked = *outer;
         }
         dims.reverse();
-        let found = (self.whole.describe)();
-        let is_same =
-            wish.dtype_in_numpy().is_none_or(|name| found.split('[').next() == Some(name));
-        let kind = if is_same { ErrorKind::Value } else { ErrorKind::Type };
-        let help = if is_same { "" } else { CONVERT };
-        Error::new(kind, format_args!("expected {}, found {found}{help}", wish.inside(dims)))
+        dims
+    }
+
+    /// Whether elements that the type asks for could be here, where there are none.
+    pub(super) fn could_have(&self, wish: &Wish) -> bool {
+        let Whole { numbers, convert, .. } = self.whole;
+        let Some(name) = wish.number_type() else { return true };
+        wish.has_dims(self.dims)
+            && (name == numbers.type_name() || *convert && numbers.is_converted_to(name))
     }
 
     /// The index of a number, if it is one.

@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyRange, PySet,
     PyString, PyTuple, PyType,
@@ -13,7 +12,7 @@ use pyo3::types::{
 use crate::error::{Error, Result};
 use crate::read::array::is_array;
 use crate::read::class::{Listed, ListedBy};
-use crate::read::object::{Entries, is_sequence, member_name};
+use crate::read::object::{Entries, is_deque, is_sequence, member_name};
 use crate::read::place::{At, Context, Step};
 use crate::write::like::array::ArrayLike;
 use crate::write::like::instance::{is_namespace, registered};
@@ -69,7 +68,7 @@ impl<'py> Plan<'py> {
         if example.is_instance_of::<PyBytes>() || example.is_instance_of::<PyByteArray>() {
             return Ok(Plan::Bytes(class));
         }
-        if member_name(example).is_some() {
+        if member_name(example)?.is_some() {
             return Ok(Plan::Member(class));
         }
         if is_array(example)? {
@@ -235,9 +234,4 @@ impl<'py> Plan<'py> {
         let element = element.unwrap_or(Plan::Any);
         Ok(Plan::Set(Box::new(SetLike { class: example.get_type(), element })))
     }
-}
-
-fn is_deque(example: &Bound<'_, PyAny>) -> Result<bool> {
-    static DEQUE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    Ok(example.is_instance(DEQUE.import(example.py(), "collections", "deque")?)?)
 }

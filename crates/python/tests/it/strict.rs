@@ -1,0 +1,361 @@
+//! What is refused and what is not: numbers that do not fit, objects of another kind, and what objects raise.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use half::{bf16, f16};
+use nalgebra::{DMatrix, Matrix3};
+use ndarray::{Array2, ArrayD};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use treedef_python::{NdArray, Reader, Unused};
+
+use crate::{eval, python, run};
+
+/// What an object is as a value, or the exception.
+fn read<T: DeserializeOwned + Debug>(
+    names: &Bound<'_, PyDict>,
+    reader: &Reader,
+    expression: &str,
+) -> String {
+    match reader.read::<T>(&eval(names, expression)) {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => PyErr::from(error).to_string(),
+    }
+}
+
+macro_rules! table {
+    ($names:expr, $reader:expr; $($type:ty, $object:literal => $expected:expr;)*) => {
+        $(assert_eq!(read::<$type>($names, &$reader, $object), $expected, "{} as {}", $object, stringify!($type));)*
+    };
+}
+
+const CONVERTS: &str = "(`Reader::convert_numbers` converts)";
+
+#[test]
+fn numbers_that_do_not_fit() {
+    python(|names| {
+        table! { names, Reader::new();
+            f16, "65504.0" => "65504.0";
+            f16, "1e6" => "ValueError: expected f16, found float 1000000.0, which is out of its range";
+            f16, "-1e6" => "ValueError: expected f16, found float -1000000.0, which is out of its range";
+            f16, "float('inf')" => "inf";
+            f16, "2048" => "2048.0";
+            f16, "2049" => "ValueError: expected f16, found int 2049, which it does not have exactly";
+            f16, "10**6" => "ValueError: expected f16, found int 1000000, which is out of its range";
+            f16, "True" => "TypeError: expected f16, found True";
+            f16, "np.float32(1)" => "TypeError: expected f16, found float32[]";
+            bf16, "1e39" => "ValueError: expected bf16, found float 1e39, which is out of its range";
+            bf16, "256" => "256.0";
+            bf16, "257" => "ValueError: expected bf16, found int 257, which it does not have exactly";
+            Vec<f16>, "[1, 0.5]" => "[1.0, 0.5]";
+            f32, "10**39" => "ValueError: expected f32, found int 1000000000000000000000000000000000000000, which is out of its range";
+            f32, "2**24 + 1" => "ValueError: expected f32, found int 16777217, which it does not have exactly";
+            f64, "2**53 + 1" => "ValueError: expected f64, found int 9007199254740993, which it does not have exactly";
+        }
+    });
+}
+
+#[test]
+fn numbers_that_are_converted() {
+    python(|names| {
+        let unfit = |expected: &str, found: &str| {
+            format!("ValueError: expected {expected}, found {found}, which does not fit")
+        };
+        table! { names, Reader::new().convert_numbers(true);
+            Vec<f64>, "np.array([1, 0.1], 'f4')" => "[1.0, 0.10000000149011612]";
+            Vec<f64>, "np.array([0.1], 'f2')" => "[0.0999755859375]";
+            Vec<f64>, "np.array([1.5], ml_dtypes.bfloat16)" => "[1.5]";
+            Vec<f64>, "np.array([2**53])" => "[9007199254740992.0]";
+            Vec<f64>, "np.array([0, 2**53 + 1])" => unfit("f64[_]", "int64[2] with 9007199254740993");
+            [f64; 1], "np.array([2**64 - 1], 'u8')" => unfit("f64[1]", "uint64[1] with 18446744073709551615");
+            f64, "np.uint8(3)" => "3.0";
+            Vec<f32>, "np.array([0.1, np.inf])" => "[0.1, inf]";
+            Vec<f32>, "np.array([1e300])" => unfit("f32[_]", "float64[1] with 1e300");
+            Vec<f32>, "np.array([2**24 + 1])" => unfit("f32[_]", "int64[1] with 16777217");
+            Vec<f32>, "np.array([np.nan])" => "[NaN]";
+            NdArray<f32>, "np.array([-1e300])" => unfit("f32[_]", "float64[1] with -1e300");
+            Vec<u8>, "np.array([255, 256])" => unfit("u8[_]", "int64[2] with 256");
+            Vec<u8>, "np.array([-1])" => unfit("u8[_]", "int64[1] with -1");
+            Vec<i64>, "np.array([2**63], 'u8')" => unfit("i64[_]", "uint64[1] with 9223372036854775808");
+            Vec<u128>, "np.array([2**64 - 1], 'u8')" => "[18446744073709551615]";
+            Vec<u64>, "np.array([1.0])" => "TypeError: expected u64[_], found float64[1]";
+            Vec<f64>, "np.array([True])" => "TypeError: expected f64[_], found bool[1]";
+            Vec<bool>, "np.array([1])" => "TypeError: expected bool[_], found int64[1]";
+            Vec<f16>, "np.array([1.0])" => "TypeError: expected f16[_], found float64[1]";
+            Vec<[f64; 3]>, "np.zeros((0, 3), 'f4')" => "[]";
+        }
+    });
+}
+
+/// The exception says what is wrong: a kind, a value or a key; and a hint is given where it helps.
+#[test]
+fn kinds_and_hints() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Layer {
+        #[serde(default)]
+        w: f64,
+    }
+
+    python(|names| {
+        table! { names, Reader::new();
+            Vec<f64>, "np.zeros(2, 'f4')" => format!("TypeError: expected f64[_], found float32[2] {CONVERTS}");
+            Vec<f32>, "np.zeros(2)" => format!("TypeError: expected f32[_], found float64[2] {CONVERTS}");
+            Vec<f64>, "np.zeros(2, int)" => format!("TypeError: expected f64[_], found int64[2] {CONVERTS}");
+            Vec<u8>, "np.zeros(2, int)" => format!("TypeError: expected u8[_], found int64[2] {CONVERTS}");
+            NdArray<f64>, "np.zeros(2, 'f4')" => format!("TypeError: expected an array of f64, found float32[2] {CONVERTS}");
+            NdArray<f64>, "np.zeros(2, 'f2')" => format!("TypeError: expected an array of f64, found float16[2] {CONVERTS}");
+            f64, "np.float32(1)" => format!("TypeError: expected f64, found float32[] {CONVERTS}");
+            NdArray<u8>, "np.zeros(2)" => "TypeError: expected an array of u8, found float64[2]";
+            NdArray<f64>, "np.zeros(2, bool)" => "TypeError: expected an array of f64, found bool[2]";
+            Vec<u8>, "np.zeros(2)" => "TypeError: expected u8[_], found float64[2]";
+            Vec<f64>, "np.zeros(2, bool)" => "TypeError: expected f64[_], found bool[2]";
+            Vec<f16>, "np.zeros(2)" => "TypeError: expected f16[_], found float64[2]";
+            Vec<f64>, "np.zeros(2, 'c8')" => "TypeError: expected f64[_], found complex64[2]";
+            Vec<[f64; 3]>, "np.zeros((2, 2), 'f4')" => "TypeError: expected f64[_, 3], found float32[2, 2]";
+            Vec<[f64; 3]>, "np.zeros((2, 2))" => "ValueError: expected f64[_, 3], found float64[2, 2]";
+            f64, "np.zeros(2)" => "ValueError: expected f64, found float64[2]";
+            Vec<String>, "np.zeros(2)" => "TypeError: expected str[_], found float64[2]";
+            Vec<char>, "np.zeros(2)" => "TypeError: expected char[_], found float64[2]";
+            Vec<()>, "np.zeros(2)" => "TypeError: expected None[_], found float64[2]";
+            Vec<Layer>, "np.zeros(2)" => "TypeError: expected Layer[_], found float64[2]";
+            Vec<BTreeMap<String, f64>>, "np.zeros(2)" => "TypeError: expected dict[_], found float64[2]";
+            Layer, "np.zeros(2)" => "TypeError: expected Layer (a dict or an object with attributes), found float64[2]";
+            Layer, "jnp.zeros(2)" => "TypeError: expected Layer (a dict or an object with attributes), found ArrayImpl";
+            Layer, "np.matrix([[1.0]])" => "TypeError: expected Layer (a dict or an object with attributes), found float64[1, 1]";
+            Layer, "np.ma.masked_array([1.0], [True])" => "TypeError: expected Layer (a dict or an object with attributes), found float64[1]";
+            BTreeMap<String, f64>, "jnp.zeros(2)" => "TypeError: expected a dict or an object with attributes, found ArrayImpl";
+            BTreeMap<String, f64>, "np.zeros(2)" => "TypeError: expected a dict or an object with attributes, found float64[2]";
+        }
+    });
+}
+
+/// An array without elements shows what they would be.
+#[test]
+fn arrays_of_no_numbers() {
+    python(|names| {
+        table! { names, Reader::new();
+            Vec<[f64; 3]>, "np.zeros((0, 3))" => "[]";
+            Vec<[f64; 3]>, "np.zeros((0, 4))" => "ValueError: expected f64[_, 3], found float64[0, 4]";
+            Vec<[f64; 3]>, "np.zeros(0)" => "ValueError: expected f64[_, 3], found float64[0]";
+            Vec<[f64; 3]>, "np.zeros((0, 3), 'f4')" => "TypeError: expected f64[_, 3], found float32[0, 3]";
+            Vec<f64>, "np.zeros(0)" => "[]";
+            Vec<f64>, "np.zeros((0, 4))" => "ValueError: expected f64[_], found float64[0, 4]";
+            Vec<Vec<f64>>, "np.zeros((0, 4))" => "[]";
+            Vec<Vec<f64>>, "np.zeros((2, 0))" => "[[], []]";
+            Vec<[[f64; 2]; 3]>, "np.zeros((0, 3, 2))" => "[]";
+            Vec<[[f64; 2]; 3]>, "np.zeros((0, 2, 3))" => "ValueError: expected f64[_, 3, 2], found float64[0, 2, 3]";
+            Vec<Option<[f64; 2]>>, "np.zeros((0, 2))" => "[]";
+            Vec<(f64, f64)>, "np.zeros((0, 2))" => "[]";
+            Vec<(f64, f64)>, "np.zeros(0, complex)" => "[]";
+            Vec<Matrix3<f64>>, "np.zeros((0, 3, 3))" => "[]";
+            Vec<Matrix3<f64>>, "np.zeros((0, 3, 2))" => "ValueError: expected f64[_, 3, 3], found float64[0, 3, 2]";
+            Vec<DMatrix<f64>>, "np.zeros((0, 3, 2))" => "[]";
+            Vec<f16>, "np.zeros(0, 'f2')" => "[]";
+            Vec<[f64; 3]>, "[]" => "[]";
+            [f64; 0], "np.zeros(0)" => "[]";
+        }
+        let shape = |expression| {
+            Reader::new().read::<Array2<f64>>(&eval(names, expression)).unwrap().shape().to_vec()
+        };
+        assert_eq!(shape("np.zeros((0, 4))"), [0, 4]);
+        assert_eq!(shape("np.zeros((3, 0))"), [3, 0]);
+    });
+}
+
+/// Nested lists are what numpy makes of them, where an array is expected.
+#[test]
+fn lists_as_arrays() {
+    python(|names| {
+        let array = |shape: &str, data: &str| format!("NdArray {{ shape: {shape}, data: {data} }}");
+        table! { names, Reader::new();
+            NdArray<f64>, "[[1, 2.5], (True, 4)]" => array("[2, 2]", "[1.0, 2.5, 1.0, 4.0]");
+            NdArray<f64>, "[1, 2]" => array("[2]", "[1.0, 2.0]");
+            NdArray<f32>, "[0.1]" => array("[1]", "[0.1]");
+            NdArray<u8>, "[1, 2]" => array("[2]", "[1, 2]");
+            NdArray<f64>, "[]" => array("[0]", "[]");
+            NdArray<f64>, "[[], []]" => array("[2, 0]", "[]");
+            NdArray<f64>, "[np.zeros(2), [1, 2]]" => array("[2, 2]", "[0.0, 0.0, 1.0, 2.0]");
+            NdArray<u8>, "[256]" => "ValueError: expected u8[_], found int64[1] with 256, which does not fit";
+            NdArray<f32>, "[1e300]" => "ValueError: expected f32[_], found float64[1] with 1e300, which does not fit";
+            NdArray<f64>, "[np.float32(1)]" => format!("TypeError: expected f64[_], found float32[1] {CONVERTS}");
+            NdArray<f64>, "[[1.0], [1.0, 2.0]]" => "TypeError: expected NdArray (a dict or an object with attributes), found list of 2";
+        }
+        let list = eval(names, "[[1, 2.5], (3, 4)]");
+        let read = Reader::new();
+        let expected = ndarray::array![[1.0, 2.5], [3.0, 4.0]];
+        assert_eq!(read.read::<Array2<f64>>(&list).unwrap(), expected);
+        assert_eq!(read.read::<ArrayD<f64>>(&list).unwrap(), expected.into_dyn());
+    });
+}
+
+/// A key that is no text is no field.
+#[test]
+fn keys_that_are_no_texts() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Point {
+        x: f64,
+        y: f64,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Strict {
+        x: f64,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Rest {
+        x: f64,
+        #[serde(flatten)]
+        rest: BTreeMap<i64, f64>,
+    }
+
+    python(|names| {
+        let point = "Point { x: 1.0, y: 2.0 }";
+        table! { names, Reader::new();
+            Point, "{'x': 1.0, 'y': 2.0, 3: 4}" => point;
+            Point, "{0: 7.0, 1: 8.0, 'x': 1.0, 'y': 2.0}" => point;
+            Point, "{'x': 1.0, 'y': 2.0, (1, 2): 4, None: 0, 2.5: 1, b'x': 3}" => point;
+            Point, "{0: 1.0, 1: 2.0}" => "KeyError: '`x` is missing, found 0, 1'";
+            Strict, "{'x': 1.0, 3: 4}" => "KeyError: \"`int 3` is unknown, expected `x`, found 'x', 3\"";
+            Rest, "{'x': 1.0, 3: 4.0}" => "Rest { x: 1.0, rest: {3: 4.0} }";
+            BTreeMap<String, u8>, "{'a': 1, 2: 3}" => "TypeError: [2]: expected str, found int 2";
+        }
+        table! { names, Reader::new().unused(Unused::Error);
+            Point, "{'x': 1.0, 'y': 2.0, 3: 4}" => "KeyError: 'unused: [3]'";
+        }
+    });
+}
+
+/// Attributes by the class alone: slots, properties, and what is written in C.
+#[test]
+fn attributes_of_classes() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Point {
+        x: f64,
+        y: f64,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Time {
+        days: i64,
+        seconds: u32,
+    }
+
+    python(|names| {
+        run(
+            names,
+            "
+import datetime
+class Base:
+    __slots__ = ('x',)
+class Derived(Base):
+    __slots__ = ('y',)
+    def __init__(self): self.x, self.y = 1.0, 2.0
+class Computed:
+    __slots__ = ()
+    x = property(lambda self: 1.0)
+    y = property(lambda self: 2.0)
+class Mixed(Base):
+    def __init__(self): self.x = 1.0; self.__dict__['hidden'] = 3
+    @property
+    def y(self): return 2.0
+class Constant:
+    x, y = 1.0, 2.0
+",
+        );
+        let point = "Point { x: 1.0, y: 2.0 }";
+        table! { names, Reader::new();
+            Point, "Derived()" => point;
+            Point, "Computed()" => point;
+            Point, "Mixed()" => point;
+            Point, "Constant()" => point;
+            Point, "Slotted(1.0, 2.0)" => point;
+            Time, "datetime.timedelta(3, 4)" => "Time { days: 3, seconds: 4 }";
+            Point, "object()" => "TypeError: expected Point (a dict or an object with attributes), found object";
+            Point, "Base()" => "KeyError: '`x` is missing, found nothing'";
+            BTreeMap<String, f64>, "Derived()" => "{\"x\": 1.0, \"y\": 2.0}";
+        }
+    });
+}
+
+/// What an object raises, in whatever it is asked for, keeps its class.
+#[test]
+fn what_is_raised() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Point {
+        #[serde(default)]
+        x: Option<f64>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only read")]
+    enum Untagged {
+        Number(f64),
+        Text(String),
+        Any(BTreeMap<String, f64>),
+    }
+
+    fn raised<T: DeserializeOwned>(object: &Bound<'_, PyAny>) -> Option<String> {
+        let error = Reader::new().name("o").read::<BTreeMap<String, T>>(object).err()?;
+        let error = PyErr::from(error);
+        let py = object.py();
+        let class = error.get_type(py).name().unwrap().to_string();
+        let notes = error.value(py).getattr_opt("__notes__").unwrap();
+        Some(notes.map_or(class.clone(), |notes| format!("{class} {notes}")))
+    }
+
+    python(|names| {
+        run(
+            names,
+            "
+def raising(error, *names):
+    def fail(self, *arguments): raise error('no')
+    return type('Raising', (), {name: fail for name in names})()
+class Asked(collections.abc.Mapping):
+    def __init__(self, error, name):
+        self.error, self.name = error, name
+    def __getitem__(self, key):
+        if self.name == 'item': raise self.error('no')
+        return 1.0
+    def __iter__(self):
+        if self.name == 'iter': raise self.error('no')
+        return iter(['x'])
+    def __len__(self):
+        return 1
+",
+        );
+        for class in ["KeyboardInterrupt", "SystemExit", "RuntimeError", "MemoryError", "KeyError"]
+        {
+            for object in [
+                "{'a': raising(CLASS, '__getattribute__')}",
+                "{'a': Asked(CLASS, 'item')}",
+                "{'a': Asked(CLASS, 'iter')}",
+                "{'a': raising(CLASS, '__getattribute__', '__array__')}",
+            ] {
+                let object = eval(names, &object.replace("CLASS", class));
+                let expected = Some(format!("{class} [\"while `o['a']` was converted\"]"));
+                assert_eq!(raised::<Point>(&object), expected, "{class} {object}");
+                assert_eq!(raised::<Untagged>(&object), expected, "{class} {object}");
+                assert_eq!(raised::<BTreeMap<String, f64>>(&object), expected, "{class} {object}");
+            }
+            let object = eval(names, &format!("{{'a': raising({class}, '__array__')}}"));
+            let expected = Some(format!("{class} [\"while `o['a']` was converted\"]"));
+            assert_eq!(raised::<Vec<f64>>(&object), expected, "{class}");
+            assert_eq!(raised::<f64>(&object), expected, "{class}");
+            assert_eq!(raised::<NdArray<f64>>(&object), expected, "{class}");
+            assert_eq!(raised::<BTreeSet<String>>(&object), expected, "{class}");
+        }
+    });
+}
