@@ -199,10 +199,8 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
 pub(crate) fn member_name<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
     static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let class = ENUM.import(object.py(), "enum", "Enum")?;
-    match object.get_type().is_subclass(class)? {
-        true => Ok(Some(object.getattr(intern!(object.py(), "name"))?)),
-        false => Ok(None),
-    }
+    let is_member = object.get_type().is_subclass(class)?;
+    is_member.then(|| Ok(object.getattr(intern!(object.py(), "name"))?)).transpose()
 }
 
 /// Whether it is a `deque`.
