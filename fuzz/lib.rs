@@ -2,9 +2,9 @@
 
 mod targets;
 #[path = "targets/arrays.rs"]
-pub mod arrays; // as `exchange`
-#[path = "targets/exchange.rs"]
-pub mod exchange; // apart from those that the tests of the library replay
+pub mod arrays; // as `pytrees`
+#[path = "targets/pytrees.rs"]
+pub mod pytrees; // apart from those that the tests of the library replay
 #[path = "targets/tensors.rs"]
 pub mod tensors; // the same
 #[path = "targets/shards.rs"]

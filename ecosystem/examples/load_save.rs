@@ -1,6 +1,6 @@
 //! Loads a safetensors file into a struct of arrays of other crates and saves it again: `-- FROM TO`.
 //!
-//! `load_save.py` of the package `treedef-exchange` writes such files, and compares what comes back.
+//! `load_save.py` of the package `treedef-tensors` writes such files, and compares what comes back.
 
 use std::error::Error;
 use std::fs;
@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector, SMatrix};
 use ndarray::{Array0, Array1, Array2, Array3, ArrayD};
 use serde::{Deserialize, Serialize};
 use treedef::{ArrayRule, Flattener, Leaf, Tree};
-use treedef_exchange::{Export, Loader, Tensors, safetensors};
+use treedef_tensors::{Export, Loader, Tensors, safetensors};
 
 #[derive(Serialize, Deserialize)]
 struct Layer {

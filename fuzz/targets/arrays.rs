@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use treedef_exchange::npy::{self, Reading};
-use treedef_exchange::{Error, Source, Tensor, Tensors, flax, npz};
+use treedef_tensors::npy::{self, Reading};
+use treedef_tensors::{Error, Source, Tensor, Tensors, flax, npz};
 
 pub fn run(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };

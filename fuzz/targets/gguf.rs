@@ -1,6 +1,6 @@
 //! Headers of GGUF: refused with a short error, or all tensors are inside of the file and apart.
 
-use treedef_exchange::gguf;
+use treedef_tensors::gguf;
 
 pub fn run(bytes: &[u8]) {
     let size = u64::try_from(bytes.len()).unwrap();

@@ -1,8 +1,8 @@
 //! Files of PyTorch: refused with a short error, or all that they have can be read, and what is written
 //! of it is the same.
 
-use treedef_exchange::pytorch::{self, Pytorch};
-use treedef_exchange::{Error, safetensors};
+use treedef_tensors::pytorch::{self, Pytorch};
+use treedef_tensors::{Error, safetensors};
 
 /// The pickles that an old file begins with.
 const START: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use treedef_exchange::{ErrorKind, Source, safetensors};
+use treedef_tensors::{ErrorKind, Source, safetensors};
 
 pub fn run(bytes: &[u8]) {
     let Some((first, rest)) = part(bytes) else { return };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Tree};
-use treedef_exchange::{Error, Export, Loader, Tensors, safetensors};
+use treedef_tensors::{Error, Export, Loader, Tensors, safetensors};
 
 #[derive(Serialize, Deserialize)]
 struct Layer {

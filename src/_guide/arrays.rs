@@ -89,5 +89,5 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! The package `treedef-exchange` in `crates/exchange` writes files that Python can read:
+//! The package `treedef-tensors` in `crates/tensors` writes files that Python can read:
 //! safetensors, npz and flax. It writes each array as one tensor, with `arrays` or without.

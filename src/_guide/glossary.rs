@@ -58,9 +58,9 @@
 //! | state | the data that an optimiser needs for its next step: a serde value | `treedef-optim` |
 //! | group | the leaves that one of several optimisers trains. optax calls the name of a group a label | `treedef-optim` |
 //! | adapter | small matrices that are trained beside a frozen one (LoRA) | `treedef-candle` |
-//! | source | an open checkpoint: its headers are read, its tensors not yet | `treedef-exchange` |
-//! | loader, export | the rules that turn names of tensors into fields, and fields into names | `treedef-exchange` |
-//! | lower, raise | turn a treedef into a structure of Python, and back | `treedef-exchange` |
+//! | source | an open checkpoint: its headers are read, its tensors not yet | `treedef-tensors` |
+//! | loader, export | the rules that turn names of tensors into fields, and fields into names | `treedef-tensors` |
+//! | lower, raise | turn a treedef into a structure of Python, and back | `treedef-pytrees` |
 //! | fold | count structures as one that differ only in lengths, keys or kinds | `treedef-structures` |
 //! | handshake | the ranks of a job compare structures before they send numbers | `treedef-mpi` |
 

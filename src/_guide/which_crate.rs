@@ -25,12 +25,12 @@
 //! | … to save with the state of its training, and to load | `treedef-candle` | `treedef_candle::load(path, &device)?` |
 //! | … to fine-tune with low-rank adapters (LoRA) | `treedef-candle` | `treedef_candle::lora::lora(&model, …)?` |
 //! | tensors of another framework: [objects](super::objects) | `treedef` | [`flatten_objects::<Tensor>(&model)?`](crate::flatten_objects()) |
-//! | a model of burn | `treedef-exchange` | [from burn](super::coming_from::burn) |
+//! | a model of burn | `treedef-tensors` | [from burn](super::coming_from::burn) |
 //! | arrays of `ndarray`, nalgebra or glam: [arrays](super::arrays) | `treedef` | [`Flattener::new().arrays(true)`](crate::Flattener::arrays) |
-//! | files of PyTorch | `treedef-exchange` | `treedef_exchange::pytorch::open(path)?` |
-//! | safetensors, one file or shards | `treedef-exchange` | `treedef_exchange::safetensors::open(path)?` |
-//! | npz, npy, GGUF, flax or orbax | `treedef-exchange` | `treedef_exchange::npz::from_bytes(&bytes)?.load()?` |
-//! | tensors whose names differ from your fields | `treedef-exchange` | `treedef_exchange::Loader::new().rename("h.*.w", "*.weight")` |
+//! | files of PyTorch | `treedef-tensors` | `treedef_tensors::pytorch::open(path)?` |
+//! | safetensors, one file or shards | `treedef-tensors` | `treedef_tensors::safetensors::open(path)?` |
+//! | npz, npy, GGUF or flax | `treedef-tensors` | `treedef_tensors::npz::from_bytes(&bytes)?.load()?` |
+//! | tensors whose names differ from your fields | `treedef-tensors` | `treedef_tensors::Loader::new().rename("h.*.w", "*.weight")` |
 //!
 //! # Other processes
 //!
@@ -38,7 +38,7 @@
 //! |---|---|---|
 //! | a function that Python calls, with dicts, dataclasses and arrays | `treedef-python` | `treedef_python::from_python(object)?` |
 //! | … or any pytree, as one vector of its numbers | `treedef-python` | `treedef_python::flat_from_python::<f64>(tree, Rules::Jax)?` |
-//! | structures of JAX, PyTorch or optree | `treedef-exchange` | `treedef_exchange::jax::proto(&treedef, &Lowering::new())?` |
+//! | structures of JAX, PyTorch, optree or orbax | `treedef-pytrees` | `treedef_pytrees::jax::proto(&treedef, &Lowering::new())?` |
 //! | an MPI job that sums gradients or other values | `treedef-mpi` | `treedef_mpi::Collective::new(&world, &value)?` |
 //! | … or trains a model of candle | `treedef-candle`; `mpi` | `treedef_candle::mpi::AllReduce::new(&world, &model)?` |
 //! | a million JSON documents whose structure you do not know | `treedef-structures` | `treedef_structures::Structures::new()` |
@@ -46,11 +46,11 @@
 //!
 //! # If two crates fit
 //!
-//! - `treedef-candle` re-exports `treedef-optim` and `treedef-exchange` as `optim` and `exchange`, so
+//! - `treedef-candle` re-exports `treedef-optim` and `treedef-tensors` as `optim` and `tensors`, so
 //!   a program with candle needs only this crate.
 //! - For a file that only your program reads, use [`Tree::save`](crate::Tree::save), which stores every
-//!   value with its structure. For a file that other programs read, use `treedef-exchange`.
+//!   value with its structure. For a file that other programs read, use `treedef-tensors`.
 //! - `treedef-structures` counts structures inside of your program; the command `treedef shapes` counts
 //!   them in files.
 //! - `treedef-python` shares values with Python in one process. Between processes, use files or the
-//!   bytes of `treedef-exchange`.
+//!   bytes of `treedef-tensors`.

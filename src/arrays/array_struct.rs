@@ -10,7 +10,7 @@ const MAX_DIMS: usize = 64;
 /// The fields of a struct that holds an array: `{ v, dim, data }` as in `ndarray`, `{ shape, data }`
 /// or `{ dim, data }` as in `rten` and others, `{ bytes, shape, dtype }` as in `burn`.
 ///
-/// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-exchange` recognise only
+/// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-tensors` recognise only
 /// these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayFields {

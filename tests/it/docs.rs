@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// What rustdoc and a repository page show: public doc comments, and the READMEs.
 fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = ["README.md", "crates/exchange/README.md", "crates/candle/FROM_CANDLE.md"]
+    let mut files = ["README.md", "crates/tensors/README.md", "crates/candle/FROM_CANDLE.md"]
         .map(|page| root.join(page))
         .to_vec();
     files.extend(
@@ -16,7 +16,7 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
     files.extend(
         ["README.md", "FROM_EQUINOX_AND_OPTAX.md"].map(|page| root.join("crates/optim").join(page)),
     );
-    let members = ["candle", "exchange", "optim", "mpi", "python", "structures"];
+    let members = ["candle", "mpi", "optim", "python", "pytrees", "structures", "tensors"];
     let mut folders = vec![root.join("src")];
     folders.extend(members.map(|member| root.join("crates").join(member).join("src")));
     while let Some(folder) = folders.pop() {

@@ -255,34 +255,33 @@ fn every_dependency_says_why() {
 
 /// A format that nobody would find, or that no test and no fuzzer has seen.
 #[test]
-fn each_format_of_exchange_has_its_rows() {
+fn each_format_has_its_rows() {
     let below = |folder: &str| -> String {
         files(&root().join(folder))
             .iter()
             .filter_map(|file| fs::read_to_string(file).ok())
             .collect()
     };
-    let places = [
-        (
-            "the first table of crates/exchange/README.md",
-            read("crates/exchange/README.md"),
-            "`NAME::",
-        ),
-        ("crates/exchange/tests/", below("crates/exchange/tests"), "NAME::"),
-        ("fuzz/targets/", below("fuzz/targets"), "NAME::"),
-    ];
-    let modules = read("crates/exchange/src/formats/mod.rs");
-    let modules =
-        modules.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let mut missing = Vec::new();
-    let mut checked = 0;
-    for name in modules {
-        for (place, text, row) in &places {
-            if !text.contains(&row.replace("NAME", name)) {
-                missing.push(format!("the format `{name}` is not in {place}"));
+    let (mut missing, mut checked) = (Vec::new(), 0);
+    for (member, modules) in [("pytrees", "src/lib.rs"), ("tensors", "src/formats/mod.rs")] {
+        let folder = format!("crates/{member}");
+        let readme = format!("{folder}/README.md");
+        let tests = format!("{folder}/tests");
+        let places = [
+            (format!("the first table of {readme}"), read(&readme), "`NAME::"),
+            (tests.clone(), below(&tests), "NAME::"),
+            ("fuzz/targets".to_owned(), below("fuzz/targets"), "NAME::"),
+        ];
+        let modules = read(&format!("{folder}/{modules}"));
+        let modules = modules.lines();
+        for name in modules.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')) {
+            for (place, text, row) in &places {
+                if !text.contains(&row.replace("NAME", name)) {
+                    missing.push(format!("the format `{name}` is not in {place}"));
+                }
             }
+            checked += 1;
         }
-        checked += 1;
     }
     assert!(checked > 8, "only {checked} formats were found");
     assert!(missing.is_empty(), "{}", missing.join("\n"));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use treedef_exchange::{Error, Result};
+use treedef_tensors::{Error, Result};
 
 use crate::files::save;
 

@@ -9,7 +9,7 @@ use candle_core::{DType, Device, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
-use treedef_exchange::{
+use treedef_tensors::{
     Error, ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
 };
 
@@ -68,7 +68,7 @@ pub fn save<T: Serialize>(value: &T, path: impl AsRef<Path>) -> Result<()> {
 ///
 /// ```
 /// use candle_core::Device;
-/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::tensors::{Loader, safetensors};
 /// use treedef_candle::nn::{Initialiser, Linear};
 /// use treedef_candle::{load, load_like_with, save};
 ///
@@ -166,7 +166,7 @@ fn hinting(error: treedef::Error) -> treedef::Error {
 }
 
 /// As [`load_like`], by the rules of a loader, from whatever source: with the feature `pytorch`, files of PyTorch
-/// are opened by `exchange::pytorch::open(path)?.source()?`. Of the rules, `stack`, `column_major` and `fill_from` are
+/// are opened by `tensors::pytorch::open(path)?.source()?`. Of the rules, `stack`, `column_major` and `fill_from` are
 /// not for tensors.
 ///
 /// # Errors
@@ -176,7 +176,7 @@ fn hinting(error: treedef::Error) -> treedef::Error {
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
-/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::tensors::{Loader, safetensors};
 /// use treedef_candle::nn::{Initialiser, Linear};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -223,7 +223,7 @@ where
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
-/// use treedef_candle::exchange::{Loader, safetensors};
+/// use treedef_candle::tensors::{Loader, safetensors};
 /// use treedef_candle::nn::{Initialiser, Linear};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -269,7 +269,7 @@ where
 /// Returns an error when two tensors have one name, or the value cannot be flattened.
 ///
 /// ```
-/// use treedef_candle::exchange::{Saver, safetensors};
+/// use treedef_candle::tensors::{Saver, safetensors};
 /// use treedef_candle::nn::{Initialiser, Linear};
 ///
 /// let model = Linear::new(3, 2, &mut Initialiser::new(0))?;
@@ -297,7 +297,7 @@ pub fn source<T: Serialize>(value: &T) -> Result<Source<'static>> {
 /// As [`source`], and when a rule matches nothing.
 ///
 /// ```
-/// use treedef_candle::exchange::Export;
+/// use treedef_candle::tensors::Export;
 /// use treedef_candle::nn::{Initialiser, Linear};
 ///
 /// let model = vec![Linear::new(3, 2, &mut Initialiser::new(0))?.without_bias()];

@@ -7,7 +7,7 @@ use std::path::Path;
 use candle_core::{DType, Device, Module, Tensor};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef_candle::exchange::{Descriptor, Dtype, Export, Loader, Source, Stored, safetensors};
+use treedef_candle::tensors::{Descriptor, Dtype, Export, Loader, Source, Stored, safetensors};
 use treedef_candle::lora::lora;
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, adamw};

@@ -7,7 +7,7 @@ use std::process::Command;
 use candle_core::{DType, Device, Tensor};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef_candle::exchange::{Export, Loader, Source};
+use treedef_candle::tensors::{Export, Loader, Source};
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, State, adamw};
 use treedef_candle::treedef::Object;
@@ -396,7 +396,7 @@ fn the_last_checkpoints_are_kept() -> Result {
     assert_eq!(load::<(u64, Linear)>(&path, &Device::Cpu)?.0, 7);
     assert_eq!(names()?.len(), 5);
 
-    let text = |wrong: treedef_candle::exchange::Result<PathBuf>| {
+    let text = |wrong: treedef_candle::tensors::Result<PathBuf>| {
         wrong.unwrap_err().to_string().replace(&folder.display().to_string(), "…")
     };
     assert_snapshot!(text(save_checkpoint(&model, &folder, 99, 2)), @"…: there is a checkpoint of step 100, which is later than 99 (remove it, or take another folder)");

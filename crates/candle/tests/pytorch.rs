@@ -1,7 +1,7 @@
 //! A checkpoint of PyTorch, with other names than the model has.
 
 use candle_core::{DType, Device, Tensor};
-use treedef_candle::exchange::{Loader, pytorch};
+use treedef_candle::tensors::{Loader, pytorch};
 use treedef_candle::nn::LayerNorm;
 
 /// What `torch.save({"epoch": 7, "w": torch.tensor([0.5, 1.5])}, path, _use_new_zipfile_serialization=False)` has.

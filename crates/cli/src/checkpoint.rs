@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use treedef::__private::{OrBug, entries};
 use treedef::{Leaf, Tree};
-use treedef_exchange::pytorch::{self, Entry, Pytorch};
-use treedef_exchange::{
-    __stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, orbax, safetensors,
-};
+use treedef_pytrees::orbax;
+use treedef_tensors::pytorch::{self, Entry, Pytorch};
+use treedef_tensors::{__stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, safetensors};
 
 use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};

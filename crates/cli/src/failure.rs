@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use treedef::__private::limited;
 use treedef::Leaf;
-use treedef_exchange::{ErrorKind as Kind, Fault};
+use treedef_tensors::{ErrorKind as Kind, Fault};
 
 use crate::paths::with_shown_paths;
 
@@ -190,14 +190,20 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<treedef_exchange::Error> for Failure {
-    fn from(error: treedef_exchange::Error) -> Self {
+impl From<treedef_tensors::Error> for Failure {
+    fn from(error: treedef_tensors::Error) -> Self {
         let option = match error.kind() {
             Kind::TreeDef(inner) => option_of(inner),
             Kind::Limit { what: "bytes to unpack", .. } => Some("`--max-bytes` allows more"),
             _ => None,
         };
         of_library(&error, error.hint(), option)
+    }
+}
+
+impl From<treedef_pytrees::Error> for Failure {
+    fn from(error: treedef_pytrees::Error) -> Self {
+        of_library(&error, error.hint(), None)
     }
 }
 
@@ -246,7 +252,7 @@ impl From<serde_json::Error> for Failure {
 mod tests {
     use serde::de::DeserializeSeed;
     use treedef::{Limits, TreeDef, TreeSeed};
-    use treedef_exchange::{npy, npz};
+    use treedef_tensors::{npy, npz};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use treedef::__private::OrBug;
-use treedef_exchange::{
+use treedef_tensors::{
     __destination as destination, __folder as folder, __save as save, ErrorKind as Kind, Source,
     Stored,
 };
@@ -42,7 +42,7 @@ pub(crate) fn write_with(
 /// Copies tensors into files that are written as a whole or not at all: a signal ends the next read.
 pub(crate) fn interruptible<T>(
     source: &Source<'_>,
-    save: impl FnOnce(Source<'_>) -> treedef_exchange::Result<T>,
+    save: impl FnOnce(Source<'_>) -> treedef_tensors::Result<T>,
 ) -> Result<T> {
     let signals = Signals::watch()?;
     let read = |stored: &Stored<'_>, at, bytes: &mut [u8]| {
@@ -54,7 +54,7 @@ pub(crate) fn interruptible<T>(
         Stored::read_from(descriptor, move |at, bytes| read(stored, at, bytes))
     });
     let text = |key: &str| (key.to_owned(), source.metadata(key).or_bug().to_owned());
-    let tensors = watched.collect::<treedef_exchange::Result<Vec<_>>>();
+    let tensors = watched.collect::<treedef_tensors::Result<Vec<_>>>();
     let saved = tensors.and_then(|tensors| Source::of(tensors, source.metadata_keys().map(text)));
     let saved = saved.and_then(save);
     // The temporary files have gone before the process does.
@@ -63,7 +63,7 @@ pub(crate) fn interruptible<T>(
 }
 
 /// Why a file was not written.
-fn unwritten(path: &Path, error: treedef_exchange::Error) -> Failure {
+fn unwritten(path: &Path, error: treedef_tensors::Error) -> Failure {
     let Kind::Io(io) = error.kind() else { return error.into() };
     let target = destination(path).unwrap_or_else(|_| path.to_owned());
     let message = match io.kind() {

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree, TreeSeed};
-use treedef_exchange::pytorch::{self, Pytorch};
-use treedef_exchange::{__STAND_IN, __stand_in, Descriptor, Source, gguf, safetensors};
+use treedef_tensors::pytorch::{self, Pytorch};
+use treedef_tensors::{__STAND_IN, __stand_in, Descriptor, Source, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};

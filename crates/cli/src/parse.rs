@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use treedef::__private::OrBug;
 use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
-use treedef_exchange::{gguf, pytorch};
+use treedef_tensors::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
 use crate::bignums::of_cbor;

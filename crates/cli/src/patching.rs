@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use half::{bf16, f16};
 use treedef::__private::OrBug;
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
-use treedef_exchange::{
+use treedef_tensors::{
     __is_of_structure, __leaf_names, __narrowed, __stored, Descriptor, Export, Source, Stored,
     Tensor, Tensors,
 };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 use treedef::__private::OrBug;
 use treedef::{Dtype, Flattener, Leaf, Tree, TreeDef};
-use treedef_exchange::{__STRUCTURE, __element, __leaf_names, Tensor};
+use treedef_tensors::{__STRUCTURE, __element, __leaf_names, Tensor};
 
 use crate::args::Limits;
 use crate::checkpoint::{Checkpoint, expect_room};

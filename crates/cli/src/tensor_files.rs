@@ -2,7 +2,7 @@
 
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
-use treedef_exchange::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
+use treedef_tensors::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
 use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};

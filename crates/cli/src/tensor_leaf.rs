@@ -3,7 +3,7 @@
 
 use serde::{Serialize, Serializer};
 use treedef::{Dtype, Leaf, Tree, Value};
-use treedef_exchange::{__element, __stored, Stored};
+use treedef_tensors::{__element, __stored, Stored};
 
 use crate::failure::Result;
 

@@ -8,9 +8,9 @@ use half::{bf16, f16};
 use serde::Serialize;
 use treedef::__private::OrBug;
 use treedef::{Array, Dtype, Edit, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
-use treedef_exchange::npy::Reading;
-use treedef_exchange::pytorch::Entry;
-use treedef_exchange::{
+use treedef_tensors::npy::Reading;
+use treedef_tensors::pytorch::Entry;
+use treedef_tensors::{
     __display_shape, Descriptor, Source, Stored, npy, npz, pytorch, safetensors,
 };
 

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use treedef::{Edit, Flattener, Leaf, Path, Tree, TreeDef};
-use treedef_exchange::pytorch::{Entry, Pytorch};
-use treedef_exchange::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
+use treedef_tensors::pytorch::{Entry, Pytorch};
+use treedef_tensors::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};

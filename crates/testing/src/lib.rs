@@ -8,6 +8,7 @@ pub mod found;
 pub mod data;
 pub mod tape;
 pub mod replay;
+pub mod structures;
 pub mod hostile;
 pub mod leaks;
 pub mod plain;

@@ -1,9 +1,9 @@
 //! Objects of other crates as leaves: see the tests and the example `tensors`. Here is what a user of candle writes once, and what
-//! `treedef-candle` has for all types and devices: a tensor of candle as one of treedef-exchange, and back.
+//! `treedef-candle` has for all types and devices: a tensor of candle as one of treedef-tensors, and back.
 
 use candle_core::{DType, Tensor};
-use treedef_exchange as exchange;
-use treedef_exchange::{Descriptor, Dtype, Stored};
+use treedef_tensors::Tensor as Numbers;
+use treedef_tensors::{Descriptor, Dtype, Stored};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -41,7 +41,7 @@ pub fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>> {
         DType::I64 => flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
         _ => flat.to_vec1::<u8>()?,
     };
-    Ok(Stored::of(name, exchange::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?))
+    Ok(Stored::of(name, Numbers::new(dtype, tensor.dims().to_vec(), bytes)?))
 }
 
 /// The tensor of a file, on the device of the one that is there, whose type and shape it has.

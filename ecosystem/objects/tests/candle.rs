@@ -6,7 +6,7 @@ use candle_core::{DType, Device, Tensor, Var};
 use serde::{Deserialize, Serialize};
 use treedef::{Tree, flatten_objects, object, unflatten_objects};
 use treedef_ecosystem_objects::{described, read, stored};
-use treedef_exchange::{Export, Loader, safetensors};
+use treedef_tensors::{Export, Loader, safetensors};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 

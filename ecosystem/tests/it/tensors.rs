@@ -6,7 +6,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use treedef::{ArrayRule, Flattener, Leaf, Tree};
-use treedef_exchange::{Export, Loader, Tensors};
+use treedef_tensors::{Export, Loader, Tensors};
 
 use crate::laws::Subject;
 
@@ -77,16 +77,16 @@ fn comes_back<T: Subject>(value: &T, rules: &Rules) -> Listed {
 fn comes_back_by<T: Subject>(
     value: &T,
     rules: &Rules,
-    load: impl Fn(&Tensors) -> treedef_exchange::Result<T>,
+    load: impl Fn(&Tensors) -> treedef_tensors::Result<T>,
 ) -> Listed {
     let file = |tree: &Tree<Leaf>| {
         let tensors = Tensors::of(tree).unwrap();
-        treedef_exchange::safetensors::to_bytes(&tensors).unwrap()
+        treedef_tensors::safetensors::to_bytes(&tensors).unwrap()
     };
     let tree = rules.flattener.tree(value).unwrap();
     let saved = read(&file(&tree));
     let there = write(&saved);
-    let there = treedef_exchange::safetensors::from_bytes(&there).unwrap().read().unwrap();
+    let there = treedef_tensors::safetensors::from_bytes(&there).unwrap().read().unwrap();
     let loaded: T = load(&there).unwrap();
     assert_eq!(loaded, *value);
     assert_eq!(read(&file(&rules.flattener.tree(&loaded).unwrap())), saved);
@@ -168,14 +168,14 @@ fn tensors_by<T: Subject>(value: T, rules: &dyn Fn(&[Place]) -> Rules) -> String
 fn flex32(value: burn_tensor::TensorData) -> String {
     let tree = Tree::of(&value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
-    let file = treedef_exchange::safetensors::to_bytes(&tensors).unwrap();
+    let file = treedef_tensors::safetensors::to_bytes(&tensors).unwrap();
     let loaded: burn_tensor::TensorData =
-        treedef_exchange::safetensors::from_bytes(&file).unwrap().load().unwrap();
+        treedef_tensors::safetensors::from_bytes(&file).unwrap().load().unwrap();
     assert_eq!(loaded.dtype, burn_tensor::DType::F32);
     assert_eq!((&loaded.bytes, &loaded.shape), (&value.bytes, &value.shape));
     // The structure has the type.
-    let back = treedef_exchange::safetensors::from_bytes(&file).unwrap().read().unwrap();
-    let back: Tree<Leaf> = treedef_exchange::Export::new().tree(&back).unwrap();
+    let back = treedef_tensors::safetensors::from_bytes(&file).unwrap().read().unwrap();
+    let back: Tree<Leaf> = treedef_tensors::Export::new().tree(&back).unwrap();
     assert_eq!(back, tree);
     assert_eq!(back.into_typed::<burn_tensor::TensorData>().unwrap().dtype, value.dtype);
     self::tensors(loaded)

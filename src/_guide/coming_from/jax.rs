@@ -34,7 +34,7 @@
 //! | `flatten_one_level(x)` | [`treedef.root().children()`](NodeRef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |
-//! | `keystr(path)` | `path.to_string()` | our own format, which parses back; JAX's: `jax::keystrs` of `treedef-exchange` |
+//! | `keystr(path)` | `path.to_string()` | our own format, which parses back; JAX's: `jax::keystrs` of `treedef-pytrees` |
 //! | `keystr(path, simple=True, separator='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
 //! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
@@ -62,7 +62,7 @@
 //! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
 //! | orbax `checkpointer.save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
 //! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |
-//! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: the package `treedef-exchange` |
+//! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: the package `treedef-pytrees` |
 //! | `flax.serialization.to_bytes(x)`, `from_bytes(target, bytes)` | [`tree.to_bytes()?`](Tree::to_bytes), [`Tree::from_bytes(&bytes)?`](Tree::from_bytes) | not msgpack |
 //! | `TrainState.create(…)`, `.replace(step=1)` | a struct with `derive` | bookkeeping is static: [`as_static`](fn@as_static) |
 //! | the rest of Flax, Equinox, Chex | [their page](super::equinox) | |
@@ -94,7 +94,7 @@
 //! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: [`NodeRef::is_leaf`] |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
-//! | `str(d)` | `d.to_string()` | our own format, which parses back; JAX's: `jax::text` of `treedef-exchange` |
+//! | `str(d)` | `d.to_string()` | our own format, which parses back; JAX's: `jax::text` of `treedef-pytrees` |
 //! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | for all kinds and keys; not the format of JAX |
 //! | `deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
 //! | `pickle.dumps(d)` | `serde_json::to_string(&treedef)?` | a treedef is `Serialize` in any format |
@@ -169,7 +169,7 @@
 //!
 //! # Files that both sides read
 //!
-//! The package `treedef-exchange`, in `crates/exchange`, writes and reads JAX's own formats, with
+//! The package `treedef-pytrees`, in `crates/pytrees`, writes and reads JAX's own formats, with
 //! the order in which JAX flattens the leaves:
 //!
 //! ```text

@@ -121,10 +121,10 @@
 //! | numbers of leaves, nodes, children | [`TreeDef::num_leaves`], [`TreeDef::num_nodes`], [`NodeRef::num_children`] |
 //! | type, kind | [`NodeRef::name`], [`NodeRef::kind`] |
 //! | equality, hash | `Eq + Hash`; [`TreeDef::fingerprint`] |
-//! | text | `Display`, `FromStr`; `jax::text` of `treedef-exchange` |
+//! | text | `Display`, `FromStr`; `jax::text` of `treedef-pytrees` |
 //! | pickle, proto | [`TreeDef::save`], [`TreeDef::to_bytes`], serde; the bytes differ from JAX's and optree's |
 //! | key classes | [`Key`] |
-//! | keystr: simple, separator | `jax::keystrs` of `treedef-exchange`, [`Path::to_joined_string`] |
+//! | keystr: simple, separator | `jax::keystrs` of `treedef-pytrees`, [`Path::to_joined_string`] |
 //! | codify | `format!("t{path}")`: a [`Path`] prints as Rust where possible |
 //! | accessor: call | [`Tree::get`], [`Tree::subtree`] |
 //! | accessor: join, slice | [`Path::join`], [`Path::child`], [`Path::keys`] and `collect` |

@@ -125,7 +125,7 @@
 //!
 //! # Treespecs that both sides read
 //!
-//! The package `treedef-exchange`, in `crates/exchange`, writes and reads the JSON of
+//! The package `treedef-pytrees`, in `crates/pytrees`, writes and reads the JSON of
 //! `treespec_dumps`. `None` is a leaf there, and the order of the leaves accounts for it:
 //!
 //! ```text

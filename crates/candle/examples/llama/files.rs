@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use treedef_candle::exchange::{Loader, safetensors};
+use treedef_candle::tensors::{Loader, safetensors};
 use treedef_candle::load_like_with;
 use treedef_candle::nn::Initialiser;
 

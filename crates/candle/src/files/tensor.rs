@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use candle_core::{CpuStorage, DType, Device, Storage, Tensor, WithDType};
 use half::{bf16, f16};
-use treedef_exchange::{Descriptor, Stored};
+use treedef_tensors::{Descriptor, Stored};
 
 use super::AnyError;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use candle_core::{Device, Error, Result, safetensors};
 use serde_json::{Value, json};
-use treedef_exchange::Names;
+use treedef_tensors::Names;
 
 use super::{Adapter, Lora};
 use crate::files::save_named;

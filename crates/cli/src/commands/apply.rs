@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use treedef::{Diff, Leaf, Tree};
-use treedef_exchange::Source;
+use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, Reading, Report};
 use crate::checkpoint::expect_room;

@@ -8,7 +8,7 @@ use treedef::__private::{OrBug, entries, entry};
 #[cfg(feature = "schema")]
 use treedef::Leaf;
 use treedef::{LeafKind, NodeKind, NodeRef, Tree};
-use treedef_exchange::__display_shape;
+use treedef_tensors::__display_shape;
 
 use crate::args::{Check, Folds, Json};
 use crate::documents::Place;

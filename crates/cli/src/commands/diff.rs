@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree, TreeDef};
-use treedef_exchange::{__is_of_structure, __leaf_names};
+use treedef_tensors::{__is_of_structure, __leaf_names};
 
 use crate::args::{Reading, Renaming};
 use crate::exact;

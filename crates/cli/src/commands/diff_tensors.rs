@@ -6,7 +6,7 @@ use std::hash::RandomState;
 
 use treedef::__private::OrBug;
 use treedef::{ChangeKind, Leaf, NodeKind, Path, Tolerance, Tree};
-use treedef_exchange::{__is_of_structure, __narrowed};
+use treedef_tensors::{__is_of_structure, __narrowed};
 
 use crate::failure::Result;
 use crate::format::Format;

@@ -52,7 +52,7 @@ impl Renames {
         }
         for (from, to) in &all {
             // What is wrong with the patterns is told with their names.
-            treedef_exchange::__renamed(from, to, ".", "")?;
+            treedef_tensors::__renamed(from, to, ".", "")?;
         }
         Ok(Renames(all))
     }
@@ -69,7 +69,7 @@ impl Renames {
         for slot in stored.tree.leaves() {
             let mut name = slot.name.clone();
             for ((from, to), matched) in self.0.iter().zip(&mut matched) {
-                if let Some(new) = treedef_exchange::__renamed(from, to, ".", &name)? {
+                if let Some(new) = treedef_tensors::__renamed(from, to, ".", &name)? {
                     (name, *matched) = (new, true);
                     break;
                 }

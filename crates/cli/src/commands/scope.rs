@@ -1,7 +1,7 @@
 //! The part of two documents that is compared.
 
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
-use treedef_exchange::__leaf_names;
+use treedef_tensors::__leaf_names;
 
 use crate::args::Part;
 use crate::failure::{Failure, Result};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use treedef_exchange::pytorch::{Entry, Pytorch};
-use treedef_exchange::{Error, Source, safetensors};
+use treedef_tensors::pytorch::{Entry, Pytorch};
+use treedef_tensors::{Error, Source, safetensors};
 
 use crate::args::{Limits, Output, Report, Shards};
 use crate::checkpoint::{Checkpoint, expect_room};

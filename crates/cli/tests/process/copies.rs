@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use treedef_exchange::{Dtype, Tensor, Tensors, npz, safetensors};
+use treedef_tensors::{Dtype, Tensor, Tensors, npz, safetensors};
 
 use crate::damage::{SOUND, pytorch, run};
 use crate::{Folder, printed};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use treedef_exchange::{Tensors, safetensors};
+use treedef_tensors::{Tensors, safetensors};
 
 use crate::{Folder, printed, treedef};
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
-use treedef_exchange::{Dtype, Error, Export, Stored, Tensor, safetensors};
+use treedef_tensors::{Dtype, Error, Export, Stored, Tensor, safetensors};
 
 use crate::{Folder, treedef};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use treedef_exchange::{Dtype, Tensor, Tensors, npz};
+use treedef_tensors::{Dtype, Tensor, Tensors, npz};
 
 use crate::{Folder, printed, treedef};
 

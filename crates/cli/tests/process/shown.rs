@@ -39,7 +39,7 @@ fn each_file_has_the_structure_that_is_shown() {
     let folder = Folder::new("shown");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap();
     let mut all = Vec::new();
-    for tests in ["crates/cli/tests/commands", "crates/exchange/tests/vectors", "tests/persist"] {
+    for tests in ["crates/cli/tests/commands", "crates/tensors/tests/vectors", "tests/persist"] {
         paths(&root.join(tests), &mut all);
     }
     // A structure is no document.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::Serialize;
 use treedef::Tree;
-use treedef_exchange::{Export, Tensors, safetensors};
+use treedef_tensors::{Export, Tensors, safetensors};
 
 use crate::{Folder, treedef};
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use candle_core::{D, DType, Device, Tensor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef_exchange::npz;
+use treedef_tensors::npz;
 use treedef_optim::candle::{Gradient, value_and_grad_with};
 use treedef_optim::schedules::warmup_cosine;
 use treedef_optim::transform::clip_by_global_norm;

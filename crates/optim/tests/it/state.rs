@@ -163,7 +163,7 @@ fn a_model_of_f32_and_f64_is_resumed_exactly() {
 
 #[test]
 fn safetensors_hold_a_state_of_numbers() {
-    use treedef_exchange::{Export, safetensors};
+    use treedef_tensors::{Export, safetensors};
     let optimiser = chain!(clip_by_global_norm(1.0), adam(0.5));
     let model = net(5, &[3]);
     let mut state = optimiser.init::<f64, _>(&model).unwrap();
@@ -306,7 +306,7 @@ fn a_state_is_not_taken_from_anything() {
 mod of_tensors {
     use candle_core::{DType, Device, Tensor};
     use treedef::Object;
-    use treedef_exchange::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
+    use treedef_tensors::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
     use treedef_optim::transform::{Transform, clip};
 
     use super::*;
@@ -333,7 +333,7 @@ mod of_tensors {
             _ => flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
         };
         let dtype = described(name, tensor)?.dtype().ok_or("no numbers")?;
-        let tensor = treedef_exchange::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?;
+        let tensor = treedef_tensors::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?;
         Ok(Stored::of(name, tensor))
     }
 

@@ -1,0 +1,190 @@
+//! What can go wrong, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use treedef::Path;
+
+/// The result of lowering or of reading a structure.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a structure could not be lowered or read, with the path of the node or the byte of the input
+/// where that is known.
+///
+/// `Debug` prints the same text as `Display`, because that is what `unwrap` and a `main` that
+/// returns an error print.
+///
+/// ```
+/// use treedef_pytrees::python;
+///
+/// let error = python::from_literal("[1, 2").unwrap_err();
+/// assert_eq!(error.to_string(), "expected `,` or `]`, found the end at byte 5");
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// ```
+#[derive(Clone)]
+pub struct Error {
+    kind: Arc<ErrorKind>,
+    position: Position,
+}
+
+#[derive(Clone)]
+enum Position {
+    Unknown,
+    Path(Path),
+    Byte(usize),
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The format has no such node, and the [`Lowering`](crate::Lowering) does not replace it.
+    NoCounterpart(String),
+    /// The format has no such key of a map.
+    Key(String),
+    /// The input is not of the format.
+    Malformed(String),
+    /// The input or the structure is larger or deeper than the limits allow.
+    Limit {
+        /// What is limited: `levels`, `bytes of names`, `nodes`.
+        what: &'static str,
+        /// How much of it there is, or how much is allowed.
+        message: String,
+    },
+    /// There are more or fewer leaves than the structure has.
+    Leaves {
+        /// How many the structure has.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// Nothing is left of the structure without its statics.
+    Structure(String),
+    /// An error of `treedef`.
+    TreeDef(treedef::Error),
+    /// A bug of this library, with the place in it. Please report it.
+    Internal(&'static str),
+}
+
+impl ErrorKind {
+    pub(crate) fn limit(what: &'static str, message: impl Into<String>) -> Self {
+        ErrorKind::Limit { what, message: message.into() }
+    }
+
+    /// What allows more than a limit.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Limit { what: "nodes", .. } => Some("see `Lowering::max_nodes`"),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// What may help. It is the end of the text, in brackets.
+    ///
+    /// ```
+    /// use treedef_pytrees::{Lowering, python};
+    ///
+    /// let few = Lowering::new().max_nodes(5);
+    /// let error = python::literal(&"[*; 9]".parse()?, &few).unwrap_err();
+    /// assert_eq!(error.to_string(), "10 nodes, the limit is 5 (see `Lowering::max_nodes`)");
+    /// assert_eq!(error.hint(), Some("see `Lowering::max_nodes`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hint(&self) -> Option<&str> {
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => error.hint(),
+            kind => kind.hint(),
+        }
+    }
+
+    /// The byte of the input at which reading failed.
+    #[doc(hidden)]
+    pub fn __offset(&self) -> Option<usize> {
+        match self.position {
+            Position::Byte(offset) => Some(offset),
+            Position::Unknown | Position::Path(_) => None,
+        }
+    }
+
+    pub(crate) fn at_path(self, path: Path) -> Self {
+        Error { position: Position::Path(path), ..self }
+    }
+
+    pub(crate) fn at_byte(self, offset: usize) -> Self {
+        Error { position: Position::Byte(offset), ..self }
+    }
+}
+
+/// A text of the input in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
+    }
+}
+
+/// An input that is not of the format.
+pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
+    Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind: Arc::new(kind), position: Position::Unknown }
+    }
+}
+
+impl From<treedef::Error> for Error {
+    fn from(error: treedef::Error) -> Self {
+        ErrorKind::TreeDef(error).into()
+    }
+}
+
+/// The same text as `Display`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.kind {
+            ErrorKind::NoCounterpart(node) => {
+                write!(f, "{node} has no counterpart in Python (see `Lowering`)")?;
+            }
+            ErrorKind::Leaves { expected, found } => {
+                write!(f, "expected {expected} leaves, found {found}")?;
+            }
+            ErrorKind::TreeDef(error) => error.fmt(f)?,
+            ErrorKind::Internal(place) => write!(f, "a bug in treedef-pytrees: {place}")?,
+            ErrorKind::Key(what)
+            | ErrorKind::Malformed(what)
+            | ErrorKind::Limit { message: what, .. }
+            | ErrorKind::Structure(what) => f.write_str(what)?,
+        }
+        match &self.position {
+            Position::Unknown => {}
+            Position::Path(path) if path.is_root() => f.write_str(" at the root")?,
+            Position::Path(path) => write!(f, " at `{path}`")?,
+            Position::Byte(offset) => write!(f, " at byte {offset}")?,
+        }
+        self.kind.hint().map_or(Ok(()), |hint| write!(f, " ({hint})"))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Python's containers as our structures.
+
+use treedef::{Key, Limits, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
+
+use crate::error::{ErrorKind, Result};
+use crate::lower::{path_bytes, permuted, restored};
+use crate::py_key::{MAX_DEPTH, NameBytes, PyKey};
+use crate::pytree::PyTree;
+
+/// A structure that was read from a format of Python, and how its leaves are ordered there.
+#[derive(Clone, Debug)]
+pub struct Raised {
+    /// The structure: lists as sequences, dicts as maps.
+    pub treedef: TreeDef,
+    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is
+    /// a leaf to torch.
+    pub order: Vec<Option<usize>>,
+    /// Where the format has a class of its own, as `collections.OrderedDict`: the path, and its
+    /// name.
+    pub classes: Vec<(Path, String)>,
+}
+
+impl Raised {
+    /// Our leaves in the order in which they are there; none where there is a `None`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are more or fewer leaves than the structure has.
+    pub fn permute<L: Clone>(&self, leaves: &[L]) -> Result<Vec<Option<L>>> {
+        permuted(&self.order, leaves, self.treedef.num_leaves())
+    }
+
+    /// The tree that has the leaves from there in their places.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are more or fewer leaves than the format has.
+    ///
+    /// ```
+    /// let raised = treedef_pytrees::python::from_literal("{'b': 0, 'a': (0, None)}")?;
+    /// assert_eq!(raised.treedef.to_string(), r#"{"a": (*, None), "b": *}"#);
+    /// let tree = raised.restore(vec!["first in the text", "second"])?;
+    /// assert_eq!(tree.get(r#"["b"]"#)?, &"first in the text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore<L>(&self, leaves: impl IntoIterator<Item = L>) -> Result<Tree<L>> {
+        restored(&self.order, leaves, &self.treedef)
+    }
+}
+
+/// Makes our structure of `tree`, whose leaves are numbered as they are there.
+pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
+    let limits = Limits::default();
+    let limits = Limits { max_depth: limits.max_depth.max(2 * MAX_DEPTH), ..limits };
+    let builder = TreeDefBuilder::new().limits(limits);
+    let bytes = NameBytes::default();
+    let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes };
+    writer.node(tree, &mut Path::root())?;
+    let treedef = writer.builder.finish()?;
+    // `leaves` has for each leaf here its number there, so this is the way back.
+    let mut ours = vec![None; writer.leaves.len()];
+    for (index, leaf) in writer.leaves.iter().enumerate() {
+        if let Some(slot) = ours.get_mut(*leaf) {
+            *slot = Some(index);
+        }
+    }
+    let order = ours;
+    Ok(Raised { treedef, order, classes: writer.classes })
+}
+
+struct Writer {
+    builder: TreeDefBuilder,
+    leaves: Vec<usize>,
+    classes: Vec<(Path, String)>,
+    /// Of all names and paths.
+    bytes: NameBytes,
+}
+
+impl Writer {
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        self.bytes.spend(bytes, "names")
+    }
+
+    fn node(&mut self, tree: &PyTree, path: &mut Path) -> Result<()> {
+        match tree {
+            PyTree::Leaf(index) => {
+                self.leaves.push(*index);
+                self.builder.leaves(1)?;
+            }
+            PyTree::None => self.builder.open(NodeKind::None, 1)?,
+            PyTree::List(children) => {
+                self.items(NodeKind::Seq.into(), children, Key::Index, path)?;
+            }
+            PyTree::Tuple(children) => {
+                self.items(NodeKind::Tuple.into(), children, Key::Position, path)?;
+            }
+            PyTree::Dict(entries) => self.map(entries, path)?,
+            PyTree::Custom { class, inside } => {
+                self.spend(class.len() + 16 * path.keys().len() + path_bytes(path))?;
+                self.classes.push((path.clone(), class.clone()));
+                match &**inside {
+                    PyTree::Tuple(children) if is_named(class) => {
+                        let head = NodeHead { name: class, ..NodeKind::TupleStruct.into() };
+                        self.items(head, children, Key::Position, path)?;
+                    }
+                    PyTree::Dict(entries) if is_named(class) => {
+                        self.fields(class, entries, path)?;
+                    }
+                    inside => self.node(inside, path)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn items(
+        &mut self,
+        head: NodeHead<'_>,
+        children: &[PyTree],
+        key: fn(usize) -> Key,
+        path: &mut Path,
+    ) -> Result<()> {
+        self.builder.open(head, 1)?;
+        for (index, child) in children.iter().enumerate() {
+            path.push(key(index));
+            self.node(child, path)?;
+            path.pop();
+        }
+        Ok(self.builder.close()?)
+    }
+
+    /// The entries in the order of their keys, as a treedef has them.
+    fn map(&mut self, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
+        let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
+        let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.builder.open(NodeKind::Map, 1)?;
+        for (key, child) in entries {
+            self.spend(key.as_str().map_or(16, str::len))?;
+            self.builder.key(key.clone())?;
+            path.push(Key::Entry(key));
+            self.node(child, path)?;
+            path.pop();
+        }
+        Ok(self.builder.close()?)
+    }
+
+    fn fields(&mut self, class: &str, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
+        self.builder.open(NodeHead { name: class, ..NodeKind::Struct.into() }, 1)?;
+        for (key, child) in entries {
+            let PyKey::Str(field) = key else {
+                let what = format!("{key} is not the name of a field");
+                return Err(ErrorKind::Key(what).into());
+            };
+            self.spend(field.len())?;
+            self.builder.field(field.clone())?;
+            path.push(Key::Field(field.clone().into()));
+            self.node(child, path)?;
+            path.pop();
+        }
+        Ok(self.builder.close()?)
+    }
+}
+
+/// Not one of Python's own containers, which have counterparts here.
+fn is_named(class: &str) -> bool {
+    let own = ["collections.", "builtins.", "torch.fx.immutable_collections."];
+    !own.iter().any(|module| class.starts_with(module))
+}
+
+fn value(key: &PyKey) -> Result<Value> {
+    let value = match key {
+        PyKey::None | PyKey::Other => Value::of(&None::<()>),
+        PyKey::Bool(value) => Value::of(value),
+        PyKey::Int(value) => match i64::try_from(*value) {
+            Ok(value) => Value::of(&value),
+            Err(_) => Value::of(value),
+        },
+        PyKey::Large(value) => Value::of(value),
+        PyKey::Float(value) => Value::of(value),
+        PyKey::Str(text) => Value::of(text),
+        PyKey::Bytes(bytes) => return Ok(Value::from(treedef::Leaf::from(bytes.clone()))),
+        PyKey::Tuple(keys) => {
+            let keys = keys.iter().map(value).collect::<Result<Vec<Value>>>()?;
+            let texts: String = keys.iter().map(|key| format!("{key},")).collect();
+            let text = if texts.is_empty() { "(,)".to_owned() } else { format!("({texts})") };
+            text.parse()
+        }
+    };
+    Ok(value?)
+}

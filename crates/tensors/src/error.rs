@@ -1,0 +1,325 @@
+//! What can go wrong, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use treedef::{LeafKind, Path};
+
+use crate::report::LoadReport;
+
+/// The result of reading, writing or loading tensors.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why tensors could not be read, written or loaded, with the path in the structure or the byte of the
+/// input where that is known.
+///
+/// `Debug` prints the same text as `Display`, because that is what `unwrap` and a `main` that
+/// returns an error print.
+///
+/// ```
+/// use treedef_tensors::npy;
+///
+/// let error = npy::from_bytes(b"PK").unwrap_err();
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// ```
+#[derive(Clone)]
+pub struct Error {
+    kind: Arc<ErrorKind>,
+    place: Place,
+    /// The file that was read, where the kind does not say it.
+    file: Option<Arc<str>>,
+}
+
+#[derive(Clone)]
+enum Place {
+    Unknown,
+    Path(Path),
+    Byte(usize),
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input is not of the format.
+    Malformed(String),
+    /// What the other side has and this has not: elements without a [`Dtype`](crate::Dtype),
+    /// metadata of an npz file.
+    Unsupported(String),
+    /// The input or the structure is larger or deeper than the limits allow.
+    Limit {
+        /// What is limited: `levels`, `bytes of names`, `bytes to unpack`.
+        what: &'static str,
+        /// How much of it there is, or how much is allowed.
+        message: String,
+    },
+    /// The structure is another one than was lowered, or than the tensors have.
+    Structure(String),
+    /// Two paths have one name: that of the error, and this one.
+    Clash {
+        /// The name of both.
+        name: String,
+        /// The path that had it first.
+        first: Path,
+    },
+    /// A name that the files keep for themselves.
+    Reserved(String),
+    /// Leaves of kinds that no tensor holds, with the paths of their blocks.
+    NoDtype(Vec<(Path, LeafKind)>),
+    /// A pattern that stacks nothing, or one of a [`Loader`](crate::Loader) that leads to nothing
+    /// or to two tensors.
+    Rule(String),
+    /// The tensors are not those that the type reads.
+    Load(Box<LoadReport>),
+    /// What is wrong with the files of a checkpoint: all of it.
+    Faults(Vec<Fault>),
+    /// An error of the operating system.
+    Io(std::io::Error),
+    /// An error of `treedef`.
+    TreeDef(treedef::Error),
+    /// A bug of this library, with the place in it. Please report it.
+    Internal(&'static str),
+}
+
+impl ErrorKind {
+    pub(crate) fn limit(what: &'static str, message: impl Into<String>) -> Self {
+        ErrorKind::Limit { what, message: message.into() }
+    }
+
+    /// What allows more than a limit.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Limit { what: "bytes to unpack", .. } => {
+                Some("see `npy::Reading::max_bytes`")
+            }
+            ErrorKind::Limit { what: "bytes of the structure", .. } => {
+                Some("see `Export::structure_in_metadata`")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a file, or with a tensor in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// The file, as it was named.
+    pub file: String,
+    /// The tensor, if it is about one.
+    pub tensor: Option<String>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Fault {
+    pub(crate) fn new(file: &str, tensor: Option<&str>, what: impl Into<String>) -> Self {
+        Fault { file: file.to_owned(), tensor: tensor.map(str::to_owned), what: what.into() }
+    }
+}
+
+/// `model.safetensors: "w": what is wrong`
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.file.escape_debug())?;
+        if let Some(tensor) = &self.tensor {
+            write!(f, "{}: ", quoted(tensor))?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// The most faults that are printed.
+const PRINTED: usize = 100;
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// What may help. It is the end of the text, in brackets.
+    ///
+    /// ```
+    /// use treedef_tensors::{Error, ErrorKind};
+    ///
+    /// let message = "2 GiB to unpack, the limit is 1 GiB".to_owned();
+    /// let error = Error::from(ErrorKind::Limit { what: "bytes to unpack", message });
+    /// assert_eq!(error.hint(), Some("see `npy::Reading::max_bytes`"));
+    /// ```
+    pub fn hint(&self) -> Option<&str> {
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => error.hint(),
+            kind => kind.hint(),
+        }
+    }
+
+    /// Whether a file or a folder is not there. A program that keeps a checkpoint begins without
+    /// one.
+    ///
+    /// ```
+    /// use treedef_tensors::{Tensors, npz};
+    ///
+    /// let error = npz::save(&Tensors::default(), "no such folder/model.npz").unwrap_err();
+    /// assert!(error.is_not_found());
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        match &*self.kind {
+            ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+            ErrorKind::TreeDef(error) => error.is_not_found(),
+            _ => false,
+        }
+    }
+
+    /// The byte of the input at which reading failed.
+    #[cfg(feature = "numpy")]
+    pub(crate) fn offset(&self) -> Option<usize> {
+        match self.place {
+            Place::Byte(offset) => Some(offset),
+            Place::Unknown | Place::Path(_) => None,
+        }
+    }
+
+    /// Says which file was read.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_file(mut self, file: Option<Arc<str>>) -> Self {
+        self.file = self.file.or(file);
+        self
+    }
+
+    pub(crate) fn at_path(self, path: Path) -> Self {
+        Error { place: Place::Path(path), ..self }
+    }
+
+    /// Says what in the input the error is about.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        let kind = match &*self.kind {
+            ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
+            ErrorKind::Unsupported(what) => ErrorKind::Unsupported(format!("{subject}: {what}")),
+            ErrorKind::Limit { what, message } => {
+                ErrorKind::limit(what, format!("{subject}: {message}"))
+            }
+            _ => return self,
+        };
+        Error { kind: kind.into(), ..self }
+    }
+
+    pub(crate) fn at_byte(self, offset: usize) -> Self {
+        Error { place: Place::Byte(offset), ..self }
+    }
+}
+
+/// A text of the input in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
+    }
+}
+
+/// An input that is not of the format.
+pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
+    Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        ErrorKind::Io(error).into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind: Arc::new(kind), place: Place::Unknown, file: None }
+    }
+}
+
+/// The header of an array is a literal of Python; names are counted as those of keys.
+impl From<treedef_pytrees::Error> for Error {
+    fn from(error: treedef_pytrees::Error) -> Self {
+        use treedef_pytrees::ErrorKind as Of;
+        let kind = match error.kind() {
+            Of::Malformed(what) => ErrorKind::Malformed(what.clone()),
+            Of::Limit { what, message } => ErrorKind::limit(what, message.clone()),
+            _ => ErrorKind::Malformed(error.to_string()),
+        };
+        match error.__offset() {
+            Some(offset) => Error::from(kind).at_byte(offset),
+            None => kind.into(),
+        }
+    }
+}
+
+impl From<treedef::Error> for Error {
+    fn from(error: treedef::Error) -> Self {
+        ErrorKind::TreeDef(error).into()
+    }
+}
+
+/// The same text as `Display`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file
+            && !matches!(&*self.kind, ErrorKind::Faults(_))
+        {
+            write!(f, "{}: ", file.escape_debug())?;
+        }
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => error.fmt(f)?,
+            ErrorKind::Io(error) => error.fmt(f)?,
+            ErrorKind::Load(report) => {
+                write!(f, "the tensors do not fit the type\n{}", report.lines())?;
+            }
+            ErrorKind::Faults(faults) => {
+                if let [fault] = faults.as_slice() {
+                    return fault.fmt(f);
+                }
+                write!(f, "{} faults", faults.len())?;
+                faults.iter().take(PRINTED).try_for_each(|fault| write!(f, "\n{fault}"))?;
+                if faults.len() > PRINTED {
+                    write!(f, "\nand {} more", faults.len() - PRINTED)?;
+                }
+            }
+            ErrorKind::Clash { name, first } => {
+                write!(f, "the name `{name}` is also that of `{first}`")?;
+            }
+            ErrorKind::Reserved(name) => write!(f, "the name `{name}` is reserved")?,
+            ErrorKind::Internal(place) => write!(f, "a bug in treedef-tensors: {place}")?,
+            ErrorKind::NoDtype(leaves) => {
+                let leaves: Vec<String> =
+                    leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`")).collect();
+                let leaves = leaves.join(", ");
+                write!(f, "tensors hold no {leaves} (see `Export::rest_in_metadata`)")?;
+            }
+            ErrorKind::Malformed(what)
+            | ErrorKind::Unsupported(what)
+            | ErrorKind::Limit { message: what, .. }
+            | ErrorKind::Rule(what)
+            | ErrorKind::Structure(what) => f.write_str(what)?,
+        }
+        match &self.place {
+            Place::Unknown => {}
+            Place::Path(path) if path.is_root() => f.write_str(" at the root")?,
+            Place::Path(path) => write!(f, " at `{path}`")?,
+            Place::Byte(offset) => write!(f, " at byte {offset}")?,
+        }
+        self.kind.hint().map_or(Ok(()), |hint| write!(f, " ({hint})"))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.kind {
+            ErrorKind::TreeDef(error) => Some(error),
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The header of a file: a length, and JSON with the type, the shape and the place of each tensor.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use treedef_pytrees::__private::{Json, json_offset};
+
+use crate::bytes::Bytes;
+use crate::descriptor::{Descriptor, ElementType};
+use crate::error::{Error, ErrorKind, Result, malformed, quoted as shown};
+use crate::export::METADATA;
+use crate::source::Stored;
+
+/// The most bytes of a header, for all readers of the format.
+pub(crate) const MAX_HEADER: u64 = 100_000_000;
+/// The bytes of its length, and what its length is a multiple of.
+pub(crate) const PREFIX: usize = 8;
+
+/// Reads the JSON of the header. `size` is the size of the file, if it is known.
+pub(crate) fn read(mut reader: impl Read, size: Option<u64>) -> Result<Vec<u8>> {
+    let short = |found| malformed(found, "the file ends inside its header");
+    let whole = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let mut prefix = Vec::new();
+    reader.by_ref().take(8).read_to_end(&mut prefix)?;
+    let start = prefix.first_chunk().ok_or_else(|| short(prefix.len()))?;
+    let length = u64::from_le_bytes(*start);
+    if length > MAX_HEADER {
+        return Err(no_header(&prefix));
+    }
+    if size.is_some_and(|size| length > size.saturating_sub(8)) {
+        return Err(short(whole.unwrap_or(PREFIX)));
+    }
+    let mut text = Vec::new();
+    reader.take(length).read_to_end(&mut text)?;
+    if u64::try_from(text.len()) == Ok(length) {
+        Ok(text)
+    } else {
+        Err(short(PREFIX.saturating_add(text.len())))
+    }
+}
+
+/// What a file is, whose first bytes are no length of a header.
+fn no_header(prefix: &[u8]) -> Error {
+    // Such as what a server answered instead of the file.
+    let text = str::from_utf8(prefix).ok();
+    let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
+    match (other_format(prefix), text) {
+        (Some(what), _) => ErrorKind::Malformed(format!("no safetensors: {what}")).into(),
+        (None, Some(text)) => {
+            let what = format!("no safetensors: it begins with the text {}", shown(text));
+            ErrorKind::Malformed(what).into()
+        }
+        (None, None) => {
+            let what = format!("no safetensors: a header of more than {MAX_HEADER} bytes");
+            ErrorKind::limit("bytes of the header", what).into()
+        }
+    }
+}
+
+/// What another format is, and what reads it, by the first bytes of a file.
+fn other_format(prefix: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 4] = [
+        (
+            b"PK\x03\x04",
+            "it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, \
+             `npz::from_bytes` those of numpy with the feature `numpy`",
+        ),
+        (
+            b"\x80\x02\x8a",
+            "it is a pickle: `pytorch::open` reads those of PyTorch with the feature `pytorch`",
+        ),
+        (b"GGUF", "it is a file of GGUF, which `gguf::open` reads with the feature `gguf`"),
+        (
+            b"\x93NUMPY",
+            "it is an array of numpy, which `npy::from_bytes` reads with the feature `numpy`",
+        ),
+    ];
+    known.iter().find(|(start, _)| prefix.starts_with(start)).map(|(_, what)| *what)
+}
+
+/// A tensor, and where its bytes are behind the header.
+pub(crate) struct Placed {
+    pub(crate) descriptor: Descriptor,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Placed {
+    /// The tensor, in a file whose data begins at a byte.
+    pub(crate) fn stored<'a>(self, bytes: &Bytes<'a>, data: u64) -> Stored<'a> {
+        let Placed { descriptor, start, end } = self;
+        // All of it is inside of the file.
+        Stored::within(descriptor, end - start, bytes, data.saturating_add(start))
+    }
+}
+
+/// What is wrong with the places of the tensors.
+pub(crate) enum Misplaced {
+    /// The name of a tensor, and what is wrong.
+    Tensor(String, String),
+    /// Where the last tensor ends, and what is behind it.
+    Rest(u64, String),
+}
+
+/// The tensors in the order of their bytes, of which there are so many. Each has the bytes that its
+/// shape says, they overlap nowhere, and no byte is between them or behind them: whatever is not so
+/// is told. The tensors that are told are left out.
+pub(crate) fn placed(
+    mut tensors: Vec<(String, Info)>,
+    size: u64,
+    mut tell: impl FnMut(Misplaced),
+) -> Vec<Placed> {
+    tensors.sort_by_key(|(_, info)| info.data_offsets);
+    let mut last = 0;
+    let mut all = Vec::with_capacity(tensors.len());
+    for (name, Info { dtype, shape, data_offsets: (start, end) }) in tensors {
+        let expected = last;
+        last = last.max(end);
+        let mut wrong = |name: String, what: String| tell(Misplaced::Tensor(name, what));
+        if start != expected {
+            let what = if start < expected { "an overlap" } else { "a hole" };
+            wrong(name, format!("the data has {what}"));
+            continue;
+        }
+        let Some(element) = ElementType::of_safetensors(&dtype) else {
+            wrong(name, format!("the dtype {} is not supported", dtype.escape_debug()));
+            continue;
+        };
+        if end < start || end > size {
+            let is_cut = start <= end;
+            let what = if is_cut {
+                "cut off by the end of the file"
+            } else {
+                "an end before its beginning"
+            };
+            wrong(name, what.to_owned());
+            continue;
+        }
+        let descriptor = Descriptor::of(name, element, shape);
+        if descriptor.num_bytes() != Some(end - start) {
+            let what = format!("{} bytes cannot be {descriptor}", end - start);
+            wrong(descriptor.name().to_owned(), what);
+            continue;
+        }
+        all.push(Placed { descriptor, start, end });
+    }
+    if last < size {
+        tell(Misplaced::Rest(last, format!("{} bytes behind the last tensor", size - last)));
+    }
+    debug_assert!(all.is_sorted_by(|a, b| a.end <= b.start), "two tensors overlap");
+    all
+}
+
+/// The header with its length, up to the data, in which the tensors are in this order.
+pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) -> Result<Vec<u8>> {
+    let mut entries = Vec::with_capacity(descriptors.len().saturating_add(1));
+    if !metadata.is_empty() {
+        let texts = metadata.iter();
+        let texts: Vec<String> =
+            texts.map(|(key, text)| format!("{}:{}", quoted(key), quoted(text))).collect();
+        entries.push(format!("{}:{{{}}}", quoted(METADATA), texts.join(",")));
+    }
+    let mut end = 0_u64;
+    for descriptor in descriptors {
+        let (name, shape) = (descriptor.name(), descriptor.shape());
+        if name == METADATA {
+            return Err(ErrorKind::Reserved(name.to_owned()).into());
+        }
+        let dtype =
+            descriptor.element().and_then(ElementType::in_safetensors).ok_or_else(|| {
+                let what =
+                    format!("safetensors has no {}, which `{name}` has", descriptor.type_name());
+                Error::from(ErrorKind::Malformed(what))
+            })?;
+        let begin = end;
+        let size = descriptor.num_bytes().and_then(|size| end.checked_add(size));
+        end = size.ok_or_else(|| {
+            ErrorKind::limit("bytes", format!("`{name}`, {descriptor}, has no number of bytes"))
+        })?;
+        entries.push(format!(
+            r#"{}:{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#,
+            quoted(name)
+        ));
+    }
+    let mut json = format!("{{{}}}", entries.join(","));
+    let padding = json.len().next_multiple_of(PREFIX) - json.len();
+    json.extend(std::iter::repeat_n(' ', padding));
+    let length = u64::try_from(json.len()).unwrap_or(u64::MAX);
+    if length > MAX_HEADER {
+        let what = format!("the header has {} bytes, the limit is {MAX_HEADER}", json.len());
+        return Err(ErrorKind::limit("bytes of the header", what).into());
+    }
+    Ok([&length.to_le_bytes()[..], json.as_bytes()].concat())
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What a header says.
+pub(crate) struct Header {
+    pub(crate) tensors: Vec<(String, Info)>,
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+impl Header {
+    /// Reads the JSON. An error has the byte of the file.
+    pub(crate) fn parse(header: &[u8]) -> Result<Self> {
+        if header.first() != Some(&b'{') {
+            return Err(malformed(PREFIX, "the header does not begin with `{`"));
+        }
+        let text = str::from_utf8(header)
+            .map_err(|error| malformed(PREFIX + error.valid_up_to(), "the header is not UTF-8"))?;
+        serde_json::from_str(text)
+            .map_err(|error| malformed(PREFIX + json_offset(text, &error), error.to_string()))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Info {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (u64, u64),
+}
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(HeaderVisitor)
+    }
+}
+
+struct HeaderVisitor;
+
+impl<'de> Visitor<'de> for HeaderVisitor {
+    type Value = Header;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+        let (mut tensors, mut metadata, mut seen) = (Vec::new(), None, HashSet::new());
+        while let Some(name) = map.next_key::<String>()? {
+            if name == METADATA && metadata.is_none() {
+                metadata = Some(texts(map.next_value()?).map_err(A::Error::custom)?);
+            } else if name == METADATA || !seen.insert(name.clone()) {
+                return Err(A::Error::custom(format_args!("the name {name:?} occurs twice")));
+            } else {
+                tensors.push((name, map.next_value()?));
+            }
+        }
+        Ok(Header { tensors, metadata: metadata.unwrap_or_default() })
+    }
+}
+
+/// The metadata, which is an object of strings.
+fn texts(json: Json) -> Result<Vec<(String, String)>, &'static str> {
+    const REFUSED: &str = "the metadata is not an object of strings";
+    let entries = match json {
+        Json::Object(entries) => entries,
+        Json::Null => return Ok(Vec::new()), // safetensors reads it as none
+        _ => return Err(REFUSED),
+    };
+    let texts = entries.into_iter().map(|(key, value)| match value {
+        Json::Str(text) => Ok((key, text)),
+        _ => Err(REFUSED),
+    });
+    texts.collect()
+}

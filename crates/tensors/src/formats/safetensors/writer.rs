@@ -1,0 +1,175 @@
+//! Writing a file whose tensors come one after the other.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+use treedef::__private::sweep;
+
+use crate::bug::bug;
+use crate::descriptor::Descriptor;
+use crate::error::{ErrorKind, Result, quoted};
+use crate::file::Pending;
+use crate::formats::safetensors::header;
+use crate::source::Stored;
+
+/// Writes a file whose names, types and shapes are known before the bytes are: these come in any order,
+/// so that memory needs to have no more than one tensor, or a piece of one.
+///
+/// The file is in its place after [`finish`](Self::finish), and not before: until then it is a
+/// temporary file beside it. A writer that is dropped removes that, and what was there stays.
+///
+/// ```
+/// use treedef_tensors::safetensors::{self, Writer};
+/// use treedef_tensors::{Descriptor, Dtype};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.safetensors");
+/// let descriptors =
+///     [Descriptor::new("a", Dtype::U8, [4]), Descriptor::new("b", Dtype::F32, [1])];
+/// let mut writer = Writer::create(&path, descriptors, [])?;
+/// writer.write("b", &1.5f32.to_le_bytes())?;
+/// writer.write("a", &[1, 2])?; // a piece
+/// writer.write("a", &[3, 4])?; // and the rest
+/// assert!(!path.exists());
+/// writer.finish()?;
+/// let source = safetensors::open(&path)?;
+/// assert_eq!(source.get("a").unwrap().read()?.bytes(), [1, 2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer {
+    file: Pending,
+    positions: HashMap<String, usize>,
+    places: Vec<Place>,
+}
+
+struct Place {
+    descriptor: Descriptor,
+    start: u64,
+    size: u64,
+    written: u64,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = self.places.iter();
+        let places = places.map(|it| (it.descriptor.name(), (it.written, it.size)));
+        f.debug_map().entries(places).finish()
+    }
+}
+
+impl Writer {
+    /// Begins a file with tensors in this order, and texts for the whole file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when two tensors have one name, a name is `__metadata__`, a tensor is of
+    /// complex numbers of 128 bits or has no number of bytes, or the header would be longer than
+    /// readers accept; and those of the operating system.
+    pub fn create(
+        path: impl AsRef<Path>,
+        descriptors: impl IntoIterator<Item = Descriptor>,
+        metadata: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        sweep(path.as_ref());
+        Writer::create_in_swept(path.as_ref(), descriptors, metadata)
+    }
+
+    /// The same in a folder without temporary files of killed writers, which takes time to look for.
+    pub(crate) fn create_in_swept(
+        path: &Path,
+        descriptors: impl IntoIterator<Item = Descriptor>,
+        metadata: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        let descriptors: Vec<_> = descriptors.into_iter().collect();
+        let mut texts: Vec<(String, String)> = Vec::new();
+        for (key, text) in metadata {
+            if texts.iter().any(|(other, _)| *other == key) {
+                let what = format!("the metadata has {} twice", quoted(&key));
+                return Err(ErrorKind::Malformed(what).into());
+            }
+            texts.push((key, text));
+        }
+        let refs: Vec<&Descriptor> = descriptors.iter().collect();
+        let header = header::write(&refs, &texts)?;
+        let mut start = u64::try_from(header.len()).unwrap_or(u64::MAX); // below the limit
+        let (mut positions, mut places) = (HashMap::new(), Vec::new());
+        for descriptor in descriptors {
+            if positions.insert(descriptor.name().to_owned(), places.len()).is_some() {
+                let what = format!("two tensors have the name {}", quoted(descriptor.name()));
+                return Err(ErrorKind::Malformed(what).into());
+            }
+            let size = descriptor.num_bytes().ok_or_else(|| bug!("a header without a size"))?;
+            places.push(Place { descriptor, start, size, written: 0 });
+            start = start.checked_add(size).ok_or_else(|| {
+                ErrorKind::limit("bytes", "the file would have more than 2⁶⁴ bytes")
+            })?;
+        }
+        let file = Pending::create(path)?;
+        file.write_at(&header, 0)?;
+        Ok(Writer { file, positions, places })
+    }
+
+    /// Writes bytes of a tensor: all of them, or the next piece. Tensors may come in any order, and by
+    /// turns.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there is no such tensor, or it has fewer bytes; and those of the operating
+    /// system.
+    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        let position = self.positions.get(name);
+        let place = position.and_then(|position| self.places.get_mut(*position));
+        let place = place.ok_or_else(|| {
+            ErrorKind::Malformed(format!("the file was created without a tensor {}", quoted(name)))
+        })?;
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let end = place.written.checked_add(length).filter(|end| *end <= place.size);
+        let end = end.ok_or_else(|| {
+            let (name, of, size) = (quoted(name), &place.descriptor, place.size);
+            let written = place.written;
+            ErrorKind::Malformed(format!(
+                "{name}, {of}, has {size} bytes: {written} were written, and {length} more were given"
+            ))
+        })?;
+        self.file.write_at(bytes, place.start.saturating_add(place.written))?; // below the end
+        place.written = end;
+        Ok(())
+    }
+
+    /// Copies a tensor, piece by piece.
+    pub(crate) fn copy(&mut self, stored: &Stored<'_>) -> Result<()> {
+        stored.pieces(|piece| self.write(stored.name(), piece))
+    }
+
+    /// Puts the file in its place. The old contents, if there were any, stay until the new ones are on
+    /// the disk.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when tensors lack bytes, with all of their names; and those of the operating
+    /// system. The old file is then unchanged, unless only flushing the folder failed.
+    pub fn finish(self) -> Result<()> {
+        self.whole()?.finish()
+    }
+
+    /// The file, if it has all bytes.
+    pub(crate) fn whole(self) -> Result<Pending> {
+        const LISTED: usize = 10;
+        let missing = self.places.iter().filter(|place| place.written < place.size);
+        let missing: Vec<String> = missing
+            .map(|it| {
+                let (name, written, size) = (quoted(it.descriptor.name()), it.written, it.size);
+                format!("{name} ({written} of {size} bytes)")
+            })
+            .collect();
+        if !missing.is_empty() {
+            let mut list = missing.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+            if missing.len() > LISTED {
+                list += &format!(" and {} more", missing.len() - LISTED);
+            }
+            return Err(ErrorKind::Malformed(format!("not all was written: {list}")).into());
+        }
+        Ok(self.file)
+    }
+}

@@ -1,5 +1,0 @@
-//! `exchange` under libFuzzer.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| treedef_fuzz::exchange::run(bytes));
