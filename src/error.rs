@@ -8,10 +8,11 @@ use std::sync::OnceLock;
 
 use serde::de::{Expected, Unexpected};
 
-use crate::message::{Shown, alternatives, brief, counted, limited, quoted_names};
-use crate::model::{LeafKind, Name};
+pub(crate) use crate::cause::Cause;
+pub use crate::cause::{Difference, DifferenceKind, ErrorKind};
+use crate::message::{Shown, brief, counted, limited};
+use crate::model::Name;
 use crate::path::{Key, Path};
-use crate::pattern::Pattern;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,7 +30,25 @@ const LONGEST_MESSAGE: usize = 1_000;
 /// assert_eq!(error.path().to_string(), "[1]");
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub struct Error(Box<Inner>);
+// The trait object keeps the code that drops an `Inner` in one place. Drop glue is compiled again in each
+// codegen unit, and most of them drop errors. The outer box keeps results as small as a pointer.
+pub struct Error(Box<Box<dyn Details>>);
+
+trait Details: Send + Sync {
+    fn inner(&self) -> &Inner;
+
+    fn inner_mut(&mut self) -> &mut Inner;
+}
+
+impl Details for Inner {
+    fn inner(&self) -> &Inner {
+        self
+    }
+
+    fn inner_mut(&mut self) -> &mut Inner {
+        self
+    }
+}
 
 struct Inner {
     cause: Cause,
@@ -62,257 +81,6 @@ impl Inner {
     }
 }
 
-/// The category of an error. The message says the rest.
-///
-/// ```
-/// use treedef::ErrorKind;
-///
-/// let (leaves, treedef) = treedef::flatten(&(1, "a"))?;
-/// let error = treedef::unflatten::<(i32, i32)>(&treedef, leaves).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::Value);
-/// # Ok::<(), treedef::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// A type does not fit the content of the tree, or a `Serialize` or `Deserialize`
-    /// implementation failed.
-    Value,
-    /// Two structures differ, which [`Error::differences`] may list, or the number of leaves
-    /// differs from the structure's.
-    Structure,
-    /// A structure, a file or an operation exceeds one of its [`Limits`](crate::Limits), or a count exceeds
-    /// this platform's `usize`. [`Error::hint`] names the limit.
-    Limit,
-    /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
-    Text,
-    /// The bytes are not a file of this library, are damaged, or were written by a later release; or
-    /// an error of the operating system: see [`Error::is_not_found`].
-    File,
-    /// An argument does not suit an operation, e.g. a path that is not there, a number that its leaf cannot
-    /// hold, or no trees to stack.
-    Argument,
-    /// A function that was passed to this crate failed; [`source`](std::error::Error::source)
-    /// returns its error.
-    Function,
-    /// A bug of this library. Please report it.
-    Internal,
-}
-
-/// The cause.
-#[derive(Debug, thiserror::Error)]
-#[cfg_attr(not(all(feature = "diff", feature = "persist")), allow(dead_code))]
-pub(crate) enum Cause {
-    /// The message of a `Serialize` or `Deserialize` implementation, or a violation of serde's
-    /// protocol.
-    #[error("{0}")]
-    Message(String),
-    /// The error of a function that was passed to this crate; [`source`](std::error::Error::source)
-    /// returns it.
-    #[error("{0}")]
-    Function(Box<dyn std::error::Error + Send + Sync>),
-    /// A type refused the content of the tree.
-    #[error("invalid type: {found}, expected {expected}")]
-    InvalidType {
-        /// The content of the tree in serde's words, such as `map`.
-        found: String,
-        /// The content that the type accepts.
-        expected: String,
-    },
-    /// A struct requests a field that its node does not have and that has no default.
-    #[error("missing field `{field}`; here {}", quoted_names(.present))]
-    MissingField {
-        /// The field.
-        field: &'static str,
-        /// The fields that the node has.
-        present: Vec<Name>,
-    },
-    /// A variant that the enum does not have.
-    #[error("unknown variant `{variant}`, the type has {}", alternatives(.expected))]
-    UnknownVariant {
-        /// The name of the variant, from the treedef or from a string leaf.
-        variant: String,
-        /// The variants of the enum.
-        expected: &'static [&'static str],
-    },
-    /// The number of leaves differs from the treedef's.
-    #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
-    LeafCount {
-        /// The number of leaves of the treedef.
-        expected: usize,
-        /// The number of leaves that were passed.
-        found: usize,
-    },
-    /// A leaf of a kind that the typed leaves cannot hold.
-    #[error("expected {expected}, found {found}")]
-    LeafKind {
-        /// The kind of the typed leaves.
-        expected: LeafKind,
-        /// The kind that was found.
-        found: LeafKind,
-    },
-    /// The rebuilt type did not read all children of a node.
-    #[error("{} in the treedef, of which {} read", counted(*.children, "child", "children"), counted(*.read, "was", "were"))]
-    Unread {
-        /// The number of children of the node.
-        children: usize,
-        /// The number of children that were read.
-        read: usize,
-    },
-    /// Containers are nested deeper than [`Limits::max_depth`](crate::Limits::max_depth).
-    #[error("nested deeper than {}", counted(*.limit, "level", "levels"))]
-    Depth {
-        /// The limit.
-        limit: usize,
-    },
-    /// A count exceeds this platform's `usize`.
-    #[error("too large: a count exceeds {} bits", usize::BITS)]
-    TooLarge,
-    /// Two structures differ. The list is in the order of the tree. If only structures were
-    /// compared, it ends after about 4,096 differences.
-    #[error("{}", expected_and_found(.0))]
-    Structure(Vec<Difference>),
-    /// A diff was made for another structure or tree.
-    #[error("{0}")]
-    DoesNotApply(String),
-    /// An argument does not suit an operation, e.g. a number that its leaf cannot hold, the path of
-    /// a struct where a leaf is expected, or two parts to combine that both have a leaf.
-    #[error("{0}")]
-    Argument(String),
-    /// A bug of this library. Please report it.
-    #[error("a bug in treedef: {0}")]
-    Internal(&'static str),
-    /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
-    #[error("expected {expected}, found {found} at byte {offset}")]
-    Syntax {
-        /// The index of the byte where parsing failed.
-        offset: usize,
-        /// What was expected there.
-        expected: &'static str,
-        /// What was found there.
-        found: String,
-    },
-    /// A path names a child that its parent does not have.
-    #[error("no child `{key}` in `{node}`")]
-    NoSuchChild {
-        /// The key of the missing child.
-        key: Key,
-        /// The parent.
-        node: String,
-        /// The path that was probably meant.
-        nearest: Option<Path>,
-    },
-    /// A pattern names no node.
-    #[error("no node matches `{pattern}`")]
-    NoMatch {
-        /// The pattern.
-        pattern: String,
-        /// The pattern that was probably meant.
-        nearest: Option<Pattern>,
-    },
-    /// A key in a path fits two children of the node.
-    #[error("`{key}` can mean `{first}` and `{second}`")]
-    Ambiguous {
-        /// The key.
-        key: Key,
-        /// The key of one child.
-        first: Key,
-        /// The key of another.
-        second: Key,
-    },
-    /// The index of a leaf is out of range.
-    #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
-    NoSuchLeaf {
-        /// The index.
-        index: usize,
-        /// The number of leaves of the treedef.
-        leaves: usize,
-    },
-    /// An input or a result is empty where it must not be, e.g. no trees to stack or no parts to
-    /// combine.
-    #[error("{0}")]
-    Nothing(&'static str),
-    /// The bytes are not a file of this library, or a file of the other kind: a tree instead of a
-    /// treedef.
-    #[error("expected {expected}, found {found}")]
-    FileKind {
-        /// What was expected.
-        expected: &'static str,
-        /// The content of the file: its kind, the file type that its first bytes indicate, or these
-        /// bytes.
-        found: String,
-    },
-    /// A later release wrote the file, and this release cannot read it.
-    #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
-    Unsupported {
-        /// The unknown part: the format version, the codec, the flags.
-        what: &'static str,
-        /// The value in the file.
-        found: u32,
-        /// The values that this release can read.
-        known: &'static str,
-    },
-    /// A file of this library was changed: its length differs from the header, a checksum does not
-    /// match, or a part breaks a rule of the format.
-    #[error("{0}")]
-    Damaged(String),
-    /// A structure, a file or an operation exceeds a field of [`Limits`](crate::Limits) other than
-    /// its depth.
-    #[error("{needed} {what}, the limit is {limit}")]
-    Limit {
-        /// The limited quantity, e.g. `nodes`, or `nodes to visit` for
-        /// [`Limits::max_work`](crate::Limits::max_work).
-        what: &'static str,
-        /// The amount that is needed.
-        needed: u64,
-        /// The limit.
-        limit: usize,
-    },
-    /// An error of the operating system.
-    #[error("{0}")]
-    Io(io::Error),
-}
-
-/// One place in which two structures differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Difference {
-    /// The path of the place.
-    pub path: Path,
-    /// The kind of the difference.
-    pub kind: DifferenceKind,
-    /// The expected side, e.g. the treedef's.
-    pub expected: String,
-    /// The found side.
-    pub found: String,
-}
-
-/// The kind of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DifferenceKind {
-    /// An expected field or key is missing.
-    Missing,
-    /// A field or key was not expected.
-    Extra,
-    /// The nodes are of different kinds.
-    Node,
-    /// The types have different names.
-    Name,
-    /// The variants have different names.
-    Variant,
-    /// The numbers of children differ.
-    Length,
-    /// The fields or keys are the same, but their order differs.
-    Order,
-    /// The static values differ.
-    Static,
-    /// The leaves differ (only if leaves are compared).
-    Leaf,
-    /// The treedefs were made with different options.
-    Options,
-}
-
 impl Error {
     /// An error with a custom message, for functions that are passed to this crate.
     ///
@@ -334,11 +102,11 @@ impl Error {
 
     /// The category of the error.
     pub fn kind(&self) -> ErrorKind {
-        self.0.cause.kind()
+        self.0.inner().cause.kind()
     }
 
     pub(crate) fn cause(&self) -> &Cause {
-        &self.0.cause
+        &self.0.inner().cause
     }
 
     /// Whether a file or a folder does not exist.
@@ -354,22 +122,23 @@ impl Error {
 
     /// The path of the error: the deepest node that was being walked or rebuilt.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.0.inner().path()
     }
 
     /// Whether the error has no path yet. Each level may check this, so the path is not built.
     pub(crate) fn is_at_root(&self) -> bool {
-        self.0.above.is_empty() && self.0.path.is_root()
+        let inner = self.0.inner();
+        inner.above.is_empty() && inner.path.is_root()
     }
 
     /// A hint how to avoid the error, if there is one. It is the end of the message.
     pub fn hint(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+        self.0.inner().hint.as_deref()
     }
 
     /// The file, if the error is about one.
     pub fn file(&self) -> Option<&std::path::Path> {
-        self.0.file.as_deref()
+        self.0.inner().file.as_deref()
     }
 
     /// All differences, if the error is that two structures differ; otherwise empty.
@@ -439,14 +208,16 @@ impl Error {
     /// Prepends `key` to the path. Each level calls it while the error returns to the root.
     #[cold]
     pub(crate) fn under(mut self, key: Key) -> Self {
-        self.0.above.push(key);
-        self.0.whole = OnceLock::new();
+        let inner = self.0.inner_mut();
+        inner.above.push(key);
+        inner.whole = OnceLock::new();
         self
     }
 
     #[cold]
     pub(crate) fn at(mut self, path: Path) -> Self {
-        (self.0.path, self.0.above, self.0.whole) = (path, Vec::new(), OnceLock::new());
+        let inner = self.0.inner_mut();
+        (inner.path, inner.above, inner.whole) = (path, Vec::new(), OnceLock::new());
         self
     }
 
@@ -459,50 +230,50 @@ impl Error {
     #[cold]
     #[cfg(feature = "persist")]
     pub(crate) fn in_file(mut self, file: PathBuf) -> Self {
-        self.0.file = Some(file);
+        self.0.inner_mut().file = Some(file);
         self
     }
 
     #[cold]
     #[cfg(feature = "persist")]
     pub(crate) fn in_part(mut self, part: &'static str) -> Self {
-        self.0.part = Some(part);
+        self.0.inner_mut().part = Some(part);
         self
     }
 
     #[cold]
     pub(crate) fn at_byte(mut self, byte: usize) -> Self {
-        self.0.byte = Some(byte);
+        self.0.inner_mut().byte = Some(byte);
         self
     }
 
     pub(crate) fn cause_mut(&mut self) -> &mut Cause {
-        &mut self.0.cause
+        &mut self.0.inner_mut().cause
     }
 
     #[cold]
     pub(crate) fn in_tree(mut self, index: usize) -> Self {
-        self.0.tree = Some(index);
+        self.0.inner_mut().tree = Some(index);
         self
     }
 
     /// Marks the two structures that differ as a prefix and a tree.
     pub(crate) fn of_prefix(mut self) -> Self {
-        self.0.of_prefix = true;
+        self.0.inner_mut().of_prefix = true;
         self
     }
 
     /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
     pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.0.hint.get_or_insert(hint.into());
+        self.0.inner_mut().hint.get_or_insert(hint.into());
         self
     }
 
     /// Sets the hint, also if there is one already.
     #[cold]
     pub(crate) fn with_other_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.0.hint = Some(hint.into());
+        self.0.inner_mut().hint = Some(hint.into());
         self
     }
 
@@ -511,7 +282,7 @@ impl Error {
     #[cold]
     pub(crate) fn with_fields(mut self, fields: impl FnOnce() -> Vec<Name>) -> Self {
         let is_here = self.is_at_root();
-        if let Cause::MissingField { present, .. } = &mut self.0.cause
+        if let Cause::MissingField { present, .. } = &mut self.0.inner_mut().cause
             && is_here
             && present.is_empty()
         {
@@ -523,8 +294,7 @@ impl Error {
 
 /// The error of a comparison that only returns whether a value has a structure. It is zero-sized. A
 /// second walk finds the reason and returns an [`Error`].
-#[derive(Debug, thiserror::Error)]
-#[error("another structure")]
+#[derive(Debug)]
 pub(crate) struct Mismatch;
 
 /// The result of a comparison.
@@ -532,8 +302,7 @@ pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
 /// The error of an element whose calls differ from the element before: a code of the place. The
 /// element is walked again, and no user sees this error.
-#[derive(Debug, thiserror::Error)]
-#[error("another element")]
+#[derive(Debug)]
 pub(crate) struct ElementMismatch(pub(crate) u32);
 
 impl ElementMismatch {
@@ -543,6 +312,21 @@ impl ElementMismatch {
     /// The code for a number of another kind than in the element before.
     pub(crate) const NUMBER: u32 = u32::MAX - 1;
 }
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another structure")
+    }
+}
+
+impl fmt::Display for ElementMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another element")
+    }
+}
+
+impl std::error::Error for Mismatch {}
+impl std::error::Error for ElementMismatch {}
 
 impl serde::ser::Error for ElementMismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {
@@ -559,7 +343,7 @@ impl serde::de::Error for Mismatch {
 impl From<Cause> for Error {
     #[cold]
     fn from(cause: Cause) -> Self {
-        Error(Box::new(Inner {
+        Error(Box::new(Box::new(Inner {
             cause,
             path: Path::root(),
             above: Vec::new(),
@@ -570,7 +354,7 @@ impl From<Cause> for Error {
             hint: None,
             of_prefix: false,
             tree: None,
-        }))
+        })))
     }
 }
 
@@ -622,7 +406,7 @@ impl std::error::Error for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Shown(f), "{}", self.0)
+        write!(Shown(f), "{}", self.0.inner())
     }
 }
 
@@ -670,49 +454,6 @@ impl fmt::Display for Inner {
     }
 }
 
-impl Cause {
-    fn kind(&self) -> ErrorKind {
-        use Cause::*;
-        match self {
-            Message(_)
-            | InvalidType { .. }
-            | MissingField { .. }
-            | UnknownVariant { .. }
-            | LeafKind { .. }
-            | Unread { .. } => ErrorKind::Value,
-            LeafCount { .. } | Structure(_) | DoesNotApply(_) => ErrorKind::Structure,
-            Depth { .. } | TooLarge | Limit { .. } => ErrorKind::Limit,
-            Syntax { .. } => ErrorKind::Text,
-            FileKind { .. } | Unsupported { .. } | Damaged(_) | Io(_) => ErrorKind::File,
-            Argument(_)
-            | NoSuchChild { .. }
-            | NoMatch { .. }
-            | Ambiguous { .. }
-            | NoSuchLeaf { .. }
-            | Nothing(_) => ErrorKind::Argument,
-            Function(_) => ErrorKind::Function,
-            Internal(_) => ErrorKind::Internal,
-        }
-    }
-
-    /// Whether the error is not about a node, so that its path is not printed.
-    fn is_about_the_whole(&self) -> bool {
-        use Cause::*;
-        matches!(
-            self,
-            LeafCount { .. }
-                | Nothing(_)
-                | NoSuchLeaf { .. }
-                | NoMatch { .. }
-                | Syntax { .. }
-                | FileKind { .. }
-                | Unsupported { .. }
-                | Damaged(_)
-                | Io(_)
-        )
-    }
-}
-
 /// The first difference between a prefix and a tree.
 fn of_prefix(differences: &[Difference]) -> String {
     let sides = |first: &Difference| (first.expected.clone(), first.found.clone());
@@ -724,7 +465,7 @@ fn of_prefix(differences: &[Difference]) -> String {
 /// prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
+        write!(f, "{}", self.0.inner())?;
         let others = self.differences().get(1..).unwrap_or_default();
         for Difference { path, expected, found, .. } in others.iter().take(SHOWN_DIFFERENCES) {
             let path = if path.is_root() { "the root".to_owned() } else { format!("`{path}`") };
@@ -739,11 +480,3 @@ impl fmt::Debug for Error {
 
 /// The maximum number of differences that are printed after the first.
 const SHOWN_DIFFERENCES: usize = 20;
-
-/// The first difference. The number of the others is printed after the path.
-fn expected_and_found(differences: &[Difference]) -> String {
-    match differences.first() {
-        Some(Difference { expected, found, .. }) => format!("expected {expected}, found {found}"),
-        None => "the structures differ".to_owned(),
-    }
-}

@@ -218,35 +218,56 @@ impl Pattern {
 
     /// The first position after another one from which on these steps may match other children.
     pub(crate) fn next_bound(&self, steps: &[usize], behind: usize) -> Option<usize> {
-        let bounds = steps.iter().flat_map(|index| match self.0.get(*index) {
-            Some(PatternStep::Indices(range)) => vec![range.start, range.end],
-            Some(PatternStep::OneOf(keys)) => {
-                let places = keys.iter().filter_map(|key| usize::try_from(key.place()?).ok());
-                places.flat_map(|place| [place, place.saturating_add(1)]).collect()
+        let mut next: Option<usize> = None;
+        let mut meet = |bound: usize| {
+            if bound > behind && next.is_none_or(|next| bound < next) {
+                next = Some(bound);
             }
-            _ => Vec::new(),
-        });
-        bounds.filter(|bound| *bound > behind).min()
+        };
+        for index in steps {
+            match self.0.get(*index) {
+                Some(PatternStep::Indices(range)) => {
+                    meet(range.start);
+                    meet(range.end);
+                }
+                Some(PatternStep::OneOf(keys)) => {
+                    for key in keys {
+                        if let Some(place) = key.place().and_then(|it| usize::try_from(it).ok()) {
+                            meet(place);
+                            meet(place.saturating_add(1));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        next
     }
 
     pub(crate) fn has_braces(&self) -> bool {
         self.0.iter().any(|step| matches!(step, PatternStep::OneOf(_)))
     }
 
-    /// The pattern with each of the names of its first braces alone, then of its second braces, and so on.
-    /// Without braces, the pattern itself.
-    pub(crate) fn alternatives(&self) -> impl Iterator<Item = Cow<'_, Pattern>> {
-        let of_step = |(at, step): (usize, &'_ PatternStep)| {
-            let PatternStep::OneOf(keys) = step else { return Vec::new() };
-            let with = |key: &Key| {
-                let mut steps = self.0.clone();
-                steps.splice(at..=at, [PatternStep::Key(key.clone())]);
-                Cow::Owned(Pattern(steps))
-            };
-            keys.iter().map(with).collect()
-        };
-        let each = self.0.iter().enumerate().flat_map(of_step);
-        (!self.has_braces()).then_some(Cow::Borrowed(self)).into_iter().chain(each)
+    /// The first pattern that `is_it`, of those with one of the names in braces alone: the names of the first
+    /// braces, then of the second, and so on. A pattern without braces is the only one.
+    pub(crate) fn find_alternative(
+        &self,
+        is_it: &dyn Fn(&Pattern) -> bool,
+    ) -> Option<Cow<'_, Pattern>> {
+        if !self.has_braces() {
+            return Some(Cow::Borrowed(self)).filter(|pattern| is_it(pattern));
+        }
+        for (at, step) in self.0.iter().enumerate() {
+            let PatternStep::OneOf(keys) = step else { continue };
+            for key in keys {
+                let mut alone = self.clone();
+                alone.0[at] = PatternStep::Key(key.clone()); // as long as `self`
+                if is_it(&alone) {
+                    return Some(Cow::Owned(alone));
+                }
+            }
+        }
+        None
     }
 
     /// Whether the pattern matches a path whose number of keys is in the range. `named` is whether

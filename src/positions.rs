@@ -24,6 +24,15 @@ pub(crate) fn distinct_positions(
     positions
 }
 
+/// Where each item comes, if the items come in the order of these numbers.
+pub(crate) fn destinations(order: &[usize]) -> Vec<usize> {
+    let mut destinations = vec![0; order.len()];
+    for (place, &item) in order.iter().enumerate() {
+        destinations[item] = place; // each is the number of an item
+    }
+    destinations
+}
+
 impl Swap {
     /// Swaps items of a slice.
     #[inline]

@@ -9,7 +9,7 @@ use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
-use super::wire::{FixedWidth, invalid, near, read, rows, wide, write};
+use super::wire::{FixedWidth, invalid, near, rows, wide};
 
 /// The content of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,8 +82,10 @@ pub(super) struct NewFile<'a> {
 impl NewFile<'_> {
     pub(super) fn write(&self) -> Vec<u8> {
         let [structure, orders, values, kinds, leaves] = self.parts;
-        let blocks = leaves.chunks(1 << 16).flat_map(|block| hash(block).to_le_bytes());
-        let blocks: Vec<u8> = blocks.collect();
+        let mut blocks = Vec::new();
+        for block in leaves.chunks(1 << 16) {
+            hash(block).write(&mut blocks);
+        }
         let [nodes, count] = self.counts.map(wide);
         let mut header = Vec::with_capacity(HEADER);
         let parts = Header {
@@ -96,8 +98,8 @@ impl NewFile<'_> {
             lengths: self.parts.map(|part| wide(part.len())),
             checksums: [structure, orders, values, kinds, &blocks].map(hash),
         };
-        write(&parts, &mut header);
-        write(&hash(&header), &mut header);
+        parts.write(&mut header);
+        hash(&header).write(&mut header);
         [&header, structure, orders, values, kinds, &blocks, leaves].concat()
     }
 }
@@ -217,8 +219,8 @@ impl Header {
             return Err(not_ours(start, expected));
         }
         let (mut bytes, short) = (start, || cut_off(wide(HEADER), wide(start.len())));
-        let header = read::<Header>(&mut bytes).ok_or_else(short)?;
-        let checksum = read::<u32>(&mut bytes).ok_or_else(short)?;
+        let header = Header::read(&mut bytes).ok_or_else(short)?;
+        let checksum = u32::read(&mut bytes).ok_or_else(short)?;
         if start.get(..Header::BYTES).map(hash) != Some(checksum) {
             return Err(damaged("the header"));
         }

@@ -14,8 +14,8 @@ use super::encode::encode_part;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, ScalarRows, Stored};
 use super::wire::{
-    self, NO_INDEX, NodeDataRow, NodeRow, ValueRow, form, node_kind, read_rows, read_table,
-    read_text,
+    self, FixedWidth, NO_INDEX, NodeDataRow, NodeRow, ValueRow, form, node_kind, read_table,
+    read_text, take_table,
 };
 
 /// The content of a part of a file.
@@ -50,8 +50,8 @@ fn read(part: &EncodedBytes<'_>, orders: &mut OrderReader, limits: Limits) -> Re
     let lengths = read_table(&mut bytes, name)?;
     let node_data: Vec<NodeDataRow> = read_table(&mut bytes, name)?;
     let labels = read_table(&mut bytes, name)?;
-    let rows = read_rows(&mut bytes, name)?;
-    let (nodes, after) = (rows.len(), bytes);
+    let rows = take_table(&mut bytes, NodeRow::BYTES, name)?;
+    let (nodes, after) = (rows.len() / NodeRow::BYTES, bytes);
     let (values, scalars) = if bytes.is_empty() {
         Default::default()
     } else {
@@ -114,12 +114,13 @@ fn expect_spelled(
     limits.expect_names(spelled, part.bytes.len())
 }
 
-struct Decoder<'a, 'o, N> {
+struct Decoder<'a, 'o> {
     part: &'static str,
     names: Vec<&'a str>,
     node_data: std::vec::IntoIter<NodeDataRow>,
     labels: std::vec::IntoIter<u32>,
-    nodes: N,
+    /// The rows of nodes.
+    nodes: &'a [u8],
     /// Each value stays here until node data takes it, which happens once.
     values: Vec<DecodedValue>,
     orders: &'o mut OrderReader,
@@ -152,7 +153,7 @@ struct Extent {
     is_value: bool,
 }
 
-impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
+impl Decoder<'_, '_> {
     fn run(
         mut self,
         rows: Vec<ValueRow>,
@@ -167,13 +168,13 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
         scalars.finish()?;
         let structure = match part.structure {
             Some(options) => {
-                let (nodes, node_data) = (self.nodes.len(), self.node_data.len());
-                let extent = Extent { nodes, node_data, options, is_value: false };
+                let node_data = self.node_data.len();
+                let extent = Extent { nodes: self.left(), node_data, options, is_value: false };
                 Some(self.structure(extent)?.0)
             }
             None => None,
         };
-        let rest = self.nodes.len() + self.node_data.len() + self.labels.len();
+        let rest = self.left() + self.node_data.len() + self.labels.len();
         self.check(rest == 0, "a table has rows that belong to nothing")?;
         let values: Vec<Value> =
             self.values.into_iter().filter_map(|decoded| decoded.value).collect();
@@ -181,6 +182,11 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
             return Err(wire::invalid(part.name, "a value belongs to nothing"));
         }
         Ok(Decoded { values, structure, nodes })
+    }
+
+    /// The number of rows of nodes that come.
+    fn left(&self) -> usize {
+        self.nodes.len() / NodeRow::BYTES
     }
 
     fn value(&mut self, row: ValueRow, scalars: &mut ScalarReader<'_>) -> Result<DecodedValue> {
@@ -218,12 +224,12 @@ impl<N: ExactSizeIterator<Item = NodeRow>> Decoder<'_, '_, N> {
     fn structure(&mut self, extent: Extent) -> Result<(TreeDef, usize)> {
         let mut builder = EncodingBuilder::default();
         let nesting = self.all_data(&mut builder, &extent)?;
-        self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
+        self.check(extent.nodes <= self.left(), "a table has fewer rows than belong to it")?;
         builder.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
         let mut node_data = 0;
         for at in 0..extent.nodes {
-            let row = self.nodes.next().ok_or_else(|| self.short())?;
+            let row = NodeRow::read(&mut self.nodes).ok_or_else(|| self.short())?;
             let (kind, data, repeat) = self.row(&row, &extent)?;
             if data == node_data {
                 node_data += 1;

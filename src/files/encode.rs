@@ -7,7 +7,7 @@ use crate::model::{Encoding, Insertion, Labels, Node, NodeData, TreeDef, Value};
 
 use super::scalars::ScalarWriter;
 use super::wire::{
-    FixedWidth, NO_INDEX, NodeDataRow, NodeRow, ValueRow, count, form, node_code, wide, write,
+    FixedWidth, NO_INDEX, NodeDataRow, NodeRow, ValueRow, count, form, node_code, wide,
     write_table, write_text,
 };
 
@@ -63,9 +63,9 @@ impl EncodedPart<'_> {
         let (nodes, around) = (self.nodes(), self.before.len() + self.after.len());
         let mut part = Vec::with_capacity(around + 8 + nodes * NodeRow::BYTES);
         part.extend_from_slice(&self.before);
-        write(&wide(nodes), &mut part);
+        wide(nodes).write(&mut part);
         for node in self.structures.iter().flat_map(|structure| &structure.nodes) {
-            write(&row(node)?, &mut part);
+            row(node)?.write(&mut part);
         }
         part.extend_from_slice(&self.after);
         Ok(part)

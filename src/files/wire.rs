@@ -1,66 +1,77 @@
-//! The tables of a file in bincode: rows of numbers, flat, of fixed width, and independent of the types in memory.
-
-use bincode::{Decode, Encode, config};
+//! The tables of a file: rows of numbers, flat, of fixed width, little endian, and independent of the types in memory.
 
 use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{LeafKind, NodeKind};
 
-/// A number, or a row of numbers: in bincode's legacy configuration one after another, little endian.
-pub(super) trait FixedWidth: Encode + Decode<()> + Default {
-    const BYTES: usize = size_of::<Self>();
+/// A number, or numbers one after another.
+pub(super) trait FixedWidth: Sized {
+    const BYTES: usize;
+
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Takes it from the front of the bytes, if there are enough.
+    fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-impl FixedWidth for u8 {}
-impl FixedWidth for u16 {}
-impl FixedWidth for u32 {}
-impl FixedWidth for u64 {}
-impl<T: FixedWidth + 'static, const N: usize> FixedWidth for [T; N] where [T; N]: Default {}
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl FixedWidth for $number {
+            const BYTES: usize = size_of::<$number>();
+
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn read(bytes: &mut &[u8]) -> Option<Self> {
+                let (number, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some(<$number>::from_le_bytes(*number))
+            }
+        }
+    )*};
+}
+
+numbers! { u8 u16 u32 u64 }
+
+impl<T: FixedWidth + Copy + Default, const N: usize> FixedWidth for [T; N] {
+    const BYTES: usize = N * T::BYTES;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        for number in self {
+            number.write(out);
+        }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let mut numbers = [T::default(); N];
+        for number in &mut numbers {
+            *number = T::read(bytes)?;
+        }
+        Some(numbers)
+    }
+}
 
 macro_rules! rows {
     ($($(#[$doc:meta])* $row:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Default)]
+        #[derive(Clone, Copy)]
         pub(super) struct $row {
             $($(#[$of])* pub(super) $field: $type,)*
         }
 
         impl $crate::files::wire::FixedWidth for $row {
             const BYTES: usize = 0 $(+ <$type as $crate::files::wire::FixedWidth>::BYTES)*;
-        }
 
-        impl bincode::Encode for $row {
-            fn encode<E: bincode::enc::Encoder>(
-                &self,
-                out: &mut E,
-            ) -> Result<(), bincode::error::EncodeError> {
-                $(self.$field.encode(out)?;)*
-                Ok(())
+            fn write(&self, out: &mut Vec<u8>) {
+                $(self.$field.write(out);)*
             }
-        }
 
-        impl bincode::Decode<()> for $row {
-            fn decode<D: bincode::de::Decoder<Context = ()>>(
-                bytes: &mut D,
-            ) -> Result<Self, bincode::error::DecodeError> {
-                Ok($row { $($field: bincode::Decode::decode(bytes)?,)* })
+            fn read(bytes: &mut &[u8]) -> Option<Self> {
+                Some($row { $($field: $crate::files::wire::FixedWidth::read(bytes)?,)* })
             }
         }
     )*};
-}
-
-/// Appends a number or a row.
-pub(super) fn write<T: FixedWidth>(row: &T, out: &mut Vec<u8>) {
-    // Only a vector that runs out of memory fails here, which ends the process.
-    let written = bincode::encode_into_std_write(row, out, config::legacy());
-    debug_assert!(matches!(written, Ok(bytes) if bytes == T::BYTES));
-}
-
-/// Reads a number or a row from the front of the bytes.
-pub(super) fn read<T: FixedWidth>(bytes: &mut &[u8]) -> Option<T> {
-    let (row, used) = bincode::decode_from_slice(bytes, config::legacy()).ok()?;
-    *bytes = bytes.get(used..)?;
-    Some(row)
 }
 
 pub(super) use rows;
@@ -108,38 +119,38 @@ rows! {
 
 /// Appends a table: the number of its rows, and the rows.
 pub(super) fn write_table<T: FixedWidth>(rows: &[T], part: &mut Vec<u8>) {
-    write(&wide(rows.len()), part);
+    wide(rows.len()).write(part);
     part.reserve(rows.len() * T::BYTES);
-    rows.iter().for_each(|row| write(row, part));
+    rows.iter().for_each(|row| row.write(part));
 }
 
 /// Appends a text like a table of bytes.
 pub(super) fn write_text(text: &str, part: &mut Vec<u8>) {
-    write(&wide(text.len()), part);
+    wide(text.len()).write(part);
     part.extend_from_slice(text.as_bytes());
 }
 
 /// Reads a table from the front of `part`.
 pub(super) fn read_table<T: FixedWidth>(part: &mut &[u8], name: &'static str) -> Result<Vec<T>> {
-    Ok(read_rows(part, name)?.collect())
+    let mut table = take_table(part, T::BYTES, name)?;
+    let mut rows = Vec::with_capacity(table.len() / T::BYTES);
+    while let Some(row) = T::read(&mut table) {
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 pub(super) fn read_text<'a>(part: &mut &'a [u8], name: &'static str) -> Result<&'a str> {
     str::from_utf8(take_table(part, 1, name)?).map_err(|_| invalid(name, "its names are not UTF-8"))
 }
 
-/// Reads a table row by row.
-pub(super) fn read_rows<'a, T: FixedWidth>(
-    part: &mut &'a [u8],
-    name: &'static str,
-) -> Result<impl ExactSizeIterator<Item = T> + use<'a, T>> {
-    let table = take_table(part, T::BYTES, name)?;
-    Ok(table.chunks_exact(T::BYTES).map(|mut row| read(&mut row).or_bug()))
-}
-
 /// The bytes of a table whose rows have `width` bytes.
-fn take_table<'a>(part: &mut &'a [u8], width: usize, name: &'static str) -> Result<&'a [u8]> {
-    let rows = read(part).and_then(|rows: u64| usize::try_from(rows).ok());
+pub(super) fn take_table<'a>(
+    part: &mut &'a [u8],
+    width: usize,
+    name: &'static str,
+) -> Result<&'a [u8]> {
+    let rows = u64::read(part).and_then(|rows| usize::try_from(rows).ok());
     let bytes = rows.and_then(|rows| rows.checked_mul(width));
     let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
     let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early"))?;

@@ -8,9 +8,9 @@
 #![cfg_attr(not(feature = "insta"), allow(dead_code, reason = "only snapshots ask"))]
 
 use std::cell::{Cell, RefCell};
-use std::fmt::Display;
+use std::fmt;
 
-use serde::ser::{self, Impossible, Serialize, Serializer};
+use serde::ser::{Impossible, Serialize, Serializer};
 
 use crate::calls::mismatches;
 use crate::error::Result;
@@ -96,21 +96,11 @@ pub(super) fn text_of(value: &(impl Serialize + ?Sized)) -> Option<String> {
 /// A serializer that accepts only texts.
 struct Text;
 
-#[derive(Debug, thiserror::Error)]
-#[error("no text")]
-struct NoText;
-
-impl ser::Error for NoText {
-    fn custom<T: Display>(_: T) -> Self {
-        NoText
-    }
-}
-
-type Never = Impossible<String, NoText>;
+type Never = Impossible<String, fmt::Error>;
 
 impl Serializer for Text {
     type Ok = String;
-    type Error = NoText;
+    type Error = fmt::Error;
     type SerializeSeq = Never;
     type SerializeTuple = Never;
     type SerializeTupleStruct = Never;
@@ -126,20 +116,20 @@ impl Serializer for Text {
         true
     }
 
-    fn serialize_str(self, text: &str) -> Result<String, NoText> {
+    fn serialize_str(self, text: &str) -> Result<String, fmt::Error> {
         Ok(text.to_owned())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, NoText> {
-        Err(NoText)
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, fmt::Error> {
+        Err(fmt::Error)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         _: &'static str,
         _: &T,
-    ) -> Result<String, NoText> {
-        Err(NoText)
+    ) -> Result<String, fmt::Error> {
+        Err(fmt::Error)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -148,11 +138,11 @@ impl Serializer for Text {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<String, NoText> {
-        Err(NoText)
+    ) -> Result<String, fmt::Error> {
+        Err(fmt::Error)
     }
 
-    mismatches! { |self| NoText;
+    mismatches! { |self| fmt::Error;
         serialize_bool(bool) -> String;
         serialize_i8(i8) -> String;
         serialize_i16(i16) -> String;

@@ -1,6 +1,5 @@
 //! Patterns that must match a node, and suggestions for patterns that match none.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -26,10 +25,8 @@ impl TreeDef {
     /// Returns an error if a pattern, or one of the names in its braces, matches no node, with the pattern
     /// that was probably meant.
     pub(crate) fn expect_match(&self, pattern: &Pattern) -> Result<()> {
-        let is_nothing = |pattern: &Cow<'_, Pattern>| {
-            self.matches(pattern.clone().into_owned()).next().is_none()
-        };
-        let Some(pattern) = pattern.alternatives().find(is_nothing) else { return Ok(()) };
+        let is_nothing = |pattern: &Pattern| !self.has_match(pattern);
+        let Some(pattern) = pattern.find_alternative(&is_nothing) else { return Ok(()) };
         let nearest = self.nearest_pattern(&pattern);
         let hint = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
         let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
@@ -47,16 +44,20 @@ impl TreeDef {
         if steps.len() > MOST_STEPS {
             return None;
         }
-        let names_one = |pattern: &Pattern| self.matches(pattern.clone()).next().is_some();
+        let names_one = |pattern: &Pattern| self.has_match(pattern);
+        let joined = |above: &[PatternStep], step: PatternStep, below: &[PatternStep]| {
+            let mut steps = above.to_vec();
+            steps.push(step);
+            steps.extend_from_slice(below);
+            Pattern(steps)
+        };
 
         // If some steps match a node, the steps before the last match a node above it.
         let lengths: Vec<usize> = (1..=steps.len()).collect();
-        let fits = lengths.partition_point(|length| {
-            names_one(&Pattern(steps.iter().take(*length).cloned().collect()))
-        });
+        let fits = lengths.partition_point(|length| names_one(&Pattern(steps[..*length].to_vec())));
         let (above, rest) = steps.split_at_checked(fits)?;
         let (first, below) = rest.split_first()?;
-        let deeper = Pattern([&[PatternStep::AnySteps], &steps[..]].concat());
+        let deeper = joined(&[], PatternStep::AnySteps, steps);
         if names_one(&deeper) {
             return Some(deeper);
         }
@@ -66,33 +67,39 @@ impl TreeDef {
             PatternStep::AnyField | PatternStep::AnyEntry => {
                 let field = *first == PatternStep::AnyEntry;
                 let other = if field { PatternStep::AnyField } else { PatternStep::AnyEntry };
-                return Some(Pattern([above, &[other], below].concat())).filter(names_one);
+                return Some(joined(above, other, below)).filter(names_one);
             }
         };
-        let with = |key: &Key, below: &[PatternStep]| {
-            Pattern([above, &[PatternStep::Key(key.clone())], below].concat())
-        };
 
-        let keys = [asked].into_iter().chain(below.iter().map_while(|step| match step {
-            PatternStep::Key(key) => Some(key),
-            _ => None,
-        }));
-        let meant = Asked::new(keys)?;
-        let near = |key: Key| {
+        let mut keys = vec![asked];
+        for step in below {
+            let PatternStep::Key(key) = step else { break };
+            keys.push(key);
+        }
+        let meant = Asked::new(&keys)?;
+        let nearness = |key: &Key| {
             let begins = || nearness(asked.text()?, key.text()?);
-            let near = meant.distance(&key).map(Nearness::Spelled).or_else(begins)?;
-            Some((near, Asked::short(&key)))
+            meant.distance(key).map(Nearness::Spelled).or_else(begins)
         };
-        let mut near: Vec<(Nearness, Key)> = self.names().into_iter().filter_map(near).collect();
+        let names = self.names();
+        let mut near: Vec<(Nearness, &Key)> = Vec::new();
+        for key in &names {
+            near.extend(nearness(key).map(|nearness| (nearness, key)));
+        }
         for _ in 0..MOST_TRIED {
-            let (at, _) = near.iter().enumerate().min_by_key(|(_, (nearness, _))| *nearness)?;
-            let (_, key) = near.remove(at);
-            if names_one(&with(&key, &[])) {
-                let whole = with(&key, below);
-                return Some(if names_one(&whole) { whole } else { with(&key, &[]) });
+            let nearest = near.iter().map(|(nearness, _)| *nearness).min()?;
+            let at = near.iter().position(|(nearness, _)| *nearness == nearest)?;
+            let key = PatternStep::Key(Asked::short(near.remove(at).1));
+            let alone = joined(above, key.clone(), &[]);
+            if names_one(&alone) {
+                return Some(joined(above, key, below)).filter(names_one).or(Some(alone));
             }
         }
         None
+    }
+
+    fn has_match(&self, pattern: &Pattern) -> bool {
+        self.matches(pattern.clone()).next().is_some()
     }
 
     /// The different names of fields and entries, by first occurrence, up to a maximum.

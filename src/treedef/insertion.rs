@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::bug::OrBug;
 use crate::model::{Insertion, NodeKind};
-use crate::positions::sorted_positions;
+use crate::positions::{destinations, permute, sorted_positions};
 use crate::treedef::node_ref::NodeRef;
 
 /// The canonical positions of the entries of a map in the order of their ranks, which is the order
@@ -49,7 +49,8 @@ impl MapOrders {
         for below in &mut *inner {
             below.map = first.saturating_add(moved(below.map.saturating_sub(first)));
         }
-        inner.sort_unstable_by_key(|below| below.map);
+        let sorted = sorted_positions(inner.len(), &mut |a, b| inner[a].map.cmp(&inner[b].map));
+        permute(destinations(&sorted), |a, b| inner.swap(a, b));
         self.list.insert(start, Insertion { map, order });
     }
 

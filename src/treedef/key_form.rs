@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::bug::{OrBug, bug};
 use crate::error::Result;
 use crate::model::{Leaf, Limits, NodeHead, NodeKind, Tree, Value};
+use crate::positions::sorted_positions;
 use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::node_ref::NodeRef;
 
@@ -173,13 +174,19 @@ impl<'v> KeyForm<'v> {
             Is::Map | Is::Struct | Is::StructVariant => {
                 self.builder.open(Is::Map, 1)?;
                 self.next.push(FormStep::Close);
-                let fields = node.fields().iter().map(|field| Value::from(Leaf::from(&**field)));
-                let keys = node.entry_keys().iter().map(|key| key.key_form().into_owned());
-                let mut entries: Vec<_> = fields.chain(keys).zip(node.children()).collect();
-                entries.sort_by(|(a, _), (b, _)| b.cmp(a));
-                let steps = entries.into_iter();
-                self.next
-                    .extend(steps.flat_map(|(key, it)| [FormStep::Node(it), FormStep::Key(key)]));
+                let children: Vec<NodeRef<'v>> = node.children().collect();
+                let mut keys: Vec<Value> = Vec::with_capacity(children.len());
+                for field in node.fields() {
+                    keys.push(Leaf::from(&**field).into());
+                }
+                for key in node.entry_keys() {
+                    keys.push(key.key_form().into_owned());
+                }
+                debug_assert_eq!(keys.len(), children.len());
+                for at in sorted_positions(keys.len(), &mut |a, b| keys[b].cmp(&keys[a])) {
+                    self.next.push(FormStep::Node(children[at]));
+                    self.next.push(FormStep::Key(keys[at].clone()));
+                }
             }
             _ => self.builder.open(NodeHead { name: "null", ..Is::UnitStruct.into() }, 1)?,
         }

@@ -1,5 +1,7 @@
 //! Finds a node by a path as a user writes it.
 
+use std::ops::Range;
+
 use crate::argument::ToPath;
 use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
@@ -134,7 +136,7 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
         return Ok(node.key(index).filter(|actual| key.can_mean(actual)).map(|_| index));
     }
     let mut found: Option<(usize, Key)> = None;
-    for position in candidates(node, key) {
+    for position in candidates(node, key).into_iter().flatten() {
         let Some(actual) = node.key(position).filter(|actual| key.can_mean(actual)) else {
             continue;
         };
@@ -153,41 +155,47 @@ pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
 
 /// The positions of the children that a key can mean, and perhaps of others. In a sorted map, entries of
 /// one text are neighbours, and so are entries of one number in any type; compounds are last.
-fn candidates(node: NodeRef<'_>, key: &Key) -> impl Iterator<Item = usize> {
-    let keys = node.entry_keys();
-    let mut ranges = Vec::new();
-    if node.is_sorted_map() {
-        let asked = key.entry().map(Value::key_form);
-        let text = key.text().or_else(|| asked.as_ref()?.as_str());
-        if let Some(number) = key.place() {
-            let first = keys.partition_point(|known| known.is_below(number));
-            let is_it = |known: &&Value| known.as_leaf().and_then(Leaf::as_i128) == Some(number);
-            ranges.push(first..first + keys.iter().skip(first).take_while(is_it).count());
-        }
-        let float = asked.as_ref().and_then(|it| it.as_leaf()?.as_f64());
-        for leaf in text.into_iter().flat_map(texts).chain(float.into_iter().flat_map(floats)) {
-            let value = Value::from(leaf);
-            let first = keys.partition_point(|known| *known < value);
-            let is_it = |known: &&Value| **known == value;
-            ranges.push(first..first + keys.iter().skip(first).take_while(is_it).count());
-        }
-        ranges.push(keys.partition_point(|known| known.as_leaf().is_some())..keys.len());
-    } else {
+fn candidates(node: NodeRef<'_>, key: &Key) -> Vec<Range<usize>> {
+    let (keys, mut ranges) = (node.entry_keys(), Vec::new());
+    if !node.is_sorted_map() {
         ranges.push(0..node.num_children());
+        return ranges;
     }
-    ranges.into_iter().flatten()
+    let mut meet = |is_before: &dyn Fn(&Value) -> bool, is_it: &dyn Fn(&Value) -> bool| {
+        let first = keys.partition_point(is_before);
+        let mut end = first;
+        while keys.get(end).is_some_and(is_it) {
+            end += 1;
+        }
+        ranges.push(first..end);
+    };
+    if let Some(number) = key.place() {
+        let is_it = |known: &Value| known.as_leaf().and_then(Leaf::as_i128) == Some(number);
+        meet(&|known| known.is_below(number), &is_it);
+    }
+    for leaf in same_scalars(key) {
+        let value = Value::from(leaf);
+        meet(&|known| *known < value, &|known| *known == value);
+    }
+    meet(&|known| known.as_leaf().is_some(), &|_| true);
+    ranges
 }
 
-/// The scalars that are the same key as a text.
-fn texts(text: &str) -> impl Iterator<Item = Leaf> {
-    let mut chars = text.chars();
-    let char = chars.next().filter(|_| chars.next().is_none());
-    [Some(Leaf::from(text)), char.map(Leaf::from)].into_iter().flatten()
-}
-
-/// The scalars that are the same key as a float.
-fn floats(float: f64) -> [Leaf; 2] {
-    [float.into(), (float as f32).into()]
+/// The texts, characters and floats that are the same key.
+fn same_scalars(key: &Key) -> Vec<Leaf> {
+    let mut same: Vec<Leaf> = Vec::new();
+    let form = key.entry().map(Value::key_form);
+    if let Some(text) = key.text().or_else(|| form.as_ref()?.as_str()) {
+        same.push(text.into());
+        let mut chars = text.chars();
+        if let (Some(char), None) = (chars.next(), chars.next()) {
+            same.push(char.into());
+        }
+    }
+    if let Some(float) = form.as_ref().and_then(|it| it.as_leaf()?.as_f64()) {
+        same.extend([float.into(), (float as f32).into()]);
+    }
+    same
 }
 
 /// The key that was probably meant by a missing one: a key that is spelled similarly; several keys of the
@@ -212,9 +220,15 @@ fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
     if !node.is_labelled() {
         return None;
     }
-    let asked = Asked::new([key].into_iter().chain(rest))?;
-    let close = node.entries().filter_map(|(actual, _)| Some((asked.distance(&actual)?, actual)));
-    let (_, near) = close.min_by_key(|(distance, _)| *distance)?;
+    let asked = Asked::new(&[&[key], &*rest.iter().collect::<Vec<_>>()].concat())?;
+    let mut nearest: Option<(usize, Key)> = None;
+    for (actual, _) in node.entries() {
+        let Some(distance) = asked.distance(&actual) else { continue };
+        if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+            nearest = Some((distance, actual));
+        }
+    }
+    let (_, near) = nearest?;
     let short = Asked::short(&near);
     Some(if matches!(position(node, &short), Ok(Some(_))) { short } else { near })
 }
@@ -228,13 +242,16 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// `None` for a key that is neither a text nor a number.
-    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k Key> + Clone) -> Option<Self> {
+    pub(crate) fn new(keys: &[&Key]) -> Option<Self> {
         let mut texts: Vec<String> = Vec::new();
-        for text in keys.clone().map_while(bare).take(MOST_JOINED) {
-            texts
-                .push(texts.last().map_or_else(|| text.clone(), |above| format!("{above}.{text}")));
+        for key in keys.iter().take(MOST_JOINED) {
+            let Some(text) = bare(key) else { break };
+            texts.push(match texts.last() {
+                Some(above) => format!("{above}.{text}"),
+                None => text,
+            });
         }
-        let is_number = keys.clone().next()?.place().is_some();
+        let is_number = keys.first()?.place().is_some();
         (!texts.is_empty()).then_some(Asked { texts, is_number })
     }
 
@@ -303,7 +320,7 @@ pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
 /// The number of edits from a text to another. An edit inserts, removes or replaces a character, or swaps
 /// it with the next one.
 pub fn edits(from: &str, to: &str) -> usize {
-    let [from, to] = [from, to].map(|text| text.chars().collect::<Vec<char>>());
+    let [from, to]: [Vec<char>; 2] = [from.chars().collect(), to.chars().collect()];
     // For each prefix of `from`, the edits to each prefix of `to`, including the empty and the whole one.
     let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
     for (i, a) in from.iter().enumerate() {

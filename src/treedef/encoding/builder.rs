@@ -8,7 +8,7 @@ use crate::error::{Cause, Error, Result};
 use crate::model::{
     Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Options, Swap, Tree, TreeDef, Value,
 };
-use crate::positions::{permute, sorted_positions};
+use crate::positions::{destinations, permute, sorted_positions};
 use crate::treedef::insertion::MapOrders;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
@@ -371,15 +371,6 @@ struct EntryStart {
 fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
     let entry = entries.partition_point(|(before, _)| *before <= map).saturating_sub(1);
     entries.get(entry).map_or(map, |(before, now)| map - before + now)
-}
-
-/// The position of each entry in the order that these numbers describe.
-fn destinations(inserted: &[usize]) -> Vec<usize> {
-    let mut destinations = vec![0; inserted.len()];
-    for (canonical, &insertion) in inserted.iter().enumerate() {
-        destinations[insertion] = canonical; // each is the number of an entry
-    }
-    destinations
 }
 
 /// The indices of `keys` in the order of the keys. Equal keys keep their order.
