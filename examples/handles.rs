@@ -93,7 +93,7 @@ fn main() -> Result<()> {
     let (tensors, treedef) = flatten_objects::<Tensor>(&half)?;
     let lost = unflatten_objects::<Vec<WithoutBias>, Tensor>(&treedef, tensors).unwrap_err();
     println!("{lost}");
-    assert!(lost.to_string().starts_with("the type did not take this object at `[0].b?`"));
+    assert!(lost.to_string().starts_with("the type did not read this object at `[0].b?`"));
     assert_eq!(device::in_use(), 3);
     Ok(())
 }

@@ -258,9 +258,7 @@ impl fmt::Display for Cause {
             }
             LeafKind { expected, found } => write!(f, "expected {expected}, found {found}"),
             Unread { children, read } => {
-                let (children, read) =
-                    (counted(*children, "child", "children"), counted(*read, "was", "were"));
-                write!(f, "{children} in the treedef, of which {read} read")
+                write!(f, "the type read {read} of {}", counted(*children, "child", "children"))
             }
             Depth { limit } => {
                 write!(f, "nested deeper than {}", counted(*limit, "level", "levels"))
@@ -274,7 +272,7 @@ impl fmt::Display for Cause {
             NoSuchChild { key, node, .. } => write!(f, "no child `{key}` in `{node}`"),
             NoMatch { pattern, .. } => write!(f, "no node matches `{pattern}`"),
             Ambiguous { key, first, second } => {
-                write!(f, "`{key}` can mean `{first}` and `{second}`")
+                write!(f, "`{key}` can mean `{first}` or `{second}`")
             }
             NoSuchLeaf { index, leaves } => {
                 let leaves = counted(*leaves, "leaf", "leaves");

@@ -378,7 +378,7 @@ impl serde::de::Error for Error {
         let expected = expected.to_string();
         let is_cut = matches!(found, Unexpected::Float(_)) && INTEGERS.contains(&&*expected);
         let error = Error::from(Cause::InvalidType { found: found.to_string(), expected });
-        if is_cut { error.with_hint("`Tree::ravel` keeps integers integers") } else { error }
+        if is_cut { error.with_hint("to keep integers exact, use `Tree::ravel`") } else { error }
     }
 
     #[cold]

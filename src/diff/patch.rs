@@ -126,7 +126,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         Ok(T::join(treedef, leaves))
     } else {
-        Err(Cause::DoesNotApply("a change repeats what has leaves".to_owned()).into())
+        Err(Cause::DoesNotApply("a change repeats a subtree with leaves".to_owned()).into())
     }
 }
 
@@ -150,7 +150,7 @@ fn expect<T: Diffable>(
         let path = path.join(&root.path_to_leaf(at));
         let (expected, found) = quoted(old)
             .zip(quoted(found))
-            .ok_or_else(|| refused("another leaf than the one that was changed", &path))?;
+            .ok_or_else(|| refused("the leaf differs from the one in the change", &path))?;
         Ok(Difference { path, kind: DifferenceKind::Leaf, expected, found })
     });
     expect_none(differences.collect::<Result<_>>()?)
@@ -203,7 +203,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                 About::Old(key) => plan.change(side, key, first, group)?,
                 About::New(key) if node.kind().has_one_child() || !node.takes(key) => {
                     let here = first.path.parent().or_bug();
-                    return Err(refused("no place for what was added", &here));
+                    return Err(refused("no place for the added child", &here));
                 }
                 About::New(_) => added.extend(group),
                 About::Itself => {
@@ -326,7 +326,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                 return Err(refused(WHOLE, &change.path));
             }
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
-                return Err(refused("what was removed cannot be missing here", &change.path));
+                return Err(refused("the only child of a node cannot be removed", &change.path));
             }
             ChangeKind::Removed(old) => {
                 expect(old, old_child, &change.path, self.print)?;
@@ -380,7 +380,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             }
             if count != *position && !self.node.is_sorted_map() {
                 return Err(refused(
-                    "there are too few children before what was added",
+                    "there are too few children before the added one",
                     &change.path,
                 ));
             }
@@ -408,8 +408,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
 }
 
 const MOVED: &str = "the order of the fields or keys differs";
-const WHOLE: &str =
-    "a change of a whole node goes with no other, and the root can only be replaced";
+const WHOLE: &str = "a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced";
 
 /// The error for a later sibling: `after` places behind the child that the paths name at a depth.
 #[cold]

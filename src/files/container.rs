@@ -304,7 +304,7 @@ fn check(holds: bool, reason: &'static str) -> Result<()> {
 
 #[cold]
 fn damaged(part: &str) -> Error {
-    Cause::Damaged(format!("damage in {part}: the checksum does not fit")).into()
+    Cause::Damaged(format!("damage in {part}: the checksum does not match")).into()
 }
 
 #[cold]
@@ -340,9 +340,7 @@ fn not_ours(start: &[u8], expected: Kind) -> Error {
     let error = Error::from(Cause::FileKind { expected: expected.noun(), found });
     // These three letters usually survive a transfer as text or a wrong encoding.
     if start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
-        error.with_hint(
-            "it was one, and was changed by a transfer or an editor that took it for text",
-        )
+        error.with_hint("it was one, and a transfer or an editor changed it as text")
     } else {
         error
     }

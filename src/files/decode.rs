@@ -74,7 +74,7 @@ fn read(part: &EncodedBytes<'_>, orders: &mut OrderReader, limits: Limits) -> Re
     // the same in memory as in the file.
     let encoded = encode_part(decoded.values.iter(), decoded.structure.as_ref())?;
     if !part.bytes.starts_with(&encoded.before) || encoded.after != after {
-        return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
+        return Err(wire::invalid(part.name, "it is not in its canonical form"));
     }
     Ok(decoded)
 }
@@ -84,7 +84,7 @@ fn names<'a>(part: &EncodedBytes<'_>, mut text: &'a str, lengths: &[u32]) -> Res
     for &length in lengths {
         let split = text.split_at_checked(index(length)?).filter(|_| length > 0);
         let (name, rest) =
-            split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
+            split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not add up"))?;
         names.push(name);
         text = rest;
     }
@@ -175,11 +175,11 @@ impl Decoder<'_, '_> {
             None => None,
         };
         let rest = self.left() + self.node_data.len() + self.labels.len();
-        self.check(rest == 0, "a table has rows that belong to nothing")?;
+        self.check(rest == 0, "a table has rows that are not used")?;
         let values: Vec<Value> =
             self.values.into_iter().filter_map(|decoded| decoded.value).collect();
         if part.structure.is_some() && !values.is_empty() {
-            return Err(wire::invalid(part.name, "a value belongs to nothing"));
+            return Err(wire::invalid(part.name, "a value is not used"));
         }
         Ok(Decoded { values, structure, nodes })
     }
@@ -224,7 +224,7 @@ impl Decoder<'_, '_> {
     fn structure(&mut self, extent: Extent) -> Result<(TreeDef, usize)> {
         let mut builder = EncodingBuilder::default();
         let nesting = self.all_data(&mut builder, &extent)?;
-        self.check(extent.nodes <= self.left(), "a table has fewer rows than belong to it")?;
+        self.check(extent.nodes <= self.left(), "a table has too few rows")?;
         builder.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
         let mut node_data = 0;
@@ -282,7 +282,7 @@ impl Decoder<'_, '_> {
     fn data(&mut self, options: Options) -> Result<(NodeData, usize)> {
         let row = self.node_data.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
-        self.check(labels <= self.labels.len(), "node data has more labels than there are")?;
+        self.check(labels <= self.labels.len(), "node data has too many labels")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
         let mut nesting = 0;
         let mut take = |this: &mut Self| -> Result<Value> {
@@ -308,7 +308,7 @@ impl Decoder<'_, '_> {
                 Labels::Keys(keys)
             }
             form::STATIC if labels == 1 => Labels::Static(take(self)?),
-            _ => return Err(wire::invalid(self.part, "node data has a form that there is not")),
+            _ => return Err(wire::invalid(self.part, "node data has an unknown form")),
         };
         Ok((NodeData { name, variant, labels }, nesting))
     }
@@ -329,7 +329,7 @@ impl Decoder<'_, '_> {
         let data = if row.data == NO_INDEX { NodeData::NONE } else { index(row.data)? };
         self.check(data == NodeData::NONE || data < extent.node_data, "node data is missing")?;
         let repeat = usize::try_from(row.repeat).map_err(|_| Cause::TooLarge)?;
-        self.check(repeat > 0, "a node is repeated no times")?;
+        self.check(repeat > 0, "a node is repeated 0 times")?;
         Ok((kind, data, repeat))
     }
 
@@ -343,7 +343,7 @@ impl Decoder<'_, '_> {
         }
         let made = builder.node(node.at).ok_or_else(|| self.short())?;
         let single = node.kind.has_one_child();
-        self.check(!single || made.children == 1, "a node around one child has another number")?;
+        self.check(!single || made.children == 1, "a node that needs one child has another number")?;
         let fits = made.has_its_data(builder.node_data.get(node.data));
         self.check(fits, "a node has node data of another kind")
     }
@@ -365,7 +365,7 @@ impl Decoder<'_, '_> {
 
     #[cold]
     fn short(&self) -> Error {
-        wire::invalid(self.part, "a table has fewer rows than belong to it")
+        wire::invalid(self.part, "a table has too few rows")
     }
 }
 

@@ -59,7 +59,7 @@ impl OrderReader {
         if !part.is_empty() {
             (maps, positions) = (read_table(&mut part, PART)?, read_table(&mut part, PART)?);
             if maps.is_empty() {
-                return Err(wire::invalid(PART, "it is of no map"));
+                return Err(wire::invalid(PART, "it lists no map"));
             }
         }
         let (maps, positions) = (maps.into_iter().peekable(), positions.into_iter());
@@ -82,7 +82,7 @@ impl OrderReader {
             let later = insertions.last().is_none_or(|last| last.map < map);
             let node = Some(map).filter(|_| later).and_then(|map| walk.map(map));
             let node =
-                node.ok_or_else(|| wire::invalid(PART, "it is of a map that is not there"))?;
+                node.ok_or_else(|| wire::invalid(PART, "it belongs to a map that does not exist"))?;
             insertions.push(Insertion { map, order: self.order(node.num_children())? });
         }
         Ok(insertions)
@@ -91,7 +91,7 @@ impl OrderReader {
     /// The positions of the entries of a map with `entries` entries.
     fn order(&mut self, entries: usize) -> Result<Arc<[usize]>> {
         if entries > self.positions.len() {
-            return Err(wire::invalid(PART, "it holds fewer positions than there are entries"));
+            return Err(wire::invalid(PART, "it has fewer positions than the map has entries"));
         }
         let taken = self.positions.by_ref().take(entries);
         let order: Vec<usize> =
@@ -100,11 +100,11 @@ impl OrderReader {
         for &position in &order {
             match seen.get_mut(position) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return Err(wire::invalid(PART, "it is not an order of the entries")),
+                _ => return Err(wire::invalid(PART, "it is not a permutation of the entries")),
             }
         }
         if order.is_sorted() {
-            Err(wire::invalid(PART, "it is the canonical one"))
+            Err(wire::invalid(PART, "it is the canonical order"))
         } else {
             Ok(order.into())
         }
@@ -115,7 +115,7 @@ impl OrderReader {
         if self.maps.next().is_none() && self.positions.next().is_none() {
             Ok(())
         } else {
-            Err(wire::invalid(PART, "it is of a structure that is not there"))
+            Err(wire::invalid(PART, "it belongs to a structure that does not exist"))
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::model::LeafKind;
 
 use super::wire::{KindRow, invalid, leaf_code, leaf_kind, near, read_table, wide, write_table};
 
-const FEWER: &str = "it holds fewer scalars than it should";
-const MORE: &str = "it holds more scalars than there are places";
+const FEWER: &str = "it has too few scalars";
+const MORE: &str = "it has too many scalars";
 
 /// Describes the bytes after it: runs of scalars of one kind.
 #[derive(Default)]
@@ -297,7 +297,7 @@ impl<'a> ScalarReader<'a> {
                     $(LeafKind::$kind => Scalar::$kind(<$type>::from_le_bytes(self.take()?)),)*
                     LeafKind::Char => {
                         let char = char::from_u32(u32::from_le_bytes(self.take()?));
-                        Scalar::Char(char.ok_or_else(|| invalid(self.part, "a char is none"))?)
+                        Scalar::Char(char.ok_or_else(|| invalid(self.part, "a char is not a valid code point"))?)
                     }
                     LeafKind::Str => {
                         let text = str::from_utf8(self.take_bytes()?);

@@ -103,6 +103,6 @@ pub(super) fn structure_of(
     if [nodes, treedef.num_leaves()].map(wide) == container.counts {
         Ok(treedef)
     } else {
-        Err(invalid("the header", "it counts other nodes or leaves than there are"))
+        Err(invalid("the header", "it counts a wrong number of nodes or leaves"))
     }
 }

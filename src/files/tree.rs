@@ -80,7 +80,7 @@ impl<'a> TreeParts<'a> {
         let mut kinds = &*kinds;
         let rows = ScalarRows::read(&mut kinds, KINDS)?;
         if !kinds.is_empty() {
-            return Err(invalid(KINDS, "they go on behind the tables"));
+            return Err(invalid(KINDS, "there are bytes after the tables"));
         }
         let Range { start, end } = container.leaves;
         let rows = IndexedRows::new(rows, LEAVES, wide(treedef.num_leaves()), end - start)?;

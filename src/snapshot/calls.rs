@@ -110,7 +110,8 @@ where
     Diff<T>: Display,
 {
     if diff.changes.is_empty() {
-        return "the same, on other lines (what is wider than 80 columns has several)".to_owned();
+        return "the same, with other line breaks (a text wider than 80 columns has several lines)"
+            .to_owned();
     }
     diff.to_string()
 }

@@ -122,7 +122,7 @@ fn no_key(key: &Key, keys: &[Value]) -> Error {
 
 #[cold]
 fn takes_no_child() -> Error {
-    Error::argument("only maps and sequences take a new child")
+    Error::argument("only maps and sequences can get a new child")
 }
 
 impl Tree<Leaf> {

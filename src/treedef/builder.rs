@@ -266,7 +266,8 @@ impl TreeDefBuilder {
     /// [limits](Self::limits).
     pub fn finish(self) -> Result<TreeDef> {
         if self.has_hole {
-            return self.refuse("a node before could not be added, so the structure lacks it");
+            return self
+                .refuse("an earlier node could not be added, so the structure is incomplete");
         }
         if !self.open.is_empty() {
             return self.refuse("expected `TreeDefBuilder::close` before the end");
@@ -288,7 +289,7 @@ impl TreeDefBuilder {
     fn child(&mut self, times: usize) -> Result<()> {
         self.parts.expect_room(1)?;
         if times == 0 {
-            return self.refuse("expected a child that comes at least once, found 0 times");
+            return self.refuse("expected a child that occurs at least once, found 0 times");
         }
         let Some(open) = self.open.last_mut() else {
             if self.is_complete || times > 1 {

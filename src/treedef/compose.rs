@@ -76,7 +76,7 @@ impl TreeDef {
         }
         match inner {
             Some(node) => Ok(node.to_treedef()),
-            None => Err(Cause::Nothing("a structure without leaves has no inner one").into()),
+            None => Err(Cause::Nothing("a structure without leaves has no inner structure").into()),
         }
     }
 }

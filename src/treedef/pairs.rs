@@ -104,7 +104,7 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     }
     Err(differ(
         differences,
-        "statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`",
+        "statics are part of the structure; to ignore them, see `Flattener::ignore_statics`",
     ))
 }
 

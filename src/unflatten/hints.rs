@@ -69,7 +69,7 @@ pub(super) fn of_struct(
             if error.is_at_root() && message.starts_with("duplicate field") =>
         {
             let taken = limited(&format_args!("`{}`", taken.join("`, `")), 60);
-            error.with_hint(format!("the elements were taken as the fields {taken}"))
+            error.with_hint(format!("the elements were read as the fields {taken}"))
         }
         _ => error,
     }

@@ -62,7 +62,7 @@ fn taking_all<R, O: Clone + 'static>(
     match left {
         None => Ok(result),
         Some(index) => {
-            let error = Error::protocol("the type did not take this object");
+            let error = Error::protocol("the type did not read this object");
             let hint =
                 "a field that it ignores or skips, or one without `with = \"treedef::object\"`";
             Err(treedef.error_at_leaf(index, error.with_hint(hint)))

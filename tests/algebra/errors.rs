@@ -111,7 +111,7 @@ fn what_has_no_inner_structure() {
     assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
     assert_snapshot!(refused("[(*, *)]", "(*,)"), @"the prefix has `(*,)`, the tree `[(*, *)]` at the root");
     assert_snapshot!(refused("[[(*, *)], [(*,)]]", "[*, *]"), @"expected 2 children, found 1 child at `[1][0]`");
-    assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner one");
+    assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner structure");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_the_builder_refuses() {
     assert_snapshot!(refused(|b| b.leaves(2)), @"expected one root, found more at the root");
     assert_snapshot!(refused(|b| b.leaves(1).and_then(|()| b.leaves(1))), @"expected one root, found more at the root");
     assert_snapshot!(refused(|b| b.open(NodeKind::Seq, 1)), @"expected `TreeDefBuilder::close` before the end at the root");
-    assert_snapshot!(refused(|b| { b.open(NodeKind::Seq, 1)?; b.leaves(0) }), @"expected a child that comes at least once, found 0 times at the root");
+    assert_snapshot!(refused(|b| { b.open(NodeKind::Seq, 1)?; b.leaves(0) }), @"expected a child that occurs at least once, found 0 times at the root");
     assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.leaves(1) }), @"expected a field or a key before this child at the root");
     assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.key(Value::of("w")?) }), @r#"the key "w" is not expected here at the root"#);
     assert_snapshot!(refused(|b| { b.open(net(), 1)?; b.field("w")?; b.field("b") }), @"the field `b` is not expected here at the root");

@@ -272,9 +272,9 @@ fn two_changes_of_one_place_are_refused() {
         }
     };
     insta::assert_snapshot!(said([r#"{"a": [1, 5], "b": 3}"#, r#"{"a": [1, 2], "b": 7}"#]), @r#"{"a": [1u64, 5u64], "b": 7u64}"#);
-    insta::assert_snapshot!(said([r#"{"a": [1, 2], "b": 4}"#, r#"{"a": [1, 2], "b": 5}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["b"]`"#);
-    insta::assert_snapshot!(said([r#"{"a": [1, 5], "b": 3}"#, r#"{"a": 0, "b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
-    insta::assert_snapshot!(said([r#"{"a": 0, "b": 3}"#, r#"{"a": [1, 5], "b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
-    insta::assert_snapshot!(said([r#"{"b": 3}"#, r#"{"b": 3}"#]), @r#"a change of a whole node goes with no other, and the root can only be replaced at `["a"]`"#);
-    insta::assert_snapshot!(said(["0", r#"{"a": [1, 2], "b": 4}"#]), @"a change of a whole node goes with no other, and the root can only be replaced at the root");
+    insta::assert_snapshot!(said([r#"{"a": [1, 2], "b": 4}"#, r#"{"a": [1, 2], "b": 5}"#]), @r#"a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced at `["b"]`"#);
+    insta::assert_snapshot!(said([r#"{"a": [1, 5], "b": 3}"#, r#"{"a": 0, "b": 3}"#]), @r#"a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said([r#"{"a": 0, "b": 3}"#, r#"{"a": [1, 5], "b": 3}"#]), @r#"a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said([r#"{"b": 3}"#, r#"{"b": 3}"#]), @r#"a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced at `["a"]`"#);
+    insta::assert_snapshot!(said(["0", r#"{"a": [1, 2], "b": 4}"#]), @"a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced at the root");
 }

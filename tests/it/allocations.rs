@@ -188,7 +188,7 @@ fn what_gives_its_content_only_once_is_never_lost_in_silence() {
         match flatten_as::<u8>(&onces(lengths)) {
             Ok((found, _)) => assert_eq!(found, leaves),
             Err(error) => insta::allow_duplicates! {
-                insta::assert_snapshot!(error, @"a `Serialize` implementation gave less when it was asked again at the root (see `Flattener::serialize_once`)");
+                insta::assert_snapshot!(error, @"this `Serialize` implementation returned less on its second call at the root (use `Flattener::serialize_once(true)`)");
             },
         }
         let mut buffer: Vec<u8> = Vec::new();
@@ -207,7 +207,7 @@ fn what_gives_its_content_only_once_is_never_lost_in_silence() {
         match flatten_as::<u8>(&values()) {
             Ok((found, _)) => assert_eq!(found, leaves),
             Err(error) => insta::allow_duplicates! {
-                insta::assert_snapshot!(error, @"a `Serialize` implementation gave less when it was asked again at the root (see `Flattener::serialize_once`)");
+                insta::assert_snapshot!(error, @"this `Serialize` implementation returned less on its second call at the root (use `Flattener::serialize_once(true)`)");
             },
         }
     }

@@ -101,7 +101,7 @@ fn another_number_of_leaves() {
 
 #[test]
 fn another_structure() {
-    assert_snapshot!(rebuilt_as::<[u8; 2]>(&[1u8, 2, 3]), @"3 children in the treedef, of which 2 were read at the root");
+    assert_snapshot!(rebuilt_as::<[u8; 2]>(&[1u8, 2, 3]), @"the type read 2 of 3 children at the root");
     assert_snapshot!(rebuilt_as::<[u8; 3]>(&[1u8, 2]), @"invalid length 2, expected an array of length 3 at the root");
     assert_snapshot!(rebuilt_as::<Vec<Layer>>(&vec![1]), @"invalid type: integer `1`, expected struct Layer at `[0]`");
     assert_snapshot!(rebuilt_as::<Vec<Shape>>(&["Circle", "Square"]),

@@ -288,9 +288,9 @@ fn a_type_that_does_not_fit_is_an_error_with_its_path() {
     }
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Numbers>, _>(&treedef, objects())), @"invalid type: an object, expected u64 at `[0].w`");
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Static>, _>(&treedef, objects())), @"invalid type: integer `1`, expected an object `objects::Tensor` at `[0].heads`");
-    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Ignores>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Ignores>, _>(&treedef, objects())), @r#"the type did not read this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Option_>, _>(&treedef, objects())), @"invalid type: an object, expected unit at `[0].w`");
-    insta::assert_snapshot!(refused(unflatten_objects::<Tree<treedef::Leaf>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
+    insta::assert_snapshot!(refused(unflatten_objects::<Tree<treedef::Leaf>, _>(&treedef, objects())), @r#"the type did not read this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, _>(&treedef, vec![1.0])), @"expected an object `f64`, found `objects::Tensor` at `[0].w`");
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, Tensor>(&treedef, vec![])), @"expected 1 leaf, found 0");
     insta::assert_snapshot!(refused(treedef::unflatten::<Vec<Linear>>(&treedef, [0u64])), @"invalid type: integer `0`, expected an object `objects::Tensor` at `[0].w`");

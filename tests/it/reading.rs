@@ -323,13 +323,13 @@ fn a_struct_is_read_from_a_sequence() {
     insta::assert_snapshot!(read::<Part>(("a", [1.5])), @r#"Part { name: "a", cached: 0, size: [1.5], tags: {} }"#);
     insta::assert_snapshot!(read::<Vec<Part>>([json!(["a", []]), json!(["b", [2.0], {}])]), @r#"[Part { name: "a", cached: 0, size: [], tags: {} }, Part { name: "b", cached: 0, size: [2.0], tags: {} }]"#);
     insta::assert_snapshot!(read::<Part>(("a",)), @"missing field `size`; here is `n` at the root (new? `#[serde(default)]`)");
-    insta::assert_snapshot!(read::<Part>(("a", [1.5], json!({}), 7)), @"4 children in the treedef, of which 3 were read at the root");
+    insta::assert_snapshot!(read::<Part>(("a", [1.5], json!({}), 7)), @"the type read 3 of 4 children at the root");
     insta::assert_snapshot!(read::<[Part; 1]>([("a", ["b"])]), @r#"invalid type: string "b", expected f64 at `.0.1.0`"#);
     insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h"]})), @r#"Box { _width: "w", _height: "h" }"#);
-    insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h", "d"]})), @r#"3 children in the treedef, of which 2 were read at `["Box"]`"#);
+    insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h", "d"]})), @r#"the type read 2 of 3 children at `["Box"]`"#);
     insta::assert_snapshot!(read::<Part>(json!([])), @"invalid type: sequence, expected struct Part at the root");
     // A missing option is `None`, as in a map.
     insta::assert_snapshot!(read::<Late>((1,)), @"Late { _early: 1, _late: None }");
     // serde lists aliases among the names of fields.
-    insta::assert_snapshot!(read::<Renamed>(("a", Some(1))), @"duplicate field `first` at the root (the elements were taken as the fields `a`, `first`)");
+    insta::assert_snapshot!(read::<Renamed>(("a", Some(1))), @"duplicate field `first` at the root (the elements were read as the fields `a`, `first`)");
 }

@@ -260,7 +260,7 @@ fn a_diff_that_lies_is_refused() {
     assert!(added("[1, 1]", 0, "1u64").is_ok());
     assert_eq!(
         added("[1, 3]", 0, "1u64"),
-        Err("a change repeats what has leaves at the root".to_owned())
+        Err("a change repeats a subtree with leaves at the root".to_owned())
     );
     assert!(added("[1, 1]", 18446744073709551615, "[]").is_err());
 }

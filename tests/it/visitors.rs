@@ -358,10 +358,10 @@ fn what_nobody_looked_at_is_reported() {
         let (leaves, treedef) = flatten(&value).unwrap();
         unflatten(&treedef, leaves).map_err(|error| error.to_string())
     }
-    assert_snapshot!(read::<Vec<Incurious>>([Some(1)].as_slice()).unwrap_err(), @"1 child in the treedef, of which 0 were read at `[0]`");
-    assert_snapshot!(read::<IncuriousOfVariants>(E::B(1, 2)).unwrap_err(), @"2 children in the treedef, of which 0 were read at the root");
-    assert_snapshot!(read::<IncuriousOfVariants>(BTreeMap::from([("B", 1)])).unwrap_err(), @"1 child in the treedef, of which 0 were read at the root");
-    assert_snapshot!(read::<IncuriousOfNewtypes>(N(1)).unwrap_err(), @"1 child in the treedef, of which 0 were read at the root");
+    assert_snapshot!(read::<Vec<Incurious>>([Some(1)].as_slice()).unwrap_err(), @"the type read 0 of 1 child at `[0]`");
+    assert_snapshot!(read::<IncuriousOfVariants>(E::B(1, 2)).unwrap_err(), @"the type read 0 of 2 children at the root");
+    assert_snapshot!(read::<IncuriousOfVariants>(BTreeMap::from([("B", 1)])).unwrap_err(), @"the type read 0 of 1 child at the root");
+    assert_snapshot!(read::<IncuriousOfNewtypes>(N(1)).unwrap_err(), @"the type read 0 of 1 child at the root");
     // There is nothing behind the name; and who asks to ignore has looked.
     read::<IncuriousOfVariants>(E::A).unwrap();
     read::<IgnoredAny>(Some(E::B(1, 2))).unwrap();

@@ -193,7 +193,7 @@ fn damage_is_seen_where_it_is_read() {
     let (mut reader, _) = counting(Cursor::new(&bytes));
     assert_eq!(reader.subtree(".1").unwrap(), tree.subtree(".1").unwrap());
     let error = reader.subtree(".2").unwrap_err();
-    assert_snapshot!(error, @"damage in leaves 147454 to 147457, `.2[131068]` to `.2[131071]`: the checksum does not fit");
+    assert_snapshot!(error, @"damage in leaves 147454 to 147457, `.2[131068]` to `.2[131071]`: the checksum does not match");
     assert!(Tree::from_bytes(&bytes).is_err());
 }
 

@@ -223,5 +223,5 @@ fn a_map_has_one_order() {
     drop(bytes.splice(map..map, maps));
     repair(&mut bytes);
     let refusal = Tree::from_bytes(&bytes).unwrap_err().to_string();
-    assert!(refusal.ends_with("it is of a map that is not there"), "{refusal}");
+    assert!(refusal.ends_with("it belongs to a map that does not exist"), "{refusal}");
 }

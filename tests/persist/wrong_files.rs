@@ -71,15 +71,15 @@ fn files_that_a_transfer_took_for_text() {
     let bytes = structure();
     let unix = bytes.iter().enumerate().filter(|(at, _)| bytes.get(*at..*at + 2) != Some(b"\r\n"));
     let unix: Vec<u8> = unix.map(|(_, byte)| *byte).collect();
-    assert_snapshot!(refusal(&unix), @r"expected a file with a treedef, found bytes that begin with `\x89PYT\n\x1a\n\x01` (it was one, and was changed by a transfer or an editor that took it for text)");
+    assert_snapshot!(refusal(&unix), @r"expected a file with a treedef, found bytes that begin with `\x89PYT\n\x1a\n\x01` (it was one, and a transfer or an editor changed it as text)");
     let dos: Vec<u8> = bytes
         .iter()
         .flat_map(|byte| if *byte == b'\n' { vec![b'\r', b'\n'] } else { vec![*byte] })
         .collect();
-    assert_snapshot!(refusal(&dos), @r"expected a file with a treedef, found bytes that begin with `\x89PYT\r\r\n\x1a` (it was one, and was changed by a transfer or an editor that took it for text)");
+    assert_snapshot!(refusal(&dos), @r"expected a file with a treedef, found bytes that begin with `\x89PYT\r\r\n\x1a` (it was one, and a transfer or an editor changed it as text)");
     let encoded: String = bytes.iter().copied().map(char::from).collect();
-    assert_snapshot!(refusal(encoded.as_bytes()), @r"expected a file with a treedef, found bytes that begin with `\xc2\x89PYT\r\n\x1a` (it was one, and was changed by a transfer or an editor that took it for text)");
-    assert_snapshot!(refusal(String::from_utf8_lossy(&bytes).as_bytes()), @r"expected a file with a treedef, found bytes that begin with `\xef\xbf\xbdPYT\r\n` (it was one, and was changed by a transfer or an editor that took it for text)");
+    assert_snapshot!(refusal(encoded.as_bytes()), @r"expected a file with a treedef, found bytes that begin with `\xc2\x89PYT\r\n\x1a` (it was one, and a transfer or an editor changed it as text)");
+    assert_snapshot!(refusal(String::from_utf8_lossy(&bytes).as_bytes()), @r"expected a file with a treedef, found bytes that begin with `\xef\xbf\xbdPYT\r\n` (it was one, and a transfer or an editor changed it as text)");
 }
 
 #[test]
@@ -96,10 +96,10 @@ fn files_with_a_changed_bit() {
         bytes[at] ^= 4;
         bytes
     };
-    assert_snapshot!(refusal(&changed(structure(), 20)), @"damage in the header: the checksum does not fit");
-    assert_snapshot!(refusal(&changed(structure(), HEADER + 20)), @"damage in the structure: the checksum does not fit");
+    assert_snapshot!(refusal(&changed(structure(), 20)), @"damage in the header: the checksum does not match");
+    assert_snapshot!(refusal(&changed(structure(), HEADER + 20)), @"damage in the structure: the checksum does not match");
     let last = tree().len() - 1;
-    assert_snapshot!(refusal_as_tree(&changed(tree(), last)), @"damage in leaves 0 to 4, `.0` to `.2`: the checksum does not fit");
+    assert_snapshot!(refusal_as_tree(&changed(tree(), last)), @"damage in leaves 0 to 4, `.0` to `.2`: the checksum does not match");
 }
 
 #[derive(serde::Serialize)]
@@ -128,18 +128,18 @@ fn a_checkpoint_with_damaged_leaves() {
         });
         refusal_as_tree(&bytes)
     };
-    assert_snapshot!(damaged(&[1]), @"damage in leaves 589823 to 600003, `.layers[2].w[189820]` to `.layers[2].name`: the checksum does not fit");
-    assert_snapshot!(damaged(&[1_200_000]), @"damage in leaves 294911 to 311295, `.layers[1].w[94909]` to `.layers[1].w[111293]`: the checksum does not fit");
-    assert_snapshot!(damaged(&[1, 1_200_000]), @"damage in leaves 294911 to 600003, `.layers[1].w[94909]` to `.layers[2].name`: the checksum does not fit");
-    assert_snapshot!(damaged(&[2_400_000]), @"damage in leaves 0 to 16382, `.step` to `.layers[0].w[16381]`: the checksum does not fit");
+    assert_snapshot!(damaged(&[1]), @"damage in leaves 589823 to 600003, `.layers[2].w[189820]` to `.layers[2].name`: the checksum does not match");
+    assert_snapshot!(damaged(&[1_200_000]), @"damage in leaves 294911 to 311295, `.layers[1].w[94909]` to `.layers[1].w[111293]`: the checksum does not match");
+    assert_snapshot!(damaged(&[1, 1_200_000]), @"damage in leaves 294911 to 600003, `.layers[1].w[94909]` to `.layers[2].name`: the checksum does not match");
+    assert_snapshot!(damaged(&[2_400_000]), @"damage in leaves 0 to 16382, `.step` to `.layers[0].w[16381]`: the checksum does not match");
     let text = Tree::of(&("a", "b".repeat(1 << 17))).unwrap().to_bytes().unwrap();
     let last = text.len() - 1;
     let text: Vec<u8> = [&text[..last], b"c"].concat();
-    assert_snapshot!(refusal_as_tree(&text), @"damage in leaf 1, `.1`: the checksum does not fit");
+    assert_snapshot!(refusal_as_tree(&text), @"damage in leaf 1, `.1`: the checksum does not match");
     let strings = Tree::of(&["a", "bc", "def"]).unwrap().to_bytes().unwrap();
     let last = strings.len() - 1;
     let strings: Vec<u8> = [&strings[..last], b"F"].concat();
-    assert_snapshot!(refusal_as_tree(&strings), @"damage in leaves 0 to 2, `.0` to `.2`: the checksum does not fit");
+    assert_snapshot!(refusal_as_tree(&strings), @"damage in leaves 0 to 2, `.0` to `.2`: the checksum does not match");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn loading_names_the_file() {
     assert_snapshot!(loading("longer.treedef", Some(&[&structure()[..], &[0; 9]].concat()), treedef), @"`longer.treedef`: expected the end after 210 bytes, found 9 bytes more");
     let last = tree().len() - 1;
     let damaged = [&tree()[..last], &[9]].concat();
-    assert_snapshot!(loading("damaged.tree", Some(&damaged), as_tree), @"`damaged.tree`: damage in leaves 0 to 4, `.0` to `.2`: the checksum does not fit");
+    assert_snapshot!(loading("damaged.tree", Some(&damaged), as_tree), @"`damaged.tree`: damage in leaves 0 to 4, `.0` to `.2`: the checksum does not match");
     let floats = |path: &Path| TreeReader::open(path, Limits::default())?.subtree_as::<f64>("");
     assert_snapshot!(loading("typed.tree", Some(&tree()), floats), @"`typed.tree`: expected f64, found str at `.0`");
 }

@@ -131,7 +131,7 @@ fn what_is_empty_is_transposed_too() {
     let empty = || of(&Vec::<u8>::new());
     let turned = empty().transpose(&def("[]"), &def("(*, *)")).unwrap();
     assert_eq!(turned.to_string(), "([], [])");
-    assert_snapshot!(said(empty().treedef().inner_of(&def("[]"))), @"a structure without leaves has no inner one");
+    assert_snapshot!(said(empty().treedef().inner_of(&def("[]"))), @"a structure without leaves has no inner structure");
 }
 
 /// JAX blames `[0]['a']`, where None is a leaf on both sides; the difference is at `[1]`.
@@ -390,8 +390,8 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     }
     let bytes = of(&Saved { w: (0.5, 2.5), b: 1.5 }).to_bytes().unwrap();
     let load = || Tree::from_bytes(&bytes).unwrap();
-    assert_snapshot!(said(load().into_typed::<Fewer>()), @"2 children in the treedef, of which 1 was read at `.w`");
-    assert_snapshot!(said(load().into_typed::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b` (`Tree::ravel` keeps integers integers)");
+    assert_snapshot!(said(load().into_typed::<Fewer>()), @"the type read 1 of 2 children at `.w`");
+    assert_snapshot!(said(load().into_typed::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b` (to keep integers exact, use `Tree::ravel`)");
     assert_snapshot!(said(Tree::from_bytes_as::<i32>(&bytes, Limits::default())), @"expected i32, found f64 at `.w.0`");
     let like = treedef::structure(&Fewer { w: (0.0,), b: 0.0 }).unwrap();
     assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root, and 1 more difference");

@@ -117,7 +117,7 @@ fn numbers_are_restored_and_the_rest_kept() {
     let like = flattener().structure(&m2).unwrap();
     let loaded = Tree::from_bytes(&saved).unwrap();
     // "tag" and "new" belong to the structures, which therefore differ.
-    assert_snapshot!(said(loaded.treedef().check_equal(&like)), @r#"expected `static "new"`, found `static "tag"` at `.head.1` (statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`)"#);
+    assert_snapshot!(said(loaded.treedef().check_equal(&like)), @r#"expected `static "new"`, found `static "tag"` at `.head.1` (statics are part of the structure; to ignore them, see `Flattener::ignore_statics`)"#);
     let restored: Model = treedef::unflatten(&like, loaded.leaves()).unwrap();
     assert_eq!((restored.enc.b, restored.head.1.as_str()), (0.5, "new"));
 }
@@ -256,7 +256,7 @@ fn trees_are_equal_by_kind_and_bits_or_close() {
     assert_snapshot!(said(floats.check_close(&near, Tolerance::default())), @"expected 2.001, found 2.0 at `.1`");
     let (dense, bias) =
         (def("L { w: *, kind: static \"dense\" }"), def("L { w: *, kind: static \"bias\" }"));
-    assert_snapshot!(said(bias.check_equal(&dense)), @r#"expected `static "dense"`, found `static "bias"` at `.kind` (statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`)"#);
+    assert_snapshot!(said(bias.check_equal(&dense)), @r#"expected `static "dense"`, found `static "bias"` at `.kind` (statics are part of the structure; to ignore them, see `Flattener::ignore_statics`)"#);
 }
 
 /// `typematch=False`: numbers may be of different kinds.

@@ -276,7 +276,7 @@ fn what_differs_is_told_with_its_path() {
     assert_snapshot!(refused("{\"a\": *}", "[*]"), @r#"expected `{"a": *}`, found `[*]` at the root"#);
     assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root");
     assert_snapshot!(refused("[A { x: * }]", "[B { x: * }]"), @"expected `A { x: * }`, found `B { x: * }` at `[0]`");
-    assert_snapshot!(refused("[static \"m\"]", "[static \"n\"]"), @r#"expected `static "m"`, found `static "n"` at `[0]` (statics are part of the structure; for values that differ in one, see `Flattener::ignore_statics`)"#);
+    assert_snapshot!(refused("[static \"m\"]", "[static \"n\"]"), @r#"expected `static "m"`, found `static "n"` at `[0]` (statics are part of the structure; to ignore them, see `Flattener::ignore_statics`)"#);
     assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
     assert_snapshot!(said(def("[*, *]").common_suffix(&def("[*, *, *]"))), @"expected 2 children, found 3 children at the root");
     assert_snapshot!(said(def("#[insertion] {\"a\": *}").compose(&def("{\"b\": *}"))), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");

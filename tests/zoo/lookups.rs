@@ -287,7 +287,7 @@ fn errors_say_what_was_perhaps_meant() {
     assert_snapshot!(at(".server.wieghts"), @"no child `.wieghts` in `Server { port: *, weights: Some([*]) }` at `.server` (did you mean `.server.weights`?)");
     assert_snapshot!(at("sever.port"), @r#"no child `.sever` in `Cfg { server: Server { port: *, weights: Some([*]) }, by_num…` at the root (did you mean `.server`?)"#);
     assert_snapshot!(at(".flat.server.port"), @r#"no child `.server` in `{"port": *}` at `.flat` (did you mean `.flat["port"]`?)"#);
-    assert_snapshot!(at(".by_number[3]"), @"`[3]` can mean `[3u8]` and `[3u32]` at `.by_number`");
+    assert_snapshot!(at(".by_number[3]"), @"`[3]` can mean `[3u8]` or `[3u32]` at `.by_number`");
     assert_snapshot!(at(".server.weights[1]"), @"no child `[1]` in `[*]` at `.server.weights?`");
     assert_snapshot!(at(".server.port.x"), @"no child `.x` in `*` at `.server.port`");
     assert_snapshot!(at(".server.x"), @"no child `.x` in `Server { port: *, weights: Some([*]) }` at `.server`");
@@ -485,8 +485,8 @@ fn entries_and_elements_are_put_in() {
     let before = tree.clone();
     let mut said = |path: &str| tree.insert(path, Tree::leaf(0)).unwrap_err().to_string();
     assert_snapshot!(said("l[6]"), @"expected an index up to 5 at `.l[6]`");
-    assert_snapshot!(said("x"), @"only maps and sequences take a new child at `.x`");
-    assert_snapshot!(said(""), @"only maps and sequences take a new child at the root");
+    assert_snapshot!(said("x"), @"only maps and sequences can get a new child at `.x`");
+    assert_snapshot!(said(""), @"only maps and sequences can get a new child at the root");
     assert_snapshot!(said("bye.x"), @r#"no child `.bye` in `M { by: {"a": *, "b": *, "c": [None, *, None]}, l: Some([*; …` at the root (did you mean `.by`?)"#);
     assert_eq!(tree, before);
     let said = |map: &str, path: &str| {
@@ -616,7 +616,7 @@ fn keys_of_large_maps_are_found_in_every_form() {
     assert_eq!(resolved(&mixed, "[2]").unwrap().to_string(), "[2u8]");
     assert_eq!(resolved(&mixed, "`3`").unwrap().to_string(), r#"["3"]"#);
     let error = resolved(&mixed, "[3]").unwrap_err();
-    assert_snapshot!(error, @"`[3]` can mean `[3i8]` and `[3u8]` at the root");
+    assert_snapshot!(error, @"`[3]` can mean `[3i8]` or `[3u8]` at the root");
     assert!(resolved(&mixed, "[5]").is_err());
 }
 

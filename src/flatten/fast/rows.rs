@@ -191,11 +191,11 @@ impl Row<'_> {
     }
 }
 
-/// The value gave less when it was serialized again.
+/// The error for a value that serialized less on its second call.
 #[cold]
 fn gave_less() -> Error {
-    Error::protocol("a `Serialize` implementation gave less when it was asked again")
-        .with_hint("see `Flattener::serialize_once`")
+    Error::protocol("this `Serialize` implementation returned less on its second call")
+        .with_hint("use `Flattener::serialize_once(true)`")
 }
 
 /// The state of a sequence between two elements.

@@ -438,7 +438,7 @@ fn only_the_parts_of_saved_trees_that_are_asked_for_are_read() {
         assert_eq!(select(pattern), (Some(0), expected.to_owned(), String::new()));
     }
     let (code, _, said) = select("z");
-    let damage = "treedef: a.tree: damage in leaves 196608 to 200002, `.a[196608]` to `.z[1]`: the checksum does not fit\n";
+    let damage = "treedef: a.tree: damage in leaves 196608 to 200002, `.a[196608]` to `.z[1]`: the checksum does not match\n";
     assert_eq!((code, said.as_str()), (Some(2), damage));
     let (code, _, said) = select("zz");
     let nothing = "treedef: a.tree: no node matches `.zz` (did you mean `.z`?)\n";
