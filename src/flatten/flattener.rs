@@ -441,7 +441,7 @@ impl Flattener {
     ///     (0..9).map(|at| Once(Cell::new((at == 4).then_some(1.5)))).collect()
     /// };
     /// let error = treedef::flatten_as::<f64>(&values()).unwrap_err();
-    /// assert!(error.to_string().contains("gave less when it was asked again"));
+    /// assert!(error.to_string().contains("returned less on its second call"));
     ///
     /// let (leaves, _) = Flattener::new().serialize_once(true).flatten_as::<f64>(&values())?;
     /// assert_eq!(leaves.len(), 10);

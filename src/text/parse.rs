@@ -468,7 +468,6 @@ impl TreeDef {
     /// children are kept, with equal paths. A [lookup](TreeDef::node) finds the first. When a value
     /// is rebuilt, its type decides: derived structs refuse the second, and the maps of `std` keep
     /// the last.
-    /// `std` keep the last.
     ///
     /// ```
     /// use std::collections::BTreeMap;

@@ -325,7 +325,7 @@ fn what_is_there_once_is_not_lost() {
         let truth = Flattener::new().serialize_once(true).flatten(&values()).unwrap();
         match flatten(&values()) {
             Ok(found) => assert_eq!(found, truth),
-            Err(error) => assert!(error.to_string().contains("gave less"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("returned less"), "{error}"),
         }
         let mut leaves: Vec<Leaf> = Vec::new();
         truth.1.flatten_like(&values(), &mut leaves).unwrap();
@@ -337,7 +337,7 @@ fn what_is_there_once_is_not_lost() {
 #[test]
 fn what_is_as_expected_only_later_is_not_taken_for_it() {
     let once = |number: Option<f64>| Once(Cell::new(number), Number(2.0));
-    let gave_less = |error: treedef::Error| error.to_string().contains("gave less");
+    let gave_less = |error: treedef::Error| error.to_string().contains("returned less");
     for at in [1, 7, 69] {
         let values =
             || -> Vec<Once> { (0..MANY).map(|own| once((own == at).then_some(1.0))).collect() };

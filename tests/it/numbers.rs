@@ -278,7 +278,7 @@ fn a_number_that_is_there_once_is_not_lost() {
         assert_eq!((expected.len(), &expected[place]), (600, &Leaf::F64(2.5)));
         match flatten(&Items(&items(), None)) {
             Ok((leaves, _)) => assert_eq!(leaves, expected),
-            Err(error) => assert!(error.to_string().contains("gave less when it was asked again")),
+            Err(error) => assert!(error.to_string().contains("returned less on its second call")),
         }
     }
     // Numbers of one kind are asked for once.

@@ -335,12 +335,12 @@ pub(crate) struct Reading {
     pub(crate) limits: Limits,
 }
 
-/// An argument is there as long as the process.
+/// Arguments live as long as the process.
 fn variant(name: &str) -> std::result::Result<&'static str, std::convert::Infallible> {
     Ok(Box::leak(name.into()))
 }
 
-/// What is done where a map has a key twice.
+/// How to treat a map that has a key twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DuplicateKeys {
     /// Fail
@@ -352,7 +352,7 @@ pub(crate) enum DuplicateKeys {
     Last,
 }
 
-/// What a document may have.
+/// Limits for documents.
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct Limits {
     /// Maximum nesting depth, up to 256
@@ -412,7 +412,7 @@ pub(crate) struct Shards {
     pub(crate) keep_values: bool,
 }
 
-/// How far numbers may be apart: not below 0, and no NaN.
+/// The allowed difference of numbers: not below 0, and not NaN.
 fn tolerance(text: &str) -> std::result::Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
     number.ok_or_else(|| "expected a number from 0 on".to_owned())

@@ -1,5 +1,5 @@
-//! Integers beyond 64 or 128 bits that are not written in decimals: those of CBOR, whose reader has bytes for
-//! them, or refuses the file, and whose writer has none, and those of YAML in other bases.
+//! Integers beyond 64 or 128 bits that are not written in decimals. In CBOR, the reader returns bytes or
+//! refuses the file, and the writer has no such integers. In YAML, they are written in other bases.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::failure::Result;
 use crate::long_numbers::{joined, replaced};
 use crate::tags::with_tag;
 
-/// What takes longer to be written in decimals stays bytes with a tag.
+/// An integer that would take longer to convert to decimals stays bytes with a tag.
 const LONGEST: usize = 512;
 
-/// The first byte of a positive number's tag; that of a negative one is the next.
+/// The first byte of the tag of a positive number; a negative one has the next tag.
 const POSITIVE: u8 = 0xc2;
 
-/// An integer that the reader has no number for, and where it is.
+/// An integer that the reader cannot represent, and its position.
 struct Bignum {
     place: Range<usize>,
     number: Number,
@@ -24,9 +24,9 @@ struct Bignum {
 }
 
 enum Number {
-    /// The digits of one beyond 128 bits.
+    /// The digits of an integer beyond 128 bits.
     Long(String),
-    /// One whose bytes are in pieces, in one piece.
+    /// An integer whose bytes are in pieces, joined.
     InPieces(Vec<u8>),
 }
 
@@ -52,7 +52,7 @@ impl Bignum {
     }
 }
 
-/// Reads CBOR, with such integers as they stand. A key that is one is the text of its digits.
+/// Reads CBOR, with such integers unchanged. A key that is one becomes the text of its digits.
 pub(crate) fn of_cbor(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<Tree<Leaf>>,
@@ -62,7 +62,7 @@ pub(crate) fn of_cbor(
         return read(bytes);
     }
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
-    // What does not depend on the leaves.
+    // The parts that do not depend on the leaves.
     let fixed = |at: usize| match numbers.get(at)? {
         Bignum { number: Number::InPieces(whole), .. } => Some(whole.clone()),
         Bignum { number: Number::Long(digits), is_key: true, .. } => {
@@ -71,7 +71,7 @@ pub(crate) fn of_cbor(
         }
         Bignum { number: Number::Long(_), is_key: false, .. } => None,
     };
-    // Errors have the places of the file: a text is as long as the number.
+    // Errors keep the positions of the file, because a text is as long as the number.
     let text = |at: usize| {
         let length = places.get(at).map_or(0, Range::len);
         let head = head_of_text(length);
@@ -129,7 +129,7 @@ pub(crate) fn for_cbor(tree: &Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     })
 }
 
-/// The tag and the bytes of an integer that is written with digits alone.
+/// The tag and the bytes of an integer that is written as digits only.
 fn bytes_of(text: &str) -> Option<(u64, Vec<u8>)> {
     let (tag, digits) = text.strip_prefix('-').map_or((2, text), |digits| (3, digits));
     // A digit takes less than half a byte.
@@ -156,7 +156,7 @@ fn bytes_of(text: &str) -> Option<(u64, Vec<u8>)> {
     (bytes.len() <= LONGEST).then_some((tag, bytes))
 }
 
-/// The head of a text that has this length with it, which is from 18 to some thousand bytes.
+/// The head of a text whose length, with the head, is this: from 18 to some thousand bytes.
 fn head_of_text(length: usize) -> Vec<u8> {
     match (u8::try_from(length - 2), u16::try_from(length - 3)) {
         (Ok(rest), _) => vec![0x78, rest],
@@ -165,7 +165,7 @@ fn head_of_text(length: usize) -> Vec<u8> {
     }
 }
 
-/// A file is one head after another, with bytes behind those of bytes and texts.
+/// A file is one head after another. The content of bytes and texts follows their heads.
 fn bignums(bytes: &[u8]) -> Vec<Bignum> {
     let (mut numbers, mut at, mut tag) = (Vec::new(), 0, None);
     let mut open = Vec::<Open>::new();
@@ -219,7 +219,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
     numbers
 }
 
-/// The bytes that stand in pieces from a place on, and where they end.
+/// The bytes in pieces from a position on, and their end.
 fn pieces(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
     let mut all = Vec::new();
     loop {
@@ -239,7 +239,7 @@ fn pieces(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
 
 /// A list, a map or a text in pieces that has not ended.
 struct Open {
-    /// How many values it has, also those that are keys.
+    /// The number of its values, including keys.
     length: Option<u64>,
     count: u64,
     is_map: bool,
@@ -252,7 +252,7 @@ impl Open {
     }
 }
 
-/// The kind of what is at a place, its number unless it has none, and how long both are.
+/// The kind of the value at a position, its number if it has one, and the length of both.
 fn head(bytes: &[u8], at: usize) -> Option<(u8, Option<u64>, usize)> {
     let first = *bytes.get(at)?;
     let (kind, short) = (first >> 5, first & 0x1f);

@@ -20,26 +20,26 @@ use crate::paths::text_of;
 use crate::tensors::{TensorLeaf, more_than};
 use crate::values;
 
-/// The file of orbax with the structure, the file that a step has beside its items, and the items of steps
-/// that were written before there was such a file.
+/// The file with the structure in orbax, the file that a step has beside its items, and the items of steps
+/// that were written before that file was introduced.
 const ORBAX: &str = "_METADATA";
 const STEP: &str = "_CHECKPOINT_METADATA";
 const ITEMS: [&str; 3] = ["default", "items", "state"];
-/// The largest metadata of orbax.
+/// The maximum size of orbax's metadata.
 const LARGEST: u64 = 1 << 28;
-/// The most faults that are printed.
+/// The maximum number of faults that are printed.
 const PRINTED: usize = 100;
-/// The bytes at the start of an index that are looked at to know it: the metadata comes first.
+/// The bytes at the beginning of a file that identify an index, because the metadata is first.
 const INDEX_START: u64 = 1 << 16;
-/// Why there are no numbers of orbax.
+/// The reason why there are no numbers of orbax.
 const NO_NUMBERS: &str =
     "the arrays of orbax are not read; `show`, `diff --structure` and `check` need none";
-/// The bytes at the start of a file that tell its format.
+/// The bytes at the beginning of a file that identify its format.
 const START: u64 = 1 << 10;
-/// A text of metadata that is compared as it is.
+/// A text of metadata that is compared verbatim.
 const SHORT: usize = 200;
 
-/// A checkpoint whose tensors are read when they are asked for.
+/// A checkpoint whose tensors are read on demand.
 pub(crate) enum Checkpoint {
     Safetensors(Source<'static>),
     Gguf(gguf::Gguf),
@@ -54,14 +54,14 @@ pub(crate) struct Opened {
     entries: Tree<Entry<'static>>,
 }
 
-/// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
-/// that is not compressed. `None` if it is none of them, or another format was asked for.
+/// Opens tensors that stay in their files: a folder, an index of shards, an uncompressed file of
+/// safetensors or GGUF. `None` for anything else, or if another format was requested.
 pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Checkpoint)>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if path.is_dir() {
         return of_folder(path, reading).map(Some);
     }
-    // A pipe is opened once, where it is read.
+    // A pipe can be opened only once, by its reader.
     if !path.is_file() {
         return Ok(None);
     }
@@ -88,7 +88,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Chec
     Ok(None)
 }
 
-/// The format of the files that an index names. Libraries write an index of shards under several names.
+/// The format of the files in an index. Libraries use several names for the index of shards.
 fn indexed(path: &Path) -> Result<Option<Format>> {
     let mut start = Vec::new();
     let of_file = |error: io::Error| Failure::from(error).in_file(&path.display().to_string());
@@ -100,8 +100,8 @@ fn indexed(path: &Path) -> Result<Option<Format>> {
     Ok(endings.into_iter().find(|(end, _)| files.contains(end)).map(|(_, format)| format))
 }
 
-/// The folder that is opened: of a folder with steps of orbax, such as `0` and `step_1000`, the newest
-/// step. Numbers behind different names do not count the same.
+/// The folder to open. In a folder with steps of orbax, such as `0` and `step_1000`, the newest step.
+/// Numbers with different prefixes cannot be compared.
 pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() || !of_orbax(path).is_empty() {
         return Ok(path.to_owned());
@@ -128,7 +128,7 @@ pub(crate) fn newest(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The format of tensors that a file with an ending that says little begins as.
+/// The format of tensors by the first bytes of a file whose extension does not determine it.
 fn begun_as(path: &Path) -> Result<Option<Format>> {
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
@@ -158,7 +158,7 @@ pub(crate) fn expect_sound(file: &Pytorch<'_>, name: &str) -> Result<()> {
     }
 }
 
-/// A file of GGUF with the other parts of the model, or the model in a folder.
+/// A GGUF file with the other parts of the model, or the model in a folder.
 fn of_gguf(path: &Path) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
     let gguf = gguf::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
@@ -193,13 +193,13 @@ fn format_in(folder: &Path) -> (Format, Vec<String>) {
     }
 }
 
-/// The model of PyTorch in a folder: the only file of it, or shards.
+/// The model of PyTorch in a folder: its only file, or shards.
 fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
     let names = names_in(folder);
     let is_index = |name: &String| is_index_of_pytorch(name);
     let files: Vec<&String> = names.iter().filter(|name| pytorch::is_of_model(name)).collect();
     match files.as_slice() {
-        // It may have more than tensors.
+        // It may have values beside tensors.
         [file]
             if !names.iter().any(is_index)
                 && !file.contains("-of-")
@@ -211,10 +211,11 @@ fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoi
     }
 }
 
-/// The most names of classes that a warning has.
+/// The maximum number of class names in a warning.
 const NAMED: usize = 4;
 
-/// Says what PyTorch would call if it loaded the file, and what cannot be read of it.
+/// Warns about everything that PyTorch would call when it loads the file, and about unreadable
+/// parts.
 pub(crate) fn warn_of(file: &Pytorch<'_>, name: &str) {
     let names: Vec<String> =
         file.unknown().map(|name| format!("`{}`", name.escape_debug())).collect();
@@ -232,7 +233,7 @@ pub(crate) fn warn_of(file: &Pytorch<'_>, name: &str) {
     }
 }
 
-/// What is in a folder, in the order of the names.
+/// The content of a folder, sorted by name.
 fn inside(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -286,7 +287,7 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
     }
 }
 
-/// Says which files of other formats are left out.
+/// Warns about files of other formats that are left out.
 fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> Result<()> {
     if others.is_empty() {
         return Ok(());
@@ -306,7 +307,7 @@ fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> 
     Ok(())
 }
 
-/// Opens a folder, an index or a file, and says what is passed over.
+/// Opens a folder, an index or a file, and warns about skipped parts.
 fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
     let opening =
         safetensors::Opening::new().strict(reading.strict).follow_links(reading.follow_links);
@@ -322,7 +323,7 @@ fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
     Ok(Checkpoint::Safetensors(source))
 }
 
-/// A line for each reason: the files that are left out, and the tensors of each file.
+/// A line for each reason: the files that are left out, and for each file the tensors.
 fn passed_over(warnings: &[Fault]) -> Vec<String> {
     let mut groups = Vec::<(String, &str, Vec<String>)>::new();
     for fault in warnings {
@@ -349,7 +350,7 @@ fn passed_over(warnings: &[Fault]) -> Vec<String> {
     groups.into_iter().map(line).collect()
 }
 
-/// Prints all that is wrong with the files of a checkpoint.
+/// Prints all faults in the files of a checkpoint.
 fn faults_of(path: &Path, error: &Error) -> Failure {
     match error.kind() {
         // Each has a line of its own.
@@ -375,7 +376,7 @@ fn arrays(file: &Path) -> Result<Checkpoint> {
     let leaf = |leaf: orbax::LeafMetadata| {
         let shape = leaf.write_shape.unwrap_or_default();
         let shape = shape.into_iter().map(|dim| u64::try_from(dim).unwrap_or(u64::MAX)).collect();
-        // Words alone are types where a structure is read.
+        // In a structure, words alone are types.
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
         let dtype = leaf.value_type.replace(|c| !is_word(c), "_");
         TensorLeaf { dtype, shape, size: 0, value: None }
@@ -383,7 +384,7 @@ fn arrays(file: &Path) -> Result<Checkpoint> {
     Ok(Checkpoint::Orbax(metadata.tree.map(leaf)))
 }
 
-/// Checks that so many bytes may be in memory.
+/// Checks that this number of bytes may be in memory.
 pub(crate) fn expect_room(bytes: u64, limits: Limits) -> Result<()> {
     if bytes <= u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX) {
         return Ok(());
@@ -444,7 +445,8 @@ impl Checkpoint {
         }
     }
 
-    /// Checks that the numbers of all tensors can be read, in a time that the size of the file bounds.
+    /// Checks that the numbers of all tensors can be read, in a time that is limited by the size of
+    /// the file.
     pub(crate) fn expect_numbers(&self) -> Result<()> {
         match self {
             Checkpoint::Safetensors(_) | Checkpoint::Gguf(_) => Ok(()),
@@ -471,7 +473,7 @@ impl Checkpoint {
         }
     }
 
-    /// All tensors, of which memory has room.
+    /// All tensors, if they fit into memory.
     pub(crate) fn source(&self, limits: Limits) -> Result<Source<'static>> {
         let source = match self {
             Checkpoint::Safetensors(source) => source.clone(),
@@ -484,7 +486,7 @@ impl Checkpoint {
         Ok(source)
     }
 
-    /// The tensor of this number, if its elements may be more than numbers of a type.
+    /// The tensor with this number, if it can hold more than numbers of a type.
     pub(crate) fn stored(&self, number: usize) -> Option<&Stored<'static>> {
         match self {
             Checkpoint::Safetensors(source) => source.iter().nth(number),
@@ -496,8 +498,8 @@ impl Checkpoint {
         }
     }
 
-    /// The texts of the whole. Long values of GGUF, such as vocabularies, are told by their number
-    /// and a hash.
+    /// The texts of the whole file. Long values of GGUF, such as vocabularies, are represented by
+    /// their length and a hash.
     pub(crate) fn metadata(&self) -> Result<BTreeMap<String, String>> {
         match self {
             Checkpoint::Safetensors(source) => {
@@ -529,7 +531,7 @@ impl Checkpoint {
         }
     }
 
-    /// Reads bytes of the tensor of this number.
+    /// Reads bytes of the tensor with this number.
     pub(crate) fn read_at(&self, number: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let missing = || Failure::new("no such tensor");
         match self {

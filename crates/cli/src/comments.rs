@@ -1,4 +1,4 @@
-//! Comments, which no tree has.
+//! Comments, which are not in the tree.
 
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
@@ -7,10 +7,10 @@ use crate::args::Limits;
 use crate::format::Format;
 use crate::parse::{Document, read_within};
 
-/// The most places that are tried.
+/// The maximum number of places that are tried.
 const TRIED: usize = 20;
 
-/// Whether there are comments in a text, of which `tree` was read.
+/// Whether there are comments in a text from which `tree` was read.
 pub(crate) fn has_comments(
     bytes: &[u8],
     format: Format,
@@ -23,7 +23,8 @@ pub(crate) fn has_comments(
         _ => return false,
     };
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    // What may be left out without any change is a comment; inside of a text, it is not one.
+    // A part that can be left out without any change is a comment; inside of a text, it would
+    // change the text.
     let is_comment = |(mark, end): (&str, &str), at: usize| {
         let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
         let inside = rest.get(mark.len()..).or_bug();

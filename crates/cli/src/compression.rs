@@ -1,5 +1,5 @@
-//! Files that are compressed: gzip is read member by member, zstd frame by frame, and what is written
-//! follows the name.
+//! Compressed files: gzip is read member by member, zstd frame by frame. Output is compressed according to
+//! its name.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::failure::Result;
 
-/// Whether a file begins as one of zstd does: with a frame, or with one that is skipped.
+/// Whether a file begins like one of zstd: with a frame, or with a frame to skip.
 pub(crate) fn is_zstd(start: &[u8]) -> bool {
     matches!(start, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
@@ -78,7 +78,7 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// Reads all members of a file of gzip. Zeros behind the last fill it up, as tapes need them.
+/// Reads all members of a file of gzip. Zeros may follow the last member as padding, as on tapes.
 pub(crate) struct Gzip<R> {
     /// `None` at the end.
     member: Option<GzDecoder<R>>,
@@ -128,12 +128,12 @@ fn extension(path: &Path) -> String {
     path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
-/// Whether all that is written to a file of this name is in memory first.
+/// Whether output to a file of this name is collected in memory first.
 pub(crate) fn is_made_in_memory(path: &Path) -> bool {
     matches!(&*extension(path), "zst" | "zstd")
 }
 
-/// Compresses what is written as the name of the file says: `.gz`, `.zst` or not.
+/// Compresses output according to the name of the file: `.gz`, `.zst` or not.
 pub(crate) fn compressed(
     path: &Path,
     out: &mut dyn Write,

@@ -6,18 +6,18 @@ use std::str::FromStr;
 use toml::value::Datetime;
 use treedef::{Edit, Key, Leaf, NodeRef, Path, Tree, TreeDef};
 
-/// A date is a struct of this name and with this one field, to serde. Where TOML is written, such a struct
-/// is a date again.
+/// To serde, a date is a struct of this name with this one field. When TOML is written, such a struct
+/// becomes a date again.
 const NAME: &str = "$__toml_private_Datetime";
 const FIELD: &str = "$__toml_private_datetime";
 
-/// Where there are dates in a document.
+/// The places of dates in a document.
 #[derive(Debug, Default)]
 pub(crate) struct Dates {
     paths: HashSet<Path>,
     /// Paths without the indices of lists, at which each text is a date.
     places: HashSet<Path>,
-    /// Whether a time had digits that were cut off.
+    /// Whether digits of a time were cut off.
     pub(crate) has_cut: bool,
 }
 
@@ -30,12 +30,12 @@ fn place_of(path: &Path) -> Path {
     path.keys().iter().map(key).collect()
 }
 
-/// Whether a node has this name, by which a format tells what serde does not have.
+/// Whether a node has this name, by which a format passes values outside of serde's data model.
 pub(crate) fn has_name(tree: &Tree<Leaf>, name: &str) -> bool {
     tree.treedef().nodes().any(|(_, node)| node.name() == Some(name))
 }
 
-/// Where a node of this name is not what it says, which only a file of the library can have.
+/// A node of this name with an unexpected content, which only a file of the library can have.
 pub(crate) fn wrong_at(
     tree: &Tree<Leaf>,
     name: &str,
@@ -47,13 +47,13 @@ pub(crate) fn wrong_at(
     tree.treedef().nodes().find(|(_, node)| is_wrong(*node)).map(|(path, _)| path)
 }
 
-/// Where a date is none.
+/// A date that is not valid.
 pub(crate) fn wrong_date_at(tree: &Tree<Leaf>) -> Option<Path> {
     wrong_at(tree, NAME, |leaf| leaf.as_str().is_some_and(|text| Datetime::from_str(text).is_ok()))
 }
 
 impl Dates {
-    /// The tree with texts for its dates, and where they are.
+    /// The tree with texts for its dates, and the places of the dates.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut dates = Dates::default();
         if !has_name(&tree, NAME) {

@@ -13,7 +13,7 @@ use crate::json_lines::Lines;
 use crate::parse::{Document, text};
 use crate::yaml;
 
-/// Where a document is in its file.
+/// The place of a document in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It is the file.
@@ -34,7 +34,7 @@ impl Place {
         }
     }
 
-    /// What was found in one of several documents, with its place.
+    /// A finding in one of several documents, with its place.
     pub(crate) fn with(self, name: &str, mut found: serde_json::Value) -> serde_json::Value {
         if let Some(object) = found.as_object_mut().filter(|_| self != Place::Whole) {
             object.extend(self.to_json(name));
@@ -82,7 +82,7 @@ impl Documents {
         }
     }
 
-    /// Lists the lines that were passed over, and those that have a key twice.
+    /// Lists the lines that were skipped, and the lines that have a key twice.
     pub(crate) fn tell(&self) {
         if let Source::Lines(lines) = &self.source {
             lines.tell(&self.name);
@@ -107,8 +107,8 @@ impl Input {
         }
     }
 
-    /// The documents one after another, with their places. Of JSON lines, one is in memory at a
-    /// time.
+    /// The documents one after another, with their places. Of JSON lines, only one is in memory at
+    /// a time.
     pub(crate) fn documents(self) -> Result<Documents> {
         let (choice, format) = (self.duplicate_keys, self.format);
         let name = self.name.clone();

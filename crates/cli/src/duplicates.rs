@@ -1,5 +1,5 @@
-//! Maps that have a key twice. Formats forbid that or leave it open, and most programs take the
-//! last.
+//! Maps that have a key twice. Formats forbid them or leave their meaning open, and most programs
+//! use the last entry.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -23,7 +23,7 @@ pub(crate) fn first<L>(tree: &Tree<L>) -> Option<(Path, String)> {
     Some((path, key))
 }
 
-/// The positions of the keys that come again later.
+/// The positions of keys that occur again later.
 fn twins(keys: &[Value]) -> Vec<usize> {
     if keys.iter().all(|key| key.as_str().is_some()) {
         // Equal texts are neighbours.
@@ -37,7 +37,7 @@ fn twins(keys: &[Value]) -> Vec<usize> {
     again
 }
 
-/// What is found first in the keys of maps. The recursion is as deep as the limits of the tree allow.
+/// The first duplicate in the keys of maps. The recursion is as deep as the limits of the tree allow.
 fn first_below(
     node: NodeRef<'_>,
     path: &mut Path,
@@ -61,17 +61,17 @@ fn first_below(
     None
 }
 
-/// Says what is wrong.
+/// Describes the fault.
 pub(crate) fn message(path: &Path, key: &str) -> String {
     let place = if path.is_root() { String::new() } else { format!(" at `{}`", readable(path)) };
     format!("the key `{key}` occurs twice in one map{place}")
 }
 
-/// What to do against a key that occurs twice.
+/// The hint for a key that occurs twice.
 pub(crate) const HINT: &str = "delete one, or pass `--duplicate-keys last` or `warn`";
 
-/// Does with a document what was chosen, if a map in it has a key twice. Returns the warning, too.
-/// `bytes` are those of the document.
+/// Treats a document with a duplicate key as chosen. Returns the warning, too. `bytes` is the text
+/// of the document.
 pub(crate) fn resolved(
     tree: Tree<Leaf>,
     bytes: &[u8],
@@ -92,7 +92,7 @@ pub(crate) fn resolved(
     }
 }
 
-/// The tree with the last of the entries that have one key.
+/// The tree with only the last of the entries with the same key.
 pub(crate) fn last_ones(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     // How many entries with this path are still to be removed.
     let mut more: HashMap<Path, usize> = HashMap::new();
@@ -109,15 +109,15 @@ pub(crate) fn last_ones(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     })
 }
 
-/// Reads a document in JSON, which fails where a key occurs for the second time, and where it is no
-/// JSON.
+/// Reads a document in JSON. Fails at the second occurrence of a key, or if the document is not
+/// valid JSON.
 pub(crate) fn unique(bytes: &[u8]) -> serde_json::Result<()> {
     let (mut json, mut path) = (json_of(bytes), Path::root());
     Unique { path: &mut path }.deserialize(&mut json)?;
     json.end()
 }
 
-/// Reads anything. Numbers and texts are passed over.
+/// Reads any value. Numbers and texts are skipped.
 struct Unique<'p> {
     /// That of the value.
     path: &'p mut Path,
@@ -198,8 +198,8 @@ mod tests {
         serde_json::from_str(text).unwrap()
     }
 
-    /// Every document that has a key twice is found by its tree and by its text, and the last ones
-    /// are what serde_json takes.
+    /// Every document that has a key twice is found by its tree and by its text, and `last` keeps
+    /// the entries that serde_json keeps.
     #[test]
     fn keys_that_occur_twice_are_found_and_resolved() {
         let mut rng = fastrand::Rng::with_seed(7);

@@ -1,9 +1,10 @@
-//! Texts in UTF-16 and UTF-32, as `>` of PowerShell writes them, become UTF-8 while they are read.
+//! Converts texts in UTF-16 and UTF-32, as `>` of PowerShell writes them, to UTF-8 while they are
+//! read.
 
 use std::io::{self, ErrorKind, Read};
 use std::mem;
 
-/// How the characters of a text are stored.
+/// The encoding of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
     /// The bytes of a unit.
@@ -14,8 +15,8 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a text that begins so; `None` for UTF-8. Without a byte order mark, a text of
-    /// another encoding has zeros around its first character, and no other text has.
+    /// The encoding of a text by its beginning; `None` for UTF-8. Without a byte order mark, a text
+    /// in another encoding has zeros around its first character, and no other text does.
     pub(crate) fn of(start: &[u8]) -> Option<Self> {
         let (width, is_big_endian, mark) = match *start {
             [0xff, 0xfe, 0, 0, ..] => (4, false, 4),
@@ -49,11 +50,11 @@ impl Encoding {
     }
 }
 
-/// Reads the text behind the byte order mark as UTF-8.
+/// Reads the text after the byte order mark as UTF-8.
 pub(crate) struct Decoded<R> {
     source: R,
     encoding: Encoding,
-    /// What was read and belongs to a character whose end was not.
+    /// Bytes that were read and belong to an incomplete character.
     rest: Vec<u8>,
     text: io::Cursor<String>,
 }
@@ -63,7 +64,7 @@ impl<R: Read> Decoded<R> {
         Decoded { source, encoding, rest: Vec::new(), text: io::Cursor::default() }
     }
 
-    /// Decodes the next block. There is none behind the end.
+    /// Decodes the next block. There is none at the end.
     fn advance(&mut self) -> io::Result<()> {
         const BLOCK: u64 = 1 << 16;
         let mut bytes = mem::take(&mut self.rest);
@@ -78,7 +79,7 @@ impl<R: Read> Decoded<R> {
         let text = if self.encoding.width == 4 {
             units.into_iter().map(char::from_u32).collect::<Option<String>>()
         } else {
-            // The second half of a pair may come with the next block.
+            // The second half of a pair may be in the next block.
             if !is_end && units.pop_if(|unit| (0xd800..0xdc00).contains(unit)).is_some() {
                 left += self.encoding.width;
             }
@@ -112,7 +113,7 @@ impl<R: Read> Read for Decoded<R> {
 mod tests {
     use super::*;
 
-    /// A text as each encoding has it, with a mark and without.
+    /// A text in each encoding, with a mark and without.
     fn encoded(text: &str) -> Vec<Vec<u8>> {
         let all = |text: &str| {
             let pairs: Vec<u16> = text.encode_utf16().collect();

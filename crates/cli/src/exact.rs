@@ -1,4 +1,4 @@
-//! Numbers that a float of 64 bits does not give back, as leaves.
+//! Numbers that a 64-bit float cannot reproduce, as leaves.
 
 use serde::Serialize;
 use treedef::__private::{Decimal, OrBug};
@@ -6,14 +6,14 @@ use treedef::{Edit, Leaf, LeafKind, Tree, Value};
 
 use crate::paths::leaf_at;
 
-/// The most digits that tell one `f64` from another. What has more is no number that a float was
-/// written as.
+/// The maximum number of digits that distinguish `f64`s. A number with more digits was not written
+/// from a float.
 const MOST_DIGITS: usize = 17;
 
-/// What serde_json calls the text of a number.
+/// serde_json's name for the text of a number.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// The text of a number. serde_json writes what has this name as it stands, and the trees know it.
+/// The text of a number. serde_json writes a struct of this name verbatim, and trees recognise it.
 #[derive(Serialize)]
 #[serde(rename = "$serde_json::private::RawValue")]
 struct Text<'t> {
@@ -21,12 +21,12 @@ struct Text<'t> {
     text: &'t str,
 }
 
-/// How such a number is printed by the library, around its text.
+/// The text around such a number when the library prints it.
 const PRINTED: [&str; 2] =
     ["`$serde_json::private::RawValue` { `$serde_json::private::RawValue`: \"", "\" }"];
 
-/// Whether a float has the same digits, if it is written with as many. Between two such numbers, writers
-/// take either.
+/// Whether a float has the same digits, if it is written with as many. For a number halfway between two
+/// floats, writers may use either.
 fn is(decimal: &Decimal, float: f64) -> bool {
     let Some(more) = decimal.digits.len().checked_sub(1) else { return float == 0.0 };
     if decimal.digits.len() > MOST_DIGITS {
@@ -44,7 +44,7 @@ fn is(decimal: &Decimal, float: f64) -> bool {
     is_next && (exact.exponent, exact.is_negative) == (decimal.exponent, decimal.is_negative)
 }
 
-/// One text for all that are the same number.
+/// One text for all spellings of a number.
 fn text(decimal: &Decimal) -> String {
     let sign = if decimal.is_negative { "-" } else { "" };
     let digits = &decimal.digits;
@@ -66,9 +66,9 @@ fn text(decimal: &Decimal) -> String {
     format!("{sign}{first}{point}{rest}e{}", decimal.exponent)
 }
 
-/// The number of a text, if no reader makes it of 64 bits.
+/// The number of a text, if 64 bits cannot hold it.
 pub(crate) fn long(text: &str) -> Option<Leaf> {
-    // All with so few digits come back.
+    // All numbers with this few digits can be reproduced.
     if text.len() <= 15 && !text.contains(['e', 'E']) {
         return None;
     }
@@ -87,24 +87,24 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
     if is_zero {
         return None;
     }
-    // An exponent without end is one that no float has.
+    // No float has an exponent of this length.
     if Decimal::of(text).is_some_and(|decimal| is(&decimal, float)) {
         return None;
     }
     Value::of(&Text { text }).ok().map(Leaf::from)
 }
 
-/// The text of a number that is kept as it stood.
+/// The text of a number that is kept verbatim.
 pub(crate) fn text_of(leaf: &Leaf) -> Option<String> {
     let Leaf::Opaque(value) = leaf else { return None };
     let is_text = value.root().name() == Some(RAW);
     let leaves = value.leaves();
     let text = leaves.first().filter(|_| is_text)?.as_str()?;
-    // In a file of the library it may be any.
+    // In a file of the library it may be any text.
     is_number(text).then(|| text.to_owned())
 }
 
-/// Whether JSON has a number like this.
+/// Whether JSON has a number with this spelling.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -115,7 +115,7 @@ pub(crate) fn is_number(text: &str) -> bool {
     digits(whole) && !has_zero && digits(part) && digits(exponent)
 }
 
-/// The tree with leaves for such numbers, which are structs if a tree serializes them.
+/// The tree with leaves for such numbers, which are structs when a tree serializes them.
 pub(crate) fn as_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     tree.edit(|_, node, leaves| {
         let [leaf] = leaves else { return Ok(Edit::Keep) };
@@ -125,7 +125,7 @@ pub(crate) fn as_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     })
 }
 
-/// The leaf with one text for all that are the same number.
+/// The leaf with one text for all spellings of its number.
 pub(crate) fn by_value(leaf: Leaf) -> Leaf {
     let decimal = text_of(&leaf).and_then(|text| Decimal::of(&text));
     let one = decimal.and_then(|decimal| Value::of(&Text { text: &text(&decimal) }).ok());
@@ -137,7 +137,7 @@ pub(crate) fn is_same(old: &Leaf, new: &Leaf) -> bool {
     text_of(old).is_some() && by_value(old.clone()) == by_value(new.clone())
 }
 
-/// The new tree with the old text wherever it is of the same number.
+/// The new tree with the old text wherever both are the same number.
 pub(crate) fn as_in(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
     new.map_with_path(|path, leaf| match leaf_at(old, path) {
         Some(old) if is_same(old, &leaf) => old.clone(),
@@ -151,7 +151,7 @@ pub(crate) fn rounded(leaf: Leaf) -> Leaf {
     float.map_or(leaf, Leaf::from)
 }
 
-/// The leaf as a number of 64 bits, for formats without longer ones.
+/// The leaf as a 64-bit number, for formats without longer ones.
 pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
     let is_wide = |number: i128| u64::try_from(number).is_err() && i64::try_from(number).is_err();
     match &leaf {
@@ -173,7 +173,7 @@ pub(crate) fn with_doubles(tree: Tree<Leaf>) -> Tree<Leaf> {
     })
 }
 
-/// The kind of a leaf: a number that is kept as a text is another float.
+/// The kind of a leaf. A number that is kept as a text counts as a float of another kind.
 pub(crate) fn kind(leaf: &Leaf) -> LeafKind {
     if text_of(leaf).is_some() { LeafKind::F64 } else { leaf.kind() }
 }
@@ -188,7 +188,7 @@ pub(crate) fn has_texts(tree: &Tree<Leaf>) -> bool {
 #[serde(rename = "decimal")]
 struct Named(f64);
 
-/// The tree with floats for numbers that are kept as texts. If `named`, their kind has a name of its own.
+/// The tree with floats for numbers that are kept as texts. If `named`, their kind has its own name.
 pub(crate) fn rounded_for_shapes(tree: Tree<Leaf>, named: bool) -> treedef::Result<Tree<Leaf>> {
     if !named || !has_texts(&tree) {
         return Ok(all_rounded(tree));
@@ -205,12 +205,12 @@ pub(crate) fn all_rounded(tree: Tree<Leaf>) -> Tree<Leaf> {
     if has_texts(&tree) { tree.map(rounded) } else { tree }
 }
 
-/// Whether the library printed such a number, which it may have cut off.
+/// Whether the library printed such a number, perhaps cut off.
 pub(crate) fn is_printed(text: &str) -> bool {
     text.contains("`$serde_json::private::Ra")
 }
 
-/// What the library printed, with such numbers as they stood.
+/// The output of the library, with such numbers verbatim.
 pub(crate) fn printed(text: &str) -> String {
     let [before, after] = PRINTED;
     let mut parts = text.split(before);
@@ -223,7 +223,7 @@ pub(crate) fn printed(text: &str) -> String {
     all
 }
 
-/// The tree with numbers that RON writes as they stand.
+/// The tree with numbers that RON writes verbatim.
 pub(crate) fn for_ron(tree: Tree<Leaf>) -> Tree<Leaf> {
     #[derive(Serialize)]
     #[serde(rename = "$ron::private::RawValue")]

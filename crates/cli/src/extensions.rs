@@ -1,8 +1,8 @@
-//! Extensions of MessagePack, which no tree has.
+//! Extensions of MessagePack, which are not in the tree.
 
-/// Whether a document that was read has any: serde sees a list of the number and the bytes.
+/// Whether a document has any. serde sees an extension as a list of the number and the bytes.
 pub(crate) fn has_extensions(mut bytes: &[u8]) -> bool {
-    // What is in a container follows its head, so it need not be known where that ends.
+    // The content of a container follows its head, so its end need not be known.
     while let Some((head, rest)) = bytes.split_first() {
         let length = |size: usize| {
             let digits = rest.get(..size).unwrap_or_default();

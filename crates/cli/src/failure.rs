@@ -1,4 +1,4 @@
-//! What can go wrong, as one line.
+//! Errors as one line.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ macro_rules! tell {
     };
 }
 
-/// Whether something could not be told.
+/// Whether a line could not be printed.
 static UNTOLD: AtomicBool = AtomicBool::new(false);
 
-/// Prints a line on standard error. Where that fails, the command goes on, and has failed at its end.
+/// Prints a line to standard error. If that fails, the command goes on, and fails at its end.
 pub(crate) fn tell(line: fmt::Arguments<'_>) {
     match writeln!(anstream::stderr().lock(), "{line}") {
-        // Who closed the pipe does not want to know.
+        // A reader that closed the pipe does not want the line.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             UNTOLD.store(true, Ordering::Relaxed);
         }
@@ -31,7 +31,7 @@ pub(crate) fn tell(line: fmt::Arguments<'_>) {
     }
 }
 
-/// Whether all that was to be told was told.
+/// Whether all lines could be printed.
 pub(crate) fn is_all_told() -> bool {
     !UNTOLD.load(Ordering::Relaxed)
 }
@@ -39,22 +39,22 @@ pub(crate) fn is_all_told() -> bool {
 /// A result whose error is a line for the user.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why the command failed: `file.json:3:14: what, and what to do`.
+/// The reason why the command failed: `file.json:3:14: what, and what to do`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Failure {
     /// Nobody reads the output any more.
     BrokenPipe,
-    /// Where it failed, and why.
+    /// The place and the reason.
     Message {
-        /// The file, with line and column where they are known; may be empty.
+        /// The file, with line and column if they are known; may be empty.
         place: String,
-        /// What is wrong, and what to do.
+        /// The fault, and what to do.
         message: String,
     },
 }
 
-/// The option that allows more of what an error is about, instead of what the library says of its own.
+/// The option that raises the limit in an error, in place of the library's own hint.
 fn option_of(error: &treedef::Error) -> Option<&'static str> {
     match limited(error) {
         Some("levels") => Some(MORE_LEVELS),
@@ -70,7 +70,7 @@ fn option_of(error: &treedef::Error) -> Option<&'static str> {
 const MORE_LEVELS: &str = "`--max-depth` allows more";
 const MORE_NODES: &str = "`--max-nodes` allows more";
 
-/// The same for errors that came through the reader of a format, of which only the text is left.
+/// The same for errors that passed through the reader of a format, of which only the text is left.
 const OPTIONS: [(&str, &str); 4] = [
     ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
     ("see `Limits::max_depth`", MORE_LEVELS),
@@ -79,22 +79,22 @@ const OPTIONS: [(&str, &str); 4] = [
 ];
 
 impl Failure {
-    /// A failure that is about no file.
+    /// A failure that concerns no file.
     pub fn new(message: impl fmt::Display) -> Self {
         Failure::at("", message)
     }
 
     /// A failure at a place: a file, or a file with a line and a column.
     pub fn at(place: impl fmt::Display, message: impl fmt::Display) -> Self {
-        // What a document holds must not reach the terminal as control characters, nor turn the text
-        // round there.
+        // Content of a document must not reach the terminal as control characters, nor reverse the
+        // text there.
         let clean = |text: String| -> String {
             let mut shown = String::with_capacity(text.len());
             for char in text.chars() {
                 match char {
                     _ if char.is_control() => shown.push(' '),
                     _ if char.is_ascii() => shown.push(char),
-                    // As the texts of trees have it.
+                    // As in the texts of trees.
                     _ => shown.push_str(Leaf::from(char).to_string().trim_matches('\'')),
                 }
             }
@@ -107,7 +107,7 @@ impl Failure {
         Failure::Message { place: clean(place.to_string()), message: clean(message) }
     }
 
-    /// The same failure with other words.
+    /// The same failure with another text.
     #[must_use]
     pub(crate) fn with_message(self, message: String) -> Self {
         match self {
@@ -116,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// The place and what is wrong, for JSON.
+    /// The place and the fault, for JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match self {
             Failure::Message { place, message } => {
@@ -126,7 +126,7 @@ impl Failure {
         }
     }
 
-    /// What is wrong, without the place.
+    /// The fault, without the place.
     pub(crate) fn message(&self) -> &str {
         match self {
             Failure::Message { message, .. } => message,
@@ -134,7 +134,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, of which the text was a line of a file: `1:7` is `4:7` then.
+    /// The same failure, if the text was a line of a file: `1:7` becomes `4:7`.
     #[must_use]
     pub(crate) fn on_line(self, number: u64) -> Self {
         match &self {
@@ -146,11 +146,11 @@ impl Failure {
         }
     }
 
-    /// The same failure, of a file.
+    /// The same failure, in a file.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         match self {
-            // An error of the library names the file already, be it another one of the same model.
+            // An error of the library names the file already, or another file of the same model.
             Failure::Message { place, message }
                 if place.is_empty() && message.starts_with(&format!("{name}: ")) =>
             {
@@ -181,7 +181,7 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
             io::ErrorKind::NotFound => Failure::new("there is no such file"),
             io::ErrorKind::PermissionDenied => Failure::new("it may not be opened"),
-            // Nothing but writing fills a disk, and files have their names already.
+            // Only writing can fill a disk, and errors of files have their names already.
             io::ErrorKind::StorageFull => {
                 Failure::at("standard output", "no space left on the device")
             }
@@ -219,7 +219,7 @@ impl From<treedef::Error> for Failure {
     }
 }
 
-/// The failure of an error, with the option instead of its hint.
+/// The failure of an error, with the option in place of its hint.
 fn of_library(error: &impl fmt::Display, hint: Option<&str>, option: Option<&str>) -> Failure {
     match (hint, option) {
         (Some(hint), Some(option)) => Failure::new(error.to_string().replace(hint, option)),
@@ -227,7 +227,7 @@ fn of_library(error: &impl fmt::Display, hint: Option<&str>, option: Option<&str
     }
 }
 
-/// A message of the library with the options that do what it says of functions.
+/// A message of the library, with options in place of the functions that it mentions.
 fn with_options(message: &str) -> String {
     const OPTIONS: [(&str, &str); 3] = [
         ("see `Opening::follow_links`", "`--follow-links` follows it"),
@@ -237,7 +237,7 @@ fn with_options(message: &str) -> String {
     OPTIONS.into_iter().fold(message.to_owned(), |message, (of, to)| message.replace(of, to))
 }
 
-/// Writing JSON fails where the output does.
+/// Writing JSON fails if the output does.
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         match error.io_error_kind() {
@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// The errors of limits, as such and through a reader, which leaves their text.
+    /// The errors of limits, unchanged and passed through a reader, which leaves their text.
     #[test]
     fn limits_are_told_with_their_options() {
         let (deep, wide) = ("[".repeat(3) + &"]".repeat(3), "[1, \"\", [], {}]");

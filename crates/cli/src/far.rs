@@ -1,23 +1,23 @@
-//! How far arrays are apart.
+//! The distance of arrays.
 
 use half::{bf16, f16};
 use treedef::{Array, Dtype, Key, Leaf, Path, Tolerance, Tree};
 
 use crate::tensors::{Halves, numeral, of_array};
 
-/// How far two arrays of one type and shape are apart.
+/// The distance of two arrays of one type and shape.
 pub(crate) struct Far {
     /// Their type and shape.
     pub(crate) array: String,
-    /// How many numbers are not close.
+    /// The number of elements that are not close.
     pub(crate) count: usize,
     pub(crate) of: usize,
-    /// Where they are furthest apart, and both numbers there.
+    /// The place of the greatest difference, and both numbers there.
     pub(crate) most: Option<(Path, String, String)>,
 }
 
 impl Far {
-    /// `None` if they have other types or shapes.
+    /// `None` if the types or shapes differ.
     pub(crate) fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
         if (old.dtype(), old.shape()) != (new.dtype(), new.shape()) {
             return None;
@@ -43,7 +43,7 @@ impl Far {
         let (mut count, mut of, mut most) = (0, 0, None);
         for (index, (a, b)) in pairs.enumerate() {
             of = index + 1;
-            // Without a tolerance, zeros of two signs differ as they do in other documents.
+            // Without a tolerance, zeros of different sign differ, as in other documents.
             let is_close = || {
                 let (a, b) = (Tree::leaf(a.clone()), Tree::leaf(b.clone()));
                 tolerance != Tolerance::default() && b.check_close(&a, tolerance).is_ok()
@@ -67,7 +67,7 @@ impl Far {
     }
 }
 
-/// The text of a number, which is a widened half float if the type is one of these.
+/// The text of a number, which is a widened half float if the type is a half.
 fn short(dtype: Dtype, leaf: &Leaf) -> String {
     match (dtype, leaf) {
         (Dtype::F16, Leaf::F32(number)) => {
@@ -82,7 +82,7 @@ fn short(dtype: Dtype, leaf: &Leaf) -> String {
     }
 }
 
-/// The numbers, of which each is an element, row by row. Half floats are widened.
+/// The numbers, row by row, one for each element. Half floats are widened.
 fn numbers_of(array: &Array) -> Option<Box<dyn Iterator<Item = Leaf> + '_>> {
     if array.is_column_major() {
         return None;
@@ -106,7 +106,7 @@ fn numbers_of(array: &Array) -> Option<Box<dyn Iterator<Item = Leaf> + '_>> {
     })
 }
 
-/// The path of an element by its index in the rows.
+/// The path of an element, by its index in row-major order.
 fn unravelled(shape: &[usize], mut index: usize) -> Option<Path> {
     let mut keys = Vec::new();
     for size in shape.iter().rev() {
@@ -117,7 +117,7 @@ fn unravelled(shape: &[usize], mut index: usize) -> Option<Path> {
     Some(keys.into())
 }
 
-/// The difference of two numbers, to find the greatest. What is not a number is furthest.
+/// The difference of two numbers, for finding the greatest. NaN counts as the greatest difference.
 fn apart(a: &Leaf, b: &Leaf) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "to compare differences")]
     let float = |leaf: &Leaf| match leaf {

@@ -1,4 +1,4 @@
-//! Files that are written as a whole or not at all, also where a signal comes.
+//! Writes files completely or not at all, even if a signal arrives.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -11,11 +11,10 @@ use treedef_tensors::{
 
 use crate::failure::{Failure, Result};
 
-/// How much is written between two looks at the signals.
+/// The number of bytes written between two checks for signals.
 const PIECE: usize = 1 << 20;
 
-/// Writes a file with what is made piece by piece. What was there stays until the new contents are on
-/// the disk.
+/// Writes a file from generated pieces. The old contents stay until the new ones are on the disk.
 pub(crate) fn write_with(
     path: &Path,
     make: impl FnOnce(&mut dyn Write) -> Result<()>,
@@ -26,7 +25,7 @@ pub(crate) fn write_with(
         let mut out = Pieces { out, signals: &signals, refused: None };
         let made = make(&mut out);
         match (out.refused, made) {
-            // What the file does not take says more than what was made of that.
+            // The error of the file says more than the error of the code that wrote to it.
             (Some(error), _) => Err(error.into()),
             (None, made) => made.map_err(|failure| {
                 not_made = Some(failure);
@@ -34,12 +33,13 @@ pub(crate) fn write_with(
             }),
         }
     });
-    // The temporary file has gone before the process does.
+    // The temporary file is removed before the process ends.
     signals.end();
     saved.map_err(|error| not_made.unwrap_or_else(|| unwritten(path, error)))
 }
 
-/// Copies tensors into files that are written as a whole or not at all: a signal ends the next read.
+/// Copies tensors into files that are written completely or not at all: a signal ends the next
+/// read.
 pub(crate) fn interruptible<T>(
     source: &Source<'_>,
     save: impl FnOnce(Source<'_>) -> treedef_tensors::Result<T>,
@@ -57,12 +57,12 @@ pub(crate) fn interruptible<T>(
     let tensors = watched.collect::<treedef_tensors::Result<Vec<_>>>();
     let saved = tensors.and_then(|tensors| Source::of(tensors, source.metadata_keys().map(text)));
     let saved = saved.and_then(save);
-    // The temporary files have gone before the process does.
+    // The temporary files are removed before the process ends.
     signals.end();
     Ok(saved?)
 }
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 fn unwritten(path: &Path, error: treedef_tensors::Error) -> Failure {
     let Kind::Io(io) = error.kind() else { return error.into() };
     let target = destination(path).unwrap_or_else(|_| path.to_owned());
@@ -76,11 +76,11 @@ fn unwritten(path: &Path, error: treedef_tensors::Error) -> Failure {
     Failure::at(path.display(), message)
 }
 
-/// Writes pieces, and looks at the signals before each.
+/// Writes pieces, and checks for signals before each.
 struct Pieces<'a, W> {
     out: W,
     signals: &'a Signals,
-    /// What the file did not take.
+    /// The error of the file.
     refused: Option<io::Error>,
 }
 
@@ -102,8 +102,8 @@ impl<W: Write> Write for Pieces<'_, W> {
     }
 }
 
-/// SIGINT and SIGTERM while a file is written: the temporary file is removed, and then the process
-/// ends as the signal demands. A second signal ends it at once.
+/// Handles SIGINT and SIGTERM while a file is written: the temporary file is removed, and then the
+/// process ends as the signal demands. A second signal ends it at once.
 #[cfg(unix)]
 struct Signals {
     came: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -130,7 +130,7 @@ impl Signals {
         if came { Err(io::Error::other("interrupted")) } else { Ok(()) }
     }
 
-    /// Ends the process if a signal came. From now on, one ends it at once.
+    /// Ends the process if a signal has arrived. From now on, a signal ends it at once.
     fn end(self) {
         use std::sync::atomic::Ordering::SeqCst;
         self.came.store(true, SeqCst);
@@ -140,7 +140,7 @@ impl Signals {
     }
 }
 
-/// Elsewhere, what a killed process left is removed by the next that writes the file.
+/// Elsewhere, leftovers of a killed process are removed by the next one that writes the file.
 #[cfg(not(unix))]
 struct Signals;
 

@@ -88,17 +88,17 @@ impl Format {
         matches!(self, Json | Json5 | Jsonl | Toml | Yaml | Ron | Treedef)
     }
 
-    /// Whether the kinds of numbers mean something.
+    /// Whether the kinds of numbers are meaningful.
     pub(crate) fn is_typed(self) -> bool {
         self == Format::Tree || self.is_of_tensors()
     }
 
-    /// Whether each program chooses the widths of numbers, so that they mean nothing.
+    /// Whether programs choose the widths of numbers freely, so that the widths have no meaning.
     pub(crate) fn has_free_widths(self) -> bool {
         matches!(self, Format::Cbor | Format::Msgpack)
     }
 
-    /// Whether its keys are texts alone, so that a key that is a number becomes one.
+    /// Whether only texts are keys, so that a key that is a number becomes one.
     pub(crate) fn has_text_keys(self) -> bool {
         use Format::{Json, Json5, Jsonl, Npz, Safetensors, Toml};
         matches!(self, Json | Json5 | Jsonl | Npz | Safetensors | Toml)
@@ -110,13 +110,14 @@ impl Format {
         matches!(self, Cbor | Json | Json5 | Jsonl | Msgpack | Yaml)
     }
 
-    /// The format of tensors that a file begins as, where neither its name nor an option says any.
+    /// The format of tensors by the first bytes of a file, if neither its name nor an option
+    /// determines it.
     ///
     /// # Errors
     ///
-    /// Returns an error when it begins as a format that is not read.
+    /// Returns an error when it begins like a format that is not supported.
     pub(crate) fn of_start(start: &[u8]) -> Result<Option<Self>> {
-        // The name of the first file stands behind thirty bytes.
+        // The name of the first file is after thirty bytes.
         let is_of_arrays = |rest: &[u8]| {
             let length = rest.first_chunk().map_or(0, |length| u16::from_le_bytes(*length));
             let name = rest.get(4..).unwrap_or_default();
@@ -143,7 +144,7 @@ impl Format {
         })
     }
 
-    /// The format of a file with this name; `.gz` and `.zst` at its end are passed over.
+    /// The format of a file with this name; `.gz` and `.zst` at its end are ignored.
     ///
     /// # Errors
     ///
@@ -152,7 +153,7 @@ impl Format {
         Format::of_path_or(path, "--format")
     }
 
-    /// As [`of_path`](Self::of_path). The error names the option that says the format otherwise.
+    /// As [`of_path`](Self::of_path). The error names the option to state the format.
     pub(crate) fn of_path_or(path: &Path, option: &str) -> Result<Self> {
         Ok(match &*extension(path) {
             "json" | "geojson" | "ipynb" | "webmanifest" => Format::Json,

@@ -48,7 +48,7 @@ pub(crate) struct Input {
     pub(crate) limits: Limits,
 }
 
-/// What a document has beside its tree.
+/// The data of a document beside its tree.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) has_comments: bool,
@@ -73,14 +73,14 @@ pub(crate) fn peek(reader: &mut Box<dyn Read + Send>, most: usize) -> io::Result
     Ok(start)
 }
 
-/// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
-/// or `otherwise` for standard input.
+/// Opens a file, or standard input for `-`. Its format comes from `--format`, or from the
+/// extension, or is `otherwise` for standard input.
 pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
     open_or(path, reading, |is_stdin, _| is_stdin.then_some(otherwise))
 }
 
-/// Opens what documents are checked against: a document, or a structure that `show` printed, also into a
-/// pipe without a name.
+/// Opens the reference of a check: a document, or a structure that `show` printed, also from a pipe without
+/// a name.
 pub(crate) fn open_like(path: &path::Path, reading: Reading) -> Result<Input> {
     let reading = Reading { format: None, ..reading };
     open_or(path, reading, |is_stdin, start| {
@@ -89,7 +89,7 @@ pub(crate) fn open_like(path: &path::Path, reading: Reading) -> Result<Input> {
     })
 }
 
-/// Opens a file. `otherwise` says the format of one that neither its name nor its first bytes tell.
+/// Opens a file. `otherwise` is the format if neither its name nor its first bytes determine it.
 fn open_or(
     path: &path::Path,
     reading: Reading,
@@ -167,12 +167,12 @@ fn open_or(
     Ok(Input { name, format, reader, size, checkpoint, skip_bad, duplicate_keys, limits })
 }
 
-/// The name of a file for who reads an error.
+/// The name of a file for error messages.
 pub(crate) fn name_of(path: &path::Path) -> String {
     if path.as_os_str() == "-" { STDIN.to_owned() } else { path.display().to_string() }
 }
 
-/// Standard input, which one of the files may be.
+/// Standard input. Only one of the files may be it.
 fn stdin() -> Result<io::Stdin> {
     static IS_READ: AtomicBool = AtomicBool::new(false);
     if IS_READ.swap(true, Ordering::Relaxed) {
@@ -181,7 +181,7 @@ fn stdin() -> Result<io::Stdin> {
     Ok(io::stdin())
 }
 
-/// Checks that a file which is named as a compressed one is compressed.
+/// Checks that a file with the name of a compressed file is compressed.
 fn expect_compressed(path: &path::Path, start: &[u8]) -> Result<()> {
     let name = path.to_string_lossy().to_lowercase();
     let what = match name.rsplit_once('.') {
@@ -195,7 +195,7 @@ fn expect_compressed(path: &path::Path, start: &[u8]) -> Result<()> {
     Err(Failure::at(path.display(), message))
 }
 
-/// Reads a text that says what to do with a document: a patch, a schema, names.
+/// Reads a text that belongs to a document: a patch, a schema, names.
 pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
     let of_file = |failure: Failure| failure.in_file(&name_of(path));
     let bytes = if path.as_os_str() == "-" {
@@ -217,8 +217,8 @@ pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
 }
 
 impl Input {
-    /// Reads what is known of the structure: of tensors the names, types and shapes, of JSON lines
-    /// the kinds of leaves. Of safetensors, only the header is read.
+    /// Reads the known part of the structure: names, types and shapes of tensors, the kinds of
+    /// leaves of JSON lines. Of safetensors, only the header is read.
     pub(crate) fn document(mut self) -> Result<Document> {
         if let Some(checkpoint) = &self.checkpoint {
             let shapes = checkpoint.shapes().map_err(|failure| failure.in_file(&self.name))?;
@@ -270,7 +270,7 @@ impl Input {
         }
         self.with_bytes(|bytes, format, limits| {
             match values_of(bytes, (&name, format), duplicate_keys, limits)? {
-                // Who reads doubles gets the same number.
+                // Programs that read doubles get the same number.
                 Document::Tree(tree) if format == Format::Msgpack => {
                     Ok(Document::Tree(exact::with_doubles(tree)))
                 }
@@ -285,7 +285,7 @@ impl Input {
         Lines::of(reader, LineOptions { skip_bad, duplicate_keys, limits })
     }
 
-    /// All documents of JSON lines as one sequence, with what is made of each leaf.
+    /// All documents of JSON lines as one sequence, with a function applied to each leaf.
     pub(crate) fn joined<L>(self, make: impl Fn(Leaf) -> L) -> Result<Tree<L>> {
         let name = self.name.clone();
         let mut lines = self.lines();
@@ -294,7 +294,7 @@ impl Input {
         Ok(tree)
     }
 
-    /// Reads a document that has values, and what no tree of it has.
+    /// Reads a document that has values, and its data beside the tree.
     pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
         if self.format == Format::Jsonl {
             return Ok((self.joined(|leaf| leaf)?, Rest::default()));
@@ -349,7 +349,7 @@ impl Input {
         })
     }
 
-    /// Makes something of tensors, all of which may be read.
+    /// Applies a function to tensors, all of which may be read.
     pub(crate) fn with_tensors<T>(
         self,
         make: impl FnOnce(&Source<'_>, Limits) -> Result<T>,
@@ -363,7 +363,7 @@ impl Input {
         made.map_err(|failure| failure.in_file(&self.name))
     }
 
-    /// Makes something of a file of PyTorch.
+    /// Applies a function to a file of PyTorch.
     pub(crate) fn with_pytorch<T>(
         self,
         make: impl FnOnce(&Pytorch<'_>, Limits) -> Result<T>,
@@ -389,7 +389,7 @@ impl Input {
         }
     }
 
-    /// Reads everything, and makes something of it.
+    /// Reads everything, and applies a function to it.
     pub(crate) fn with_bytes<T>(
         self,
         make: impl FnOnce(&[u8], Format, Limits) -> Result<T>,
@@ -420,7 +420,7 @@ impl Input {
 
 const NO_VALUES: &str = "it has no values; `show` and `check --like` can read it";
 
-/// Reads a document as it was chosen: with maps that have a key twice or without them.
+/// Reads a document with the chosen treatment of duplicate keys.
 fn values_of(
     bytes: &[u8],
     (name, format): (&str, Format),
@@ -428,12 +428,12 @@ fn values_of(
     limits: Limits,
 ) -> Result<Document> {
     match format {
-        // Its reader tells the place, and compares spellings.
+        // Its reader reports the place, and compares spellings.
         Format::Yaml if choice == DuplicateKeys::Error => {
             let tree = yaml::tree(text(bytes)?, limits, true)?;
             return with_unique_keys(tree, bytes, (name, format), choice).map(Document::Tree);
         }
-        // They say themselves that a key occurs twice, or have none.
+        // They report duplicate keys themselves, or have none.
         Format::Toml | Format::Tree => return read_within(bytes, format, limits),
         _ => {}
     }
@@ -445,7 +445,7 @@ fn values_of(
     }
 }
 
-/// The tree as it was chosen, with a warning if a map in it has a key twice.
+/// The tree with the chosen treatment of duplicate keys, with a warning if there is one.
 fn with_unique_keys(
     tree: Tree<Leaf>,
     bytes: &[u8],
@@ -457,7 +457,7 @@ fn with_unique_keys(
     Ok(tree)
 }
 
-/// Says that a document has a key twice.
+/// Reports a duplicate key.
 pub(crate) fn warn(place: &str, message: &str) {
     let failure = Failure::at(place, format!("{message}, and both are kept"));
     tell!("treedef: {failure}");

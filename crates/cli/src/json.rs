@@ -10,14 +10,14 @@ use treedef::{Leaf, Tree, TreeSeed};
 use crate::failure::Failure;
 use crate::paint::{counted, grouped};
 
-/// A reader of JSON that leaves it to the tree how deep a document may be.
+/// A reader of JSON without a limit of depth, which the tree has.
 pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     json.disable_recursion_limit();
     json
 }
 
-/// Reads a document with nothing behind it.
+/// Reads a document with nothing after it.
 pub(crate) fn json_tree(bytes: &[u8], seed: TreeSeed) -> serde_json::Result<Tree<Leaf>> {
     let mut json = json_of(bytes);
     let tree = seed.deserialize(&mut json)?;
@@ -25,7 +25,8 @@ pub(crate) fn json_tree(bytes: &[u8], seed: TreeSeed) -> serde_json::Result<Tree
     Ok(tree)
 }
 
-/// JSON whose texts have `\\u202e` for characters that a terminal would not show, but obey.
+/// JSON whose texts have `\\u202e` for characters that a terminal would interpret instead of
+/// showing.
 pub(crate) fn visible(json: &str) -> Cow<'_, str> {
     let is_invisible = |char: char| char != '\n' && treedef::__private::is_invisible(char);
     if !json.contains(is_invisible) {
@@ -43,10 +44,10 @@ pub(crate) fn visible(json: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// The most lines that are listed.
+/// The maximum number of lines that are listed.
 const LISTED: usize = 10;
 
-/// Lines with something to tell of.
+/// Lines with something to report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Bad {
     pub(crate) count: u64,
@@ -81,7 +82,7 @@ impl Bad {
         self
     }
 
-    /// The first lines, each with its column and its message, where `place` is that of an index.
+    /// The first lines, each with its column and its message. `place` converts an index to a place.
     pub(crate) fn listed(&self, place: impl Fn(u64) -> String) -> impl Iterator<Item = Failure> {
         self.first.iter().map(move |(index, column, message)| match column {
             Some(column) => Failure::at(format!("{}:{column}", place(*index)), message),
@@ -89,7 +90,7 @@ impl Bad {
         })
     }
 
-    /// Lists them on standard error, and says what they are: that of one, and of many.
+    /// Lists them on standard error, with a heading for one and for many.
     pub(crate) fn tell(&self, place: impl Fn(u64) -> String, [one, many]: [&str; 2]) {
         self.listed(place).for_each(|failure| tell!("treedef: {failure}"));
         let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
@@ -103,10 +104,10 @@ impl Bad {
     }
 }
 
-/// What is said of lines that are passed over.
+/// The headings for lines that are skipped.
 pub(crate) const BAD: [&str; 2] =
     ["line cannot be read and is passed over", "lines cannot be read and are passed over"];
-/// What is said of lines with maps that have a key twice.
+/// The headings for lines with duplicate keys.
 pub(crate) const TWICE: [&str; 2] =
     ["line has a key twice, and both are kept", "lines have a key twice, and both are kept"];
 

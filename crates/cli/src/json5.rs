@@ -1,5 +1,5 @@
-//! JSON5, of which JSON with comments is a part. A document becomes JSON, in which all that it shares with JSON
-//! stands where it stood.
+//! JSON5, which includes JSON with comments. A document is converted to JSON in which the common parts keep
+//! their positions.
 
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
@@ -13,7 +13,7 @@ pub(crate) fn of_json5<E>(
     text: &str,
     read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
 ) -> Result<Tree<Leaf>, E> {
-    // Numbers that are nowhere else stand for those that JSON has not.
+    // Numbers that occur nowhere else represent the ones that JSON does not have.
     let mut zeros = "1e9".to_owned();
     while text.contains(&zeros) {
         zeros.push('9');
@@ -37,7 +37,7 @@ pub(crate) fn of_json5<E>(
     }))
 }
 
-/// What JSON5 has for a number that JSON has not.
+/// The number of JSON5 that JSON does not have.
 pub(crate) fn number_of(leaf: &Leaf) -> Option<String> {
     let number = leaf.as_f64().filter(|number| !number.is_finite())?;
     let word = if number.is_nan() { "NaN" } else { "Infinity" };
@@ -50,7 +50,7 @@ struct Writer<'t> {
     json: String,
     infinity: &'t str,
     nan: &'t str,
-    /// Where the last comma behind a value is, if nothing is behind it.
+    /// The position of the last comma after a value, if nothing follows it.
     comma: Option<usize>,
     /// Whether a value was the last.
     is_behind_value: bool,
@@ -60,13 +60,13 @@ fn is_line_end(char: char) -> bool {
     matches!(char, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character may be one of a name or a number.
+/// Whether a character may be part of a name or a number.
 fn is_of_word(char: char) -> bool {
     !char.is_whitespace() && !",:[]{}\"'/\u{feff}".contains(char)
 }
 
-/// How long the space and the comments are that a text begins with. Of a comment that has no end, the slash is
-/// left for the reader of JSON.
+/// The length of the space and the comments at the beginning of a text. For an unclosed comment, the slash
+/// is left for the reader of JSON.
 fn space_len(text: &str) -> usize {
     let mut at = 0;
     loop {
@@ -145,7 +145,7 @@ impl Writer<'_> {
         self.is_behind_value = true;
     }
 
-    /// The number of JSON that a word stands for.
+    /// The number in JSON that a word represents.
     fn value(&self, word: &str) -> Option<String> {
         let number = word.strip_prefix(['-', '+']).unwrap_or(word);
         let sign = if word.starts_with('-') { "-" } else { "" };
@@ -168,18 +168,18 @@ impl Writer<'_> {
         let has_digit = mantissa.bytes().any(|byte| byte.is_ascii_digit());
         let digits = mantissa.strip_prefix('0').and_then(|rest| rest.chars().next());
         let has_zero = digits.is_some_and(|next| next.is_ascii_digit());
-        // A point makes a float of it.
+        // A point makes it a float.
         let zero = if number.ends_with('.') { "0" } else { "" };
         let decimal = format!("{sign}{}", of_decimal(&format!("{number}{zero}")));
         (has_digit && !has_zero && !word.contains('_') && is_number(&decimal)).then_some(decimal)
     }
 
-    /// Writes a text. What no text has stays, for the reader of JSON to name.
+    /// Writes a text. Invalid parts are kept, so that the reader of JSON reports them.
     fn text(&mut self, quote: char) {
         self.json.push('"');
         let mut chars = self.rest.chars();
         chars.next();
-        // Those of lines that go on.
+        // Line continuations.
         let mut line_ends = String::new();
         while let Some(char) = chars.next() {
             if char == quote {
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Whatever is JSON is the same document.
+    /// A valid JSON document stays the same.
     #[test]
     fn json_is_json5() {
         let mut rng = fastrand::Rng::with_seed(9);

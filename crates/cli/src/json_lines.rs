@@ -1,4 +1,4 @@
-//! JSON lines, of which one is in memory at a time.
+//! JSON lines. Only one line is in memory at a time.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -43,7 +43,7 @@ impl<'a> LineReader<'a> {
     }
 }
 
-/// How the documents of lines are read.
+/// Options for the documents of lines.
 #[derive(Clone, Copy)]
 pub(crate) struct LineOptions {
     pub(crate) skip_bad: bool,
@@ -55,7 +55,7 @@ pub(crate) struct LineOptions {
 pub(crate) struct Lines<'a> {
     lines: LineReader<'a>,
     options: LineOptions,
-    /// What was passed over, and what has a key twice.
+    /// Skipped lines, and lines with a duplicate key.
     bad: Bad,
     twice: Bad,
 }
@@ -102,14 +102,14 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    /// Lists the lines that were passed over, and those that have a key twice.
+    /// Lists skipped lines, and lines with a duplicate key.
     pub(crate) fn tell(&self, name: &str) {
         let place = |line| format!("{name}:{line}");
         self.twice.tell(place, TWICE);
         self.bad.tell(place, BAD);
     }
 
-    /// All documents as one sequence, with what is made of each leaf.
+    /// All documents as one sequence, with a function applied to each leaf.
     pub(crate) fn joined<L>(&mut self, make: impl Fn(Leaf) -> L) -> Result<Tree<L>> {
         let mut builder = TreeDefBuilder::new().limits(self.options.limits.of_trees());
         builder.open(NodeKind::Seq, 1)?;

@@ -1,7 +1,7 @@
-//! Which keys of documents are the same: those of one value, however a format has it.
+//! Which keys of documents are the same: keys of one value, whatever the format writes.
 //!
-//! A number is never its text, but for formats that have no keys but texts: `200` of YAML is what becomes
-//! `"200"` of JSON.
+//! A number and its text are different keys, except for formats that have only texts as keys: `200` of YAML
+//! becomes `"200"` in JSON.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,10 +13,10 @@ use treedef::{
 use crate::failure::Result;
 use crate::paths::part_at;
 
-/// The most characters of a text that may be the number of a key.
+/// The maximum number of characters of a text that may be the number of a key.
 const LONGEST: usize = 64;
 
-/// The value of a key, by which keys are the same. `None` for a position.
+/// The value of a key, by which keys are compared. `None` for a position.
 pub(crate) fn value_of(key: &Key) -> Option<Value> {
     match key {
         Key::Field(name) | Key::VariantField(_, name) => Some(Leaf::from(&**name).into()),
@@ -25,12 +25,12 @@ pub(crate) fn value_of(key: &Key) -> Option<Value> {
     }
 }
 
-/// Whether a map has a key that is no text.
+/// Whether a map has a key that is not a text.
 pub(crate) fn has_others(node: NodeRef<'_>) -> bool {
     node.entry_keys().iter().any(|key| key.as_str().is_none())
 }
 
-/// The text that JSON has for a key, if it has one.
+/// JSON's text for a key, if there is one.
 pub(crate) fn json_text(key: &Value) -> Option<String> {
     let key = key_form(key);
     match key.as_leaf()? {
@@ -43,7 +43,7 @@ pub(crate) fn json_text(key: &Value) -> Option<String> {
     }
 }
 
-/// The value that a text stands for in a format that has texts alone, as JSON writes it.
+/// The value that a text represents in a format with only texts as keys, as JSON writes it.
 fn written_as(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_padded =
@@ -72,15 +72,15 @@ fn values(node: NodeRef<'_>) -> Vec<Option<Value>> {
 
 /// The children of two nodes that have the same keys.
 pub(crate) struct Pairs {
-    /// For each child of the first node, the position of that in the second.
+    /// For each child of the first node, the position of its counterpart in the second.
     pub(crate) of_first: Vec<Option<usize>>,
-    /// The other children of the second.
+    /// The other children of the second node.
     pub(crate) only_second: Vec<usize>,
 }
 
 impl Pairs {
-    /// Pairs the fields and entries of two nodes. A key that occurs twice has two pairs. With `are_texts`, a
-    /// number is the same as its text where no other key is.
+    /// Pairs the fields and entries of two nodes. A key that occurs twice makes two pairs. With
+    /// `are_texts`, a number matches its text if no other key does.
     pub(crate) fn of(first: NodeRef<'_>, second: NodeRef<'_>, are_texts: bool) -> Self {
         if labels(first) == labels(second) {
             let of_first = (0..first.num_children()).map(Some).collect();
@@ -94,7 +94,7 @@ impl Pairs {
             Pairs { of_first: vec![None; first.len()], only_second: (0..second.len()).collect() };
         pairs.join(first, second, false, |value| Some(value.clone()));
         if are_texts {
-            // As JSON writes it, and then in any other way.
+            // As JSON writes it, and then in any other spelling.
             pairs.join(first, second, true, |value| Some(Leaf::from(json_text(value)?).into()));
             pairs.join(first, second, true, |value| match value.as_str() {
                 Some(text) => written_as(text),
@@ -104,7 +104,7 @@ impl Pairs {
         pairs
     }
 
-    /// Pairs children that have no other yet and the same form, of which one is a text if the pair `crosses`.
+    /// Pairs unpaired children of the same form. If the pair `crosses`, one of the two keys is a text.
     fn join(
         &mut self,
         first: &[Option<Value>],
@@ -132,7 +132,7 @@ impl Pairs {
     }
 }
 
-/// The new tree with the keys of the old one where they are the same.
+/// The new tree, with the old spelling of keys that are the same.
 pub(crate) fn with_keys_of<L: Clone>(
     old: &Tree<L>,
     new: Tree<L>,
@@ -154,12 +154,14 @@ pub(crate) fn with_keys_of<L: Clone>(
     })?)
 }
 
-/// Whether a key at or below a node is no text. The recursion is as deep as the limits of the tree allow.
+/// Whether a key at or below a node is not a text. The recursion is as deep as the limits of the tree
+/// allow.
 fn any_has_others(node: NodeRef<'_>) -> bool {
     has_others(node) || node.runs().any(|(child, _)| any_has_others(child))
 }
 
-/// The keys of maps that are the same in another tree and look otherwise there, by the paths of the maps.
+/// The keys of maps that are the same in another tree but spelled differently there, by the paths of the
+/// maps.
 struct Respelled {
     are_texts: bool,
     keys: HashMap<Path, Vec<Value>>,
@@ -189,7 +191,7 @@ impl Respelled {
             let spelled = old.entry_keys().get(at);
             keys.get_mut(pair).zip(spelled).into_iter().for_each(|(key, it)| *key = it.clone());
         }
-        // Unsorted ones are of a tree that keeps their order, which only a file of the library is.
+        // An unsorted map is in a tree that keeps the order, which only a file of the library does.
         if keys != new.entry_keys() && new.entry_keys().is_sorted() {
             self.keys.insert(path.clone(), keys);
         }
@@ -206,8 +208,8 @@ fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>
     Tree::new(TreeDef::map(entries)?, leaves)
 }
 
-/// The patch with the keys of the tree that it is for where they are the same, in the order of that tree.
-/// A number is the same as its text if the tree or the patch is of a format with `text_keys` alone.
+/// The patch with the spelling and the order of keys in its target tree. A number matches its text if the
+/// tree or the patch comes from a format with only `text_keys`.
 pub(crate) fn with_keys_for(
     tree: &Tree<Leaf>,
     mut diff: Diff<Tree<Leaf>>,
@@ -224,10 +226,10 @@ pub(crate) fn with_keys_for(
     Ok(diff)
 }
 
-/// A change, and what it names in the tree that it is for.
+/// A change, and its target in the tree.
 struct Named {
     change: Change<Tree<Leaf>>,
-    /// The path there, as far as there is one, and the positions on it.
+    /// The existing part of its path, and the positions on it.
     path: Path,
     positions: Vec<usize>,
 }
@@ -249,7 +251,7 @@ impl Named {
         }
     }
 
-    /// Whether the tree has a key before the patch that is no text.
+    /// Whether the tree, before the patch, has a key that is not a text.
     fn has_others(&mut self) -> bool {
         let is_other = |key: &Key| value_of(key).is_some_and(|key| key.as_str().is_none());
         self.keys().iter().any(is_other)
@@ -285,7 +287,7 @@ fn follow(
             None => groups.push((key, vec![named])),
         }
     }
-    // Such a change goes with no other.
+    // Such a change is always alone.
     if let [named] = &mut *here
         && let Some(old) = named.old()
         && let Some(part) = part_at(tree, path)

@@ -16,9 +16,9 @@ use crate::failure::{Failure, Result};
 use crate::json::{Bad, json_of, json_tree};
 use crate::long_numbers;
 
-/// About the bytes that one thread gets at once.
+/// The approximate number of bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
-/// The longest line.
+/// The maximum length of a line.
 const LONGEST: usize = 1 << 30;
 /// Whole lines, and the index of the first.
 struct Block {
@@ -26,12 +26,12 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-/// How documents are counted.
+/// Options for counting documents.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
-    /// Whether keys are folded, so that structures do not have them.
+    /// Whether keys are folded. Then structures do not contain them.
     pub(crate) folds_keys: bool,
-    /// Whether numbers that no `f64` gives back have a kind of their own name.
+    /// Whether numbers that an `f64` cannot reproduce have their own kind.
     pub(crate) decimals: bool,
 }
 
@@ -39,15 +39,15 @@ pub(crate) struct How {
 pub(crate) struct Tally {
     pub(crate) structures: Structures,
     pub(crate) bad: Bad,
-    /// The lines that have a key twice, where the structures do not show it.
+    /// The lines with duplicate keys, if the structures do not show them.
     pub(crate) twice: Bad,
-    /// How many lines or documents were read.
+    /// The number of lines or documents that were read.
     pub(crate) lines: u64,
 }
 
 /// Counts lines.
 pub(crate) struct LineCounter<'a> {
-    /// No structures, to be counted in the same way.
+    /// An empty counter with the same options.
     pub(crate) nothing: Structures,
     pub(crate) how: How,
     pub(crate) reading: Reading,
@@ -58,8 +58,8 @@ pub(crate) struct LineCounter<'a> {
 }
 
 impl LineCounter<'_> {
-    /// Counts the documents of all lines. A document has the index of its line, and those of
-    /// earlier files come before it.
+    /// Counts the documents of all lines. The index of a document is the number of its line,
+    /// counted over all files.
     pub(crate) fn count(&self, reader: &mut dyn Read, tally: &mut Tally) -> Result<()> {
         let (to_workers, blocks) = mpsc::sync_channel::<Block>(self.threads);
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
@@ -143,7 +143,7 @@ fn lines_in(bytes: &[u8]) -> u64 {
     u64::try_from(ends + open).unwrap_or(u64::MAX)
 }
 
-/// Reads a block that holds the end of a line. Returns whether there is no more.
+/// Reads a block that contains the end of a line. Returns whether there is no more.
 fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) -> Result<bool> {
     loop {
         let before = bytes.len();
@@ -164,16 +164,16 @@ fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) ->
     }
 }
 
-/// Why the document of a line was not counted.
+/// The reason why the document of a line was not counted.
 pub(crate) enum Uncounted {
     /// It cannot be read.
     Unread(serde_json::Error),
-    /// It can, but not be counted.
+    /// It can be read, but not be counted.
     Refused(treedef::Error),
 }
 
-/// Counts the document of a line, which has an index. If keys are folded, says whether it has a key
-/// twice.
+/// Counts the document of a line with this index. If keys are folded, returns whether it has a
+/// duplicate key.
 pub(crate) fn count_line(
     structures: &mut Structures,
     (line, index): (&[u8], u64),
@@ -181,12 +181,12 @@ pub(crate) fn count_line(
     how: How,
 ) -> Result<Option<String>, Uncounted> {
     structures.set_next_index(index);
-    // Long integers are found in the tree alone, and so are numbers that are out of the range of `f64`.
+    // Only the tree shows long integers and numbers beyond the range of `f64`.
     let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !how.folds_keys;
     if is_plain && !how.decimals && !long_numbers::has_long_digits(line) {
         match structures.seed().deserialize(Whole(&mut json_of(line))) {
             Ok(_) => return Ok(None),
-            // Why it is refused is known to the tree.
+            // The tree gives the reason for the refusal.
             Err(_) => structures.set_next_index(index),
         }
     }
@@ -235,7 +235,7 @@ impl Worker {
             }
             Err(Uncounted::Unread(error)) => self.bad.add(Bad::of(index, &error)),
             Err(Uncounted::Refused(error)) => {
-                // All structures together are too many or too large, and each further line is.
+                // All structures together exceed a limit, and so would each further line.
                 let is_fatal = limited(&error)
                     .is_some_and(|what| !matches!(what, "levels" | "nodes to visit"));
                 let failure = Failure::from(error);
@@ -248,7 +248,7 @@ impl Worker {
     }
 }
 
-/// A document with nothing behind it, so that what is followed by something else is not counted.
+/// A document with nothing after it, so that a document with trailing text is not counted.
 struct Whole<'a, R>(&'a mut serde_json::Deserializer<R>);
 
 impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Whole<'_, R> {

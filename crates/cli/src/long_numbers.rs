@@ -1,8 +1,8 @@
-//! Numbers that a float of 64 bits does not give back, where they stand in a document.
+//! Finds numbers in a document that a 64-bit float cannot reproduce.
 //!
-//! The readers of JSON and YAML make an `f64` of every number beyond 64 bits. So a document that has
-//! one is read a second time, with texts in the place of such numbers. Documents without them, which
-//! are nearly all, are only looked through.
+//! The readers of JSON and YAML turn every number beyond 64 bits into an `f64`. So a document with
+//! such a number is read a second time, with texts in place of the numbers. Other documents, which
+//! are nearly all, are only scanned.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use treedef::{Leaf, Tree};
 
 use crate::exact::{all_rounded, is_number, long, text_of};
 
-/// Whether a text has 19 digits one after another, without a look at most of its bytes: the last of 19
-/// that is none is in no such row, and neither is what stands before it.
+/// Whether a text has 19 digits in a row. It skips most bytes: it looks for the last byte of 19 that is not
+/// a digit, and goes on after it.
 pub(crate) fn has_long_digits(bytes: &[u8]) -> bool {
     const LONG: usize = 19;
     let mut start = 0;
@@ -25,7 +25,7 @@ pub(crate) fn has_long_digits(bytes: &[u8]) -> bool {
     false
 }
 
-/// Reads JSON, with numbers as they stand.
+/// Reads JSON, with numbers verbatim.
 pub(crate) fn of_json<E>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<Tree<Leaf>, E>,
@@ -33,18 +33,18 @@ pub(crate) fn of_json<E>(
     with_numbers(bytes, &json_numbers(bytes), read)
 }
 
-/// Reads TOML, with numbers as they stand.
+/// Reads TOML, with numbers verbatim.
 pub(crate) fn of_toml<E>(
     text: &str,
     read: impl Fn(&str) -> Result<Tree<Leaf>, E>,
 ) -> Result<Tree<Leaf>, E> {
     let bytes = text.as_bytes();
-    // What is replaced is ASCII.
+    // The replaced parts are ASCII.
     let read = |bytes: &[u8]| read(std::str::from_utf8(bytes).unwrap_or(text));
     with_numbers(bytes, &toml_numbers(bytes), read)
 }
 
-/// Reads a document, with the numbers at these places as they stand.
+/// Reads a document, with the numbers at these places verbatim.
 fn with_numbers<E>(
     bytes: &[u8],
     numbers: &[Range<usize>],
@@ -53,7 +53,7 @@ fn with_numbers<E>(
     if numbers.is_empty() {
         return read(bytes);
     }
-    // Errors have the places of the document, and none is for a number out of range.
+    // Errors keep the positions of the document, and no number is out of range.
     let mut tame = bytes.to_vec();
     for number in numbers {
         let digits = tame.get_mut(number.clone()).or_bug();
@@ -67,7 +67,7 @@ fn with_numbers<E>(
     joined(tree, indices, |at| long_at(bytes, numbers, at)).or_else(|_| read(bytes))
 }
 
-/// The text with the index of each of these ranges in its place.
+/// The text with an index in place of each of these ranges.
 fn numbered(bytes: &[u8], ranges: &[Range<usize>]) -> Vec<u8> {
     replaced(bytes, ranges, |at| at.to_string().into_bytes())
 }
@@ -77,7 +77,7 @@ fn long_at(bytes: &[u8], ranges: &[Range<usize>], at: usize) -> Option<Leaf> {
     std::str::from_utf8(text).ok().and_then(|text| long(&of_decimal(text)))
 }
 
-/// The text of a number of another format as it is in JSON, if that has it.
+/// The JSON spelling of a number of another format, if there is one.
 pub(crate) fn of_decimal(text: &str) -> String {
     let text = text.replace('_', "");
     let (sign, number) = match text.strip_prefix('-') {
@@ -97,7 +97,7 @@ pub(crate) fn of_decimal(text: &str) -> String {
     format!("{sign}{whole}{point}{part}{exponent}")
 }
 
-/// The bytes with something else in the place of each of these ranges, which has an index.
+/// The bytes with a replacement for each of these ranges, by its index.
 pub(crate) fn replaced(
     bytes: &[u8],
     ranges: &[Range<usize>],
@@ -113,8 +113,8 @@ pub(crate) fn replaced(
     all
 }
 
-/// The tree with the long numbers whose indices are in the other, or as it was if they do not fit
-/// together: some were keys.
+/// The tree with the long numbers whose indices are in the other tree, or the unchanged tree if the
+/// two do not match because some numbers were keys.
 pub(crate) fn joined(
     tree: Tree<Leaf>,
     indices: Option<Tree<Leaf>>,
@@ -132,7 +132,7 @@ pub(crate) fn joined(
     }))
 }
 
-/// Writes YAML, with numbers as they stand.
+/// Writes YAML, with numbers verbatim.
 pub(crate) fn to_yaml<E>(
     tree: &Tree<Leaf>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
@@ -145,7 +145,8 @@ pub(crate) fn to_yaml<E>(
     )
 }
 
-/// A text in quotes, if it would be a block that begins with a tab: libyaml takes that for a wrong indentation.
+/// A text in quotes, if it would be a block that begins with a tab, which libyaml takes for a wrong
+/// indentation.
 fn quoted(leaf: &Leaf) -> Option<String> {
     let is_unreadable = |text: &&str| {
         let first = text.trim_start_matches('\n');
@@ -165,7 +166,7 @@ fn quoted(leaf: &Leaf) -> Option<String> {
     Some(format!("\"{}\"", inside.collect::<String>()))
 }
 
-/// Writes JSON5, with numbers as they stand; `number_of` has those that JSON has not.
+/// Writes JSON5, with numbers verbatim; `number_of` returns the numbers that JSON does not have.
 pub(crate) fn to_json5<E>(
     tree: &Tree<Leaf>,
     number_of: impl Fn(&Leaf) -> Option<String>,
@@ -174,7 +175,7 @@ pub(crate) fn to_json5<E>(
     with_words(tree, "\"", |leaf| text_of(leaf).or_else(|| number_of(leaf)), write)
 }
 
-/// Writes TOML, with numbers as they stand.
+/// Writes TOML, with numbers verbatim.
 pub(crate) fn to_toml<E>(
     tree: &Tree<Leaf>,
     write: impl Fn(&Tree<Leaf>) -> Result<String, E>,
@@ -182,7 +183,8 @@ pub(crate) fn to_toml<E>(
     with_words(tree, "\"", text_of, write)
 }
 
-/// Writes words in the place of some leaves, and then what these are. `quote` is around a text.
+/// Writes placeholders for some leaves, and then replaces them by their numbers. `quote` is the
+/// quote around a text.
 fn with_words<E>(
     tree: &Tree<Leaf>,
     quote: &str,
@@ -193,7 +195,7 @@ fn with_words<E>(
     if !tree.leaves().iter().any(|leaf| word_of(leaf).is_some()) {
         return Ok(text);
     }
-    // A word that is nowhere else stands for each.
+    // Each placeholder is a word that occurs nowhere else.
     let mut word = "number".to_owned();
     while text.contains(&word) {
         word.push('s');
@@ -218,7 +220,7 @@ fn with_words<E>(
     }))
 }
 
-/// An exponent has a point before it and a sign, or YAML 1.1 takes the number for a text.
+/// An exponent gets a point and a sign, because YAML 1.1 otherwise reads the number as a text.
 fn yaml_of(number: &str) -> String {
     let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
     let point = if digits.contains('.') { "" } else { ".0" };
@@ -226,7 +228,7 @@ fn yaml_of(number: &str) -> String {
     format!("{digits}{point}e{sign}{exponent}")
 }
 
-/// Where there are long numbers in JSON, outside of texts.
+/// The places of long numbers in JSON, outside of texts.
 fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let (mut numbers, mut at) = (Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {
@@ -249,7 +251,7 @@ fn json_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     numbers
 }
 
-/// Where there are long numbers in TOML, outside of texts, comments, keys and times.
+/// The places of long numbers in TOML, outside of texts, comments, keys and times.
 fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut numbers = Vec::new();
     toml_words(bytes, |place, word, is_of_time| {
@@ -261,7 +263,7 @@ fn toml_numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     numbers
 }
 
-/// Whether a time has more digits than those of nanoseconds, which readers of TOML cut off.
+/// Whether a time has more digits than nanoseconds, which readers of TOML cut off.
 pub(crate) fn has_long_seconds(text: &str) -> bool {
     const NANOSECONDS: usize = 9;
     let mut has = false;
@@ -273,10 +275,11 @@ pub(crate) fn has_long_seconds(text: &str) -> bool {
     has
 }
 
-/// Finds the words of values in TOML: where, and whether each is the part of a time behind a colon.
+/// Finds the words of values in TOML: their places, and whether each is the part of a time after a
+/// colon.
 fn toml_words(bytes: &[u8], mut found: impl FnMut(Range<usize>, &str, bool)) {
     let mut at = 0;
-    // The brackets that are open around a value. A key comes first, also in a header.
+    // The open brackets around a value. A key is first, also in a header.
     let (mut open, mut is_key) = (Vec::new(), true);
     while let Some(byte) = bytes.get(at) {
         let rest = bytes.get(at..).or_bug();
@@ -303,7 +306,7 @@ fn toml_words(bytes: &[u8], mut found: impl FnMut(Range<usize>, &str, bool)) {
                     }
                     _ => {}
                 }
-                // What is next in a table that stands in a line, and in the document.
+                // The next token in an inline table, and in the document.
                 is_key |= match byte {
                     b'{' | b',' => open.last() == Some(&b'{'),
                     b'\n' => open.is_empty(),

@@ -1,4 +1,4 @@
-//! What a document lost when it was written in another format.
+//! The losses of a document that was written in another format.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use crate::keys::Pairs;
 use crate::paint::counted;
 use crate::paths::shown;
 
-/// What was lost, and where it is known how often, and where first.
+/// A loss, with the number of its occurrences and the first place if these are known.
 #[derive(Serialize)]
 pub(crate) struct Loss {
     what: String,
-    /// What it is now, where a value is another one.
+    /// The new value, if a value changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     became: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,17 +52,17 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What is not as it was.
+/// A part that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Lost {
-    /// What something is to Rust; its content is there: `struct Complex`, `a map`.
+    /// The kind of a Rust value; its content is kept: `struct Complex`, `a map`.
     Form(String, String),
-    /// A value, and what it became.
+    /// A value, and its new value.
     Value(String, String),
 }
 
-/// Compares a tree with what comes back from the output, so that no loss stays silent. The type of
-/// a number is one only if the document is `typed`. `types` were lost already.
+/// Compares a tree with the result of reading the output, so that no loss stays silent. The type of
+/// a number counts only if the document is `typed`. `types` are lost already.
 pub(crate) fn losses(
     before: &Tree<Leaf>,
     after: &Tree<Leaf>,
@@ -91,8 +91,7 @@ pub(crate) fn losses(
     all
 }
 
-/// A hash of the keys in the order in which they came. `None` if the tree has keys that JSON has
-/// not.
+/// A hash of the keys in insertion order. `None` if the tree has keys that JSON does not have.
 fn order_of(tree: &Tree<Leaf>) -> Option<u64> {
     struct Hashed(DefaultHasher);
 
@@ -121,7 +120,7 @@ struct Sides<'a> {
     lost: BTreeMap<Lost, (u64, String)>,
 }
 
-/// What a node is, for a message.
+/// The kind of a node, for a message.
 fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     match (node.kind(), leaf) {
         (NodeKind::Leaf, Some(leaf)) => leaf.kind().to_string(),
@@ -136,7 +135,7 @@ fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     }
 }
 
-/// Whether both are the same number or text, as far as the type of the first can tell.
+/// Whether both are the same number or text, as far as the first type can represent it.
 fn is_same(old: &Leaf, new: &Leaf) -> bool {
     #[allow(clippy::cast_possible_truncation, reason = "that is the question")]
     let is_near = |old: f32| new.as_f64().is_some_and(|new| new as f32 == old);
@@ -171,7 +170,7 @@ impl Sides<'_> {
             (false, true) => {
                 self.lost(Lost::Value(kind.to_string(), "another value".to_owned()), path);
             }
-            // All digits of a float tell whether it is the integer.
+            // All digits of a float decide whether it equals the integer.
             (false, false)
                 if old.as_i128().is_some_and(|old| {
                     new.as_f64().is_some_and(|new| format!("{new:.0}") == old.to_string())
@@ -263,7 +262,7 @@ impl Sides<'_> {
         }
     }
 
-    /// What a key became that is paired with another, if it is another one.
+    /// The new form of a key that is paired with another, if it differs.
     fn key(&mut self, old: &Key, new: &Key) -> Option<&'static str> {
         let (Key::Entry(old), Key::Entry(new)) = (old, new) else { return None };
         let is_text = |key: &Value| key_form(key).as_str().is_some();

@@ -8,18 +8,18 @@ use treedef::{Key, Leaf, Path, Tree, TreeDef, Value};
 use crate::failure::Result;
 use crate::paths::text_of;
 
-/// The name of a tensor in a message. The array of a `.npy` has none.
+/// The name of a tensor in a message. The array in a `.npy` file has none.
 pub(crate) fn told(name: &str) -> String {
     if name.is_empty() { "the array".to_owned() } else { format!("`{name}`") }
 }
 
-/// What has names, as a tree.
+/// Named values as a tree.
 pub(crate) enum Names<T> {
     Leaf(T),
     Inner(BTreeMap<Part, Names<T>>),
 }
 
-/// A part of a name. Numbers come in their order.
+/// A part of a name. Numbers are sorted numerically.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Number(usize),
@@ -40,13 +40,14 @@ impl Part {
     }
 }
 
-/// The most parts of a name that are levels of the tree.
+/// The maximum number of parts of a name that are levels of the tree.
 const DEEPEST: usize = 32;
 
 impl<T> Names<T> {
-    /// The tree of these names, which are distinct. The only one, if it is empty, is the root.
+    /// The tree of these names, which are distinct. If there is only one and it is empty, it is the
+    /// root.
     pub(crate) fn of(named: impl IntoIterator<Item = (String, T)>) -> Self {
-        // Where names clash, it must not matter which comes first in the file.
+        // If names clash, the result must not depend on their order in the file.
         let mut named: BTreeMap<String, T> = named.into_iter().collect();
         if named.len() == 1
             && let Some(only) = named.remove("")
@@ -58,7 +59,7 @@ impl<T> Names<T> {
         root
     }
 
-    /// A name that is also the beginning of another keeps its dots.
+    /// A name that is also the beginning of another one keeps its dots.
     fn insert(&mut self, name: &str, levels: usize, it: T) {
         let Names::Inner(inner) = self else { return };
         if let Some((part, rest)) = name.split_once('.').filter(|_| levels > 0) {
@@ -99,7 +100,7 @@ impl<T> Names<T> {
             let all = inner.into_values().map(|child| child.into_treedef(leaves));
             return Ok(TreeDef::seq(all.collect::<Result<Vec<_>>>()?)?);
         }
-        // A map sorts its keys as texts, and the leaves have to come in that order.
+        // A map sorts its keys as texts, and the leaves have to be in that order.
         let mut children: Vec<_> =
             inner.into_iter().map(|(part, child)| (part.text(), child)).collect();
         children.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -110,7 +111,7 @@ impl<T> Names<T> {
     }
 }
 
-/// The name that is at a path of such a tree.
+/// The name at a path of such a tree.
 pub(crate) fn joined(path: &Path) -> String {
     let part = |key: &Key| match key {
         Key::Index(index) => index.to_string(),

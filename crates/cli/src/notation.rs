@@ -1,7 +1,8 @@
 //! The notation of folded structures, as `shapes` prints it: `[str; 0–5]`, `{*: u64}`, `int`; and
-//! `{"tls"?: …}` for what may be missing or null.
+//! `{"tls"?: …}` for values that may be missing or null.
 //!
-//! What is folded becomes a newtype with a name of its own, so that the library reads the rest.
+//! A folded part is replaced by a newtype with a name of its own, so that the library can read the
+//! rest.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use crate::failure::{Failure, Result};
 use crate::paint::{tokens, without_null};
 use crate::tensors::TensorLeaf;
 
-/// What a leaf is expected to be.
+/// The expected kind of a leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
-    /// Not known.
+    /// Unknown.
     Any,
     Kind(LeafKind),
     /// `int`, `float` or `number`.
@@ -38,9 +39,9 @@ pub(crate) enum Numbers {
 /// The elements of a sequence or the values of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Folded {
-    /// The fewest and the most; `None` for any number.
+    /// The minimum and maximum number; `None` for any.
     pub(crate) lengths: Option<(usize, usize)>,
-    /// Each is one of these.
+    /// The forms of which each child must have one.
     pub(crate) forms: Vec<Tree<Form>>,
 }
 
@@ -71,7 +72,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Whether a text is what `show` printed of several documents in one file.
+/// Whether a text is the output of `show` for several documents in one file.
 pub(crate) fn is_of_many(text: &str) -> bool {
     let counts =
         text.lines().next().and_then(|line| Some(line.strip_prefix('#')?.rsplit_once(": ")?.1));
@@ -79,8 +80,8 @@ pub(crate) fn is_of_many(text: &str) -> bool {
     count.is_some_and(|count| count.ends_with(" document") || count.ends_with(" documents"))
 }
 
-/// Reads the text of a structure, which may be folded. Lines that begin with `#` are comments, but for the rules
-/// of a structure, such as `#[none_is_leaf]`.
+/// Parses the text of a structure, which may be folded. Lines that begin with `#` are comments, except the
+/// options of a structure, such as `#[none_is_leaf]`.
 pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
     let lines = text.lines().filter(|line| !line.starts_with('#') || line.starts_with("#["));
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
@@ -107,9 +108,9 @@ pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
 
 /// The names of the newtypes, before their numbers.
 const NAME: &str = "treedef_folded_";
-/// The most leaves of a tensor that is read as sequences.
+/// The maximum number of leaves of a tensor that is read as sequences.
 const LONGEST: u64 = 1 << 12;
-/// As deep as a document may be.
+/// The maximum depth of a document.
 const DEEPEST: usize = 256;
 
 struct Reader<'t> {
@@ -134,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The next token that is no space.
+    /// The next token that is not a space.
     fn peek(&self) -> Option<&str> {
         let rest = self.tokens.get(self.at..).or_bug();
         rest.iter().map(String::as_str).find(|token| !token.trim().is_empty())
@@ -221,8 +222,8 @@ impl Reader<'_> {
         Ok(plain)
     }
 
-    /// A tensor, `q8_0[2, 32]` or `datetime64[D][3]`, and the token behind it. `None` for what the library
-    /// reads as sequences of a kind, unless these would be empty or long.
+    /// A tensor, `q8_0[2, 32]` or `datetime64[D][3]`, and the token after it. `None` for a text that the
+    /// library reads as sequences of a kind, unless these would be empty or long.
     fn tensor(&self) -> Option<(TensorLeaf, usize)> {
         let is_word = |token: &&String| token.starts_with(char::is_alphabetic);
         let mut dtype = self.tokens.get(self.at).filter(is_word)?.clone();
@@ -247,7 +248,7 @@ impl Reader<'_> {
         Some((TensorLeaf { dtype, shape, size: 0, value: None }, at))
     }
 
-    /// `(a, b; 3)`, of which only the parts can be folded.
+    /// `(a, b; 3)`. Only its parts can be folded.
     fn tuple(&mut self) -> Result<String> {
         let mut plain = "(".to_owned();
         self.at += 1;
@@ -357,7 +358,7 @@ impl Reader<'_> {
         Ok(self.stand_in(Form::Map(Arc::new(Folded { lengths, forms }))))
     }
 
-    /// What is behind `;`.
+    /// The part after `;`.
     fn lengths(&mut self) -> Result<Lengths> {
         self.skip_space();
         let mut text = String::new();
@@ -422,7 +423,7 @@ mod tests {
             ),
             ("{\"; 0–1\": [\n  str;\n 0–1,\n],}", "{\"; 0–1\": a sequence of 0–1 elements}"),
             ("null", "()"),
-            // What the reader puts in the place of a form.
+            // The reader's replacement for a form.
             ("[treedef_folded_0(opaque), int]", "[treedef_folded_0(opaque), an integer]"),
         ] {
             assert_eq!(text(structure), read, "{structure}");

@@ -119,7 +119,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes documents as the elements of one sequence, in JSON or as lines. None is held.
+/// Writes documents as the elements of one sequence, in JSON or as lines. None is kept in memory.
 pub(crate) fn write_documents(
     out: &mut dyn Write,
     as_lines: bool,

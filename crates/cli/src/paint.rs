@@ -7,14 +7,14 @@ use treedef::__private::without_open_escape;
 
 use crate::exact;
 
-/// The columns of the terminal, or 100 if the output is none.
+/// The columns of the terminal, or 100 if the output is not one.
 pub(crate) fn width() -> usize {
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     terminal.filter(|width| *width > 0).map_or(100, |width| width.clamp(40, 200))
 }
 
-/// Colours the text of a structure or of values: keys, strings, kinds and numbers. Whether they
-/// reach the output is decided there.
+/// Colours the text of a structure or of values: keys, strings, kinds and numbers. The writer
+/// decides whether to output the colours.
 pub(crate) fn paint(text: &str) -> String {
     let mut painted = String::with_capacity(text.len() * 2);
     tokens(text, |token, after| {
@@ -24,7 +24,7 @@ pub(crate) fn paint(text: &str) -> String {
     painted
 }
 
-/// The text with `u64` for the scalar `u64[]`; it means the same.
+/// The text with `u64` for the scalar `u64[]`, which means the same.
 pub(crate) fn bare_scalars(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut skip = 0;
@@ -40,7 +40,7 @@ pub(crate) fn bare_scalars(text: &str) -> String {
     bare
 }
 
-/// The text with `null` for `()`, as most formats call it.
+/// The text with `null` for `()`, the name in most formats.
 pub(crate) fn with_null(text: &str) -> String {
     let mut with_null = String::with_capacity(text.len());
     let mut skip = false;
@@ -63,7 +63,7 @@ pub(crate) fn without_null(text: &str) -> String {
     without
 }
 
-/// The kinds that stand behind numbers.
+/// The kinds that are suffixes of numbers.
 const KINDS: [&str; 11] =
     ["u64", "i64", "f32", "u8", "i8", "u16", "i16", "u32", "i32", "u128", "i128"];
 
@@ -72,7 +72,7 @@ fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok()
 }
 
-/// The text with `7` for the integer `7u64` and `0.5` for `0.5f32`, as most documents have them.
+/// The text with `7` for the integer `7u64` and `0.5` for `0.5f32`, as in most documents.
 pub(crate) fn bare_numbers(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     tokens(&without_open_kinds(&exact::printed(text)), |token, _| {
@@ -82,7 +82,7 @@ pub(crate) fn bare_numbers(text: &str) -> String {
     bare
 }
 
-/// The text without the beginning of a kind where it was cut off: `7…` for `7u6…`.
+/// The text without an incomplete kind at the point where it was cut off: `7…` for `7u6…`.
 pub(crate) fn without_open_kinds(text: &str) -> Cow<'_, str> {
     if !text.contains('…') {
         return text.into();
@@ -119,7 +119,7 @@ pub(crate) fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
     }
 }
 
-/// Where a string literal ends, its quotes included.
+/// The end of a string literal, including its quotes.
 fn string_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -133,8 +133,8 @@ fn string_end(text: &str) -> usize {
     text.len()
 }
 
-/// The text with `…` and the number of characters for the end of each string that nobody reads, such as
-/// a key of a megabyte.
+/// The text in which the end of each very long string, such as a key of a megabyte, is replaced by `…` and
+/// the number of characters.
 pub(crate) fn short_strings(text: &str) -> String {
     const MOST: usize = 500;
     const KEPT: usize = 100;
@@ -154,7 +154,7 @@ pub(crate) fn short_strings(text: &str) -> String {
     short
 }
 
-/// The beginning of a string in quotes, of at most that many characters. No escape is parted.
+/// The beginning of a string in quotes, of at most `most` characters. No escape is split.
 fn beginning(token: &str, most: usize) -> &str {
     match token.char_indices().nth(most) {
         Some((end, _)) => without_open_escape(token.get(..end).unwrap_or(token)),
@@ -181,7 +181,7 @@ fn style_of(token: &str, after: &str) -> Style {
     }
 }
 
-/// Colours a line of a report: what was added, removed or changed.
+/// Colours a line of a report: added, removed or changed.
 pub(crate) fn paint_change(line: &str) -> String {
     let color = match line.trim_start().chars().next() {
         Some('+') => AnsiColor::Green,
@@ -211,7 +211,7 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// The first of some names, and how many more there are: `a, b and 3 more`.
+/// The first of some names, and the number of the others: `a, b and 3 more`.
 pub(crate) fn listed<N: AsRef<str>>(names: &[N], most: usize) -> String {
     let shown = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(most) {
@@ -243,7 +243,7 @@ mod tests {
             bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
             r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
         );
-        // Also where the text was cut.
+        // Also where the text was cut off.
         for cut in ["[7u64…", "[7u6…", "[7u…", "[7…", "[7i12…", "[7u8…"] {
             assert_eq!(bare_numbers(&format!("{cut} → x2u6… \"7u6…")), "[7… → x2u6… \"7u6…");
         }

@@ -26,13 +26,13 @@ use crate::tensors::{self, TensorLeaf};
 use crate::values;
 use crate::yaml;
 
-/// Deeper than a tree may be: its own limit is told with the path.
+/// Deeper than a tree may be, so that the tree's own error, with its path, is reported.
 const DEEPEST: usize = 1 << 10;
 
-/// What Windows begins a text in UTF-8 with: the byte order mark.
+/// The byte order mark, with which Windows begins a text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Document {
@@ -51,7 +51,7 @@ pub enum Document {
 ///
 /// # Errors
 ///
-/// Returns an error with line and column where the format knows them.
+/// Returns an error with line and column if the format provides them.
 pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
     let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
     if let Some(encoding) = Encoding::of(bytes).filter(|_| format.is_text()) {
@@ -96,7 +96,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 })
             };
             let tree = of_ron(text(bytes)?, read)?;
-            // A number that an `f32` holds comes as one, which is a matter of the reader alone.
+            // The reader returns an `f32` for every number that fits, whatever was written.
             exact::with_doubles(tree)
         }
         Format::Cbor => cbor_tree(bytes, seed)?.0,
@@ -185,7 +185,7 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A document in CBOR without its tags, and where they are.
+/// A document in CBOR without its tags, and the places of the tags.
 pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
     let tree = of_cbor(bytes, |bytes| {
         let mut rest = bytes;
@@ -197,7 +197,7 @@ pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tag
     Ok(Tags::taken_from(tree)?)
 }
 
-/// ciborium takes no seed.
+/// ciborium does not support seeds.
 fn tagged_tree(
     rest: &mut &[u8],
     seed: TreeSeed,
@@ -234,7 +234,7 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>, near: usize) -> Failure {
     })
 }
 
-/// What the crate `toml` says, without its own words for how deep it reads.
+/// The message of the crate `toml`, without its own text about depth.
 fn toml_said(message: &str) -> &str {
     if message.starts_with("cannot recurse further") { "nested too deep" } else { message }
 }
@@ -251,9 +251,9 @@ fn msgpack_failure(error: &rmp_serde::decode::Error, near: usize) -> Failure {
     })
 }
 
-/// A document in TOML, with texts for its dates, and where they are.
+/// A document in TOML, with texts for its dates, and the places of the dates.
 pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
-    // The library passes over one more.
+    // The library skips one more.
     if text.starts_with('\u{feff}') {
         return Err(Failure::at("1:1", "a second byte order mark, delete it"));
     }

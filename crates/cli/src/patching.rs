@@ -1,4 +1,4 @@
-//! Patches of files of tensors. What a patch does not change is copied as it stands in the file.
+//! Patches of files of tensors. Parts that a patch does not change are copied from the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,8 @@ use crate::tensor_leaf::tensor_of;
 use crate::tensors::has_arrays;
 use crate::values::PatchTree;
 
-/// The tensors of a file after a patch, and what was lost. `is_plain` says that the patch has no widths
-/// of numbers.
+/// The tensors of a file after a patch, and the losses. `is_plain` means that the patch has no widths of
+/// numbers.
 pub(crate) fn patched<'s>(
     source: &Source<'s>,
     old: &PatchTree,
@@ -46,7 +46,7 @@ pub(crate) fn patched<'s>(
     };
     walk.visit(&Path::root(), new.treedef().root())?;
     let Walk { mut kept, made, mut lost, .. } = walk;
-    // Tied tensors that are as they were stay tied.
+    // Unchanged tied tensors stay tied.
     let names: HashSet<String> = kept.iter().map(|it| it.name().to_owned()).collect();
     let ties: HashMap<&str, &str> = source.aliases().collect();
     kept.retain(|it| ties.get(it.name()).is_none_or(|of| !names.contains(*of)));
@@ -55,7 +55,7 @@ pub(crate) fn patched<'s>(
     Ok((Source::of(tensors, texts)?, lost))
 }
 
-/// The tensors in the order of the file. Those that a patch made are where their names were, or at the end.
+/// The tensors in the order of the file. New ones are at the position of their names, or at the end.
 fn in_order<'s>(
     source: &Source<'s>,
     mut all: Vec<Stored<'s>>,
@@ -73,7 +73,7 @@ fn stored(name: &str, tensor: Tensor<'_>) -> Result<Stored<'static>> {
     Ok(__stored(name, dtype, tensor.shape().to_vec(), tensor.bytes().to_vec())?)
 }
 
-/// The metadata that is still true of the tensors.
+/// The metadata that still applies to the tensors.
 fn texts_beside(
     source: &Source<'_>,
     tensors: &[Stored<'_>],
@@ -131,7 +131,7 @@ impl<'w, 's> Walk<'w, 's> {
             self.kept.push(stored.clone());
             return Ok(());
         }
-        // Sequences of numbers are arrays where the patch has no others. A tensor that is a number of one of
+        // Sequences of numbers are arrays if the patch has no others. A tensor that is a number of one of
         // these kinds is another leaf.
         let is_other = |leaf: &Leaf| match leaf {
             Leaf::F64(_) | Leaf::U64(_) | Leaf::I64(_) | Leaf::Bool(_) => false,
@@ -228,7 +228,7 @@ fn lost_type(name: &str, was: &Descriptor, new: &Tensor<'_>) -> String {
     format!("the type of {}, {}, which is {} there", told(name), was.type_name(), new.dtype())
 }
 
-/// Numbers of JSON as one tensor, some of which may be integers and others floats.
+/// Numbers of JSON as one tensor. Some of them may be integers and others floats.
 fn wider(part: &Tree<Leaf>) -> Result<Option<Tensor<'static>>> {
     let shape = shape_of(part.treedef().root()).filter(|_| !part.leaves().is_empty());
     let types = [Dtype::U64, Dtype::I64, Dtype::F64];
@@ -237,7 +237,7 @@ fn wider(part: &Tree<Leaf>) -> Result<Option<Tensor<'static>>> {
     Ok(tensor.transpose()?)
 }
 
-/// The sizes of nested sequences that are an array. The recursion is as deep as the limits of the tree
+/// The sizes of nested sequences that form an array. The recursion is as deep as the limits of the tree
 /// allow.
 fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
     if node.is_leaf() {
@@ -307,7 +307,7 @@ fn bytes_of(part: &Tree<Leaf>, dtype: Dtype) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The bytes of floats of at most 8 bits, if the type of a tensor is such and holds them.
+/// The bytes of floats of at most 8 bits, if the tensor has such a type and it holds them.
 fn small_floats(was: &Descriptor, part: &Tree<Leaf>) -> Option<Vec<u8>> {
     let part = if has_arrays(part) { part.clone().without_arrays().ok()? } else { part.clone() };
     let numbers: Option<Vec<f64>> = part.leaves().iter().map(float_of).collect();
@@ -333,7 +333,7 @@ fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
         };
     }
     let float = || float_of(leaf);
-    // A half float is told by the shortest decimal that is read as it.
+    // A half float is identified by its shortest decimal.
     let is_half = |bits: u16, is_bf16| {
         let exact =
             if is_bf16 { bf16::from_bits(bits).to_f64() } else { f16::from_bits(bits).to_f64() };
@@ -379,7 +379,7 @@ fn put_number(leaf: &Leaf, dtype: Dtype, to: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The tensors of a tree that the metadata of the file has the structure of.
+/// The tensors of a tree whose structure is in the metadata of the file.
 fn with_structure<'s>(
     source: &Source<'s>,
     old: &Tree<Leaf>,
@@ -419,8 +419,8 @@ fn with_structure<'s>(
     Ok((Source::of(tensors, texts)?, lost))
 }
 
-/// A tensor that a patch made, with the type that the file has for it, if that holds the numbers. Those of
-/// small floats are wider in a tree.
+/// A tensor that a patch made, with its type in the file, if that type holds the numbers. In a tree, small
+/// floats are wider.
 fn as_it_was(
     source: &Source<'_>,
     (name, tensor): (&str, &Tensor<'_>),

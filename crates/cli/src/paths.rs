@@ -1,10 +1,10 @@
-//! Paths, in one notation everywhere, as `select` takes it: `.name` also for the key `["name"]`, and keys of
-//! other kinds as JSON would have them: `[200]`, `[null]`, `[[1, 2]]`.
+//! Paths, in one notation everywhere, as in `select`: `.name` also for the key `["name"]`, and keys of
+//! other kinds as in JSON: `[200]`, `[null]`, `[[1, 2]]`.
 
 use treedef::__private::bare_key;
 use treedef::{Key, Name, NodeRef, Path, Pattern, Tree, TreeDef};
 
-/// The node at a path. Where there is none, the library would look for what was meant, among all others.
+/// The node at a path. Unlike the library, it does not search for suggestions.
 pub(crate) fn node_at<'t>(treedef: &'t TreeDef, path: &Path) -> Option<NodeRef<'t>> {
     path.keys().iter().try_fold(treedef.root(), |node, key| node.child(node.position(key)?))
 }
@@ -47,12 +47,12 @@ pub(crate) fn shown_pattern(pattern: &Pattern) -> String {
 
 fn key_shown(key: &Key) -> String {
     let Key::Entry(value) = key else { return key.to_string() };
-    // A name that is no plain word is in backquotes: then the quotes of the key are clearer.
+    // A name that is not a plain word is in backquotes; then the quotes of the key are clearer.
     let field = value.as_str().map(|name| Key::Field(Name::from(name.to_owned())).to_string());
     field.filter(|field| !field.contains('`')).unwrap_or_else(|| format!("[{}]", bare_key(value)))
 }
 
-/// The key itself, as JSON would have it.
+/// The key itself, as in JSON.
 pub(crate) fn text_of(key: &Key) -> String {
     match key {
         Key::Field(name) => name.to_string(),
@@ -61,8 +61,7 @@ pub(crate) fn text_of(key: &Key) -> String {
     }
 }
 
-/// A message of the library, with the paths and patterns that it has between backquotes in this
-/// notation.
+/// A message of the library, with its backquoted paths and patterns in this notation.
 pub(crate) fn with_shown_paths(message: &str) -> String {
     let part = |(index, part): (usize, &str)| match part.parse::<Pattern>() {
         Ok(_) if index % 2 == 1 => with_bare_keys(part),
@@ -84,7 +83,7 @@ fn with_bare_keys(pattern: &str) -> String {
     shown + rest
 }
 
-/// Where the brackets or the backquotes end with which a text begins.
+/// The end of the brackets or the backquotes with which a text begins.
 fn end_of(text: &str) -> usize {
     let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
     for (at, c) in text.char_indices() {

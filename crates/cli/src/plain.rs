@@ -1,4 +1,4 @@
-//! Documents of different formats in one form, to compare them.
+//! Converts documents of different formats to one form, to compare them.
 
 use serde::{Serialize, Serializer};
 use treedef::__private::key_form;
@@ -12,8 +12,9 @@ use crate::keys::has_others;
 use crate::paths::{leaf_at, part_at, text_of};
 use crate::tensors::{Halves, numbers};
 
-/// A tree in the form that JSON gives it, as far as the formats have it: a struct is a map of its
-/// fields, a tuple is a list, a variant is its name or a map with it, and what wraps a value is none.
+/// A tree in the form that JSON would give it, as far as the formats have it: a struct is a map of its
+/// fields, a tuple is a list, a variant is its name or a map with it, and wrappers around a value are
+/// removed.
 pub(crate) fn lowered(
     tree: Tree<Leaf>,
     formats: [Format; 2],
@@ -22,10 +23,10 @@ pub(crate) fn lowered(
     let tree = numbers(tree, Halves::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
     let form = Form { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
-    // Most documents have this form, and maybe a key twice.
+    // Most documents have this form already, unless they have a duplicate key.
     let is_plain = |node: NodeRef<'_>| match node.kind() {
         NodeKind::Leaf | NodeKind::Seq => true,
-        // Formats have other kinds of integers.
+        // Formats have different kinds of integers.
         NodeKind::Map => !has_others(node),
         kind => kind == NodeKind::Unit && form.has_null,
     };
@@ -37,7 +38,7 @@ pub(crate) fn lowered(
     Ok(exact::as_leaves(Flattener::new().limits(limits.of_trees()).tree(&node)?)?)
 }
 
-/// What the formats have of two documents.
+/// The features of the formats of two documents.
 #[derive(Clone, Copy)]
 struct Form {
     has_null: bool,
@@ -49,7 +50,7 @@ struct Lowered<'t> {
     node: NodeRef<'t>,
     leaves: &'t [Leaf],
     form: Form,
-    /// Whether it is what is in the variant.
+    /// Whether it is the content of the variant.
     is_inside: bool,
 }
 
@@ -111,7 +112,7 @@ impl Serialize for LoweredKey {
     }
 }
 
-/// An integer as the kind that formats have which know only one.
+/// An integer as the kind of formats that have only one.
 pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
     let Some(number) = leaf.as_i128() else { return leaf };
     match (u64::try_from(number), i64::try_from(number)) {
@@ -121,8 +122,8 @@ pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
     }
 }
 
-/// A leaf for the comparison of formats, which have other kinds of integers. A short float is the
-/// double of the same value.
+/// A leaf for the comparison of formats, which have different kinds of integers. A short float
+/// becomes the double of the same value.
 fn plain_leaf(leaf: Leaf) -> Leaf {
     match &leaf {
         Leaf::F32(number) => f64::from(*number).into(),
@@ -136,9 +137,9 @@ pub(crate) fn with_plain_leaves(tree: Tree<Leaf>) -> Tree<Leaf> {
     tree.map(plain_leaf)
 }
 
-/// The tree with an integer for each float that is one.
+/// The tree with an integer for each integral float.
 pub(crate) fn with_numbers_by_value(tree: Tree<Leaf>) -> Tree<Leaf> {
-    /// Below it, an `i128` holds each.
+    /// Below it, an `i128` holds each integer.
     const LIMIT: f64 = (1_u128 << 127) as f64;
     tree.map(|leaf| match plain_leaf(leaf) {
         Leaf::F64(number) if number.fract() == 0.0 && number.abs() < LIMIT => {
@@ -150,7 +151,7 @@ pub(crate) fn with_numbers_by_value(tree: Tree<Leaf>) -> Tree<Leaf> {
     })
 }
 
-/// The new tree with the old number wherever the two differ in their widths alone.
+/// The new tree, with the old number wherever the two differ only in width.
 pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
     let plain = |leaf: &Leaf| plain_leaf(leaf.clone());
     new.map_with_path(|path, leaf| match leaf_at(old, path) {
@@ -159,8 +160,8 @@ pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
     })
 }
 
-/// A tree for a patch between formats, which have other kinds of integers and of nothing. Its paths are
-/// those of the document.
+/// A tree for a patch between formats, which have different kinds of integers and of nothing. Its paths are
+/// the paths of the document.
 pub(crate) fn with_paths(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     let unit = Tree::of(&())?;
     let tree = with_plain_leaves(numbers(tree, Halves::Exact)?);
@@ -171,7 +172,7 @@ pub(crate) fn with_paths(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// The patched tree with what the patch did not change as it was before it got the form of the patch.
+/// The patched tree, in which unchanged parts have their old form again.
 pub(crate) fn restored(
     old: &Tree<Leaf>,
     plain: &Tree<Leaf>,
@@ -180,7 +181,7 @@ pub(crate) fn restored(
     Ok(patched.clone().edit(|path, node, leaves| {
         let is_same = part_at(plain, path)
             .is_some_and(|plain| plain.leaves() == leaves && *plain.treedef() == node.to_treedef());
-        // Of an array that the patch changed, the other numbers have no path in the old tree.
+        // In an array that the patch changed, the other numbers have no path in the old tree.
         let old = if is_same { part_at(old, path) } else { None };
         Ok(old.map_or(Edit::Keep, Edit::Replace))
     })?)

@@ -1,4 +1,4 @@
-//! The command as a process: its arguments, its last words and its exit code.
+//! The command as a process: its arguments, its final message and its exit code.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use crate::args::Args;
 use crate::commands;
 use crate::failure::{Failure, is_all_told};
 
-/// Runs the command with its arguments, of which the first is its own name. Returns 0, or 1 if
-/// there are differences, or 2 if something failed.
+/// Runs the command with its arguments; the first is its own name. Returns 0, or 1 if there are
+/// differences, or 2 if something failed.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match Args::try_parse_from(args) {
         Ok(args) => commands::run(args.command),
-        // The help and the version are no errors, and go to standard output.
+        // The help and the version are not errors, and go to standard output.
         Err(error) => match error.print().and_then(|()| io::stdout().flush()) {
             Ok(()) if error.use_stderr() => return ExitCode::from(2),
             printed => printed.map(|()| true).map_err(Failure::from),
@@ -25,7 +25,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(_) if !is_all_told() => ExitCode::from(2),
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
-        // Who closed the pipe has read enough.
+        // A reader that closed the pipe has read enough.
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             let bold = anstyle::Style::new().bold();

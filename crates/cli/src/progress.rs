@@ -1,4 +1,4 @@
-//! A bar with bytes on standard error, for what takes longer than a second.
+//! A progress bar with bytes on standard error, for work that takes longer than a second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What is done within it needs no bar.
+/// Shorter work needs no bar.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How much of something was read. It is shown only on a terminal.
+/// The progress of reading. It is shown only on a terminal.
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away, before something is printed.
+    /// Removes the bar, before something is printed.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

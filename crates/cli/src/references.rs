@@ -1,4 +1,4 @@
-//! The files that a schema refers to. Nothing is fetched.
+//! The files that a schema refers to. Nothing is fetched from the network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -20,10 +20,10 @@ use crate::long_numbers;
 /// The base of references in a schema without an identifier.
 const NO_BASE: &str = "json-schema:///";
 
-/// Where the files may be, and what was found there.
+/// The places where the files may be, and the files found so far.
 #[derive(Clone)]
 pub(crate) struct References {
-    /// Folders that were given, and the one of the schema.
+    /// Folders from the command line, and the folder of the schema.
     folders: Arc<[PathBuf]>,
     found: Arc<Mutex<Found>>,
 }
@@ -31,12 +31,12 @@ pub(crate) struct References {
 /// The documents that were read for a schema.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// The files with their numbers as they stand.
+    /// The files, with their numbers verbatim.
     pub(crate) schemas: BTreeMap<PathBuf, Tree<Leaf>>,
     pub(crate) failure: Option<Failure>,
-    /// References to files that are not there.
+    /// References to missing files.
     pub(crate) missing: BTreeSet<String>,
-    /// The files of the folders that were given, by their identifiers.
+    /// The files of the folders from the command line, by their identifiers.
     by_id: Option<BTreeMap<String, PathBuf>>,
 }
 
@@ -48,7 +48,7 @@ impl References {
         References { folders, found: Arc::default() }
     }
 
-    /// What was found until now, which is taken out.
+    /// Takes out the result so far.
     pub(crate) fn found(&self) -> Found {
         std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -98,7 +98,7 @@ impl References {
 }
 
 impl Retrieve for References {
-    /// A file that is missing is any schema until all are known.
+    /// Until all references are known, a missing file counts as any schema.
     fn retrieve(
         &self,
         uri: &Uri<String>,
@@ -117,7 +117,7 @@ impl Retrieve for References {
     }
 }
 
-/// The leaf as a number of 64 bits that is finite, and zero only if the number is, for checks.
+/// The leaf as a finite 64-bit number, which is zero only if the number is, for checks.
 pub(crate) fn nearest(leaf: Leaf) -> Leaf {
     let is_text = exact::text_of(&leaf).is_some();
     match exact::within_64_bits(leaf) {
@@ -137,7 +137,7 @@ fn id_of(path: &Path) -> Option<String> {
     Some(id.trim_end_matches('#').to_owned())
 }
 
-/// The text with the characters that `%` and two digits stand for.
+/// The text with percent escapes decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -151,8 +151,8 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Escapes what no URI has in the references and identifiers of a schema: generic types have names such as
-/// `Inputs<alloc::string::String>`. The recursion is as deep as the limits of the tree allow.
+/// Escapes invalid characters in the references and identifiers of a schema: generic types have names such
+/// as `Inputs<alloc::string::String>`. The recursion is as deep as the limits of the tree allow.
 fn escape(schema: &mut Value) {
     match schema {
         Value::Array(all) => all.iter_mut().for_each(escape),

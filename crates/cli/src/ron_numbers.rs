@@ -1,4 +1,4 @@
-//! Numbers in RON that a float of 64 bits does not give back.
+//! Numbers in RON that a 64-bit float cannot reproduce.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::exact::{long, text_of};
 use crate::failure::{Failure, Result};
 use crate::long_numbers::{joined, of_decimal, replaced, toml_text_len};
 
-/// A number of more digits than 64 bits hold.
+/// A number of more digits than fit into 64 bits.
 struct Number {
     place: Range<usize>,
     leaf: Leaf,
     is_key: bool,
 }
 
-/// Reads RON, with numbers as they stand. A key that is such a number is its text.
+/// Reads RON, with numbers verbatim. A key that is such a number is its text.
 pub(crate) fn of_ron(text: &str, read: impl Fn(&str) -> Result<Tree<Leaf>>) -> Result<Tree<Leaf>> {
     let first = read(text)?;
     let numbers = numbers(text);
@@ -24,7 +24,7 @@ pub(crate) fn of_ron(text: &str, read: impl Fn(&str) -> Result<Tree<Leaf>>) -> R
         return Ok(first);
     }
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
-    // The document with texts for the keys, and something for the values.
+    // The document with texts for the keys, and placeholders for the values.
     let with = |value: &dyn Fn(usize) -> Option<String>| {
         let text = replaced(text.as_bytes(), &places, |at| {
             let Some(number) = numbers.get(at) else { return Vec::new() };
@@ -86,7 +86,7 @@ fn is_before_colon(mut rest: &str) -> bool {
     }
 }
 
-/// The length of the text, the character or the comment that this begins with.
+/// The length of the text, the character or the comment at the beginning.
 fn skipped(rest: &str) -> usize {
     let char = |inside: &str| {
         let escaped = inside.strip_prefix('\\');
@@ -98,7 +98,7 @@ fn skipped(rest: &str) -> usize {
     match rest.strip_prefix('\'') {
         Some(inside) => 1 + char(inside),
         None if rest.starts_with('"') => {
-            // Unlike in TOML, three quotes are no other text.
+            // Unlike in TOML, three quotes have no meaning of their own.
             if rest.starts_with("\"\"") { 2 } else { toml_text_len(rest.as_bytes(), b'"') }
         }
         None => comment_len(rest),

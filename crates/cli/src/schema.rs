@@ -16,24 +16,24 @@ use crate::paths::readable;
 use crate::references::{References, nearest};
 use crate::unheld::{Unheld, in_json};
 
-/// The keywords whose numbers cannot be told by the nearest ones.
+/// The keywords for which the nearest number may give a wrong answer.
 const OF_DIGITS: [&str; 2] = ["multipleOf", "uniqueItems"];
-/// The most paths of long numbers that a warning has.
+/// The maximum number of paths of long numbers in a warning.
 const LISTED: usize = 4;
 
 /// A schema, ready to check documents.
 pub(crate) struct Schema {
     validator: Validator,
-    /// The numbers that documents may be compared with.
+    /// The numbers with which documents may be compared.
     numbers: Vec<f64>,
-    /// Whether it has a keyword for which all digits of a number count.
+    /// Whether it has a keyword for which all digits of a number matter.
     is_of_digits: bool,
     has_told: Cell<bool>,
 }
 
 impl Schema {
-    /// Reads a schema. What it refers to has to be in it, or in a file beside it or in one of these folders:
-    /// nothing is fetched.
+    /// Reads a schema. Its references must be in it, or in a file beside it or in one of these folders:
+    /// nothing is fetched from the network.
     pub(crate) fn read(path: &Path, folders: &[PathBuf], strict: bool) -> Result<Self> {
         let name = path.display().to_string();
         let references = References::of(path, folders);
@@ -71,8 +71,8 @@ impl Schema {
         Ok(Schema { validator, numbers, is_of_digits, has_told: Cell::new(false) })
     }
 
-    /// Says which numbers are compared with the schema as others, where that may matter, of the first
-    /// document that has such.
+    /// Warns about numbers that are rounded for the comparison with the schema, if that may matter, for the
+    /// first document that has such numbers.
     pub(crate) fn tell_rounding(
         &self,
         document: &Tree<Leaf>,
@@ -90,7 +90,7 @@ impl Schema {
         tell(name, &long, strict)
     }
 
-    /// The violations of a document: where, and what. At most `most`.
+    /// The violations of a document, with their places. At most `most`.
     pub(crate) fn violations(
         &self,
         document: &Tree<Leaf>,
@@ -99,7 +99,7 @@ impl Schema {
         let unheld = in_json(document, most);
         let told = |it: &Unheld| (it.path.clone(), format!("JSON cannot hold it: {}", it.what));
         let mut found: Vec<_> = unheld.iter().map(told).collect();
-        // Of two keys that are one in JSON, each is there once.
+        // Of two keys that are one in JSON, each is checked once.
         let without = |keys: HashSet<TreePath>| {
             document
                 .clone()
@@ -140,7 +140,7 @@ fn float(leaf: &Leaf) -> Option<f64> {
     leaf.as_f64().or_else(|| leaf.as_i128().map(|integer| integer as f64))
 }
 
-/// Whether a number has nothing behind the point.
+/// Whether a number has no fraction.
 fn is_integer(leaf: &Leaf) -> bool {
     let digits = |it: &Decimal| i64::try_from(it.digits.len()).unwrap_or(i64::MAX);
     let decimal = exact::text_of(leaf).and_then(|text| Decimal::of(&text));
@@ -149,19 +149,19 @@ fn is_integer(leaf: &Leaf) -> bool {
     })
 }
 
-/// Whether 64 bits do not hold a number.
+/// Whether a number does not fit into 64 bits.
 fn is_long(leaf: &Leaf) -> bool {
     exact::text_of(leaf).is_some() || exact::within_64_bits(leaf.clone()) != *leaf
 }
 
-/// The paths of numbers that 64 bits do not hold.
+/// The paths of numbers that do not fit into 64 bits.
 fn long_in(tree: &Tree<Leaf>, is_told: impl Fn(&Leaf) -> bool) -> Vec<String> {
     let long = tree.treedef().leaf_paths().zip(tree.leaves());
     let long = long.filter(|(_, leaf)| is_long(leaf) && is_told(leaf));
     long.map(|(path, _)| format!("`{}`", readable(&path))).collect()
 }
 
-/// Says that the validator has numbers of 64 bits alone. It is an error if `strict`.
+/// Warns that the validator has only 64-bit numbers. It is an error if `strict`.
 fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
     let failure = Failure::new(format!(
         "{}: more digits than 64 bits hold, so the nearest number is compared, and the answer may be wrong",
@@ -178,7 +178,7 @@ fn other_draft(draft: &str) -> String {
     format!("its `$schema` is `{draft}`, expected a draft from 4 to 2020-12")
 }
 
-/// Why a schema cannot be used, without the features of the library that reads it.
+/// The reason why a schema cannot be used, without the features of the library that reads it.
 fn said(error: &str) -> String {
     let between = |start, end| Some(error.strip_prefix(start)?.split_once(end)?.0);
     match between("Unknown meta-schema: '", "'.") {

@@ -1,4 +1,4 @@
-//! The tensors of a file, of which each is read when it is asked for.
+//! The tensors of a file. Each is read on demand.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::tensors::{self, Halves, TensorLeaf, more_than, with_halves};
 use crate::values::PatchTree;
 
-/// How much is compared at once.
+/// The number of bytes that are compared at once.
 const PIECE: usize = 1 << 20;
 
 /// A file of tensors.
@@ -31,13 +31,13 @@ pub(crate) struct Stored {
     pub(crate) tree: Tree<Slot>,
     pub(crate) metadata: BTreeMap<String, String>,
     checkpoint: Checkpoint,
-    /// Why its numbers are not read, if so.
+    /// The reason why its numbers are not read, if so.
     no_numbers: Option<String>,
     limits: Limits,
     progress: Progress,
 }
 
-/// A tensor, and where it is.
+/// A tensor, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) leaf: TensorLeaf,
@@ -54,7 +54,7 @@ impl Slot {
 }
 
 impl Stored {
-    /// Shows how much is read.
+    /// Shows the progress of reading.
     pub(crate) fn with_progress(self, progress: &Progress) -> Self {
         Stored { progress: progress.clone(), ..self }
     }
@@ -64,7 +64,7 @@ impl Stored {
         Stored { tree, ..self }
     }
 
-    /// The same tensors, where tied ones are at each of their names.
+    /// The same tensors, with tied ones at each of their names.
     pub(crate) fn with_aliases(self) -> Result<Self> {
         if let Checkpoint::Pytorch(_) = self.checkpoint {
             return Ok(self); // all names are in its tree
@@ -82,8 +82,8 @@ impl Stored {
         Ok(self.with_tree(tree))
     }
 
-    /// The same tensors by the parts of their names, as other formats have them, without what is no
-    /// tensor.
+    /// The same tensors by the parts of their names, as in other formats, without values that are
+    /// not tensors.
     pub(crate) fn by_names(self) -> Result<Self> {
         let slots = self.tree.leaves().iter().filter(|slot| slot.leaf.value.is_none());
         if let left @ 1.. = self.tree.leaves().len() - slots.clone().count() {
@@ -120,12 +120,12 @@ impl Stored {
         Ok(Stored { name, format, tree, metadata, checkpoint, no_numbers, limits, progress })
     }
 
-    /// Checks that the numbers of all tensors are read here, without which none are equal.
+    /// Checks that the numbers of all tensors can be read; otherwise none could be equal.
     pub(crate) fn expect_numbers(&self) -> Result<()> {
         self.no_numbers.as_ref().map_or(Ok(()), |why| Err(Failure::new(why)))
     }
 
-    /// The tree in the structure that the metadata has, if it is that of these tensors.
+    /// The tree in the structure of the metadata, if it is the structure of these tensors.
     pub(crate) fn structured(&self) -> Result<Option<Tree<Leaf>>> {
         if !self.has_structure() {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Stored {
         Ok(tree.map_err(|failure| failure.in_file(&self.name))?.map(|it| it.tree))
     }
 
-    /// The same tensors in the structure that the metadata has, if it is of these names: beside them it has
+    /// The same tensors in the structure of the metadata, if it has these names. The structure also has
     /// plain values, which are statics.
     pub(crate) fn in_structure(self) -> Result<Self> {
         let text = self.metadata.get(__STRUCTURE).filter(|_| self.has_structure());
@@ -153,8 +153,8 @@ impl Stored {
         }
     }
 
-    /// All values as one tree, whose leaves tell the types of all tensors.
-    /// `by_all_names` says that tied tensors are at each of their names.
+    /// All values as one tree, whose leaves have the types of all tensors.
+    /// With `by_all_names`, tied tensors are at each of their names.
     pub(crate) fn by_name(&self, by_all_names: bool) -> Result<Tree<Leaf>> {
         self.read_by_name(by_all_names).map_err(|failure| failure.in_file(&self.name))
     }
@@ -178,7 +178,7 @@ impl Stored {
         values.ok_or_else(|| Failure::new("it has no values"))
     }
 
-    /// Makes something of the leaves of each tensor. What is empty or not read has none.
+    /// Applies a function to the leaves of each tensor. Empty and unread tensors have none.
     pub(crate) fn with_leaves<T: Clone>(
         &self,
         make: impl Fn(&Slot, Option<Leaf>) -> Result<T>,
@@ -195,7 +195,7 @@ impl Stored {
         Ok(trees.compose()?)
     }
 
-    /// Why a tensor has no values here, if so.
+    /// The reason why a tensor has no values here, if so.
     pub(crate) fn unread(&self, slot: &Slot) -> Option<String> {
         let (name, leaf) = (told(&slot.name), &slot.leaf);
         match self.checkpoint.stored(slot.number) {
@@ -212,14 +212,14 @@ impl Stored {
         }
     }
 
-    /// Whether no leaf of a patch tells the type and the bytes of a tensor.
+    /// Whether no leaf of a patch can hold the type and the bytes of a tensor.
     pub(crate) fn is_in_no_patch(&self, slot: &Slot) -> bool {
         let stored = self.checkpoint.stored(slot.number);
         slot.leaf.value.is_none()
             && stored.is_none_or(|stored| __element(stored.descriptor()).is_none())
     }
 
-    /// Whether the metadata has another structure than that of the names.
+    /// Whether the metadata has another structure than the names.
     fn has_structure(&self) -> bool {
         let has_texts = matches!(self.checkpoint, Checkpoint::Safetensors(_));
         has_texts && self.metadata.contains_key(__STRUCTURE)
@@ -328,7 +328,7 @@ impl Stored {
         Ok(found == expected)
     }
 
-    /// The SHA-256 of the bytes of a tensor, or of the text of what is none.
+    /// The SHA-256 of the bytes of a tensor, or of the text of another value.
     pub(crate) fn sha256(&self, slot: &Slot) -> Result<String> {
         let mut hasher = Sha256::new();
         if let Some(value) = &slot.leaf.value {
@@ -341,7 +341,7 @@ impl Stored {
         Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// A number that is the same for equal tensors, and hardly for others.
+    /// A number that is the same for equal tensors, and almost never for others.
     pub(crate) fn hash(&self, slot: &Slot, keys: &RandomState) -> Result<u64> {
         let mut hasher = keys.build_hasher();
         self.pieces(slot, |piece| {

@@ -8,8 +8,8 @@ use treedef::{
 
 use crate::dates::{has_name, wrong_at};
 
-/// What has a tag is this variant of an enum, to serde: the number of the tag beside the value. Where CBOR is
-/// written, such a variant is a tag again.
+/// To serde, a tagged value is this variant of an enum: the number of the tag beside the value. When CBOR
+/// is written, such a variant becomes a tag again.
 const NAME: &str = "@@TAG@@";
 const TAG: NodeHead<'_> =
     NodeHead { kind: NodeKind::TupleVariant, name: NAME, variant: "@@TAGGED@@" };
@@ -19,7 +19,7 @@ const TAG: NodeHead<'_> =
 pub(crate) struct Tags {
     /// The numbers of the tags around a value, from the outside in.
     paths: HashMap<Path, Vec<Leaf>>,
-    /// Whether some of the document were dropped.
+    /// Whether some tags of the document were dropped.
     pub(crate) has_dropped: bool,
 }
 
@@ -35,7 +35,7 @@ fn tagged<'n, 'l>(
     number.as_u64().is_some().then(|| Some((number, node.child(1)?, rest)))?
 }
 
-/// Where a tag has no number.
+/// A tag without a number.
 pub(crate) fn wrong_tag_at(tree: &Tree<Leaf>) -> Option<Path> {
     wrong_at(tree, NAME, |number| number.as_u64().is_some())
 }
@@ -75,7 +75,7 @@ fn untagged(
 }
 
 impl Tags {
-    /// The tree with the values themselves, and where there were tags.
+    /// The tree with the values themselves, and the places of the tags.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
         let mut tags = Tags::default();
         if !has_name(&tree, NAME) {
@@ -89,7 +89,8 @@ impl Tags {
         self.paths.is_empty()
     }
 
-    /// Drops the tags of what was replaced by another kind of value, or may have another index now.
+    /// Drops the tags of values that were replaced by another kind of value, or whose index may
+    /// have changed.
     pub(crate) fn drop_changed(&mut self, changes: &[Change<Tree<Leaf>>]) {
         let (mut replaced, mut lists) = (HashSet::new(), HashSet::new());
         for change in changes {

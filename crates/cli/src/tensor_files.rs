@@ -10,26 +10,25 @@ use crate::names::told;
 use crate::paint::listed;
 use crate::values::lost_metadata;
 
-/// What numpy calls an array that was saved without a name.
+/// numpy's name for an array that was saved without one.
 const NO_NAME: &str = "arr_0";
-/// The most paths that an error lists.
+/// The maximum number of paths in an error.
 const LISTED: usize = 10;
 
-/// How trees are written. Only safetensors has a place for what is no tensor.
+/// Options for writing trees. Only safetensors can store values that are not tensors.
 pub(crate) fn export(format: Format) -> Export {
     let has_place = format == Format::Safetensors;
     Export::new().structure_in_metadata(has_place).rest_in_metadata(has_place)
 }
 
-/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no
-/// number.
+/// A tree as a file of tensors. In safetensors, the metadata has the structure and all values that
+/// are not numbers.
 pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let tensors = export(format).tensors(tree).map_err(|error| refused(&error, format))?;
     to_bytes(&Source::from(&tensors), format)
 }
 
-/// Copies tensors as they are, and says what the format does not hold of them, also of the metadata that
-/// the file had.
+/// Copies tensors unchanged, and reports losses, also of the metadata of the file.
 pub(crate) fn copy(
     source: &Source<'_>,
     format: Format,
@@ -58,7 +57,7 @@ pub(crate) fn separate<'s>(source: &Source<'s>) -> Result<Source<'s>> {
     Ok(source.separate())
 }
 
-/// What files of tensors have no place for: numpy's records.
+/// Values that files of tensors cannot hold: numpy's records.
 pub(crate) fn records_of(source: &Source<'_>) -> impl Iterator<Item = String> {
     let name =
         |name: &String| if name.is_empty() { String::new() } else { format!(" of `{name}`") };
@@ -66,7 +65,7 @@ pub(crate) fn records_of(source: &Source<'_>) -> impl Iterator<Item = String> {
     names.map(|of| format!("the records{of}, of which each field is an array there"))
 }
 
-/// The tensors that the format has types for. Small floats are wider where it has none of them.
+/// The tensors whose types the format has. If it lacks small floats, they are widened.
 pub(crate) fn holdable<'s>(
     source: &Source<'s>,
     format: Format,
@@ -135,7 +134,7 @@ fn only_read(format: Format) -> Failure {
     Failure::new(format!("{} is only read", format.name()))
 }
 
-/// Why a format cannot hold it, with the paths and what to do.
+/// The reason why a format cannot hold it, with the paths and what to do.
 pub(crate) fn refused(error: &Error, format: Format) -> Failure {
     let reason = match error.kind() {
         ErrorKind::NoDtype(leaves) => {

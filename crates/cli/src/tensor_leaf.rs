@@ -1,5 +1,5 @@
-//! Tensors whose type no array tells, as leaves of a patch: empty ones, small floats, and what numpy has
-//! beside numbers.
+//! Leaves of a patch for tensors whose type no array can hold: empty ones, small floats, and numpy's
+//! elements that are not numbers.
 
 use serde::{Serialize, Serializer};
 use treedef::{Dtype, Leaf, Tree, Value};
@@ -23,8 +23,8 @@ fn as_bytes<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
 }
 
-/// The tensor as a leaf. `None` if an array tells its type, or nothing can. So does a number, unless there
-/// are others beside the tensors, or it is of a type that numbers of JSON have.
+/// The tensor as a leaf. `None` if an array or a number can hold its type, or nothing can. A number can,
+/// unless there are others beside the tensors, or JSON has numbers of that type.
 pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Leaf>> {
     let descriptor = stored.descriptor();
     let is_of_json =
@@ -38,7 +38,7 @@ pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Le
     Ok(Some(Value::of(&whole)?.into()))
 }
 
-/// The tensor of this name that such a leaf is, if the part is one.
+/// The tensor of this name in such a leaf, if the part is one.
 pub(crate) fn tensor_of(name: &str, part: &Tree<Leaf>) -> Result<Option<Stored<'static>>> {
     let [Leaf::Opaque(value)] = part.leaves() else { return Ok(None) };
     let leaves = value.leaves();

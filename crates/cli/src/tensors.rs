@@ -21,14 +21,14 @@ use crate::format::{Format, TensorFormat};
 use crate::names::Names;
 use crate::paint::{bare_numbers, counted};
 
-/// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value that stands beside tensors.
+/// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value beside tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorLeaf {
     pub(crate) dtype: String,
     pub(crate) shape: Vec<u64>,
     /// The number of bytes.
     pub(crate) size: u64,
-    /// What is no tensor. The type is its kind then.
+    /// Not a tensor. Then the type is its kind.
     pub(crate) value: Option<Leaf>,
 }
 
@@ -40,7 +40,7 @@ impl TensorLeaf {
         TensorLeaf { dtype, shape, size: size.unwrap_or_default(), value: None }
     }
 
-    /// The same, with the number of bytes that are there: pickled objects have any.
+    /// The same, with the number of bytes in the file: pickled objects have any number.
     pub(crate) fn of_stored(stored: &Stored<'_>) -> Self {
         TensorLeaf { size: stored.num_bytes(), ..TensorLeaf::of(stored.descriptor()) }
     }
@@ -82,7 +82,7 @@ impl fmt::Display for TensorLeaf {
     }
 }
 
-/// Says that something is too large.
+/// The error for something that is too large.
 pub(crate) fn more_than(most: usize) -> String {
     let most = counted(u64::try_from(most).unwrap_or(u64::MAX), "byte", "bytes");
     format!("more than {most}, `--max-bytes` allows more")
@@ -90,7 +90,7 @@ pub(crate) fn more_than(most: usize) -> String {
 
 /// The tensors of a file.
 pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Source<'_>> {
-    // A file of numpy has bfloat16 as two bytes of any kind, and hardly anything else has these.
+    // numpy's files have bfloat16 as two bytes of any kind, and hardly anything else has these.
     let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
     Ok(match format.of_tensors() {
         Some(TensorFormat::Safetensors) => safetensors::from_bytes(bytes)?,
@@ -121,9 +121,9 @@ pub(crate) fn types(source: &Source<'_>) -> BTreeSet<String> {
 pub(crate) enum Halves {
     /// An `f32` inside of the newtype, without loss.
     Exact,
-    /// The double of the same value, which every `f32` becomes too: for who reads doubles.
+    /// The double of the same value, like every `f32`: for readers of doubles.
     Double,
-    /// The shortest decimal that is read as the same half float: for who is told the type.
+    /// The shortest decimal that identifies the half float: if the type is shown.
     Short,
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn has_arrays<L: DocumentLeaf>(tree: &Tree<L>) -> bool {
     tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
 }
 
-/// The kinds of the leaves, also of those in arrays.
+/// The kinds of the leaves, including leaves in arrays.
 pub(crate) fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
     let tree = if has_arrays(&tree) { tree.without_arrays()? } else { tree };
     Ok(tree.map(|leaf| exact::kind(&leaf)))
@@ -176,7 +176,7 @@ pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// The tree with other floats for half floats that are in no array.
+/// The tree with other floats for half floats outside of arrays.
 pub(crate) fn with_halves(tree: Tree<Leaf>, halves: Halves) -> treedef::Result<Tree<Leaf>> {
     let tree = if halves == Halves::Double { exact::with_doubles(tree) } else { tree };
     if !tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::U16(_))) {
@@ -203,7 +203,8 @@ fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Ed
     }))
 }
 
-/// The most numbers of an array that the library prints. Of more it prints statistics.
+/// The maximum number of elements of an array that the library prints. For more it prints
+/// statistics.
 pub(crate) const SHORT: usize = 6;
 
 /// The numbers of an array.
@@ -233,7 +234,7 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
     }
 }
 
-/// The text of a number without its kind, or that of another leaf.
+/// The text of a number without its kind, or the text of another leaf.
 pub(crate) fn numeral(leaf: &Leaf) -> String {
     match leaf {
         Leaf::F32(number) => format!("{number:?}"),
@@ -242,9 +243,9 @@ pub(crate) fn numeral(leaf: &Leaf) -> String {
     }
 }
 
-/// Writes the numbers of an array as JSON has nested sequences; of each sequence at most the first
-/// `most` elements, and `…` for the others. Returns `false` for an array that is no plain nested
-/// sequence to serde, e.g. a matrix that is stored by columns; nothing is written then.
+/// Writes the numbers of an array as nested sequences in JSON. For each sequence it writes at most
+/// the first `most` elements, and `…` for the others. Returns `false`, and writes nothing, for an
+/// array that is not a plain nested sequence in serde, e.g. a matrix that is stored by columns.
 pub(crate) fn write_numbers(
     out: &mut dyn Write,
     array: &Array,
@@ -281,7 +282,7 @@ pub(crate) fn write_numbers(
     write_rows(out, array.shape(), bits, most, &half).map(|()| true)
 }
 
-/// Whether serde sees one leaf for each number, and nothing else.
+/// Whether serde sees exactly one leaf for each number.
 fn is_plain(array: &Array) -> bool {
     let leaf = Leaf::from(array.clone());
     let Leaf::Opaque(value) = &leaf else { return false };

@@ -1,5 +1,5 @@
-//! What JSON has no place for: keys that are no texts and do not become one, two keys that become one, and
-//! numbers that are not finite.
+//! Values that JSON cannot hold: keys that are not texts and cannot become one, two keys that become one,
+//! and numbers that are not finite.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use treedef::{Key, Leaf, NodeRef, Path, Tree, Value};
 use crate::format::Format;
 use crate::keys::{has_others, json_text};
 
-/// A place, and what is there that a format cannot hold.
+/// A place, and the value there that a format cannot hold.
 pub(crate) struct Unheld {
     pub(crate) path: Path,
     pub(crate) what: String,
@@ -28,7 +28,7 @@ pub(crate) fn keys<L>(tree: &Tree<L>, format: Format, most: usize) -> Vec<Unheld
     walk.found
 }
 
-/// What JSON cannot hold. Of its numbers at most `most`.
+/// The values that JSON cannot hold, at most `most` of them numbers.
 pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<Unheld> {
     let mut found = keys(tree, Format::Json, usize::MAX);
     let infinite = |leaf: &Leaf| leaf.as_f64().filter(|number| !number.is_finite());
@@ -58,7 +58,7 @@ impl KeyWalk {
         let mut position = 0;
         for (child, count) in node.runs() {
             let before = self.found.len();
-            // If there is nothing in one, there is nothing in its equals.
+            // If there is nothing in one sibling, there is nothing in its equals.
             for at in position..position + count {
                 let key = node.key(at).filter(|_| child.num_children() > 0);
                 let Some(key) = key.filter(|_| self.found.len() < self.most) else { break };
@@ -76,7 +76,7 @@ impl KeyWalk {
     fn keys_of(&mut self, keys: &[Value]) {
         let place = |key: &Value| self.path.child(Key::Entry(key.clone()));
         let mut texts: HashMap<String, &Value> = HashMap::new();
-        // Keys that are texts come first, so that the others are told.
+        // Keys that are texts come first, so that the others are reported.
         let (of_text, others): (Vec<&Value>, Vec<_>) =
             keys.iter().partition(|key| key.as_str().is_some());
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The values of files of tensors as trees, and what such a tree does not have.
+//! The values of files of tensors as trees, and the parts that such a tree lacks.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -12,8 +12,8 @@ use crate::failure::{Failure, Result};
 use crate::names::{Names, told};
 use crate::tensor_leaf::{leaf_of, tensor_of};
 
-/// The tree that was written, if the file has its structure, or that of the names. Each array is
-/// one leaf, and what is not read is a text that says why.
+/// The tree that was written, if the file has its structure, otherwise the tree of the names. Each
+/// array is one leaf, and an unreadable value is a text with the reason.
 pub(crate) fn tree(source: &Source<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     match structured(source)? {
         Some((tree, _)) => Ok(tree),
@@ -21,7 +21,7 @@ pub(crate) fn tree(source: &Source<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     }
 }
 
-/// The tree without what is not read, and what it does not have of these tensors.
+/// The tree without unreadable values, and the parts of these tensors that it lacks.
 pub(crate) fn tree_and_beside(
     source: &Source<'_>,
     limits: Limits,
@@ -38,10 +38,10 @@ pub(crate) fn tree_and_beside(
     Ok((tree, BesideTree::of(source, None)))
 }
 
-/// The tree that a patch is made of and applied to.
+/// The tree that a patch is made from and applied to.
 pub(crate) struct PatchTree {
     pub(crate) tree: Tree<Leaf>,
-    /// Where each tensor is, with its name, unless the tree has the structure of the file.
+    /// The place of each tensor, with its name, unless the tree has the structure of the file.
     pub(crate) places: Option<Vec<(Path, String)>>,
     /// Whether there are values beside the tensors, as in files of PyTorch.
     pub(crate) has_values: bool,
@@ -54,14 +54,14 @@ impl PatchTree {
         Ok(tree.map(|(tree, _)| PatchTree { tree, places: None, has_values: false }))
     }
 
-    /// The tree of the names. Its leaves tell the types of all tensors, and with values in the other file
-    /// also which numbers are tensors.
+    /// The tree of the names. Its leaves have the types of all tensors. If the other file has values, the
+    /// leaves also show which numbers are tensors.
     pub(crate) fn by_name(source: &Source<'_>, has_values: bool, limits: Limits) -> Result<Self> {
         let named = source.iter().map(|stored| (stored.name().to_owned(), stored));
         PatchTree::of(Names::of(named).into_tree()?.map(Ok), has_values, limits)
     }
 
-    /// The tree of a file of PyTorch. Its leaves tell the types of all tensors.
+    /// The tree of a file of PyTorch. Its leaves have the types of all tensors.
     pub(crate) fn of_pytorch(file: &Pytorch<'_>, limits: Limits) -> Result<Self> {
         let entries = file.entries();
         let of_entry = |entry| match entry {
@@ -94,7 +94,7 @@ impl PatchTree {
     }
 }
 
-/// The tree with the elements of tensors that are one leaf. What is not read is told by a text, or left out.
+/// The tree with the elements of tensors that are one leaf. An unreadable value is a text, or left out.
 pub(crate) fn with_values(
     tree: Tree<Leaf>,
     tells_unread: bool,
@@ -142,7 +142,7 @@ fn named<'s>(tensors: impl Iterator<Item = &'s Stored<'s>>, limits: Limits) -> R
     Ok(Names::of(named).into_tree()?.compose()?)
 }
 
-/// The elements of a tensor, or a text that says why they are not read.
+/// The elements of a tensor, or a text with the reason why they are not read.
 fn values(stored: &Stored<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     let (descriptor, widened) = (stored.descriptor(), stored.widened());
     Ok(match descriptor.unread() {
@@ -157,7 +157,7 @@ fn values(stored: &Stored<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     })
 }
 
-/// The shapes that a tree does not have.
+/// The shapes that a tree lacks.
 fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
     let empty = source
         .iter()
@@ -171,12 +171,12 @@ pub(crate) fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<S
     (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
 }
 
-/// What a tree of tensors does not have.
+/// The parts that a tree of tensors lacks.
 #[derive(Debug, Default)]
 pub(crate) struct BesideTree {
-    /// The metadata, but for what is about the structure.
+    /// The metadata, except the structure.
     texts: Vec<Text>,
-    /// The shapes of empty tensors, and what is not read.
+    /// The shapes of empty tensors, and unread values.
     shapes: Vec<String>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct BesideTree {
 struct Text {
     key: String,
     text: String,
-    /// Whether the key is one more name of the tensor that the text names.
+    /// Whether the key is an additional name of the tensor that the text names.
     is_tie: bool,
 }
 
@@ -195,7 +195,7 @@ impl Text {
 }
 
 impl BesideTree {
-    /// Beside the tree of this structure, if the tensors have one that was read.
+    /// The data beside the tree of this structure, if it is the structure of the tensors.
     fn of(tensors: &Source<'_>, structure: Option<&TreeDef>) -> Self {
         let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
         let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
@@ -212,7 +212,7 @@ impl BesideTree {
         BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
     }
 
-    /// What another format than safetensors loses.
+    /// The losses in another format than safetensors.
     pub(crate) fn lost(&self) -> Vec<String> {
         let (ties, texts): (Vec<&Text>, _) = self.texts.iter().partition(|text| text.is_tie);
         let metadata = lost_metadata(texts.into_iter().map(|text| text.key.as_str()));

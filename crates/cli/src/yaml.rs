@@ -1,4 +1,4 @@
-//! YAML, of which a file may have several documents.
+//! YAML. A file may have several documents.
 
 use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
@@ -21,9 +21,9 @@ struct Part<'t> {
     text: &'t str,
 }
 
-/// The documents of a file. A line that begins with `---` or `...` ends a document wherever it
-/// stands, also in a text: so YAML forbids it in a text. What is behind `---` is a document also if
-/// it is nothing, which is null. A file without any has one, too.
+/// The documents of a file. A line that begins with `---` or `...` ends a document anywhere, also
+/// in a text, where YAML forbids it. `---` always begins a document; an empty document is null. A
+/// file without any marker has one document, too.
 fn documents(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut lines, mut at) = (0, 0);
@@ -40,7 +40,7 @@ fn documents(text: &str) -> Vec<Part<'_>> {
             open = Part { lines, text: "" };
             (start, has_content, in_header) = (at, false, true);
             if !is_start {
-                // The marker itself is no part of the next document.
+                // The marker itself is not part of the next document.
                 (open.lines, start) = (lines + 1, at + line.len());
             }
         }
@@ -64,7 +64,7 @@ fn is_marker(line: &str, marker: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-/// The documents of a file, in their order. A text without any is one document, which is null. If
+/// The documents of a file, in order. A text without any is one document, which is null. If
 /// `strict`, no map may have a key twice.
 pub(crate) fn trees(text: &str, limits: Limits, strict: bool) -> Result<Vec<Tree<Leaf>>> {
     let (mut all, mut nodes) = (Vec::new(), 0_usize);
@@ -121,7 +121,7 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
     }
 }
 
-/// Whether a text that can be read has tags of its own, such as `!Ref`. They are passed over.
+/// Whether a readable text has its own tags, such as `!Ref`, which are ignored.
 pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
     let is_refused = |part: &Part<'_>| {
         let options = options(limits, true);
@@ -140,7 +140,7 @@ fn options(limits: Limits, refuses_tags: bool) -> Options {
             max_events: limits.max_nodes().saturating_mul(4),
             max_total_scalar_bytes: limits.max_bytes(),
         },
-        // The reader compares the texts of keys, of which a number and a text may have the same.
+        // The reader compares the texts of keys, so a number and a text may be equal.
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         // They become bytes afterwards.
         ignore_binary_tag_for_string: true,
@@ -182,7 +182,7 @@ fn node(part: &Part<'_>, limits: Limits) -> Result<Node> {
         && let Ok(node) = read(&text)
     {
         let node = settled(node);
-        // What looks like the tag may be in a text.
+        // The text that looks like the tag may be in a string.
         if !node.as_ref().is_ok_and(|node| node.has_text(TEXT)) {
             return node;
         }
@@ -248,7 +248,7 @@ fn not_as_tagged(error: &Error, text: &str) -> Option<String> {
     Some(format!("`{word}` is tagged as `{tag}`, expected {expected}"))
 }
 
-/// What is wrong, without the options and functions of the library that reads YAML.
+/// The fault, without the options and functions of the library that reads YAML.
 fn said(error: &Error, limits: Limits) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     match error.without_snippet() {
@@ -300,7 +300,7 @@ fn said(error: &Error, limits: Limits) -> String {
     }
 }
 
-/// The first line of the message, without the position, which is told in front.
+/// The first line of the message, without the position, which is printed before it.
 fn plain(error: &Error) -> String {
     let message = error.render_with_options(serde_saphyr::render_options! {
         formatter: &serde_saphyr::UserMessageFormatter,
@@ -357,12 +357,12 @@ mod tests {
         let leaves =
             [hi.clone(), hi.clone(), hi, "2001".into(), "2001-01-01".into(), Leaf::from(1_u64)];
         assert_eq!(read(text).unwrap().leaves(), leaves);
-        // The handle may be of other tags.
+        // The handle may belong to other tags.
         let text = "%TAG !! tag:example.com,2000:\n---\n!!binary aGk=\n";
         assert_eq!(read(text).unwrap().leaves(), ["aGk=".into()]);
         let key = read("!!binary aGk=: 1").unwrap();
         assert_eq!(key.treedef().root().entry_keys(), [Leaf::from(b"hi".to_vec()).into()]);
-        // What looks like a tag in a text is not changed.
+        // A text that looks like a tag is not changed.
         let text = "- !!timestamp 2001\n- 'see !!timestamp 2001'\n";
         assert!(read(text).is_err());
     }
@@ -386,7 +386,7 @@ mod tests {
             exact::long("340282366920938463463374607431768211456").unwrap(),
         ];
         assert_eq!(read.leaves(), leaves);
-        // What takes long to be written in decimals is a text.
+        // A number that takes long to convert to decimals is a text.
         for (digits, is_text) in [(1024, false), (1025, true)] {
             let read = tree(&format!("0x{}", "f".repeat(digits)), Limits::default(), true).unwrap();
             assert_eq!(read.leaves()[0].as_str().is_some(), is_text);

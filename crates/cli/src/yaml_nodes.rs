@@ -1,5 +1,5 @@
-//! YAML with what each value is tagged as and where it stands, for documents that have tags or numbers
-//! that a float of 64 bits does not give back.
+//! YAML with the tag and the place of each value, for documents that have tags, or numbers that a 64-bit
+//! float cannot reproduce.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::long_numbers;
 
-/// The tag of bytes, however a document spells it.
+/// The tag of bytes, in any spelling.
 const BINARY: &str = "tag:yaml.org,2002:binary";
 
 /// A value with its tag.
@@ -39,13 +39,15 @@ enum Content {
     Map(Vec<(Node, Node)>),
 }
 
-/// Whether the text may have a tag of bytes or times, such a number, or a text that the reader takes for one. Other tags say nothing of a value.
+/// Whether the text may have a tag of bytes or times, such a number, or a text that the reader takes for
+/// one. Other tags do not change a value.
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}\"'".contains(c);
     let is_long = |word: &str| {
         exact::long(word).or_else(|| of_base(word)).is_some() || is_foreign_integer(word)
     };
-    // A tag is whole, or a part of it is in a directive, or a character of it is one in hexadecimal.
+    // A tag is written out, or a part of it is in a directive, or a character of it is
+    // percent-encoded.
     let is_tag = |(at, _): (usize, &str)| {
         let tag = text.get(at..).and_then(|rest| rest.split(char::is_whitespace).next());
         tag.is_some_and(|tag| ["binary", "timestamp", "%"].iter().any(|part| tag.contains(part)))
@@ -55,8 +57,8 @@ pub(crate) fn may_need(text: &str) -> bool {
         || text.split(is_between).any(is_long)
 }
 
-/// Whether the reader takes a word for an integer that YAML 1.2 has not: with a sign before its base, in base 2,
-/// or with a capital letter for the base.
+/// Whether the reader takes a word for an integer although YAML 1.2 does not: with a sign before its base,
+/// in base 2, or with a capital letter for the base.
 fn is_foreign_integer(word: &str) -> bool {
     let number = word.trim_start_matches(['-', '+']);
     let (base, letter) = match number.as_bytes() {
@@ -70,7 +72,7 @@ fn is_foreign_integer(word: &str) -> bool {
 }
 
 impl Node {
-    /// The node with its scalars as they stand in the text of a document, which begins behind this many lines of
+    /// The node with its scalars verbatim, from the text of a document that begins after this many lines of
     /// its file.
     pub(crate) fn settled(mut self, text: &str, lines: usize) -> Result<Self> {
         Document { text, lines }.settle_all(&mut self)?;
@@ -87,7 +89,7 @@ impl Node {
         }))
     }
 
-    /// Takes the leaves out, but for those in keys. The recursion is as deep as the reader of YAML allows.
+    /// Takes the leaves out, except leaves in keys. The recursion is as deep as the reader of YAML allows.
     fn take(&mut self, leaves: &mut Vec<Leaf>) {
         match &mut self.content {
             Content::List(all) => all.iter_mut().for_each(|node| node.take(leaves)),
@@ -101,7 +103,7 @@ impl Node {
         }
     }
 
-    /// Line and column of the first key that its map has already.
+    /// Line and column of the first duplicate key.
     pub(crate) fn place_of_second_key(&self) -> Option<String> {
         match &self.content {
             Content::List(all) => all.iter().find_map(Node::place_of_second_key),
@@ -118,7 +120,7 @@ impl Node {
         }
     }
 
-    /// Whether a text has this in it.
+    /// Whether a text contains this.
     pub(crate) fn has_text(&self, part: &str) -> bool {
         match &self.content {
             Content::List(all) => all.iter().any(|node| node.has_text(part)),
@@ -131,7 +133,7 @@ impl Node {
     }
 }
 
-/// The text of a document, and how many lines of the file are before it.
+/// The text of a document, and the number of lines of the file before it.
 struct Document<'t> {
     text: &'t str,
     lines: usize,
@@ -163,7 +165,7 @@ impl Document<'_> {
         }
     }
 
-    /// Makes a scalar what it is: bytes, or a number that was rounded.
+    /// Converts a scalar: to bytes, or to a number that was rounded.
     fn settle(&self, node: &mut Node, is_key: bool) -> Result<()> {
         let line = usize::try_from(node.at.line()).unwrap_or(usize::MAX);
         node.line = line.saturating_add(self.lines);
@@ -180,12 +182,12 @@ impl Document<'_> {
         let word = place(node.at).and_then(|place| self.text.get(place)).unwrap_or_default();
         let number = match leaf {
             Leaf::F64(float) => {
-                // A number that is tagged as one may be in quotes.
+                // A number with the tag of a number may be in quotes.
                 let word = word.trim_matches(['"', '\'']);
                 let is_it = word.parse() == Ok(*float);
                 exact::long(&long_numbers::of_decimal(word)).filter(|_| is_it)
             }
-            // The reader has a text for such an integer; one in quotes is a text.
+            // The reader returns a text for such an integer; one in quotes is a text.
             Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
             Leaf::U64(_) | Leaf::I64(_) if node.tag.is_none() && is_foreign_integer(word) => {
                 Some(Leaf::from(word))

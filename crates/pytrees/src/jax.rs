@@ -44,8 +44,7 @@ pub fn proto(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>>
     Ok(Lowered::new(proto::write(&tree)?, order, statics, treedef))
 }
 
-/// The structure of what `serialize_using_proto` wrote. All of it is checked, which JAX leaves to
-/// the caller.
+/// Reads a structure that `serialize_using_proto` wrote. It is checked completely, unlike in JAX.
 ///
 /// # Errors
 ///
@@ -101,7 +100,7 @@ fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<u
     })
 }
 
-/// What stands for Python's `None` among the types of leaves.
+/// Stands for Python's `None` among the types of leaves.
 const NONE: &str = "null";
 
 /// A key, which is a string: lowering refuses others.
@@ -110,15 +109,14 @@ fn string_key(key: &PyKey) -> &str {
     text.or_bug()
 }
 
-/// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's
-/// files, `Array(float32[3, 4])`, and parses back; what is not an array is the name of its type in
-/// Python.
+/// An array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's files,
+/// `Array(float32[3, 4])`, and parses back. Other leaves are the name of their type in Python.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ShapeDtype {
     /// An array.
     Array {
-        /// Its dtype, as numpy calls it.
+        /// Its dtype, in numpy's notation.
         dtype: String,
         /// Its length along each axis.
         shape: Vec<usize>,
@@ -182,11 +180,11 @@ impl FromStr for ShapeDtype {
     }
 }
 
-/// The arrays of a signature: what consists of sequences and tuples of the same numbers is one
-/// array, with its shape. Half floats are newtypes `f16` and `bf16` around a `u16`.
+/// The arrays of a signature: nested sequences and tuples of the same number are one array, with
+/// its shape. Half floats are newtypes `f16` and `bf16` around a `u16`.
 ///
-/// A struct that holds an array, as that of `ndarray`, stays a struct, and a matrix of `nalgebra` a
-/// tuple: their shapes are numbers, and a signature has only the kinds of numbers.
+/// A struct that holds an array, such as `ndarray`'s, stays a struct, and a matrix of `nalgebra` a
+/// tuple, because their shapes are numbers, and a signature has only the kinds of numbers.
 /// `Tensors::of` of `treedef-tensors` finds them in a tree of values.
 ///
 /// # Errors
@@ -293,14 +291,13 @@ pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {
     Ok(Lowered::new(text, lowered.order, lowered.statics, shapes.treedef()))
 }
 
-/// The structure of a `pytreedef.json`, and what its leaves are, in the order in which they are
-/// there.
+/// The structure of a `pytreedef.json`, and the types of its leaves, in their order there.
 ///
 /// # Errors
 ///
 /// Returns an error when the text is anything else; when it has more or fewer leaves than the
-/// structure; when it does not say what a leaf is. That is so with what JAX's own
-/// `serialize_pytreedef` makes, before `save` puts the types in: its leaves are only numbered.
+/// structure; when it does not state the type of a leaf. The last happens with the output of JAX's
+/// own `serialize_pytreedef`, before `save` adds the types: its leaves are only numbered.
 pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     let json = Json::parse(text)?;
     let missing = |what: &str| malformed(0, format!("`{what}` is missing"));

@@ -63,7 +63,7 @@ impl Json {
         }
     }
 
-    /// What it is, as errors say it.
+    /// Its kind, for errors.
     pub fn described(&self) -> String {
         match self {
             Json::Null => "null".to_owned(),
@@ -105,7 +105,7 @@ fn deeper_than(text: &str, most: usize) -> Option<usize> {
     None
 }
 
-/// The byte of an error, which says line and column.
+/// The byte of an error, which has line and column.
 pub fn json_offset(text: &str, error: &serde_json::Error) -> usize {
     let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     before.map(str::len).sum::<usize>() + error.column().saturating_sub(1)

@@ -1,6 +1,6 @@
 //! orbax's checkpoints: the structure and the shapes of a saved PyTree, from its file `_METADATA`.
 //!
-//! The arrays themselves are in a format of TensorStore, which is not read.
+//! The arrays themselves are in a format of TensorStore, which this crate does not read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use crate::py_key::{MAX_DEPTH, PyKey};
 use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 
-/// What orbax says of a leaf.
+/// The information about a leaf in orbax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeafMetadata {
-    /// What it is: `jax.Array`, `np.ndarray`, `scalar`, `string`.
+    /// Its type: `jax.Array`, `np.ndarray`, `scalar`, `string`.
     pub value_type: String,
-    /// The shape of an array, where the version of orbax stores it.
+    /// The shape of an array, if the version of orbax stores it.
     pub write_shape: Option<Vec<usize>>,
 }
 
@@ -27,7 +27,7 @@ pub struct LeafMetadata {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Metadata {
-    /// The structure, with what is known of each leaf.
+    /// The structure, with the known information about each leaf.
     pub tree: Tree<LeafMetadata>,
     /// The leaves in the order of the file, which is that in which JAX flattened the saved value;
     /// and the classes that the checkpoint names.
@@ -36,9 +36,9 @@ pub struct Metadata {
 
 /// Reads `_METADATA`.
 ///
-/// A checkpoint that was saved with `support_rich_types` says which containers are tuples and named
-/// tuples. In others a tuple that is not empty looks like a list, and a named tuple like a dict, so
-/// that is what they are here. The file has no dtypes: orbax keeps them beside the arrays.
+/// A checkpoint that was saved with `support_rich_types` records which containers are tuples and
+/// named tuples. In others, a tuple that is not empty looks like a list, and a named tuple like a
+/// dict, so it is read as such. The file has no dtypes: orbax stores them with the arrays.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub fn metadata(text: &str) -> Result<Metadata> {
     let file = Json::parse(text)?;
     let mut reader = Reader { leaves: Vec::new(), path: Path::root() };
     let tree = match file.get("value_metadata_tree").and_then(Json::as_str) {
-        // The same with the kinds of containers: JSON, as a text.
+        // The same with the kinds of containers: JSON inside of a text.
         Some(rich) => {
             let rich = Json::parse(rich).map_err(|error| {
                 ErrorKind::Malformed(format!("`value_metadata_tree`, decoded: {error}"))
@@ -93,7 +93,7 @@ fn malformed(what: String) -> Error {
     ErrorKind::Malformed(what).into()
 }
 
-/// What a file says of a leaf or an empty container, or what is wrong with it.
+/// The entry for a leaf or an empty container, or its fault.
 fn leaf_metadata(json: &Json) -> Result<LeafMetadata, String> {
     let value_type = json.get("value_type").ok_or("`value_type` is missing")?;
     let value_type = value_type
@@ -110,7 +110,7 @@ fn leaf_metadata(json: &Json) -> Result<LeafMetadata, String> {
     Ok(LeafMetadata { value_type: value_type.to_owned(), write_shape })
 }
 
-/// A node in the making. Children stand in the order of the file.
+/// A node that is being built. Children are in the order of the file.
 #[derive(Default)]
 struct Node {
     /// A leaf or an empty container.

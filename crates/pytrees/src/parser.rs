@@ -7,13 +7,13 @@ use crate::py_key::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey};
 
 use number::{is_imaginary, read_number};
 
-/// What reads a literal.
+/// The state of reading a literal.
 #[derive(Debug)]
 pub struct Parser<'t> {
     text: &'t str,
     pub at: usize,
     pub leaves: usize,
-    /// How many brackets are open: in them, the end of a line is a space.
+    /// The number of open brackets. Inside brackets, the end of a line is a space.
     pub open: usize,
 }
 
@@ -54,15 +54,15 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips lines without anything.
+    /// Skips empty lines.
     fn skip_lines(&mut self) {
         self.open += 1;
         self.skip_space();
         self.open -= 1;
     }
 
-    /// Skips what may stand before a literal. Python takes spaces there for a block, but not on the
-    /// first line.
+    /// Skips everything that may precede a literal. In Python, spaces begin a block there, except
+    /// on the first line.
     pub fn begin(&mut self) -> Result<()> {
         self.skip_lines();
         let before = self.text.get(..self.at).unwrap_or_default();
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Passes over a token, with the spaces before it, if it comes next.
+    /// Skips a token, with the spaces before it, if it is next.
     pub fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         let found = self.rest().starts_with(token);
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         found
     }
 
-    /// Checks that nothing more comes.
+    /// Checks that nothing follows.
     pub fn end(&mut self) -> Result<()> {
         self.skip_lines();
         if self.rest().is_empty() { Ok(()) } else { Err(self.expected("the end")) }
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         malformed(self.at, format!("expected {what}, found {found}"))
     }
 
-    /// Passes over a bracket that opens, if it comes next.
+    /// Skips an opening bracket, if it is next.
     pub fn opens(&mut self, bracket: &str) -> Result<bool> {
         let opens = self.eat(bracket);
         if opens && self.open > MAX_DEPTH {
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
         Ok(key)
     }
 
-    /// What could be a key of Python, or an element of a set.
+    /// A value that could be a key in Python, or an element of a set.
     pub fn hashable(&mut self, depth: usize) -> Result<PyKey> {
         if depth > MAX_KEY_DEPTH {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The letters and digits that come next.
+    /// The next letters and digits.
     pub fn word(&self) -> &'t str {
         let rest = self.rest();
         rest.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or_default()
@@ -195,7 +195,7 @@ impl<'t> Parser<'t> {
         Ok(key)
     }
 
-    /// Passes over a sign, if there is one: whether it is a minus.
+    /// Skips a sign, if there is one. Returns whether it is a minus.
     fn sign(&mut self) -> Option<bool> {
         let sign = self.peek().filter(|next| matches!(next, '-' | '+'))?;
         self.at += 1; // it is ASCII
@@ -302,7 +302,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows a backslash.
+    /// The escape after a backslash.
     fn escape(&mut self, start: usize, is_text: bool) -> Result<Escape> {
         let unknown = || malformed(start, "an escape that is not known");
         Ok(Escape::Char(match self.bump().ok_or_else(unknown)? {
@@ -349,12 +349,12 @@ impl<'t> Parser<'t> {
 
 const NOT_ASCII: &str = "bytes have ASCII characters only";
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escape {
     Char(char),
     /// A line break in the source.
     Nothing,
-    /// Python keeps the backslash.
+    /// Not an escape: Python keeps the backslash.
     Unknown(char),
 }
 
@@ -366,7 +366,7 @@ pub(crate) fn is_end_of_line(char: char) -> bool {
     matches!(char, '\n' | '\r')
 }
 
-/// Whether it is no key here, or has such a part.
+/// Whether it cannot be a key here, or contains such a part.
 fn has_other(key: &PyKey) -> bool {
     match key {
         PyKey::Tuple(keys) => keys.iter().any(has_other),

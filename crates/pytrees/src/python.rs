@@ -1,8 +1,8 @@
-//! Python literals: `{'a': [0, (1, None)]}`. Every library of pytrees makes its own structure of
-//! one, by `ast.literal_eval` and its `tree_structure`.
+//! Python literals: `{'a': [0, (1, None)]}`. Every library of pytrees can turn one into its own
+//! structure, with `ast.literal_eval` and its `tree_structure`.
 //!
-//! A leaf is written as its index among ours. So the leaves of the literal, as any library flattens
-//! it, say how the leaves are ordered there:
+//! A leaf is written as its index in our order. So the leaves of the literal, as flattened by a
+//! library, show the order of the leaves in that library:
 //!
 //! ```
 //! use treedef_pytrees::{Lowering, python};
@@ -24,27 +24,26 @@ use crate::py_key::PyKey;
 use crate::pytree::PyTree;
 use crate::raise::{Raised, raise};
 
-/// The structure as a literal. Dicts have their keys in order,
-/// so that JAX, optree and torch flatten it alike; but `None` is a leaf to torch, which `order`
-/// does not count.
+/// The structure as a literal. Dicts have their keys in order, so that JAX, optree and torch
+/// flatten it alike. But torch treats `None` as a leaf, which `order` does not count.
 ///
 /// # Errors
 ///
-/// Returns an error when a key of a map cannot be a key of a dict, or two are the same to Python
-/// (`1` and `True`); when the structure is nested deeper than 200 levels or has more nodes than
-/// [`Lowering::max_nodes`]; and what [`Lowering::strict`] refuses.
+/// Returns an error when a key of a map cannot be a key of a dict, or two are equal in Python (`1`
+/// and `True`); when the structure is nested deeper than 200 levels or has more nodes than
+/// [`Lowering::max_nodes`]; and for nodes that [`Lowering::strict`] refuses.
 pub fn literal(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
     let (tree, order, statics) = lowering.lower_sorted(treedef, |_| None)?;
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }
 
-/// The structure of a literal, which is what `ast.literal_eval` reads: of lists, tuples, dicts,
-/// `None`, and of any other literal as a leaf: numbers, strings, bytes, sets, `...`. Names of
-/// characters (`\\N{BULLET}`), lone surrogates and brackets around a part of a number, as in `-(1)`,
-/// are not read.
+/// The structure of a literal, as `ast.literal_eval` reads it: lists, tuples, dicts and `None`. Any
+/// other literal is a leaf: numbers, strings, bytes, sets, `...`. Names of characters
+/// (`\\N{BULLET}`), lone surrogates and brackets around a part of a number, as in `-(1)`, are not
+/// supported.
 ///
-/// The leaves are counted in the order of the text, which is that of JAX and optree where the keys
-/// of dicts stand in order.
+/// Leaves are counted in the order of the text. If the keys of dicts are in order, this is also the
+/// order of JAX and optree.
 ///
 /// # Errors
 ///
@@ -73,7 +72,7 @@ pub fn from_literal(text: &str) -> Result<Raised> {
     raise(&tree)
 }
 
-/// What a literal has around its scalars.
+/// The form of a literal around its scalars.
 impl Parser<'_> {
     /// The literal, which is a tuple if there is a comma.
     fn whole(&mut self) -> Result<PyTree> {
@@ -125,7 +124,7 @@ impl Parser<'_> {
         PyTree::Leaf(self.leaves - 1)
     }
 
-    /// Items up to `close`, and whether a comma follows the last.
+    /// Items up to `close`, and whether a comma follows the last one.
     fn items(&mut self, close: &str) -> Result<(Vec<PyTree>, bool)> {
         let (mut items, mut comma) = (Vec::new(), false);
         while !self.eat(close) {

@@ -83,7 +83,7 @@ fn key_json(key: &PyKey) -> Option<String> {
     }
 }
 
-/// A string as Python's `json.dumps` writes it: all but ASCII is escaped.
+/// A string as Python's `json.dumps` writes it: everything except ASCII is escaped.
 fn write_json_str(out: &mut String, text: &str) {
     out.push('"');
     for char in text.chars() {
@@ -106,21 +106,21 @@ fn write_json_str(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The structure of a treespec. What Python alone has is read as what it is closest to, and named
-/// in [`Raised::classes`]:
+/// The structure of a treespec. Containers that only Python has become the closest equivalent, and
+/// are listed in [`Raised::classes`]:
 ///
 /// | there | here |
 /// |---|---|
 /// | `OrderedDict`, `defaultdict` | map |
 /// | `deque` | sequence |
-/// | named tuple, and any class that is not known | tuple struct of the name |
-/// | registered dataclass | struct of the name; fields that are None stand last |
+/// | named tuple, and any unknown class | tuple struct of the name |
+/// | registered dataclass | struct of the name; fields that are None are last |
 ///
 /// # Errors
 ///
 /// Returns an error when the text is not a treespec of protocol 1, or when a context does not fit the
-/// children. Also for keys that are not read: infinite floats and NaN, lone surrogates, enums, and
-/// floats from 2⁵³ on without a fraction, which JSON does not tell from large integers.
+/// children. Also for keys that are not supported: infinite floats and NaN, lone surrogates, enums, and
+/// floats from 2⁵³ on without a fraction, which JSON cannot tell from large integers.
 ///
 /// ```
 /// use treedef_pytrees::torch;
@@ -243,18 +243,18 @@ impl Reader {
     }
 }
 
-/// A key, or why it is not read.
+/// A key, or the reason why it is not supported.
 fn read_key(key: &Json, depth: usize) -> Result<PyKey, String> {
     Ok(match key {
         Json::Null => PyKey::None,
         Json::Bool(value) => PyKey::Bool(*value),
         Json::Str(text) => PyKey::Str(text.clone()),
         Json::Int(value) => PyKey::Int(*value),
-        // An integer that is too large comes as a float.
+        // JSON gives an integer that is too large as a float.
         Json::Float(value) if value.fract() != 0.0 || value.abs() < 2f64.powi(53) => {
             PyKey::Float(*value)
         }
-        // Python's tuples come back as lists.
+        // Python's tuples become lists in JSON.
         Json::List(keys) if depth < MAX_KEY_DEPTH => {
             let keys = keys.iter().map(|key| read_key(key, depth + 1));
             PyKey::Tuple(keys.collect::<Result<_, _>>()?)

@@ -1,5 +1,5 @@
-//! Structs that hold an array, and matrices of columns: they are one tensor, and the leaves beside its
-//! numbers are known.
+//! Structs that hold an array, and matrices stored by columns. Each is one tensor, and the leaves beside
+//! its numbers are known.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) struct Numbers {
     pub(crate) matrix: Option<usize>,
 }
 
-/// The array that a node of a tree is, if its numbers can be a tensor.
+/// The array at a node of a tree, if its numbers can be a tensor.
 pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
     match node.kind() {
         NodeKind::Struct => numbers_of_struct(tree, node),
@@ -62,7 +62,7 @@ pub(crate) fn matrix_data(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
     (node.kind() == NodeKind::Tuple && node.num_children() == 3 && is_list).then_some(data)
 }
 
-/// The array that a struct is.
+/// The array that a struct holds.
 fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
     let array = array_struct(node, |leaf| tree.leaves().get(leaf)?.as_size())?;
     let (data, shape) = (array.data(), full_shape(node, &array)?);
@@ -75,7 +75,7 @@ fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
             let is_whole = size_in_bytes(dtype, &shape) == Some(bytes.len());
             Some(dtype).filter(|_| is_bool && is_whole)?
         }
-        // Nothing says the type of no numbers; it is that of most.
+        // An empty array does not show its type; most are of this one.
         None if numbers.is_empty() => L::dtype(&[]).unwrap_or(Dtype::F32),
         None => {
             let is_number = !matches!(numbers.first()?.as_leaf(), Some(Leaf::Opaque(_)));
@@ -86,9 +86,9 @@ fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
     Some(Numbers { dtype, shape, leaves, matrix: None })
 }
 
-/// The shape of an array whose elements may be arrays of a shape of their own: `[[f32; 3]]` with the
-/// shape `(2, 4)` is `f32[2, 4, 3]`. A type whose number of dimensions is not fixed has no such
-/// elements, as it would be read with all of these dimensions.
+/// The shape of an array whose elements may be arrays with a shape of their own: `[[f32; 3]]` with
+/// the shape `(2, 4)` is `f32[2, 4, 3]`. A type with a variable number of dimensions has no such
+/// elements, because it would be read with all of these dimensions.
 pub(crate) fn full_shape(node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<Vec<usize>> {
     let (data, mut shape) = (array.data(), array.shape().to_vec());
     if array.dtype().is_some() || data.num_children() == 0 {
@@ -106,8 +106,8 @@ pub(crate) fn full_shape(node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<V
     Some(shape)
 }
 
-/// The leaves beside the numbers, as almost all arrays have them: the version 1, and a `usize` for
-/// each dimension. Statics have no leaves.
+/// The usual leaves beside the numbers: the version 1, and a `usize` for each dimension. Statics
+/// have no leaves.
 pub(crate) fn usual_leaves(node: NodeRef<'_>, fields: ArrayFields, shape: &[usize]) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     for (position, child) in node.children().enumerate() {
@@ -121,8 +121,8 @@ pub(crate) fn usual_leaves(node: NodeRef<'_>, fields: ArrayFields, shape: &[usiz
     leaves
 }
 
-/// The numbers of rows and columns of a matrix, where they are leaves, as `nalgebra` has them. `node` is
-/// the tuple, and the shape that of the matrix.
+/// The numbers of rows and columns of a matrix, where they are leaves, as in `nalgebra`. `node` is the
+/// tuple, and the shape belongs to the matrix.
 pub(crate) fn usual_sizes(node: NodeRef<'_>, shape: &[usize]) -> Vec<Leaf> {
     let sizes = match shape {
         [rows, columns] => [*rows, *columns],
@@ -135,7 +135,7 @@ pub(crate) fn usual_sizes(node: NodeRef<'_>, shape: &[usize]) -> Vec<Leaf> {
     sizes.filter(|(position, _)| has_leaf(*position)).map(|(_, size)| leaf(size)).collect()
 }
 
-/// Numbers that are columns, as rows: `size` is that of an element in bytes.
+/// Converts numbers from columns to rows. An element has `size` bytes.
 pub(crate) fn transposed(bytes: &[u8], rows: usize, columns: usize, size: usize) -> Vec<u8> {
     let mut all = Vec::with_capacity(bytes.len());
     for row in 0..rows {
@@ -162,7 +162,7 @@ pub(crate) fn unusual_leaves<L: Element>(
     leaves.filter(|leaves| *leaves != usual_leaves(node, fields, &numbers.shape))
 }
 
-/// The same of an array that is one leaf.
+/// The same for an array that is one leaf.
 pub(crate) fn unusual_leaves_of(array: &Array, root: NodeRef<'_>) -> Option<Vec<Leaf>> {
     let root = root.inside_newtypes();
     if array.is_column_major() {

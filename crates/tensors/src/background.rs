@@ -7,18 +7,18 @@ use std::{fmt, io, mem};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Saves snapshots in a thread of its own, one at a time, while the program goes on.
+/// Saves snapshots in a thread, one at a time, while the program goes on.
 ///
-/// A snapshot is a value that nobody changes any more. A clone of a `Tree<Leaf>` whose arrays are
-/// leaves is one: it shares the numbers, so that it costs nothing but a step that changes them
-/// makes new ones.
+/// A snapshot is a value that does not change any more, such as a clone of a `Tree<Leaf>` whose
+/// arrays are leaves. The clone shares the numbers; the only cost is that a step that changes
+/// numbers has to make new ones.
 ///
-/// Nothing is lost. The error of a save is returned by its handle, to all who ask; if none has asked
-/// before, by the next [`save`](Self::save) or by [`finish`](Self::finish). A saver that is dropped waits
-/// for the save, and prints an error that nobody asked for on standard error.
+/// No error is lost. Each caller that waits on the handle of a save gets its error. If nobody did, the next
+/// [`save`](Self::save) or [`finish`](Self::finish) returns it. A saver that is dropped waits for the save,
+/// and prints an unclaimed error to standard error.
 ///
-/// A save may use its own saver. What would wait for itself there is an error, of
-/// [`io::ErrorKind::Deadlock`]; a saver that it drops does not wait.
+/// A save may use its own saver. A call that would wait for itself returns
+/// [`io::ErrorKind::Deadlock`]; a saver that is dropped inside of its save does not wait.
 ///
 /// ```
 /// use treedef::Tree;
@@ -39,13 +39,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// ```
 #[derive(Default)]
 pub struct Saver {
-    /// Held by who waits for the save before, to begin one.
+    /// Held while waiting for the previous save, in order to begin one.
     turn: Mutex<()>,
-    /// The last save. Held for a moment, so that others can look at it meanwhile.
+    /// The last save. Held only for a moment, so that others can look at it meanwhile.
     last: Mutex<Option<Saving>>,
 }
 
-/// The handle of a save in the background. The save goes on without it.
+/// The handle of a save in the background. Dropping it does not stop the save.
 #[derive(Clone)]
 pub struct Saving {
     outcome: Arc<(Mutex<Outcome>, Condvar)>,
@@ -56,13 +56,13 @@ struct Outcome {
     /// The thread that saves.
     thread: Option<ThreadId>,
     result: Option<Result<()>>,
-    /// Whether somebody has the result.
+    /// Whether a caller has received the result.
     is_told: bool,
-    /// Whether the save dropped its saver, so that its thread prints an error.
+    /// Whether the save dropped its own saver. Then its thread prints an error.
     is_left: bool,
 }
 
-/// What a thread that panicked left is whole: each lock is held for one assignment.
+/// A lock is held for one assignment, so a panic leaves the content whole.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -73,14 +73,14 @@ impl Saver {
         Saver::default()
     }
 
-    /// Begins a save, which is what the function does with the snapshot that it owns. At most one is in
-    /// flight: this waits for the one before.
+    /// Begins a save: calls the function with the snapshot, which it owns. At most one save is in flight,
+    /// so this waits for the previous one.
     ///
     /// # Errors
     ///
-    /// Returns the error of the save before, if its handle has not: then this one is not begun. And
-    /// that of the operating system, if it starts no thread. A save cannot begin another with its own
-    /// saver.
+    /// Returns the error of the previous save, if its handle has not; then no save is begun. Also returns
+    /// an error of the operating system if it cannot start a thread. A save cannot begin another one with
+    /// its own saver.
     ///
     /// ```
     /// use treedef::Tree;
@@ -93,7 +93,7 @@ impl Saver {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, save: impl FnOnce() -> Result<()> + Send + 'static) -> Result<Saving> {
-        // A save that waited for its turn here could be what the thread with the turn waits for.
+        // The thread of the running save may be waiting for the save that waits here for its turn.
         self.last().map_or(Ok(()), |last| last.expect_elsewhere())?;
         let _turn = locked(&self.turn);
         self.end()?;
@@ -110,11 +110,11 @@ impl Saver {
         }
     }
 
-    /// Waits for the save that is in flight.
+    /// Waits for the save in flight.
     ///
     /// # Errors
     ///
-    /// Returns its error, if its handle has not. A save cannot wait for itself.
+    /// Returns its error, unless its handle has. A save cannot wait for itself.
     ///
     /// ```
     /// use treedef_tensors::Saver;
@@ -132,7 +132,7 @@ impl Saver {
         locked(&self.last).clone()
     }
 
-    /// Waits for the last save. Its error is returned if nobody has it yet.
+    /// Waits for the last save. Returns its error if no caller has received it yet.
     fn end(&self) -> Result<()> {
         let Some(last) = self.last() else { return Ok(()) };
         let mut outcome = last.finished()?;
@@ -166,7 +166,7 @@ impl Saving {
     ///
     /// # Errors
     ///
-    /// Returns its error, each time, whoever else has it. A save cannot wait for itself.
+    /// Returns its error, on each call. A save cannot wait for itself.
     ///
     /// ```
     /// use treedef_tensors::Saver;
@@ -190,7 +190,7 @@ impl Saving {
 
     fn run(&self, save: impl FnOnce() -> Result<()>) {
         locked(&self.outcome.0).thread = Some(thread::current().id());
-        // What it panics with is dropped last, because that may panic, too.
+        // The payload of the panic is dropped last, because dropping it may panic, too.
         let done = catch_unwind(AssertUnwindSafe(save));
         let result = done.as_ref().map_or_else(
             |panic| {
@@ -210,7 +210,7 @@ impl Saving {
         changed.notify_all();
     }
 
-    /// What came of the save, when it ended.
+    /// The result of a save that has ended.
     fn finished(&self) -> Result<MutexGuard<'_, Outcome>> {
         self.expect_elsewhere()?;
         let (outcome, changed) = &*self.outcome;
@@ -221,7 +221,7 @@ impl Saving {
         Ok(outcome)
     }
 
-    /// Checks that this is not the thread of a save that goes on.
+    /// Checks that this is not the thread of a running save.
     fn expect_elsewhere(&self) -> Result<()> {
         let outcome = locked(&self.outcome.0);
         if outcome.result.is_some() || outcome.thread != Some(thread::current().id()) {

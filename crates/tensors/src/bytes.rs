@@ -1,4 +1,4 @@
-//! The bytes of a file, which is on the disk or in memory.
+//! The bytes of a file on disk or in memory.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Bytes<'_> {
         }
     }
 
-    /// Reads as many bytes as the buffer has.
+    /// Fills the buffer.
     pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Bytes::File(file) => file.read_exact_at(buffer, offset),

@@ -1,6 +1,6 @@
 //! The dates and spans of time of numpy as texts of ISO 8601.
 
-/// What a number of numpy counts: so many of a unit each.
+/// The unit of a number in numpy: a multiple of one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step {
     count: u32,
@@ -9,7 +9,7 @@ pub(crate) struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Unit {
-    /// None is named.
+    /// No unit is named.
     Generic,
     Years,
     Months,
@@ -17,7 +17,7 @@ enum Unit {
     Days,
     Hours,
     Minutes,
-    /// Seconds with so many digits behind the point.
+    /// Seconds, with the number of digits after the point.
     Seconds(u32),
 }
 
@@ -38,11 +38,11 @@ const UNITS: [(&str, Unit); 14] = [
     ("as", Unit::Seconds(18)),
 ];
 
-/// What numpy has for no date.
+/// numpy's value for no date.
 const NOT_A_TIME: &str = "NaT";
 
 impl Step {
-    /// Reads what stands in brackets behind the type: `ns`, `25s`.
+    /// Parses the part in brackets after the type: `ns`, `25s`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let unit = text.trim_start_matches(|char: char| char.is_ascii_digit());
         let count = text.strip_suffix(unit).filter(|count| !count.is_empty());
@@ -51,7 +51,7 @@ impl Step {
         Some(Step { count, unit: *unit })
     }
 
-    /// The date so many steps after the beginning of 1970, as numpy prints it.
+    /// The date that is `steps` after the beginning of 1970, as numpy prints it.
     pub(crate) fn date(self, steps: i64) -> String {
         if steps == i64::MIN {
             return NOT_A_TIME.to_owned();
@@ -77,7 +77,7 @@ impl Step {
         }
     }
 
-    /// A span of so many steps: `PT0.250S`, `-P3D`.
+    /// A span as text: `PT0.250S`, `-P3D`.
     pub(crate) fn span(self, steps: i64) -> String {
         if steps == i64::MIN {
             return NOT_A_TIME.to_owned();
@@ -111,8 +111,8 @@ fn minute(count: i128) -> String {
     format!("{}T{:02}:{minute:02}", day(hour.div_euclid(24)), hour.rem_euclid(24))
 }
 
-/// A day of the Gregorian calendar, counted from 1970. Years begin in March here, as a leap day is the
-/// last then, and 400 of them have 146,097 days.
+/// A day of the Gregorian calendar, counted from 1970. A year begins in March here, so that a leap day is
+/// its last day, and 400 years have 146,097 days.
 fn day(count: i128) -> String {
     let days = count + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));

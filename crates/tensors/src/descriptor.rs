@@ -1,4 +1,4 @@
-//! What a tensor is without its numbers: its name, the type of its elements, and its shape.
+//! The description of a tensor: its name, the type of its elements, and its shape.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::numpy_type::{Kind, NumpyType};
 use crate::shape::display;
 use crate::small_float::{SMALL_FLOATS, SmallFloat};
 
-/// The types that both sides have, by their names in safetensors.
+/// The types that both sides have, with their names in safetensors.
 const DTYPES: [(&str, Dtype); 14] = [
     ("BOOL", Dtype::Bool),
     ("U8", Dtype::U8),
@@ -31,7 +31,7 @@ const DTYPES: [(&str, Dtype); 14] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ElementType {
     Dtype(Dtype),
-    /// Floats of at most 8 bits, whose bytes are copied, and whose numbers are read as `f32`.
+    /// Floats of at most 8 bits. Their bytes are copied, and their numbers are read as `f32`.
     Small(&'static SmallFloat),
 }
 
@@ -44,7 +44,7 @@ impl ElementType {
         dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(small)
     }
 
-    /// The type that has this name here.
+    /// The type with this name in this crate.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let dtype = Dtype::ALL.iter().find(|dtype| dtype.name() == name);
         let small = || SMALL_FLOATS.iter().find(|float| float.names.1 == name);
@@ -52,7 +52,7 @@ impl ElementType {
         dtype.map(|dtype| ElementType::Dtype(*dtype)).or_else(small)
     }
 
-    /// Its name in a file of safetensors, which has no complex numbers of 128 bits.
+    /// Its name in a file of safetensors. `None` for complex numbers of 128 bits.
     pub(crate) fn in_safetensors(self) -> Option<&'static str> {
         match self {
             ElementType::Dtype(dtype) => {
@@ -77,7 +77,7 @@ impl ElementType {
     }
 }
 
-/// The type of the elements of a tensor, which may be no numbers.
+/// The type of the elements of a tensor, which may not be numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
     Known(ElementType),
@@ -95,9 +95,9 @@ impl Elements {
 
 /// The name of a tensor, the type of its elements, and its shape.
 ///
-/// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are
-/// copied as they are, and their numbers are read [as `f32`](crate::Stored::widened). The elements of an
-/// array of numpy may be no numbers, such as texts and dates.
+/// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are copied
+/// unchanged, and their numbers are read [as `f32`](crate::Stored::widened). The elements of an array of
+/// numpy may not be numbers at all, such as texts and dates.
 ///
 /// ```
 /// use treedef_tensors::{Descriptor, Dtype};
@@ -114,12 +114,12 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Puts the parts together.
+    /// Makes a descriptor from its parts.
     pub fn new(name: impl Into<String>, dtype: Dtype, shape: impl Into<Vec<usize>>) -> Self {
         Descriptor::of(name.into(), ElementType::Dtype(dtype), shape.into())
     }
 
-    /// As [`new`](Self::new), for a type by its [name](Self::type_name), which may be one that [`Dtype`]
+    /// As [`new`](Self::new), for a type by its [name](Self::type_name), including types that [`Dtype`]
     /// does not have.
     ///
     /// ```
@@ -167,7 +167,7 @@ impl Descriptor {
         }
     }
 
-    /// The type of the elements, if they are none.
+    /// The type of the elements, if they are not numbers.
     pub(crate) fn numpy(&self) -> Option<&NumpyType> {
         match &self.elements {
             Elements::Known(_) => None,
@@ -183,13 +183,13 @@ impl Descriptor {
         }
     }
 
-    /// The name of the type: that of the [`Dtype`], or that of the file in small letters, such as
-    /// `f8_e4m3`, or numpy's, such as `str` or `datetime64[ns]`.
+    /// The name of the type: of the [`Dtype`], or as in the file in small letters, such as
+    /// `f8_e4m3`, or as in numpy, such as `str` or `datetime64[ns]`.
     pub fn type_name(&self) -> &str {
         self.elements.name()
     }
 
-    /// Why the elements are not read, if so: they may be objects of Python, which are pickled.
+    /// Why the elements cannot be read, if so: they may be pickled objects of Python.
     pub fn unread(&self) -> Option<&str> {
         match &self.numpy()?.kind {
             Kind::Unread(why) => Some(why),

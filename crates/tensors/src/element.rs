@@ -10,13 +10,14 @@ use crate::bug::OrBug;
 /// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64
 /// bits, a float, or [`Leaf`], where each block has the type of its leaves.
 ///
-/// No other type can have it.
+/// The trait is sealed.
 pub trait Element: LeafType {
-    /// The dtype of a block of leaves, which have one kind: also of no leaves, if all have it.
+    /// The dtype of a block of leaves of one kind, even of an empty block if the type has only one
+    /// kind.
     #[doc(hidden)]
     fn dtype(leaves: &[Self]) -> Option<Dtype>;
 
-    /// The bytes of a block of leaves, borrowed where they are as in a file.
+    /// The bytes of a block of leaves, borrowed if they are in memory as in a file.
     #[doc(hidden)]
     fn bytes(leaves: &[Self]) -> Cow<'_, [u8]>;
 
@@ -24,7 +25,7 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn read(dtype: Dtype, bytes: &[u8], into: &mut Vec<Self>) -> bool;
 
-    /// The number that a leaf is, if it is an integer.
+    /// The value of an integer leaf.
     #[doc(hidden)]
     fn as_size(&self) -> Option<u64>;
 
@@ -42,14 +43,14 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
 
-    /// The tree with each number of an array as a leaf where the array is not one tensor as it is, if
-    /// there are such arrays.
+    /// The tree in which arrays that are not one tensor are replaced by a leaf for each number, if there
+    /// are such arrays.
     #[doc(hidden)]
     fn without_arrays(_: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
         Ok(None)
     }
 
-    /// The leaf, if it is of a kind that is in no tensor.
+    /// The leaf, if no tensor can hold its kind.
     #[doc(hidden)]
     fn as_leaf(&self) -> Option<&Leaf> {
         None
@@ -185,7 +186,8 @@ macro_rules! numbers {
                 if !has_others {
                     return Ok(None);
                 }
-                // The fields of a struct may be arrays, and the struct one only with its elements.
+                // The fields of a struct may be arrays, and the struct may be one only with its
+                // elements.
                 let mut fields = 0..0;
                 let edited = tree.clone().edit(|_, node, leaves| {
                     if node.kind() == NodeKind::Struct && ArrayFields::of(node.fields()).is_some() {
@@ -212,7 +214,7 @@ macro_rules! numbers {
             }
         }
 
-        /// Whether an array is a tensor only with each number as a leaf.
+        /// Whether an array is a tensor only if each of its numbers is a leaf.
         fn is_other(array: &Array, root: NodeRef<'_>) -> bool {
             array_bytes(array).is_none() || !is_tensor(array, root)
         }
@@ -277,8 +279,8 @@ fn has_array_fields(root: NodeRef<'_>) -> bool {
     false
 }
 
-/// Whether an array that is one leaf is a tensor as it is: a matrix of columns, or an array whose
-/// numbers the structure has in one block.
+/// Whether an array that is one leaf is a tensor without changes: a matrix stored by columns, or an
+/// array whose numbers form one block of the structure.
 fn is_tensor(array: &Array, root: NodeRef<'_>) -> bool {
     if array.is_column_major() {
         return true;

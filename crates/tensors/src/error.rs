@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! The errors of an exchange.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::report::LoadReport;
 /// The result of reading, writing or loading tensors.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why tensors could not be read, written or loaded, with the path in the structure or the byte of the
-/// input where that is known.
+/// The error for tensors that cannot be read, written or loaded, with its place if that is known: a
+/// path of the structure, or a byte of the input.
 ///
 /// `Debug` prints the same text as `Display`, because that is what `unwrap` and a `main` that
 /// returns an error print.
@@ -26,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     kind: Arc<ErrorKind>,
     place: Place,
-    /// The file that was read, where the kind does not say it.
+    /// The file that was read, unless the kind has it.
     file: Option<Arc<str>>,
 }
 
@@ -37,41 +37,41 @@ enum Place {
     Byte(usize),
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The input is not of the format.
+    /// The input is not valid in the format.
     Malformed(String),
-    /// What the other side has and this has not: elements without a [`Dtype`](crate::Dtype),
-    /// metadata of an npz file.
+    /// A feature of the other side that is missing here: elements without a
+    /// [`Dtype`](crate::Dtype), metadata of an npz file.
     Unsupported(String),
     /// The input or the structure is larger or deeper than the limits allow.
     Limit {
-        /// What is limited: `levels`, `bytes of names`, `bytes to unpack`.
+        /// The limited quantity: `levels`, `bytes of names`, `bytes to unpack`.
         what: &'static str,
-        /// How much of it there is, or how much is allowed.
+        /// The quantity, or its limit.
         message: String,
     },
-    /// The structure is another one than was lowered, or than the tensors have.
+    /// The structure differs from the one that was lowered, or from the tensors.
     Structure(String),
-    /// Two paths have one name: that of the error, and this one.
+    /// Two paths have one name: the path of the error, and this one.
     Clash {
         /// The name of both.
         name: String,
         /// The path that had it first.
         first: Path,
     },
-    /// A name that the files keep for themselves.
+    /// A name that is reserved in the files.
     Reserved(String),
-    /// Leaves of kinds that no tensor holds, with the paths of their blocks.
+    /// Leaves of kinds that no tensor can hold, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
-    /// A pattern that stacks nothing, or one of a [`Loader`](crate::Loader) that leads to nothing
-    /// or to two tensors.
+    /// A pattern that stacks nothing, or a pattern of a [`Loader`](crate::Loader) that leads to no
+    /// tensor or to two.
     Rule(String),
-    /// The tensors are not those that the type reads.
+    /// The tensors do not fit the type.
     Load(Box<LoadReport>),
-    /// What is wrong with the files of a checkpoint: all of it.
+    /// All faults in the files of a checkpoint.
     Faults(Vec<Fault>),
     /// An error of the operating system.
     Io(std::io::Error),
@@ -86,7 +86,7 @@ impl ErrorKind {
         ErrorKind::Limit { what, message: message.into() }
     }
 
-    /// What allows more than a limit.
+    /// How to raise a limit.
     fn hint(&self) -> Option<&'static str> {
         match self {
             ErrorKind::Limit { what: "bytes to unpack", .. } => {
@@ -100,15 +100,15 @@ impl ErrorKind {
     }
 }
 
-/// What is wrong with a file, or with a tensor in it.
+/// A fault of a file, or of a tensor in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// The file, as it was named.
+    /// The name of the file.
     pub file: String,
-    /// The tensor, if it is about one.
+    /// The tensor, if the fault concerns one.
     pub tensor: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
 }
 
@@ -118,7 +118,7 @@ impl Fault {
     }
 }
 
-/// `model.safetensors: "w": what is wrong`
+/// `model.safetensors: "w": fault`
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.file.escape_debug())?;
@@ -129,16 +129,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The most faults that are printed.
+/// The maximum number of faults that are printed.
 const PRINTED: usize = 100;
 
 impl Error {
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// What may help. It is the end of the text, in brackets.
+    /// A hint. It is the end of the text, in brackets.
     ///
     /// ```
     /// use treedef_tensors::{Error, ErrorKind};
@@ -154,8 +154,7 @@ impl Error {
         }
     }
 
-    /// Whether a file or a folder is not there. A program that keeps a checkpoint begins without
-    /// one.
+    /// Whether a file or a folder does not exist, as for a program that has no checkpoint yet.
     ///
     /// ```
     /// use treedef_tensors::{Tensors, npz};
@@ -180,7 +179,7 @@ impl Error {
         }
     }
 
-    /// Says which file was read.
+    /// Adds the file that was read.
     #[doc(hidden)]
     #[must_use]
     pub fn in_file(mut self, file: Option<Arc<str>>) -> Self {
@@ -192,7 +191,7 @@ impl Error {
         Error { place: Place::Path(path), ..self }
     }
 
-    /// Says what in the input the error is about.
+    /// Adds the part of the input that the error concerns.
     pub(crate) fn about(self, subject: &str) -> Self {
         let kind = match &*self.kind {
             ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
@@ -210,7 +209,7 @@ impl Error {
     }
 }
 
-/// A text of the input in quotes, cut where it is long.
+/// A text of the input in quotes, cut off if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
@@ -218,7 +217,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// An input that is not of the format.
+/// The error for an input that is not valid in the format.
 pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
     Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
 }

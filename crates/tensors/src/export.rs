@@ -1,4 +1,4 @@
-//! Trees as named tensors, and named tensors as the tree that they were.
+//! Writes trees as named tensors, and restores them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,12 +20,13 @@ use crate::shape::{display, num_elements};
 use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
-/// The name that safetensors keeps for itself.
+/// The name that safetensors reserves.
 pub(crate) const METADATA: &str = "__metadata__";
-/// What to do where elements differ.
+/// The hint if elements differ.
 const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 
-/// How a tree becomes named tensors: one for each block of leaves of one kind, and for each array.
+/// Rules that turn a tree into named tensors: one for each block of leaves of one kind, and one for
+/// each array.
 ///
 /// The name of a tensor is the path of its block, joined by `.`:
 ///
@@ -37,26 +38,24 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 /// | newtype, `Some` | nothing |
 /// | variant | its name, and then its field or index if it has several |
 ///
-/// An array in a newtype, also in a nested one, is one tensor. Newtypes of the names `f16` and
-/// `bf16` around a `u16` are half floats. There is no tensor for what has no leaves: `None`, an
-/// empty sequence, a unit, a static.
+/// An array in newtypes is one tensor. Newtypes named `f16` and `bf16` around a `u16` are half
+/// floats. Nodes without leaves have no tensor: `None`, an empty sequence, a unit, a static.
 ///
-/// A struct that holds an array is the tensor that it is: `{ v, dim, data }` of `ndarray`, `{ shape,
-/// data }` and `{ dim, data }` of others, `{ bytes, shape, dtype }` of `burn`, if there are as many
-/// numbers as the shape says. If there are none, it is
-/// an `f32`, because nothing says their type.
+/// A struct that holds an array is one tensor: `{ v, dim, data }` of `ndarray`, `{ shape, data }`
+/// and `{ dim, data }` of others, `{ bytes, shape, dtype }` of `burn`, if the number of elements
+/// fits the shape. An empty array is an `f32`, because it does not show its type.
 ///
-/// Matrices of `nalgebra` and `glam` have no name for serde: a static one is a tuple of its numbers,
-/// and a dynamic one is a tuple of numbers, rows and columns. They stay tuples, unless the flattener
-/// has [a rule](treedef::ArrayRule) for them. Then they are the tensor that they
-/// are: `[i, j]` is the same number here and in Python.
-/// [`Loader::column_major`](crate::Loader::column_major) reads them.
+/// Matrices of `nalgebra` and `glam` have no name in serde: a static matrix is a tuple of its
+/// numbers, and a dynamic one is a tuple of numbers, rows and columns. By default they are exported
+/// as tuples. With [a rule](treedef::ArrayRule) of the flattener, each is one tensor, and `[i, j]`
+/// is the same number here and in Python. [`Loader::column_major`](crate::Loader::column_major)
+/// reads them.
 ///
 /// ```
 /// use treedef::{ArrayRule, Flattener};
 /// use treedef_tensors::{Loader, Tensors};
 ///
-/// // What serde sees of an `SMatrix<f64, 2, 3>` and of a `DMatrix<f64>`: columns.
+/// An `SMatrix<f64, 2, 3>` and a `DMatrix<f64>` as serde sees them: by columns.
 /// let columns = vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
 /// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (columns, 2u64, 3u64));
 /// let rules = Flattener::new()
@@ -159,7 +158,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The blocks that are one tensor: one, or those of all elements of a sequence.
+/// The blocks that make one tensor: a single one, or the blocks of all elements of a sequence.
 struct Group {
     name: String,
     /// The path of the first block.
@@ -175,7 +174,7 @@ struct Group {
     leaves: Vec<(Range<usize>, bool)>,
 }
 
-/// Names the paths of a structure, with the rules of an export.
+/// Names the paths of a structure by the rules of an export.
 pub(crate) struct Namer<'e, 't> {
     export: &'e Export,
     printer: NamePrinter<'t>,
@@ -188,17 +187,17 @@ impl Export {
         Export::default()
     }
 
-    /// Sets what joins the parts of a name, also of those in patterns: `/` instead of `.`, for example.
+    /// Sets the separator of the parts of a name, also in patterns: `/` instead of `.`, for example.
     #[must_use]
     pub fn separator(self, separator: &str) -> Self {
         Export { separator: separator.to_owned(), ..self }
     }
 
-    /// Renames the tensors that match, and the texts that are values: the patterns are those of
-    /// [`Loader::rename`], which renames them back. Each is applied to all names before the next is;
-    /// a loader has them in the opposite order, and [`with_names`](Self::with_names) is for both. It is an error if
-    /// a pattern matches nothing.
-    /// The metadata `treedef.renames` has the patterns, so that what has no tensor is found, too.
+    /// Renames the tensors that match, and the texts that are values. The patterns are like those of
+    /// [`Loader::rename`], which renames them back. Each rule is applied to all names before the next. A
+    /// loader needs the rules in the opposite order; use [`with_names`](Self::with_names) for both. It is
+    /// an error if a pattern matches nothing. The metadata `treedef.renames` stores the patterns, so that
+    /// values without a tensor are also found.
     ///
     /// If a field has one name in all files, let serde rename it: `#[serde(rename = "weight")]`.
     ///
@@ -233,8 +232,8 @@ impl Export {
         self
     }
 
-    /// Renames the tensors, and the texts that are values, from the names that the type has to those that files
-    /// have: as [`rename`](Self::rename) with each of the rules. [`Loader::with_names`] reads such a file.
+    /// Renames the tensors, and the texts that are values, from the names of the type to the names in
+    /// files: as [`rename`](Self::rename) with each of the rules. [`Loader::with_names`] reads such a file.
     ///
     /// [`Loader::with_names`]: crate::Loader::with_names
     #[must_use]
@@ -243,9 +242,9 @@ impl Export {
         self
     }
 
-    /// Names each tensor by a function of its path, for names that [`rename`](Self::rename) cannot
-    /// make, such as `block_0`. A [`Loader`](crate::Loader) reads other names: those of variants are in
-    /// them, and [`Path::to_joined_string`] leaves them out.
+    /// Names each tensor by a function of its path, for names that [`rename`](Self::rename) cannot make,
+    /// such as `block_0`. A [`Loader`](crate::Loader) does not read such names of variants: it expects the
+    /// variant in the name, which [`Path::to_joined_string`] leaves out.
     ///
     /// ```
     /// use treedef::Tree;
@@ -263,22 +262,23 @@ impl Export {
         Export { function: Some(Arc::new(name)), ..self }
     }
 
-    /// Stacks the elements that a `[*]` in the pattern stands for: what it names below them becomes
-    /// one tensor with a leading axis, whose name has no index. All elements must have it alike.
+    /// Stacks the elements that a `[*]` in the pattern stands for: everything that the pattern
+    /// names below them becomes one tensor with a leading axis, whose name has no index. All
+    /// elements must have the same parts there.
     ///
     /// | pattern | what is stacked |
     /// |---|---|
-    /// | `layers[*]`, or `layers` | all that the elements of `layers` have |
-    /// | `layers[*].w` | `w` alone; the rest stays `layers.0.b`, `layers.1.b` |
+    /// | `layers[*]`, or `layers` | everything in the elements of `layers` |
+    /// | `layers[*].w` | only `w`; the rest stays `layers.0.b`, `layers.1.b` |
     /// | `layers[*].heads[*].q` | `q`, with an axis for each |
-    /// | `**.heads[*]`, or `**.heads` | what the elements of each sequence `heads` have; those that `**` steps over keep their index |
-    /// | `[*]`, or `""` | all that the elements of the root have |
+    /// | `**.heads[*]`, or `**.heads` | everything in the elements of each sequence `heads`; sequences that `**` passes keep their index |
+    /// | `[*]`, or `""` | everything in the elements of the root |
     /// | `**` | the elements of all sequences |
     ///
     /// `[*]` is also any element of a tuple, as fixed arrays are tuples. A pattern without it names
     /// the sequence. It does not stack the sequences in its elements.
     ///
-    /// Strings and such, which go into the metadata on request, keep their indices.
+    /// Strings and other values that can go into the metadata keep their indices.
     ///
     /// # Errors
     ///

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A name with wildcards. As every pattern, it also names what is below.
+/// A name with wildcards. Like every pattern, it also matches everything below.
 #[derive(Clone, Debug)]
 pub(crate) struct Glob<'a>(Vec<Step<'a>>);
 
-/// A step of a pattern of the library, as the part of a name that its keys are.
+/// A step of a pattern of the library, in the form of a part of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step<'a> {
     /// `name`, `[3]`, `["name"]`
@@ -23,7 +23,7 @@ enum Step<'a> {
     Indices(Range<usize>),
 }
 
-/// The parts of a name. The empty name, that of the root, has none.
+/// The parts of a name. The empty name, the name of the root, has none.
 pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
     if name.is_empty() {
         Vec::new()
@@ -34,19 +34,20 @@ pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
     }
 }
 
-/// The name that a rule gives to one that matches, with the wildcards of the other pattern.
+/// The new name that a rule gives to a matching one, with the wildcards of the other pattern filled
+/// in.
 pub fn renamed(from: &str, to: &str, separator: &str, name: &str) -> Result<Option<String>> {
     let rename = Rename::new(from, to, separator)?;
     Ok(rename.apply(&parts(name, separator)).map(|name| name.join(separator)))
 }
 
-/// A rule that renames: a pattern and what it becomes.
+/// A renaming rule: a pattern and its replacement.
 pub(crate) struct Rename<'a> {
     from: Glob<'a>,
     to: Glob<'a>,
 }
 
-/// Rules that rename, split into parts once for all names.
+/// Renaming rules, split into parts once for all names.
 pub(crate) struct Renames<'a> {
     separator: &'a str,
     rules: Vec<Rename<'a>>,
@@ -61,8 +62,8 @@ impl<'a> Renames<'a> {
         Ok(Renames { separator, rules: rules.collect::<Result<_>>()? })
     }
 
-    /// The name after all rules. The function is called with the number of each that matches, and the
-    /// name that it gives.
+    /// The name after all rules. The function is called with the number of each rule that matches, and with
+    /// the new name.
     pub(crate) fn rename(&self, name: &str, mut matched: impl FnMut(usize, &[&str])) -> String {
         let mut here = parts(name, self.separator);
         for (number, rule) in self.rules.iter().enumerate() {
@@ -86,8 +87,8 @@ impl<'a> Rename<'a> {
         Err(ErrorKind::Rule(what).into())
     }
 
-    /// The name with what the wildcards stand for in those of the other pattern, and what is below.
-    /// `None` if it does not match.
+    /// The name with the wildcards of the other pattern filled in, and with the parts below. `None`
+    /// if it does not match.
     pub(crate) fn apply<'n>(&self, name: &[&'n str]) -> Option<Vec<&'n str>>
     where
         'a: 'n,
@@ -128,23 +129,23 @@ impl<'a> Glob<'a> {
         self.0.iter().filter(|step| !matches!(step, Step::Name(_)))
     }
 
-    /// Whether it names a name, or what is above it.
+    /// Whether it matches a name, or a name above it.
     pub(crate) fn covers(&self, name: &[&str]) -> bool {
         self.find(name).is_some()
     }
 
-    /// Whether it names just this name.
+    /// Whether it matches exactly this name.
     pub(crate) fn matches(&self, name: &[&str]) -> bool {
         self.captures(name, false).is_some()
     }
 
-    /// What each wildcard stands for, and where the part below begins, which is only what is not named
-    /// itself.
+    /// The content of each wildcard, and the position where the part below begins.
     fn find(&self, name: &[&str]) -> Option<(Vec<Range<usize>>, usize)> {
         self.captures(name, false).or_else(|| self.captures(name, true))
     }
 
-    /// Greedy matching that only goes back to the last `**`: the time is at most the product of the lengths.
+    /// Greedy matching that only backtracks to the last `**`: the time is at most the product of the
+    /// lengths.
     fn captures(&self, name: &[&str], below: bool) -> Option<(Vec<Range<usize>>, usize)> {
         let (mut captures, mut step, mut at) = (Vec::<Range<usize>>::new(), 0, 0);
         // The step after the last `**`, and the number of captures up to it.
@@ -188,7 +189,7 @@ impl Step<'_> {
     }
 }
 
-/// Adds what a part of a pattern means. `None` if that is nothing.
+/// Adds the meaning of a part of a pattern. `None` if it has none.
 fn add_steps<'a>(part: &'a str, steps: &mut Vec<Step<'a>>) -> Option<()> {
     let mut rest = match part.strip_prefix('`') {
         Some(quoted) => {

@@ -1,17 +1,17 @@
-//! The texts that are values: literals, and what a file of flax has where there is none.
+//! The texts that are values: literals, and flax's texts for values without one.
 
 use treedef::{Leaf, Value};
 
-/// What a file of flax has in place of an absent value, and of any empty container.
+/// flax's text for an absent value and for any empty container.
 pub(crate) const ABSENT: &str = "null";
 pub(crate) const EMPTY: &str = "{}";
-/// What stands for a present value that is an absent one, where a structure says so.
+/// The text for a present value that is an absent one, where a structure requires it.
 pub(crate) const PRESENT: &str = "Some(null)";
-/// What stands for an empty sequence and for a unit, where a structure says that it is one.
+/// The text for an empty sequence and for a unit, where a structure requires one.
 pub(crate) const NO_ELEMENTS: &str = "[]";
 pub(crate) const UNIT: &str = "()";
 
-/// Whether a text stands for an empty container.
+/// Whether a text represents an empty container.
 pub(crate) fn is_empty(text: &str) -> bool {
     matches!(text, EMPTY | NO_ELEMENTS)
 }
@@ -26,7 +26,7 @@ pub(crate) fn is_value(text: &str) -> bool {
     matches!(text, ABSENT | EMPTY) || text.parse().is_ok_and(is_literal)
 }
 
-/// The string or the char that a text is the literal of.
+/// The string or the char of a literal.
 pub(crate) fn string(text: &str) -> Option<String> {
     match Leaf::from(text.parse::<Value>().ok()?) {
         Leaf::Str(text) => Some(text.into()),

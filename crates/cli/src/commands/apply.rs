@@ -67,7 +67,7 @@ fn to_document(
     let (tree, mut rest) = input.tree_and_rest()?;
     let mut new = after(&tree, &diff);
     if new.is_err() {
-        // The keys may be of another format.
+        // The keys may be from another format.
         diff = with_keys_for(&tree, diff, format.has_text_keys())?;
         new = after(&tree, &diff);
     }
@@ -84,16 +84,16 @@ fn after(tree: &Tree<Leaf>, diff: &Patch) -> Result<Tree<Leaf>> {
     }
 }
 
-/// The tree after a patch that was made with another format, if it is one. Such a patch has no widths of
-/// numbers, one form of nothing, and each number of an array by itself.
+/// The tree after a patch that was made with another format. Such a patch has no widths of numbers, one
+/// form of nothing, and each number of an array on its own.
 fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Option<Tree<Leaf>>> {
     let plain = with_paths(values)?;
     let new = plain.patch(diff).ok();
     new.map(|new| restored(tree, &plain, &new)).transpose()
 }
 
-/// Applies a patch to tensors. `first` is the tree that it was made of, unless the other file had names
-/// alone, or numbers without types.
+/// Applies a patch to tensors. `first` is the tree from which the patch was made, unless the other file had
+/// only names or numbers without types.
 fn to_tensors(
     source: &Source<'_>,
     first: PatchTree,
@@ -114,7 +114,7 @@ fn to_tensors(
     Ok(Written::new(bytes, to, lost))
 }
 
-/// The tree that a patch is for, the same after the patch, and whether the patch was made with another
+/// The tree that a patch is for, the same tree after the patch, and whether the patch was made with another
 /// format.
 fn tensors_after(
     source: &Source<'_>,
@@ -138,7 +138,7 @@ fn tensors_after(
     new.map(|new| (first, new, true)).ok_or_else(|| error.into())
 }
 
-/// Says what a patch is, and whether the other file is one.
+/// Describes the kind of a patch, and whether the other file is one.
 fn not_a_patch(error: serde_json::Error, file: &Path, patch: &Path) -> Failure {
     let failure = json_failure(error);
     let mut message = format!(

@@ -12,8 +12,8 @@ use crate::paint::bare_numbers;
 use crate::paths::{leaf_at, readable, shown, shown_pattern, without_indices};
 use crate::tensors::{DocumentLeaf, has_arrays};
 
-/// The changes of a diff. In a document, what has another key is another thing: that it was renamed
-/// is a guess. `part` is the old document at a path.
+/// The changes of a diff. In a document, a child with another key is another child, because a
+/// rename would be a guess. `part` is the old document at a path.
 pub(super) fn without_renames<T: Clone>(
     diff: &Diff<T>,
     part: impl Fn(&Path) -> Option<T>,
@@ -37,7 +37,7 @@ pub(super) fn without_renames<T: Clone>(
     all
 }
 
-/// The new tree with the old number wherever the two are close.
+/// The new tree, with the old number wherever the two are close.
 pub(super) fn snapped(
     old: &Tree<Leaf>,
     new: Tree<Leaf>,
@@ -82,7 +82,7 @@ pub(super) fn line<T: Display>(change: &Change<T>) -> String {
     }
 }
 
-/// The line of a change with numbers that are kept as texts.
+/// The line for a change with numbers that are kept as texts.
 fn line_of_numbers<T: Display>(change: &Change<T>) -> String {
     let path = readable(&change.path);
     let brief = |part: &T| {
@@ -102,19 +102,19 @@ fn line_of_numbers<T: Display>(change: &Change<T>) -> String {
     }
 }
 
-/// The most characters of a value in a line.
+/// The maximum number of characters of a value in a line.
 const BRIEF: usize = 60;
 
 /// The lines of changes. The same change at several paths that differ only in indices is one line,
 /// with `[*]` for the indices that differ.
-/// `changes` has the path of each, and at how many places it is.
+/// `changes` has the path of each, and the number of its places.
 pub(super) fn folded<'p>(
     changes: impl Iterator<Item = (&'p Path, usize)>,
     lines: &[String],
 ) -> Vec<String> {
     let changes: Vec<(&Path, usize)> = changes.collect();
     let general = changes.iter().zip(lines).map(|((path, places), line)| {
-        // What is cut off may differ.
+        // The texts may differ after the part that is shown.
         let is_whole = *places == 1 && !line.contains('…');
         let (sign, rest) = parted(line, path).filter(|_| is_whole)?;
         Some(format!("{sign}{}{rest}", without_indices(path)))
@@ -133,7 +133,7 @@ pub(super) fn folded<'p>(
     treedef::__private::alike(general).into_iter().flat_map(of_group).collect()
 }
 
-/// What is before and behind the path in the line of a change.
+/// The text before and after the path in the line of a change.
 fn parted<'l>(line: &'l str, path: &Path) -> Option<(&'l str, &'l str)> {
     let (sign, rest) = line.split_at_checked(2)?;
     Some((sign, rest.strip_prefix(&shown(path)).filter(|_| !path.is_root())?))
@@ -153,7 +153,7 @@ pub(super) fn line_of_values<L: DocumentLeaf>(
         ChangeKind::Added { new, .. } if has_arrays(new) => {
             format!("+ {path}: {}", L::summary(new))
         }
-        // A kind is worth its characters where it is all that changed.
+        // If only the kind changed, the kinds are printed.
         ChangeKind::Replaced { old, new, .. }
             if bare_numbers(&old.to_string()) == bare_numbers(&new.to_string()) =>
         {
@@ -163,7 +163,7 @@ pub(super) fn line_of_values<L: DocumentLeaf>(
     }
 }
 
-/// The line of a part that was replaced, where there are arrays.
+/// The line for a part that was replaced, where there are arrays.
 pub(super) fn replaced<L: DocumentLeaf>(
     path: &str,
     old: &Tree<L>,
@@ -180,7 +180,7 @@ pub(super) fn replaced<L: DocumentLeaf>(
     format!("~ {path}: {array}: {count} of {differ}{most}")
 }
 
-/// How far two trees are apart that are one array each.
+/// The distance of two trees that are one array each.
 pub(super) fn far<L: DocumentLeaf>(
     old: &Tree<L>,
     new: &Tree<L>,

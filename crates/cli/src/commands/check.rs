@@ -29,10 +29,10 @@ use crate::tensors::{Halves, numbers};
 use super::print::{print, print_json};
 use super::scope::Scope;
 
-/// What documents are checked against.
+/// The expected structure or schema.
 enum Expected {
-    /// A structure. `true` if it is the sequence of several documents: what is checked is not split
-    /// into its documents then.
+    /// A structure. `true` if it is the sequence of several documents: then the checked file is not
+    /// split into documents.
     Structure(Box<Tree<Form>>, bool, Format),
     #[cfg(feature = "schema")]
     Schema(Box<Schema>),
@@ -68,7 +68,7 @@ impl Expected {
         matches!(self, Expected::Structure(_, true, _))
     }
 
-    /// The violations of a document. There is one more than `most` if there are more.
+    /// The violations of a document. If there are more than `most`, one more is returned.
     fn violations(
         &self,
         document: Document,
@@ -180,7 +180,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     Ok(ok)
 }
 
-/// What the leaves of a document are.
+/// The leaves of a document.
 fn forms(document: Document) -> Result<Tree<Form>> {
     Ok(match document {
         Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
@@ -205,10 +205,11 @@ struct Checker<'a> {
     expected: &'a [Form],
     found: &'a [Form],
     folds: Folds,
-    /// Whether one of the formats has no keys but texts.
+    /// Whether one of the formats has only texts as keys.
     are_texts: bool,
     scope: &'a Scope,
-    /// The most violations that are told. One more is looked for, to know whether there are more.
+    /// The maximum number of violations that are printed. One more is searched, to know whether
+    /// there are more.
     most: usize,
     violations: Vec<Violation>,
 }
@@ -254,7 +255,7 @@ impl<'a> Checker<'a> {
         self.violations.len() > self.most
     }
 
-    /// Adds a violation of a node, unless it and what is below are not compared.
+    /// Adds a violation of a node, unless the node is excluded from the comparison.
     fn violation(&mut self, path: &treedef::Path, node: NodeRef<'_>, message: String) {
         if !self.is_stopped() && self.scope.has_some(path, node) {
             self.violations.push(Violation { path: path.clone(), message });
@@ -273,7 +274,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a leaf is as expected, as far as kinds are told apart.
+    /// Whether a leaf is as expected, as far as kinds are distinguished.
     fn is_form(&self, expected: &Form, found: &Form) -> bool {
         let Folds { fold_widths, fold_numbers, .. } = self.folds;
         match (expected, found) {
@@ -297,7 +298,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether nested sequences of numbers describe this tensor.
+    /// Whether nested sequences of numbers match this tensor.
     fn is_tensor(&self, expected: NodeRef<'_>, found: &Form) -> bool {
         let kind = self.expected.get(expected.leaf_range().start);
         let treedef = expected.to_treedef();
@@ -309,7 +310,7 @@ impl<'a> Checker<'a> {
         block.path.is_root() && __display_shape(kind, &block.shape) == tensor.to_string()
     }
 
-    /// Whether nested sequences are this tensor.
+    /// Whether nested sequences match this tensor.
     fn is_array(&self, expected: &Form, found: NodeRef<'_>) -> bool {
         let Form::Tensor(tensor) = expected else { return false };
         if self.folds.fold_lengths && found.num_children() == 0 {
@@ -402,7 +403,7 @@ impl<'a> Checker<'a> {
         self.each(&forms, found, path);
     }
 
-    /// Compares what is in a sequence or a map with what is folded.
+    /// Compares the children of a sequence or a map with a folded form.
     fn folded(&mut self, folded: &'a Folded, found: NodeRef<'_>, path: &mut treedef::Path) {
         let there = found.num_children();
         let fits = folded.lengths.is_none_or(|(least, most)| (least..=most).contains(&there));
@@ -414,7 +415,7 @@ impl<'a> Checker<'a> {
         self.each(&forms.collect::<Vec<_>>(), found, path);
     }
 
-    /// Compares each child with the form that it fits best. A form has its own leaves.
+    /// Compares each child with the form that fits best. A form has its own leaves.
     fn each(
         &mut self,
         forms: &[(NodeRef<'a>, &'a [Form])],

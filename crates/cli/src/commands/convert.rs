@@ -71,7 +71,8 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
     written.put(&name, to, report)
 }
 
-/// The tree of tensors of these types as a document. `lost` is what the tree does not have.
+/// The tree of tensors of these types as a document. `lost` has the parts that are missing in the
+/// tree.
 pub(super) fn document(
     tree: Tree<Leaf>,
     types: BTreeSet<String>,
@@ -84,21 +85,22 @@ pub(super) fn document(
     Ok(written)
 }
 
-/// The numbers of arrays as leaves, unless the format has arrays. JSON and the like have doubles only.
+/// The numbers of arrays as leaves, unless the format has arrays. JSON and similar formats have only
+/// doubles.
 fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     let halves = if to.is_text() { Halves::Double } else { Halves::Exact };
     if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
 }
 
 /// The types of short floats, which a text does not keep, and of small ones, which only files of tensors
-/// have. Other types are found by reading the output.
+/// have. Other losses of types are found by reading the output.
 fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
     let is_short = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32");
     let is_small = |dtype: &str| ["f4", "f6_", "f8_"].iter().any(|start| dtype.starts_with(start));
     types.into_iter().filter(|dtype| is_short(dtype) && to.is_text() || is_small(dtype)).collect()
 }
 
-/// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.
+/// Writes each line when it is read. JSON can hold everything that was in JSON, so nothing is lost.
 fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Result<bool> {
     let name = input.name.clone();
     let (mut lines, mut bytes) = (input.lines(), 0);
@@ -113,7 +115,7 @@ fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Resu
     tell(&name, (format, bytes), &[], to, report)
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Counting<'a> {
     out: &'a mut dyn Write,
     bytes: &'a mut usize,
@@ -131,7 +133,7 @@ impl Write for Counting<'_> {
     }
 }
 
-/// Writes a tree where it should go, and says what was lost.
+/// Writes a tree to its destination, and reports losses.
 pub(super) fn write_as(
     (tree, rest): (&Tree<Leaf>, &Rest),
     (name, from): (&str, Format),
@@ -143,7 +145,7 @@ pub(super) fn write_as(
     written.map_err(|failure| failure.in_file(name))?.put(name, to, report)
 }
 
-/// Writes a tree and what was beside it, as far as the format holds that.
+/// Writes a tree and the data beside it, as far as the format can hold them.
 fn write_rest(
     tree: &Tree<Leaf>,
     rest: &Rest,
@@ -198,14 +200,14 @@ pub(super) fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format
     }
 }
 
-/// A document, and what was lost.
+/// A document, and its losses so far.
 pub(super) struct Written {
     bytes: Vec<u8>,
     format: Format,
     lost: Vec<Loss>,
 }
 
-/// Writes a tree, and reads it again to see what was lost. `types` are lost already.
+/// Writes a tree, and reads it again to find losses. `types` are lost already.
 fn write(
     tree: &Tree<Leaf>,
     from: Format,
@@ -249,7 +251,7 @@ impl Written {
     }
 }
 
-/// Says what was written, and what was lost.
+/// Reports the output and the losses.
 fn tell(
     name: &str,
     (format, bytes): (Format, usize),

@@ -1,7 +1,8 @@
-//! Counts of structures in a file, so that the parts of a log are counted apart and added up later.
+//! Counts of structures in a file, so that the parts of a log can be counted separately and added
+//! up later.
 //!
-//! A file has a line of JSON for each part. So the outputs of many processes can be concatenated, and any tool that
-//! passes lines on can carry them.
+//! A file has a line of JSON for each part. So the outputs of many processes can be concatenated, and any
+//! tool that forwards lines can transport them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use crate::lines::Tally;
 
 use super::print::write_with;
 
-/// How each line begins.
+/// The beginning of each line.
 const BEGIN: &[u8] = br#"{"treedef_shapes":"#;
 const VERSION: u32 = 1;
 
@@ -30,9 +31,9 @@ pub(super) struct Counted {
     pub(super) files: Vec<Counting>,
     /// Whether the formats have a null.
     pub(super) has_null: bool,
-    /// Whether keys are folded, so that structures do not show which are there twice.
+    /// Whether keys are folded. Then structures do not show duplicate keys.
     pub(super) folds_keys: bool,
-    /// Why no schema allows a document, if one cannot be JSON.
+    /// Why no schema allows a document, if JSON cannot hold one.
     pub(super) not_in_json: Option<String>,
 }
 
@@ -43,14 +44,14 @@ pub(super) struct Counting {
     pub(super) name: Option<String>,
     /// The index of its first document; of JSON lines, of its first line.
     pub(super) first: u64,
-    /// What an index says of a place.
+    /// The meaning of an index.
     pub(super) indices: Indices,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Indices {
-    /// Nothing: there is one document.
+    /// None: there is one document.
     One,
     Lines,
     Documents,
@@ -82,13 +83,13 @@ impl Counted {
     }
 }
 
-/// A part in a file: a line.
+/// A part, as a line of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
-    /// The version of this form. It is the first field, so a line can be told by how it begins.
+    /// The version of this form. It is the first field, so the beginning of a line identifies it.
     treedef_shapes: u32,
-    /// How many lines or documents there were, also those that could not be read.
+    /// The number of lines or documents, including unreadable ones.
     lines: u64,
     files: Vec<Counting>,
     bad: Bad,
@@ -100,8 +101,8 @@ struct Counts {
     structures: Box<RawValue>,
 }
 
-/// Files in the order in which they are counted: documents first, then counts, sorted by name, so that the order of
-/// the arguments makes no difference.
+/// Files in the order in which they are counted: first documents, then counts, sorted by name, so that the
+/// order of the arguments does not matter.
 pub(super) fn in_order(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
     let (mut counts, others): (Vec<&Path>, Vec<&Path>) =
         files.iter().map(PathBuf::as_path).partition(|file| is_named_so(file));
@@ -119,7 +120,7 @@ pub(super) fn open(file: &Path, reading: Reading) -> Result<Input> {
     input::open(file, Reading { format, ..reading }, Format::Jsonl)
 }
 
-/// Writes what was counted, for `--save`.
+/// Writes the counts, for `--save`.
 pub(super) fn save(counted: &Counted, args: &Shapes, path: &Path) -> Result<()> {
     let counts = Counts {
         treedef_shapes: VERSION,
@@ -149,7 +150,7 @@ pub(super) fn is_one(input: &mut Input) -> Result<bool> {
     Ok(input::peek(&mut input.reader, BEGIN.len())? == BEGIN)
 }
 
-/// Adds the parts of a file of counts to what was counted.
+/// Adds the parts of a file of counts to the counts so far.
 pub(super) fn add(counted: &mut Counted, input: Input, args: &Shapes) -> Result<()> {
     if args.list.is_some() || args.rare.is_some() {
         return Err(Failure::new(
@@ -199,7 +200,7 @@ fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) ->
         first.checked_add(counts.lines).ok_or_else(|| Failure::new("too many documents"))?;
     structures.shift(first);
     structures = structures.max_structures(args.max_structures);
-    // The first part says how it is folded, if nothing else does.
+    // The first part determines how it is folded, unless an option does.
     let is_first = counted.files.is_empty() && !args.folds.any() && args.fold_keys.is_none();
     if is_first {
         counted.tally.structures = structures;
@@ -226,7 +227,8 @@ fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) ->
 
 const NOT_SAVED: &str = "these counts were not saved by `shapes --save`";
 
-/// What the places rely on: files follow one another from the first index on, and all indices are of lines.
+/// The assumptions about places: files follow one another from the first index on, and all indices are
+/// lines.
 fn check(counts: &Counts) -> Result<()> {
     let firsts = || counts.files.iter().map(|file| file.first);
     let mut bad = counts.bad.first.iter().chain(&counts.twice.first).map(|(index, ..)| *index);

@@ -77,13 +77,14 @@ pub(super) fn diff(
             diff_tensors(files.each_ref(), tolerance, json, scope)
         };
     }
-    // Files of PyTorch have a tree of their own, the others one of the names.
+    // Files of PyTorch have a tree of their own, others a tree of the names.
     let has_names = [old.format, new.format].map(|format| format != Format::Pytorch);
     if of_tensors == [true; 2] && has_names[0] != has_names[1] {
         let (old, new, _) = opened(old, new)?;
         return diff_outlines(scope.of_files([old, new])?, json, scope);
     }
-    // Names, types and shapes of tensors are known without their numbers, kinds without values.
+    // Names, types and shapes of tensors are known without reading numbers, and kinds without
+    // values.
     let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
     let is_outline = of_tensors == [true; 2] || structure && are_lines;
     let read = |input: Input| if is_outline { input.document() } else { input.values() };
@@ -109,7 +110,7 @@ pub(super) fn diff(
                 (false, true) => (with_paths(old)?, with_paths(new)?),
                 (false, false) => (in_form(old)?, in_form(new)?),
             };
-            // Such a patch makes the new document as it is.
+            // Such a patch makes the new document without changes.
             let new = if is_exact && patch && has_widths { new } else { respelled(&old, new)? };
             let plain = |tree: Tree<Leaf>| {
                 if is_exact { tree } else { with_plain_leaves(tree) }
@@ -150,7 +151,7 @@ pub(super) fn diff(
     }
 }
 
-/// Opens two files of tensors, and shows how much of them is read.
+/// Opens two files of tensors, and shows the progress of reading.
 fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
     let (mut old, mut new) = (Stored::open(old)?, Stored::open(new)?);
     if old.format != new.format && [old.format, new.format].contains(&Format::Pytorch) {
@@ -216,10 +217,10 @@ fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tre
     without_renames(&old.diff(new), |path| part_at(old, path))
 }
 
-/// How the lines of changes are written.
+/// Options for the lines of changes.
 #[derive(Clone, Copy)]
 struct Style<'s> {
-    /// Whether the kinds of numbers are in them.
+    /// Whether the lines have the kinds of numbers.
     is_typed: bool,
     has_null: bool,
     scope: &'s Scope,
@@ -249,7 +250,7 @@ fn treedef_of(document: Document) -> TreeDef {
     }
 }
 
-/// The changes with the kinds that each side has, not with those by which they are compared.
+/// The changes with the kinds of each side, not with the kinds by which they are compared.
 fn with_kinds(
     mut changes: Vec<Change<Tree<LeafKind>>>,
     old: &Tree<LeafKind>,
@@ -257,7 +258,7 @@ fn with_kinds(
 ) -> Vec<Change<Tree<LeafKind>>> {
     for Change { path, kind, .. } in &mut changes {
         let exact = |part: &mut Tree<LeafKind>, all: &Tree<LeafKind>| {
-            // Behind an element that was removed, the path of the new one is another.
+            // After a removed element, the path of the new one differs.
             if let Some(it) = part_at(all, path).filter(|it| it.treedef() == part.treedef()) {
                 *part = it;
             }
@@ -275,7 +276,7 @@ fn with_kinds(
     changes
 }
 
-/// Compares files of tensors by their trees: in the structure in their metadata, or those of the names.
+/// Compares files of tensors by their trees: the structures in their metadata, or the trees of the names.
 fn diff_trees(
     files: [&Stored; 2],
     [a, b]: [Tree<Leaf>; 2],
@@ -348,7 +349,7 @@ fn diff_values(
     report_lines(&lines, json)
 }
 
-/// The path of each change, and at how many places it is.
+/// The path of each change, and the number of its places.
 fn places<T>(changes: &[Change<T>]) -> impl Iterator<Item = (&treedef::Path, usize)> {
     changes.iter().map(|change| (&change.path, change.places()))
 }
@@ -362,7 +363,7 @@ struct JsonChange<'a, T> {
     old: Option<Part<'a, T>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new: Option<Part<'a, T>>,
-    /// How many siblings one after another changed so, if it is more than this one.
+    /// The number of consecutive siblings with this change, if it is more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     places: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! `diff` of two files of tensors. Only those that differ are decoded.
+//! `diff` of two files of tensors. Only tensors that differ are decoded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::changes::{far, folded, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
 use super::scope::Scope;
 
-/// A tensor in a comparison. Those with equal numbers have one id.
+/// A tensor in a comparison. Tensors with equal numbers have one id.
 #[derive(Clone)]
 struct Item<'s> {
     slot: &'s Slot,
@@ -41,7 +41,7 @@ impl fmt::Display for Item<'_> {
     }
 }
 
-/// Whether two files have the same tensors and the same metadata, by their bytes.
+/// Whether two files have the same tensors and the same metadata, compared by bytes.
 pub(super) fn are_equal(old: &Stored, new: &Stored) -> Result<bool> {
     if old.tree.treedef() != new.tree.treedef() || old.metadata != new.metadata {
         return Ok(false);
@@ -78,7 +78,7 @@ pub(super) fn diff_tensors(
     report_lines(&lines, json)
 }
 
-/// The changes of plain values that the structure has beside the tensors.
+/// The changes of plain values in the structure.
 fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
     let mut values = BTreeMap::<Path, [Option<String>; 2]>::new();
     for (side, stored) in files.iter().enumerate() {
@@ -107,8 +107,8 @@ fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
     changed.map(line).collect()
 }
 
-/// The changes of tensors that no tree tells: their types, where it has the structure that was written,
-/// what is in no patch, and all of GGUF.
+/// The changes of tensors that no tree shows: their types, if the tree has the structure that was written,
+/// parts that no patch contains, and everything in GGUF.
 pub(super) fn lines_beside_values(
     files: [&Stored; 2],
     is_structured: bool,
@@ -132,9 +132,9 @@ pub(super) fn lines_beside_values(
     Ok(changes.into_iter().map(line).collect())
 }
 
-/// How a tensor changed.
+/// The change of a tensor.
 struct TensorChange {
-    /// Where it is in the old file, or in the new one if it is only there.
+    /// Its position in the old file, or in the new one if it exists only there.
     path: Path,
     name: Option<String>,
     line: String,
@@ -155,7 +155,7 @@ impl TensorChange {
     }
 }
 
-/// Compares each tensor with the one of its name in the other file.
+/// Compares each tensor with the tensor of the same name in the other file.
 fn by_name(
     files: [&Stored; 2],
     is_compared: impl Fn([Option<&Slot>; 2]) -> bool,
@@ -196,7 +196,7 @@ fn by_name(
     Ok(changes)
 }
 
-/// The line of two tensors, and how far they are apart. `None` if they are equal, or close.
+/// The line for two tensors, and their distance. `None` if they are equal, or close.
 fn compared(
     [old, new]: [&Stored; 2],
     [was, is]: [&Slot; 2],
@@ -251,12 +251,12 @@ fn by_tree(
     Ok(changes)
 }
 
-/// The leaf, if the tree is nothing else.
+/// The leaf, if the tree is a single one.
 fn only<T>(tree: &Tree<T>) -> Option<&T> {
     tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())
 }
 
-/// A line, and what JSON says instead.
+/// A line, and its equivalent in JSON.
 pub(super) type Line = (String, Option<serde_json::Value>);
 
 pub(super) fn report_lines(lines: &[Line], json: bool) -> Result<bool> {
@@ -268,8 +268,8 @@ pub(super) fn report_lines(lines: &[Line], json: bool) -> Result<bool> {
     Ok(lines.is_empty())
 }
 
-/// The tensors of both. Those at one path are compared byte by byte; if the files have other names
-/// and lengths of lists, an equal one may also stand elsewhere.
+/// The tensors of both. Tensors at one path are compared byte by byte; if the files have other
+/// names and lengths of lists, an equal tensor may also be elsewhere.
 fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
     let slots = |stored: &'s Stored| stored.tree.leaves().iter();
     let ids: [Vec<u64>; 2] = if old.tree.treedef() == new.tree.treedef() {
@@ -296,7 +296,7 @@ fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
     Ok([tree(old, a)?, tree(new, b)?])
 }
 
-/// The changes of the metadata, where both formats have any, but not of the keys that are part of a
+/// The changes of the metadata, if both formats have any, without keys that are part of a
 /// structure.
 pub(super) fn metadata_lines(
     files: [&Stored; 2],

@@ -1,4 +1,4 @@
-//! What a pattern was perhaps to find.
+//! Suggestions for a pattern that matches nothing.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,12 @@ use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
 use crate::paint::listed;
 use crate::paths::{readable, text_of, with_shown_paths};
 
-/// The most keys that are listed.
+/// The maximum number of keys that are listed.
 const LISTED: usize = 5;
-/// The most nodes whose keys are looked at, and the most keys.
+/// The maximum number of nodes whose keys are searched, and of keys.
 const LOOKED_AT: usize = 10_000;
 
-/// Says why a pattern finds nothing in some documents: how far it leads, and what is there. `what` is
+/// Explains why a pattern matches nothing in some documents: how far it leads, and what is there. `what` is
 /// the text of a leaf.
 pub(super) fn no_match<L>(
     documents: &[Tree<L>],
@@ -59,7 +59,7 @@ fn said<L>(documents: &[Tree<L>], pattern: &Pattern, what: impl Fn(&L) -> String
     message + end + are + " " + &listed(&names, LISTED)
 }
 
-/// What the library takes for meant: `did you mean …?`.
+/// The suggestion of the library: `did you mean …?`.
 fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
     let error = tree.select(pattern).err()?;
     nearest(&error).map(|meant| format!("did you mean `{meant}`?"))
@@ -74,13 +74,13 @@ fn what_is<L>(tree: &Tree<L>, node: NodeRef<'_>, what: impl Fn(&L) -> String) ->
     }
 }
 
-/// The longest beginning of a pattern that finds something, maybe nothing of it, and the step
-/// behind it.
+/// The longest beginning of a pattern that matches something, perhaps the empty one, and the step
+/// after it.
 fn longest_match<'p, L>(documents: &[Tree<L>], whole: &'p str) -> (&'p str, &'p str) {
     let mut end = whole.len();
     for (at, _) in whole.char_indices().rev() {
         let (prefix, rest) = whole.split_at_checked(at).unwrap_or(("", whole));
-        // A dot or a bracket may also be in a quoted key: then what is before it is no pattern.
+        // A dot or a bracket may also be in a quoted key: then the text before it is not a pattern.
         let is_step = rest.starts_with(['.', '[', '?', ':', '*'])
             && prefix.parse::<Pattern>().is_ok_and(|pattern| pattern.to_string() == prefix);
         if at > 0 && !is_step {
@@ -94,7 +94,7 @@ fn longest_match<'p, L>(documents: &[Tree<L>], whole: &'p str) -> (&'p str, &'p 
     ("", whole)
 }
 
-/// The nodes that are named, with their documents; by an empty text, the roots.
+/// The matching nodes, with their documents; for an empty text, the roots.
 fn matching<'t, L>(
     documents: &'t [Tree<L>],
     prefix: &str,
@@ -109,7 +109,7 @@ fn matching<'t, L>(
     })
 }
 
-/// A path for each distinct key below the nodes that are named.
+/// A path for each distinct key below the matching nodes.
 fn keys_below<L>(documents: &[Tree<L>], prefix: &str) -> Vec<Path> {
     let mut known = HashSet::new();
     let mut all = Vec::new();
@@ -120,7 +120,7 @@ fn keys_below<L>(documents: &[Tree<L>], prefix: &str) -> Vec<Path> {
             }
         }
     }
-    // Among names, indices tell nothing.
+    // Beside names, indices do not help.
     let is_index = |path: &Path| matches!(path.keys().last(), Some(Key::Index(_)));
     if !all.iter().all(is_index) {
         all.retain(|path| !is_index(path));

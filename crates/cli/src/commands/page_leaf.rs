@@ -70,7 +70,7 @@ impl PageLeaf {
 pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
     if matches!(input.format, Format::Safetensors | Format::Npz | Format::Npy) {
         let stored = Stored::open(input)?;
-        // What the library wrote has another structure than that of the names.
+        // A file from the library has another structure than the names.
         if let Some(tree) = stored.structured()? {
             return Ok(Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)));
         }

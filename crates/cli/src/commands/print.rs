@@ -1,4 +1,4 @@
-//! What subcommands print, and where they write it.
+//! The output of subcommands, and its destination.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::format::Format;
 use crate::json::visible;
 use crate::losses::Loss;
 
-/// Prints a text with colours, which are left out if the output is not a terminal.
+/// Prints a text with colours, which are removed if the output is not a terminal.
 pub(super) fn print(text: &str) -> Result<bool> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -21,13 +21,13 @@ pub(super) fn print(text: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Says what a format did not keep.
+/// Reports what a format did not keep.
 pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
     let yellow = anstyle::AnsiColor::Yellow.on_default();
     tell!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
 }
 
-/// Fails under `--strict` if something would be lost, and says what.
+/// Fails under `--strict` if something would be lost, with a list.
 pub(super) fn expect_kept(name: &str, format: Format, lost: &[Loss], to: &Output) -> Result<()> {
     if !to.strict || lost.is_empty() {
         return Ok(());
@@ -46,7 +46,7 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<bool> {
     report_json(value, true)
 }
 
-/// Writes a generated text, or JSON of it with the name of the file that it belongs in.
+/// Writes a generated text, or JSON with the text and the name of its file.
 pub(super) fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
     match file {
         Some(file) => {
@@ -56,7 +56,7 @@ pub(super) fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
     }
 }
 
-/// Prints a report as JSON; on standard error where standard output has the document.
+/// Prints a report as JSON; to standard error if the document goes to standard output.
 pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
     let text = serde_json::to_string_pretty(report)?;
     let text = visible(&text).into_owned() + "\n";
@@ -72,7 +72,7 @@ pub(super) fn write_to(output: Option<&Path>, bytes: &[u8]) -> Result<bool> {
     write_with(output, |out| Ok(out.write_all(bytes)?))
 }
 
-/// Writes what is made piece by piece to a file, or to standard output.
+/// Writes generated pieces to a file, or to standard output.
 pub(super) fn write_with(
     output: Option<&Path>,
     make: impl FnOnce(&mut dyn Write) -> Result<()>,
@@ -81,7 +81,7 @@ pub(super) fn write_with(
         None => {
             let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
             let made = make(&mut out).and_then(|()| Ok(out.flush()?));
-            // The rest of what failed is of no use.
+            // After a failure, the rest is useless.
             drop(out.into_parts());
             made?;
         }

@@ -1,4 +1,4 @@
-//! `diff --rename`: names of the old file as those of the new one, and what they may be.
+//! `diff --rename`: maps names of the old file to names of the new one, and suggests such pairs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,15 +16,16 @@ use crate::tensors::TensorLeaf;
 
 use super::print::{print, print_json};
 
-/// The most pairs of names of the same shapes that are all compared, and the fewest that one name is.
+/// The maximum number of pairs of names with the same shapes that are all compared, and the minimum for one
+/// name.
 const MOST_PAIRS: usize = 1 << 20;
 const LEAST_NEAR: usize = 32;
 
-/// Patterns of old names, with those of the new ones.
+/// Patterns of old names, with their replacements.
 pub(super) struct Renames(Vec<(String, String)>);
 
 impl Renames {
-    /// Those of `--rename`, and then those of the file.
+    /// The pairs of `--rename`, and then the pairs of the file.
     pub(super) fn read(renaming: &Renaming) -> Result<Self> {
         let mut all = Vec::new();
         for pair in renaming.rename.chunks(2) {
@@ -51,7 +52,7 @@ impl Renames {
             }
         }
         for (from, to) in &all {
-            // What is wrong with the patterns is told with their names.
+            // Faults of the patterns are reported with their names.
             treedef_tensors::__renamed(from, to, ".", "")?;
         }
         Ok(Renames(all))
@@ -64,7 +65,7 @@ impl Renames {
     /// The old file with its tensors under new names.
     pub(super) fn apply(&self, stored: Stored) -> Result<Stored> {
         let mut matched = vec![false; self.0.len()];
-        // With the names that they had.
+        // With their old names.
         let mut renamed: BTreeMap<String, (&str, Slot)> = BTreeMap::new();
         for slot in stored.tree.leaves() {
             let mut name = slot.name.clone();
@@ -93,9 +94,9 @@ impl Renames {
 /// Names that differ only in their numbers.
 struct Family {
     pattern: String,
-    /// The numbers of each member, and what it is.
+    /// The numbers in the name of each member, and its tensor.
     members: BTreeMap<Vec<usize>, TensorLeaf>,
-    /// Where the first stands in the file.
+    /// The position of the first member in the file.
     position: usize,
     words: BTreeSet<String>,
 }
@@ -104,7 +105,7 @@ fn names(stored: &Stored) -> BTreeSet<&str> {
     stored.tree.leaves().iter().map(|slot| slot.name.as_str()).collect()
 }
 
-/// The families of the names that the other file does not have.
+/// The families of names that the other file does not have.
 fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
     let (mut all, mut positions) = (Vec::<Family>::new(), HashMap::new());
     for (position, slot) in stored.leaves().iter().enumerate() {
@@ -132,7 +133,7 @@ fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
     all
 }
 
-/// The numbers and the shape of each member. Only families with the same ones may be one.
+/// The numbers and the shape of each member. Only families where these are equal can correspond.
 type Members<'f> = Vec<(&'f [usize], &'f [u64])>;
 
 impl Family {
@@ -141,8 +142,8 @@ impl Family {
     }
 }
 
-/// The families that may be one: those with the same members. Of very many, only those that stand in
-/// nearly the same places among them.
+/// The families that may correspond: families with the same members. If there are very many, only
+/// families at nearly the same position among them.
 fn candidates<'f>(olds: &'f [Family], news: &'f [Family]) -> Vec<(&'f Family, &'f Family)> {
     let mut groups: HashMap<Members<'_>, (Vec<_>, Vec<_>)> = HashMap::new();
     for family in olds {
@@ -170,7 +171,7 @@ fn words(name: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// How alike two names are: the part of their words that both have, as thousandths.
+/// The similarity of two names: the part of their words that both have, in thousandths.
 fn likeness(old: &BTreeSet<String>, new: &BTreeSet<String>) -> usize {
     let both = old.intersection(new).count();
     let beginnings = old.iter().filter(|word| {
@@ -181,12 +182,12 @@ fn likeness(old: &BTreeSet<String>, new: &BTreeSet<String>) -> usize {
     (1000 * both + 500 * half) / all
 }
 
-/// Prints the renames that make the names of one file those of the other: by the shapes of all tensors
-/// whose names differ only in numbers; among equal shapes by common words, and then by their order.
+/// Prints renames from one file to the other: by the shapes of all tensors whose names differ only in
+/// numbers; among equal shapes by common words, and then by their order.
 pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
     let (olds, news) = (families(&old.tree, &names(new)), families(&new.tree, &names(old)));
     let mut pairs = candidates(&olds, &news);
-    // The likest first, and then those that stand near.
+    // The most similar first, and then the nearest.
     pairs.sort_by_cached_key(|(old, new)| {
         let apart = old.position.abs_diff(new.position);
         (Reverse(likeness(&old.words, &new.words)), apart, old.position, new.position)

@@ -71,7 +71,7 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             let mut page = Vec::new();
             let mut command = Args::command();
             clap_mangen::Man::new(command.clone()).render(&mut page)?;
-            // The names of the pages are those that the first page refers to.
+            // The pages are named as the first page refers to them.
             command.build();
             for subcommand in command.get_subcommands().filter(|it| it.get_name() != "help") {
                 clap_mangen::Man::new(subcommand.clone()).render(&mut page)?;

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::parse::Document;
 use crate::stored::{Slot, Stored};
 
-/// A part of both sides, and what of it is compared.
+/// A part of both sides, restricted to some paths.
 #[derive(Default)]
 pub(super) struct Scope {
     at: Option<Path>,
@@ -30,7 +30,7 @@ impl Scope {
         self.at.is_none() && self.only.is_empty() && self.ignore.is_empty()
     }
 
-    /// Whether what has no path is compared, such as metadata.
+    /// Whether values without a path are compared, such as metadata.
     pub(super) fn has_rest(&self) -> bool {
         self.at.is_none() && self.only.is_empty()
     }
@@ -47,7 +47,7 @@ impl Scope {
         self.has(path) || !self.only.is_empty() && below()
     }
 
-    /// The changes of what is compared.
+    /// The changes that are in the scope.
     pub(super) fn changes<T: Structured>(&self, mut changes: Vec<Change<T>>) -> Vec<Change<T>> {
         if !self.only.is_empty() || !self.ignore.is_empty() {
             changes.retain(|Change { path, kind, .. }| {
@@ -62,8 +62,8 @@ impl Scope {
         changes
     }
 
-    /// The parts of two sides. One that has none is taken whole, as a model beside a training that it is
-    /// in, but not both.
+    /// The parts of two sides. A side without the part is used as a whole, such as a model that is compared
+    /// with a training that contains one. At least one side must have the part.
     pub(super) fn of_both<T>(
         &self,
         sides: [T; 2],
@@ -79,7 +79,7 @@ impl Scope {
         Ok([old_part.unwrap_or(old), new_part.unwrap_or(new)])
     }
 
-    /// The part of a document that is alone.
+    /// The part of a document on its own.
     #[cfg(feature = "schema")]
     pub(super) fn of_one<L: Clone>(&self, tree: Tree<L>) -> Result<Tree<L>> {
         let part = self.at.as_ref().map(|at| tree.subtree(at));
@@ -97,7 +97,7 @@ impl Scope {
         })
     }
 
-    /// The tensors of two files, with the names that they have in the part.
+    /// The tensors of two files, with their names in the part.
     pub(super) fn of_files(&self, [old, new]: [Stored; 2]) -> Result<[Stored; 2]> {
         let named = |tree: Tree<Slot>| {
             let names: Vec<String> = __leaf_names(tree.treedef()).collect();
@@ -111,7 +111,7 @@ impl Scope {
     }
 }
 
-/// The pattern that someone wrote.
+/// A pattern from the command line.
 pub(super) fn parse(pattern: &str) -> Result<Pattern> {
     if let Some(rest) = pattern.strip_prefix('$')
         && (rest.is_empty() || rest.starts_with(['.', '[']))
@@ -127,7 +127,7 @@ pub(super) fn parse(pattern: &str) -> Result<Pattern> {
     })
 }
 
-/// A document or a checkpoint, both of which have a structure.
+/// A document or a checkpoint, which both have a structure.
 pub(super) trait Structured {
     fn structure(&self) -> &TreeDef;
 }

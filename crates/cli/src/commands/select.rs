@@ -24,13 +24,13 @@ use crate::tensors::{Halves, has_arrays, numbers, of_array, with_halves, write_n
 use super::nearest::no_match;
 use super::scope::parse;
 
-/// An array with more numbers is shortened.
+/// Longer arrays are shortened.
 const LONG: usize = 100;
-/// The most documents that are looked at for what was meant.
+/// The maximum number of documents that are searched for a suggestion.
 const LOOKED_AT: usize = 100;
-/// The numbers that are left of each dimension.
+/// The numbers that remain of each dimension.
 const LEFT: u8 = 3;
-/// A tensor of so many bytes is not read as a whole.
+/// A tensor with more bytes is not read as a whole.
 const LARGE: u64 = 1 << 20;
 
 pub(super) fn select(
@@ -49,7 +49,7 @@ pub(super) fn select(
     let pattern = parse(pattern)?;
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let name = input.name.clone();
-    // What is read by another program is written as it is found: it may have read enough.
+    // Output to another program is written at once, because that program may stop reading early.
     let out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
     let (found, options) = (false, (full, part, json));
     let mut selecting = Selecting {
@@ -80,7 +80,7 @@ pub(super) fn select(
     Ok(selecting.found)
 }
 
-/// What was asked for, and where it goes.
+/// The request, and the destination of the output.
 struct Selecting<'a, W> {
     pattern: &'a Pattern,
     name: &'a str,
@@ -88,13 +88,13 @@ struct Selecting<'a, W> {
     options: (bool, bool, bool),
     out: W,
     found: bool,
-    /// Whether it was said why a tensor is not read.
+    /// Whether the reason why a tensor is not read was printed.
     unread: bool,
     is_strict: bool,
 }
 
 impl<W: Write> Selecting<'_, W> {
-    /// Prints what is in documents. Says what is there instead, if there is nothing.
+    /// Prints selected leaves of documents. If there are none, explains what is there instead.
     fn documents(&mut self, mut documents: Documents) -> Result<Option<String>> {
         let mut without = Vec::new();
         while let Some((place, tree)) = documents.next()? {
@@ -112,8 +112,8 @@ impl<W: Write> Selecting<'_, W> {
         Ok((!self.found).then(|| no_match(&without, self.pattern, what)))
     }
 
-    /// Prints what is in a tree that the library saved, of which only that is read. Returns whether
-    /// there is something, or else the tree is small enough to be read as a whole.
+    /// Prints a part of a tree that the library saved, and reads only that part. Returns whether
+    /// there is something, or whether the tree is small enough to be read as a whole.
     fn parts(&mut self, file: &FilePath, input: &Input) -> Result<bool> {
         let limits = input.limits;
         let mut reader = TreeReader::new(File::open(file)?, limits.of_trees())?;
@@ -134,7 +134,7 @@ impl<W: Write> Selecting<'_, W> {
         Ok(self.found)
     }
 
-    /// As [`documents`](Self::documents), of tensors. Only those that are asked for are read.
+    /// As [`documents`](Self::documents), for tensors. Only selected ones are read.
     fn tensors(&mut self, stored: &Stored) -> Result<Option<String>> {
         let slots = || stored.tree.treedef().leaf_paths().zip(stored.tree.leaves());
         let ends = || stored.tree.treedef().nodes().filter(|(_, node)| node.num_children() == 0);
@@ -181,7 +181,7 @@ impl<W: Write> Selecting<'_, W> {
         Ok((!self.found && !self.unread).then(|| no_match(&trees, self.pattern, what)))
     }
 
-    /// Says why a tensor is not read, if so.
+    /// Explains why a tensor is not read, if so.
     fn is_unread(&mut self, stored: &Stored, slot: &Slot) -> bool {
         let why = stored.unread(slot);
         if let Some(why) = &why {
@@ -191,8 +191,8 @@ impl<W: Write> Selecting<'_, W> {
         why.is_some()
     }
 
-    /// Prints a large tensor as far as it is asked for, of which no more is read, or piece by piece.
-    /// Returns `false` for another one, and for one that is no plain nested sequence.
+    /// Prints the requested part of a large tensor, and reads only that part, or prints it piece by
+    /// piece. Returns `false` for a small one, and for one that is not a plain nested sequence.
     fn large(&mut self, stored: &Stored, path: &Path, slot: &Slot) -> Result<bool> {
         let (full, _, json) = self.options;
         let Some(count) = slot.leaf.shape.first().copied() else { return Ok(false) };
@@ -224,7 +224,7 @@ impl<W: Write> Selecting<'_, W> {
         Ok(true)
     }
 
-    /// Writes all numbers of a tensor, so many rows at a time.
+    /// Writes all numbers of a tensor, some rows at a time.
     fn all_rows(&mut self, stored: &Stored, slot: &Slot, halves: Halves, step: u64) -> Result<()> {
         let count = slot.leaf.shape.first().copied().or_bug();
         let mut start = 0;
@@ -239,7 +239,8 @@ impl<W: Write> Selecting<'_, W> {
         Ok(self.out.write_all(b"]")?)
     }
 
-    /// Prints what is in the part of a document at a path. Returns it if that is nothing.
+    /// Prints the selected leaves of the part of a document at a path. Returns the part if there
+    /// are none.
     fn document(
         &mut self,
         place: Place,
@@ -276,12 +277,12 @@ impl<W: Write> Selecting<'_, W> {
     }
 }
 
-/// JSON has doubles. A text has the fewest digits, as everywhere.
+/// JSON has doubles. A text has the fewest digits, as elsewhere.
 fn halves(is_json: bool) -> Halves {
     if is_json { Halves::Double } else { Halves::Short }
 }
 
-/// Some rows of a tensor as JSON. `None` if they are no plain nested sequence.
+/// Some rows of a tensor as JSON. `None` if they are not a plain nested sequence.
 fn text_of_rows(
     stored: &Stored,
     slot: &Slot,
@@ -295,7 +296,7 @@ fn text_of_rows(
     Ok(write_numbers(&mut text, array, halves, most)?.then_some(text))
 }
 
-/// Tells the paths of tensors that a pattern names, or leads into if it names none.
+/// Calls back with the paths of tensors that a pattern matches, or leads into if it matches none.
 fn wanted_by<P: Iterator<Item = Path>>(
     pattern: &Pattern,
     paths: impl Fn() -> P,
@@ -307,8 +308,8 @@ fn wanted_by<P: Iterator<Item = Path>>(
     move |path| names.iter().any(|pattern| pattern.covers(path))
 }
 
-/// A pattern, and those without its last indices and without the part of a complex number, which may lead
-/// into an array.
+/// A pattern, and shorter versions without its last indices and without the part of a complex number, which
+/// may lead into an array.
 fn leading_to(pattern: &Pattern) -> Vec<Pattern> {
     let text = pattern.to_string();
     let (mut patterns, mut rest) = (vec![pattern.clone()], text.as_str());
@@ -323,7 +324,7 @@ fn leading_to(pattern: &Pattern) -> Vec<Pattern> {
     patterns
 }
 
-/// A place that was found.
+/// A match.
 struct Found<'a> {
     tree: &'a Tree<Leaf>,
     node: NodeRef<'a>,
@@ -373,7 +374,7 @@ impl Found<'_> {
     }
 }
 
-/// The leaves that are selected, and what has nothing in it, such as `null`. The tree is at a path.
+/// The selected leaves, and selected nodes without content, such as `null`. The tree is at a path.
 fn selected<'t>(
     tree: &'t Tree<Leaf>,
     above: &Path,
@@ -384,7 +385,8 @@ fn selected<'t>(
     nodes.filter(|(path, _)| pattern.covers(path))
 }
 
-/// The tree with the numbers of those arrays that the pattern leads into, if it finds nothing else.
+/// The tree in which arrays that the pattern leads into are replaced by their numbers, if it
+/// matches nothing else.
 fn into_arrays(
     tree: Tree<Leaf>,
     halves: Halves,
@@ -405,7 +407,7 @@ fn into_arrays(
     })
 }
 
-/// The tree with nodes that have nothing in them, such as `null`, as leaves, which are selected.
+/// The tree with nodes without content, such as `null`, as leaves, which can be selected.
 fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     tree.edit(|_, node, _| {
         let is_empty = node.num_children() == 0 && !node.is_leaf();
@@ -416,7 +418,7 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
     })
 }
 
-/// Writes all numbers. Where that can be, one at a time.
+/// Writes all numbers, one at a time if possible.
 fn write_array(out: &mut impl Write, array: &Array, halves: Halves) -> Result<()> {
     if !write_numbers(out, array, halves, usize::MAX)? {
         serde_json::to_writer(out, &of_array(array, halves)?)?;
@@ -424,7 +426,7 @@ fn write_array(out: &mut impl Write, array: &Array, halves: Halves) -> Result<()
     Ok(())
 }
 
-/// A leaf, or a node without children, as JSON has it, or its text where JSON does not have it.
+/// A leaf, or a node without children, as JSON, or as its text if JSON cannot hold it.
 fn shown(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     let json = match leaf {
         Some(leaf) => serde_json::to_string(leaf),

@@ -28,7 +28,7 @@ use super::changes;
 use super::counts::{self, Counted, Counting, Indices};
 use super::print::{print, print_json};
 
-/// Differences beyond which a structure is shown as a whole.
+/// With more differences, a structure is shown as a whole.
 const FEW: usize = 8;
 
 pub(super) fn shapes(args: &Shapes) -> Result<bool> {
@@ -54,11 +54,11 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     counted.told(&all, args)
 }
 
-/// The structures whose documents are listed. What is listed is found in a second pass, as there
-/// may be as many as there are documents.
+/// The structures whose documents are listed. A second pass finds the documents, because there may
+/// be any number of them.
 struct Wanted {
     counted: Counted,
-    /// The rank of each structure that is wanted, by the index of its first document.
+    /// The rank of each wanted structure, by the index of its first document.
     ranks: HashMap<u64, usize>,
 }
 
@@ -104,7 +104,7 @@ impl Wanted {
                 let mut lines = LineReader::of(input.reader);
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
                     let line = (&*lines.line, index);
-                    // What cannot be read was told by the first pass.
+                    // Unreadable lines were reported by the first pass.
                     let how = How { folds_keys: false, decimals: args.decimals };
                     if count_line(&mut structures, line, args.reading, how).is_ok() {
                         self.write(&mut out, args, index, structures.first_alike())?;
@@ -202,7 +202,7 @@ impl Counted {
         first_bad.filter(|_| args.reading.strict).map_or(Ok(counted), Err)
     }
 
-    /// Counts a file, or adds the counts that are in it.
+    /// Counts a file, or adds the counts in it.
     fn add(&mut self, file: &Path, args: &Shapes, counter: &LineCounter<'_>) -> Result<()> {
         let mut input = counts::open(file, args.reading)?;
         let name = input.name.clone();
@@ -258,8 +258,8 @@ impl Counted {
         if self.has_null { with_null(text) } else { text.to_owned() }
     }
 
-    /// Lists lines that were passed over, and structures that have a key twice. Returns whether
-    /// there are none, or they may be there.
+    /// Lists lines that were skipped, and structures that have a key twice. Returns whether there
+    /// are none, or whether they are allowed.
     fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
         let mut found = Bad::default();
         // Of other formats, each document was told when it was read.
@@ -357,7 +357,7 @@ impl Counted {
     }
 }
 
-/// What is different in a structure than in the first of all.
+/// The differences between a structure and the first of all.
 fn changes(all: &[StructureCount], it: &StructureCount) -> Vec<Change<Structure>> {
     let first = all.first().map(|first| &first.structure);
     let diff = it.diff();
@@ -366,13 +366,13 @@ fn changes(all: &[StructureCount], it: &StructureCount) -> Vec<Change<Structure>
     changes
 }
 
-/// Whether a change is more than other lengths of what is folded.
+/// Whether a change is more than another length of a folded sequence.
 fn differs(change: &Change<Structure>) -> bool {
     let ChangeKind::Replaced { old, new, .. } = &change.kind else { return true };
     without_lengths(&old.to_string()) != without_lengths(&new.to_string())
 }
 
-/// The text of a structure without `; 0–512` and the like.
+/// The text of a structure without `; 0–512` and similar ranges.
 fn without_lengths(text: &str) -> String {
     let mut parts = text.split("; ");
     let mut rest = parts.next().or_bug().to_owned();
@@ -382,7 +382,7 @@ fn without_lengths(text: &str) -> String {
     rest
 }
 
-/// The documents of a file. If their elements are to be counted, several are one sequence.
+/// The documents of a file. If their elements are counted, several documents are one sequence.
 fn documents(input: Input, args: &Shapes) -> Result<Documents> {
     if args.elements.is_none() {
         return input.documents();
@@ -405,7 +405,7 @@ fn elements(tree: Tree<Leaf>, args: &Shapes) -> Result<Vec<Tree<Leaf>>> {
     Ok(sequence.flatten_up_to(&each)?.into_parts().1)
 }
 
-/// A bar on standard error, if that is a terminal and the work is long.
+/// A progress bar on standard error, if that is a terminal and the work is long.
 fn progress(files: &[std::path::PathBuf]) -> ProgressBar {
     let size = |file: &std::path::PathBuf| -> Option<u64> {
         let plain = Path::new(file).extension().is_none_or(|end| end != "gz" && end != "zst");

@@ -19,7 +19,7 @@ use crate::tensor_files::{holdable, separate};
 
 use super::print::{expect_kept, report_json, tell_loss, write_with};
 
-/// What is to be converted: tensors that are copied, or a document.
+/// The input of a conversion: tensors that are copied, or a document.
 pub(super) enum Conversion {
     Copied(bool),
     Document(Box<Input>),
@@ -104,7 +104,7 @@ pub(super) fn copy(
 }
 
 const ONLY_SAFETENSORS: &str = "`--shards`, `--separate` and `--keep-values` write safetensors";
-/// The most names of values that are told.
+/// The maximum number of names of values that are printed.
 const LISTED: usize = 5;
 
 /// The types of the elements.
@@ -117,14 +117,14 @@ pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
     types.collect()
 }
 
-/// The names that other tensors have, too.
+/// Other names of tensors.
 pub(super) fn names_of(renamed: Vec<(String, String)>) -> impl Iterator<Item = Loss> {
     renamed.into_iter().map(|(name, new)| {
         Loss::of(format!("the name `{name}` of a second tensor, which is `{new}` there"))
     })
 }
 
-/// The tensors that torch makes by a call of which only the storage is written.
+/// The tensors that torch makes by a call and for which only the storage is written.
 pub(super) fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
     let entries = file.entries();
     let mut lost = Vec::new();
@@ -146,7 +146,7 @@ pub(super) fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
     lost
 }
 
-/// What of a file of PyTorch is no tensor.
+/// The values in a file of PyTorch that are not tensors.
 pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
     let paths = file.values().map(|(path, _)| path).chain(file.__empties().map(|(path, _)| path));
     let names: Vec<String> =

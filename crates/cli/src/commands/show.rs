@@ -23,7 +23,7 @@ use crate::tensors::{Halves, TensorLeaf, kinds, with_halves};
 
 use super::print::{print, print_json};
 
-/// The most aliases that are listed.
+/// The maximum number of aliases that are listed.
 const LISTED: usize = 20;
 
 #[derive(serde::Serialize)]
@@ -44,7 +44,7 @@ struct Shown {
 struct Totals {
     parameters: u64,
     bytes: u64,
-    /// How many leaves are no tensors.
+    /// The number of leaves that are not tensors.
     #[serde(skip_serializing_if = "is_zero")]
     values: usize,
 }
@@ -89,7 +89,7 @@ pub(super) fn show(
             let tensors = leaves.saturating_sub(values);
             let mut counts = counted(number(tensors), "tensor", "tensors");
             counts += &format!(", {}", counted(parameters, "parameter", "parameters"));
-            // orbax does not say of which type the arrays are.
+            // orbax does not record the types of the arrays.
             if bytes > 0 || parameters == 0 {
                 counts += &format!(", {}", human(bytes));
             }
@@ -104,7 +104,7 @@ pub(super) fn show(
             counted(number(leaves), "leaf", "leaves"),
         ),
     };
-    // `check --like` looks for it.
+    // `check --like` recognises this line.
     let counts = if is_many {
         let documents = number(treedef.root().num_children());
         format!("{counts}, {}", counted(documents, "document", "documents"))
@@ -125,7 +125,7 @@ pub(super) fn show(
     print(&format!("{dim}# {}: {counts}{dim:#}\n{text}\n{tied}", name.escape_debug()))
 }
 
-/// Bytes as a person reads them: `13.5 GB`.
+/// Bytes in a readable form: `13.5 GB`.
 fn human(bytes: u64) -> String {
     #[allow(clippy::cast_precision_loss, reason = "for three digits")]
     let mut size = bytes as f64;
@@ -177,7 +177,7 @@ fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> Text {
     Ok((treedef, Some(totals), text))
 }
 
-/// The tree with what is deeper than `depth` levels as `…`.
+/// The tree with `…` in place of everything deeper than `depth` levels.
 fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>> {
     tree.map(|leaf| leaf.to_string()).edit(|path, node, _| {
         let children = node.num_children();
@@ -196,7 +196,7 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
 pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
-    // The kinds of numbers mean something in a tree that was saved.
+    // In a tree that was saved, the kinds of numbers are meaningful.
     let bare = |text: String| {
         let text = if format == Format::Tree { exact::printed(&text) } else { bare_numbers(&text) };
         if format.has_null() { with_null(&text) } else { text }

@@ -65,7 +65,7 @@ pub(super) fn view(
     report_json(&told, output.is_some())
 }
 
-/// The name of a file, its format, its tree, and what its format is like.
+/// The name of a file, its format, its tree, and the properties of its format.
 fn viewed(file: &Path, reading: Reading) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
@@ -77,7 +77,8 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Format, Tree<PageLea
     Ok((name, format, tree, Traits { has_null, is_of_tensors, is_gguf }))
 }
 
-/// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
+/// The page. It contains the document as JSON, and the script creates elements when a node is
+/// unfolded.
 fn page(
     title: &str,
     tree: &Tree<PageLeaf>,
@@ -99,7 +100,7 @@ fn page(
     Ok(parts.replacen("/*DATA*/", &in_script(&data), 1))
 }
 
-/// JSON that cannot end the element it is in, nor open a comment there.
+/// JSON that can neither close its element nor open a comment.
 fn in_script(json: &str) -> String {
     json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(page.matches("</script>").count(), 2);
     }
 
-    /// So no other script runs, whatever a document holds.
+    /// So no other script runs, whatever is in a document.
     #[test]
     fn the_policy_names_script_and_style_by_their_hashes() {
         let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
@@ -153,7 +154,7 @@ mod tests {
         for element in [format!("<style>{STYLE}</style>"), format!("<script>{SCRIPT}</script>")] {
             assert_eq!(page.matches(&element).count(), 1);
         }
-        // The data is no script, and there are no attributes that are one.
+        // The data is not a script, and no attributes act as one.
         let outside = PAGE.replace("<script>/*SCRIPT*/</script>", "");
         assert_eq!(outside.matches("<script").count(), 1);
         assert!(outside.contains("<script type=\"application/json\""));

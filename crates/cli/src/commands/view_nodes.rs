@@ -13,16 +13,16 @@ use crate::tensors::{DocumentLeaf, Halves, SHORT, numeral, of_array};
 use super::changes;
 use super::page_leaf::PageLeaf;
 
-/// The classes of nodes, by which the script knows them.
+/// The classes of nodes, as the script knows them.
 const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
-/// So many tensors of a node are named with their shapes.
+/// The maximum number of tensors of a node that are listed with their shapes.
 const FEW: usize = 3;
-/// The most changes of an array that have a line.
+/// The maximum number of changes of an array that get a line.
 const LINES: usize = 20;
-/// The most numbers of an array that are in the page.
+/// The maximum number of numbers of an array that are in the page.
 const NUMBERS: usize = 100;
 
-/// What a format is like.
+/// The properties of a format.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Traits {
     pub(super) has_null: bool,
@@ -34,7 +34,7 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What changed at a node and below it.
+/// The changes at a node and below it.
 #[derive(Default)]
 pub(super) struct Changes<'d> {
     here: Vec<&'d Change<Tree<PageLeaf>>>,
@@ -47,7 +47,7 @@ impl<'d> Changes<'d> {
     pub(super) fn put(&mut self, change: &'d Change<Tree<PageLeaf>>) {
         let is_added = matches!(change.kind, ChangeKind::Added { .. });
         let keys = change.path.keys();
-        // The last key of what was added is that of the new tree.
+        // The last key of an added node is its key in the new tree.
         let old = keys.len() - usize::from(is_added).min(keys.len());
         let place = keys.iter().take(old).fold(self, |at, key| at.below.entry(key).or_default());
         if is_added { place.added.push(change) } else { place.here.push(change) }
@@ -61,7 +61,7 @@ impl<'d> Changes<'d> {
         self.here.iter().any(|change| matches!(change.kind, ChangeKind::Removed(_)))
     }
 
-    /// Appends what changed inside. The recursion is as deep as the paths of the changes.
+    /// Appends the changes inside. The recursion is as deep as the paths of the changes.
     fn collect(&self, all: &mut Vec<&'d Change<Tree<PageLeaf>>>) {
         all.extend(&self.added);
         for below in self.below.values() {
@@ -71,7 +71,7 @@ impl<'d> Changes<'d> {
     }
 }
 
-/// The index of what was added.
+/// The index of the added node.
 fn new_index(change: &Change<Tree<PageLeaf>>) -> Option<usize> {
     match change.kind {
         ChangeKind::Added { position, .. } => Some(position),
@@ -79,24 +79,25 @@ fn new_index(change: &Change<Tree<PageLeaf>>) -> Option<usize> {
     }
 }
 
-/// Where a node is, beside what it is.
+/// The position of a node.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     /// As JSON: an index, or the text of the key.
     pub(super) key: &'a str,
-    /// How many equal neighbours it stands for.
+    /// The number of equal neighbours that it represents.
     pub(super) repeat: usize,
     /// The changes, if two trees are compared.
     pub(super) changes: Option<&'a Changes<'a>>,
     pub(super) added: bool,
-    /// How many keys are in its path.
+    /// The number of keys in its path.
     pub(super) depth: usize,
 }
 
 /// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
 pub(super) struct Viewed<'t> {
     leaves: &'t [PageLeaf],
-    /// The leaves of each array, and its depth: nodes with no other leaves are around it.
+    /// The leaves of each array, and its depth: the nodes around an array that have no other
+    /// leaves.
     arrays: HashMap<Range<usize>, usize>,
     traits: Traits,
 }
@@ -126,7 +127,7 @@ impl<'t> Viewed<'t> {
         Viewed { leaves: tree.leaves(), arrays, traits }
     }
 
-    /// As [`heading`], with the shapes of few tensors, or how many parameters there are.
+    /// As [`heading`], with the shapes if there are few tensors, or the number of parameters.
     fn tensors_at(&self, node: NodeRef<'_>) -> String {
         let leaves = self.leaves.get(node.leaf_range()).or_bug();
         let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -158,7 +159,7 @@ impl<'t> Viewed<'t> {
         if self.traits.has_null { with_null(&text) } else { text }
     }
 
-    /// What kind of node it is, and how many children it has.
+    /// The kind of a node, and its number of children.
     fn heading(&self, node: NodeRef<'_>) -> String {
         let name = match (node.name(), node.variant()) {
             (Some(name), Some(variant)) => format!("{name}::{variant} "),
@@ -204,7 +205,7 @@ impl<'t> Viewed<'t> {
     ) -> treedef::Result<()> {
         let Place { key, repeat, changes, added, depth } = place;
         let leaves = self.leaves.get(node.leaf_range()).or_bug();
-        // The numbers of an array that is one leaf are only here, while it is drawn.
+        // The numbers of an array that is one leaf exist only while it is drawn.
         let stored = leaves.first().filter(|_| node.is_leaf()).and_then(PageLeaf::as_array);
         let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
         let array = stored.is_some() || self.arrays.get(&node.leaf_range()) == Some(&depth);
@@ -289,7 +290,7 @@ impl<'t> Viewed<'t> {
         }
     }
 
-    /// Appends the children. What was added to a list is where it is in the new one.
+    /// Appends the children. An added element of a list is at its position in the new list.
     fn children(
         &self,
         node: NodeRef<'_>,

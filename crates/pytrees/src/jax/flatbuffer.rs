@@ -33,11 +33,11 @@ pub(super) fn write(tree: &PyTree) -> Result<Vec<u8>> {
     Ok(writer.0)
 }
 
-/// Writes each table after what refers to it, as offsets lead forwards.
+/// Writes each table after the tables that refer to it, because offsets point forwards.
 struct Writer(Vec<u8>);
 
 impl Writer {
-    /// A table, and where it stands.
+    /// A table, and its position.
     fn table(&mut self, tree: &PyTree) -> Result<usize> {
         let (kind, children, keys): (u8, Vec<&PyTree>, Option<Vec<&str>>) = match tree {
             PyTree::Leaf(_) => (LEAF, Vec::new(), None),
@@ -86,7 +86,7 @@ impl Writer {
         Ok(table)
     }
 
-    /// A vector of offsets that the slot refers to, and where its elements stand.
+    /// A vector of offsets for a slot, and the position of its elements.
     fn vector(&mut self, slot: usize, count: usize) -> Result<Vec<usize>> {
         self.align();
         let vector = self.0.len();
@@ -106,7 +106,7 @@ impl Writer {
         Ok(at)
     }
 
-    /// Lets the slot refer to what stands further on.
+    /// Lets the slot refer to a later position.
     fn link(&mut self, slot: usize, target: usize) -> Result<()> {
         let offset = u32::try_from(target - slot).map_err(|_| too_large())?;
         if let Some(bytes) = self.0.get_mut(slot..slot + 4) {
@@ -154,7 +154,7 @@ impl<'b> Reader<'b> {
         usize::try_from(value).map_err(|_| malformed(at, "an offset that is too large"))
     }
 
-    /// What the offset at a place leads to.
+    /// The target of the offset at a position.
     fn target(&self, at: usize) -> Result<usize> {
         match self.u32(at)? {
             0 => Err(malformed(at, "an offset of zero")),
@@ -164,7 +164,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Where a field of the table stands, if it is there.
+    /// The position of a field of the table, if the field is there.
     fn field(&self, table: usize, index: usize) -> Result<Option<usize>> {
         let back = i32::from_le_bytes(self.array(table)?);
         let vtable = isize::try_from(back)
@@ -248,8 +248,8 @@ impl<'b> Reader<'b> {
         })
     }
 
-    /// A class that JAX was told of: its name, and data that only it understands; that of an
-    /// `OrderedDict` are its keys.
+    /// A class that was registered with JAX: its name, and data that only the class understands.
+    /// For an `OrderedDict`, the data are its keys.
     fn custom(&mut self, table: usize, children: Vec<PyTree>) -> Result<PyTree> {
         let field = self.field(table, 3)?;
         let field = field.ok_or_else(|| malformed(table, "a custom node without a name"))?;

@@ -35,7 +35,7 @@ pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// # Errors
 ///
-/// As [`text`]; and when the paths take more than 2²⁸ bytes in all.
+/// As [`text`]; also when the paths have more than 2²⁸ bytes in total.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub fn keystrs(treedef: &TreeDef) -> Result<Lowered<Vec<String>>> {
 struct Paths {
     path: String,
     all: Vec<String>,
-    /// The bytes of all.
+    /// The total number of bytes.
     bytes: NameBytes,
 }
 

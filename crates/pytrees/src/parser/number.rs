@@ -7,11 +7,11 @@ pub(super) fn is_imaginary(digits: &str) -> bool {
     digits.ends_with(['j', 'J'])
 }
 
-/// A number without its sign, if Python reads it as one.
+/// A number without its sign, if it is one in Python.
 pub(super) fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
     let lower = digits.to_ascii_lowercase();
     if let Some(imaginary) = lower.strip_suffix('j') {
-        // It is a float, which may begin with any zeros.
+        // It is a float, which may begin with any number of zeros.
         let float =
             format!("{imaginary}{}", if imaginary.contains(['.', 'e']) { "" } else { "e0" });
         return read_number(&float, negative)
@@ -23,7 +23,7 @@ pub(super) fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
         .iter()
         .find_map(|(prefix, radix)| Some((lower.strip_prefix(prefix)?, *radix)))
         .unwrap_or((&lower, 10));
-    // An underscore stands between digits, or behind the prefix.
+    // An underscore may be between digits, or after the prefix.
     let digit = |byte: Option<&u8>| byte.is_some_and(|byte| char::from(*byte).is_digit(radix));
     let bytes = body.as_bytes();
     let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').all(|(at, _)| {
@@ -35,7 +35,7 @@ pub(super) fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
         return None;
     }
     if plain.chars().all(|char| char.is_digit(radix)) {
-        // `01` is not a number of Python, `00` is.
+        // `01` is not a number in Python, `00` is.
         if radix == 10
             && plain.len() > 1
             && plain.starts_with('0')

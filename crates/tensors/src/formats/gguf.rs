@@ -1,8 +1,8 @@
 //! The header of GGUF files, in which llama.cpp and others keep models: metadata, and the names,
 //! types and shapes of the tensors.
 //!
-//! Numbers are not converted: most types are blocks of quantised numbers. The bytes of a tensor can be
-//! read.
+//! Numbers are not converted, because most types are blocks of quantised numbers. The bytes of a tensor can
+//! be read.
 
 mod parts;
 
@@ -21,13 +21,13 @@ use crate::file::{self, OpenFile};
 use crate::shape::display;
 
 const MAGIC: &[u8] = b"GGUF";
-/// The most bytes of a header. Vocabularies have some ten million.
+/// The maximum number of bytes of a header. Vocabularies have some ten million.
 const MAX_HEADER: u64 = 1 << 28;
-/// ggml has no more dimensions.
+/// The maximum number of dimensions, as in ggml.
 const MAX_DIMS: u32 = 8;
-/// Arrays of arrays are read so deep.
+/// The maximum nesting of arrays in arrays.
 const MAX_DEPTH: usize = 8;
-/// The most values of the metadata, which take more memory than they do in the file.
+/// The maximum number of values in the metadata, which use more memory than in the file.
 const MAX_VALUES: usize = 1 << 24;
 const ALIGNMENT: &str = "general.alignment";
 
@@ -74,7 +74,7 @@ const TYPES: [(u32, &str, u64, u64); 34] = [
 pub struct Gguf {
     metadata: Tree<Leaf>,
     tensors: Vec<GgufTensor>,
-    /// Those that are open. What a reader gave has none.
+    /// The open files. A header from a reader has none.
     files: Vec<Arc<OpenFile>>,
 }
 
@@ -84,14 +84,14 @@ pub struct Gguf {
 pub struct GgufTensor {
     /// The name.
     pub name: String,
-    /// The type of the elements: `f32`, `q4_k`; `type_99` if it is not known.
+    /// The type of the elements: `f32`, `q4_k`; `type_99` if it is unknown.
     pub type_name: String,
     /// The number of elements in each dimension, outermost first, as elsewhere in this crate. The
     /// file has them innermost first.
     pub shape: Vec<u64>,
-    /// Where the bytes begin in the file.
+    /// The position of the first byte in the file.
     pub start: u64,
-    /// The number of bytes. Of a type that is not known, those up to the next tensor.
+    /// The number of bytes. If the type is unknown, the bytes up to the next tensor.
     pub num_bytes: u64,
     /// The number of its file among the parts of the model.
     file: usize,
@@ -104,15 +104,14 @@ impl fmt::Display for GgufTensor {
     }
 }
 
-/// Opens a file, and reads its header. Of a model that is split into several files,
-/// `model-00001-of-00003.gguf` and so on, all are opened, whichever is named; of a folder, the only model
-/// in it.
+/// Opens a file, and reads its header. If a model is split into several files, `model-00001-of-00003.gguf`
+/// and so on, naming one opens all. For a folder, opens the only model in it.
 ///
 /// # Errors
 ///
-/// Returns an error when the file is not GGUF of the version 2 or 3 in little endian; when it is
-/// cut off, a name occurs twice, tensors overlap or lie outside of the file; or when the header has
-/// more than 2²⁸ bytes. The error says at which byte. Also when a part of the model is not there.
+/// Returns an error when the file is not GGUF of version 2 or 3 in little endian; when it is cut
+/// off, a name occurs twice, tensors overlap or lie outside of the file; or when the header has
+/// more than 2²⁸ bytes. The error has the position. Also when a part of the model is missing.
 ///
 /// ```
 /// use treedef_tensors::gguf;
@@ -163,7 +162,7 @@ fn open_file(path: &Path, number: usize) -> Result<Gguf> {
     Ok(Gguf { files: vec![file], ..gguf })
 }
 
-/// The parts as one model, with the metadata of the first: the others have only their numbers.
+/// The parts as one model, with the metadata of the first: the others only have their part numbers.
 fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
     let mut seen = HashSet::new();
     let (mut metadata, mut tensors, mut files) = (None, Vec::new(), Vec::new());
@@ -191,8 +190,8 @@ fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
     Ok(Gguf { metadata, tensors, files })
 }
 
-/// Reads the header from a reader. `size` is that of the whole file, if it is known: then tensors
-/// outside of it are an error.
+/// Reads the header from a reader. If `size`, the size of the whole file, is known, tensors outside
+/// of it are an error.
 ///
 /// # Errors
 ///
@@ -239,18 +238,18 @@ impl Gguf {
         &self.tensors
     }
 
-    /// The number of this part of a model, from 1 on, and of all parts, if it is one. [`open`] opens all
-    /// of them, [`read`] this one.
+    /// The number of this part of a model, from 1 on, and the number of parts, if it is a part. [`open`]
+    /// opens all of them, [`read`] this one.
     pub fn part(&self) -> Option<(u64, u64)> {
         parts::part_of(&self.metadata)
     }
 
-    /// Reads bytes of a tensor from `offset` on, as many as the buffer has.
+    /// Fills the buffer with bytes of a tensor, from `offset` on.
     ///
     /// # Errors
     ///
-    /// Returns an error when the tensor has not so many, or the file cannot be read. A header that was
-    /// read by [`read`] has no file.
+    /// Returns an error when the tensor has fewer bytes, or the file cannot be read. A header from [`read`]
+    /// has no file.
     pub fn read_at(&self, tensor: &GgufTensor, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let outside = || {
             let name = quoted(&tensor.name);
@@ -268,7 +267,7 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Self::read_at), and when memory has no room for them.
+    /// As [`read_at`](Self::read_at), and when the tensor does not fit into memory.
     pub fn read_bytes(&self, tensor: &GgufTensor) -> Result<Vec<u8>> {
         let size = usize::try_from(tensor.num_bytes).ok().filter(|size| file::has_room(*size));
         let size = size.ok_or_else(|| {
@@ -284,7 +283,7 @@ impl Gguf {
     }
 }
 
-/// A tensor as the header has it: its type, and its offset in the data.
+/// A tensor as in the header, with its type and its offset in the data.
 struct Entry {
     tensor: GgufTensor,
     kind: u32,
@@ -309,7 +308,7 @@ impl<R: Read> Header<R> {
                 let at = usize::try_from(self.at).unwrap_or(usize::MAX);
                 Error::from(ErrorKind::limit("bytes of the header", what)).at_byte(at)
             })?;
-        // The vector grows with what is there, and not with what is declared.
+        // The vector grows with the data that is there, not with a declared length.
         let mut bytes = Vec::new();
         self.reader.by_ref().take(length).read_to_end(&mut bytes)?;
         if u64::try_from(bytes.len()) != Ok(length) {
@@ -461,7 +460,7 @@ impl<R: Read> Header<R> {
     }
 }
 
-/// The number of bytes of so many rows of a type.
+/// The number of bytes of a number of rows of a type.
 fn num_bytes(shape: &[u64], block: u64, bytes: u64) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -472,7 +471,7 @@ fn num_bytes(shape: &[u64], block: u64, bytes: u64) -> Option<u64> {
     rows.iter().try_fold(blocks, |product, size| product.checked_mul(*size))?.checked_mul(bytes)
 }
 
-/// The tensors with their places in the file. They are in it, and do not overlap.
+/// The tensors with their places in the file, inside of it and without overlaps.
 fn placed(
     entries: Vec<Entry>,
     (start, alignment): (u64, u64),

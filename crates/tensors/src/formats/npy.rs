@@ -38,19 +38,20 @@ pub use reading::Reading;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The digits to which the first dimension can grow without a new header: numpy leaves room.
+/// The digits reserved for the first dimension, so that it can grow without a new header, as in
+/// numpy.
 const GROWTH_DIGITS: usize = 21;
 
-/// The file that numpy writes for the array, byte for byte: a [`Tensor`](crate::Tensor), or a [`Stored`] array, whatever
-/// its elements are.
+/// The file that numpy writes for the array, byte for byte. The array is a [`Tensor`](crate::Tensor) or a
+/// [`Stored`] array with any elements.
 ///
 /// bf16 is written as numpy writes `ml_dtypes.bfloat16`, as `<V2`. In Python the array is
 /// `numpy.load(file).view(ml_dtypes.bfloat16)`, here see [`Reading::bf16`].
 ///
 /// # Errors
 ///
-/// As [`Stored::read_bytes`], and when the array has more than 64 dimensions or such elements as numpy
-/// cannot have.
+/// As [`Stored::read_bytes`]; also when the array has more than 64 dimensions, or elements that numpy does
+/// not support.
 ///
 /// ```
 /// use treedef_tensors::npy;
@@ -97,15 +98,14 @@ pub fn save<'s>(array: impl Into<Stored<'s>>, path: impl AsRef<Path>) -> Result<
     })
 }
 
-/// The array of a file of numpy, in the versions 1, 2 and 3 of its format, as a tensor without a name: its
-/// elements may be anything. Each field of records is a tensor with the name of the field.
+/// The array of a file of numpy, in the versions 1, 2 and 3 of its format, as a tensor without a name. Its
+/// elements may be of any type. Each field of records is a tensor with the name of the field.
 ///
-/// The elements are borrowed, unless they are big endian or in Fortran's order. Those are brought
-/// into ours. Elements whose type has no byte order (`=f8`, `|f4`) have the order of this machine, as in
-/// numpy.
+/// The elements are borrowed, unless they are big endian or in Fortran order; those are converted. Elements
+/// whose type has no byte order (`=f8`, `|f4`) have the order of this machine, as in numpy.
 ///
-/// Objects of Python, which are pickled and could run anything, are not read, nor are floats of more
-/// than 64 bits: [`Descriptor::unread`] says so. [`Stored::tree`] reads texts and dates.
+/// Objects of Python, which are pickled and could run any code, are not read, nor are floats of
+/// more than 64 bits: see [`Descriptor::unread`]. [`Stored::tree`] reads texts and dates.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
     from_bytes_with(file, &Reading::new())
 }
 
-/// As [`from_bytes`], with a choice of what is read.
+/// As [`from_bytes`], with options.
 ///
 /// # Errors
 ///
@@ -140,14 +140,14 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'
     Ok(Source::of(tensors, [])?.with_records(records.into_iter().collect()))
 }
 
-/// Whether a file of numpy has elements of this type: all of [`Dtype`], and what was read of such a file
-/// as it is.
+/// Whether a file of numpy can have elements of this type: all of [`Dtype`], and types that were read from
+/// such a file unchanged.
 #[doc(hidden)]
 pub fn __holds(descriptor: &Descriptor) -> bool {
     code(descriptor).is_some()
 }
 
-/// How the type of the elements is named so that [`__stored`] knows it. `None` for what is no array.
+/// The name by which [`__stored`] knows the type of the elements. `None` if it is not an array.
 #[doc(hidden)]
 pub fn __element(descriptor: &Descriptor) -> Option<String> {
     match descriptor.element() {
@@ -156,11 +156,11 @@ pub fn __element(descriptor: &Descriptor) -> Option<String> {
     }
 }
 
-/// A tensor with these bytes, which are in our order.
+/// A tensor with these bytes, in our order.
 ///
 /// # Errors
 ///
-/// Returns an error when there is no such type, or its elements have another number of bytes.
+/// Returns an error when the type is unknown, or its elements have another number of bytes.
 #[doc(hidden)]
 pub fn __stored(
     name: &str,
@@ -190,13 +190,13 @@ fn code(descriptor: &Descriptor) -> Option<String> {
     descriptor.dtype().map(code_of).or_else(|| descriptor.numpy()?.code.clone())
 }
 
-/// How the type is named in a file.
+/// The name of the type in a file.
 fn code_of(dtype: Dtype) -> String {
     let code = TYPES.iter().find(|(known, ..)| *known == dtype).map(|(_, code, _)| *code).or_bug();
     format!("{}{code}", if dtype.size() == 1 { '|' } else { '<' })
 }
 
-/// What stands before the elements of an array. An error if numpy has no such elements.
+/// The header before the elements of an array. An error if numpy does not support such elements.
 pub(crate) fn header_of(descriptor: &Descriptor) -> Result<Vec<u8>> {
     let code = code(descriptor).ok_or_else(|| {
         let what = format!("numpy has no array for {descriptor}");
@@ -287,7 +287,7 @@ impl<'a> Array<'a> {
         for field in fields {
             let end = field.at.saturating_add(field.size()); // inside of the record
             let mut of_field = Vec::new();
-            // Fields without bytes may be many.
+            // Fields without bytes could be any number.
             if end > field.at {
                 for record in bytes.chunks_exact(item.size) {
                     of_field.extend_from_slice(record.get(field.at..end).or_bug());
@@ -304,13 +304,13 @@ impl<'a> Array<'a> {
     }
 }
 
-/// A member of an npz file that is no array.
+/// A member of an npz file that is not an array.
 pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
     let elements = descr::unread("file", None, bytes.len(), "it is no `.npy` file".to_owned());
     Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
 
-/// The bytes, of which so many each are in the other order.
+/// The bytes, with the byte order of each group of this size reversed.
 fn in_order(bytes: Cow<'_, [u8]>, reversed: usize) -> Cow<'_, [u8]> {
     if reversed < 2 {
         return bytes;
@@ -320,7 +320,7 @@ fn in_order(bytes: Cow<'_, [u8]>, reversed: usize) -> Cow<'_, [u8]> {
     bytes.into()
 }
 
-/// Where the text of the header starts and ends.
+/// Where the text of the header begins and ends.
 fn header_range(file: &[u8]) -> Result<(usize, usize)> {
     let Some(after) = file.strip_prefix(MAGIC) else {
         return Err(malformed(0, "no npy file: it does not begin with `\\x93NUMPY`"));
@@ -346,7 +346,7 @@ fn header_range(file: &[u8]) -> Result<(usize, usize)> {
     }
 }
 
-/// Python 2 wrote long integers with an `L` behind them, which stands nowhere else behind a digit.
+/// Python 2 wrote long integers with an `L` after them. Elsewhere, no `L` follows a digit.
 fn without_longs(text: &str) -> String {
     let mut before = ' ';
     let char = |char| match (std::mem::replace(&mut before, char), char) {
@@ -383,7 +383,7 @@ impl Header {
         })
     }
 
-    /// Reads the literal of a dict with exactly the keys `descr`, `fortran_order` and `shape`.
+    /// Parses the literal of a dict with exactly the keys `descr`, `fortran_order` and `shape`.
     fn parse(text: &str, reading: &Reading) -> Result<Self> {
         let mut parser = Parser::new(text);
         let (mut descr, mut fortran, mut shape) = (None, None, None);
@@ -429,7 +429,7 @@ impl Header {
     }
 }
 
-/// The elements of an array in Fortran's order, in ours. Each has so many bytes.
+/// Reorders elements from Fortran order to ours. Each has `size` bytes.
 fn row_major(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
     fn gather(from: &[u8], at: usize, dims: &[(usize, usize)], size: usize, to: &mut Vec<u8>) {
         match dims.split_first() {

@@ -28,21 +28,21 @@ use crate::formats::zipped::zip_error;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
 
-/// How the name of an array ends.
+/// The extension of an array's name.
 const NPY: &str = ".npy";
 
-/// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order:
-/// [`Tensors`](crate::Tensors), or a [`Source`] whose tensors are copied, whatever their elements are.
+/// The file that `numpy.savez` would write, with a member `name.npy` for each tensor, in their order:
+/// [`Tensors`](crate::Tensors), or a [`Source`] whose tensors are copied, with any elements.
 ///
-/// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. A file of
-/// numpy has no place for metadata: the structure, which [`Export`](crate::Export) puts there, is
-/// left out, and so is `format`, by which libraries name the framework of a safetensors file.
+/// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. The format
+/// has no metadata, so the structure, which [`Export`](crate::Export) puts there, is left out, and
+/// so is `format`, in which libraries name the framework of a safetensors file.
 ///
 /// # Errors
 ///
-/// Returns an error when there is other metadata, such as that of
-/// [`Export::rest_in_metadata`](crate::Export::rest_in_metadata); when a name is too long for a zip
-/// file (some 64 KiB) or contains `\0`; when numpy has no such elements, as floats of 8 bits. See also
+/// Returns an error when there is other metadata, such as the metadata of
+/// [`Export::rest_in_metadata`](crate::Export::rest_in_metadata); when a name is too long for a zip file
+/// (some 64 KiB) or contains `\0`; when numpy has no such elements, e.g. floats of 8 bits. See also
 /// [`npy::to_bytes`].
 pub fn to_bytes<'s>(tensors: impl Into<Source<'s>>) -> Result<Vec<u8>> {
     let tensors = tensors.into();
@@ -113,11 +113,11 @@ fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) 
     stored.pieces(|piece| Ok(writer.write_all(piece)?))
 }
 
-/// The arrays of a file of numpy, compressed or not, in the order of the file, whatever their elements
-/// are: see [`npy::from_bytes`]. The fields of records `r` are `r.x`, `r.y`. What is no array is listed as
-/// an array of bytes that is not read. Dates are read into types as texts, and records as structs of arrays.
+/// The arrays of a file of numpy, compressed or not, in the order of the file, with any elements: see
+/// [`npy::from_bytes`]. The fields of records `r` are `r.x`, `r.y`. A member that is not an array is listed
+/// as an array of bytes that cannot be read. Dates are loaded as texts, and records as structs of arrays.
 ///
-/// What is not compressed is borrowed, as by [`npy::from_bytes`]. All checksums are checked.
+/// Uncompressed arrays are borrowed, as by [`npy::from_bytes`]. All checksums are checked.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
     from_bytes_with(file, &Reading::new())
 }
 
-/// As [`from_bytes`], with a choice of what is read.
+/// As [`from_bytes`], with options.
 ///
 /// # Errors
 ///
@@ -174,7 +174,7 @@ fn members<'a>(
     mut each: impl FnMut(&str, Cow<'a, [u8]>) -> Result<()>,
 ) -> Result<()> {
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(zip_error)?;
-    // Names stand once, members do not overlap, and headers agree with the directory.
+    // Names are distinct, members do not overlap, and headers agree with the directory.
     archive.validate_header_consistency().map_err(zip_error)?;
     let mut left = reading.max_bytes;
     for index in 0..archive.len() {
@@ -184,7 +184,8 @@ fn members<'a>(
     Ok(())
 }
 
-/// The name and the bytes of a member, whose checksum is right. `left` is what may be unpacked yet.
+/// The name and the bytes of a member, whose checksum is right. `left` is the number of bytes that
+/// may still be unpacked.
 fn member<'a>(
     archive: &mut ZipArchive<Cursor<&'a [u8]>>,
     index: usize,
@@ -211,7 +212,7 @@ fn member<'a>(
         let what = format!("{shown} unpacks to {size} bytes, {left} are left");
         ErrorKind::limit("bytes to unpack", what)
     })?;
-    // The vector grows with what is there, and not with what is declared.
+    // The vector grows with the data that is there, not with a declared length.
     let mut bytes = Vec::new();
     member.read_to_end(&mut bytes).map_err(|error| damaged(&error.to_string()))?;
     if bytes.len() == size {

@@ -1,11 +1,11 @@
 //! The files of `torch.save`: `.pt`, `.pth`, `.bin`, `.ckpt`. They are pickles, which are programs that
 //! make objects of Python, with the numbers of the tensors beside them.
 //!
-//! **Nothing in a file is run.** A small machine follows the instructions of pickles, and describes what
-//! they would make. It knows the constructors that PyTorch uses for tensors, parameters and the arrays
-//! of numpy. An object of any other class is a struct with the name of the class and its fields.
+//! **Nothing in a file is run.** A small machine interprets the instructions of pickles, and describes the
+//! objects that they would make. It knows the constructors that PyTorch uses for tensors, parameters and
+//! the arrays of numpy. An object of any other class is a struct with the name of the class and its fields.
 //!
-//! Tensors are read when they are asked for: a file is listed from its pickle alone.
+//! Tensors are read on demand: to list a file, only its pickle is read.
 //!
 //! ```
 //! use treedef_tensors::{pytorch, safetensors};
@@ -59,14 +59,15 @@ use crate::names::push_parts;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_file;
 
-/// The fields of a module under which it keeps its tensors and its parts. Their names are no part of
-/// the names in a `state_dict`.
+/// The fields of a module that hold its tensors and its parts. Their names are not part of the
+/// names in a `state_dict`.
 const OF_MODULES: [&str; 3] = ["_modules", "_parameters", "_buffers"];
-/// So many times its bytes may the tensors of a file have, which may be expanded; and some more.
+/// The tensors of a file may have this many times the bytes of the file, because they may be
+/// expanded, and some more.
 const MOST_EXPANDED: u64 = 64;
 const MORE_EXPANDED: u64 = 1 << 26;
 
-/// A file of `torch.save` whose pickle was read: [`open`] makes one.
+/// A file of `torch.save` whose pickle was read, from [`open`].
 #[derive(Clone, Debug)]
 pub struct Pytorch<'a> {
     tree: Tree<Slot>,
@@ -93,8 +94,8 @@ pub enum Entry<'a> {
 ///
 /// # Errors
 ///
-/// Returns an error when the file is none of PyTorch, or is damaged: the error says at which byte of
-/// the pickle. A tensor that cannot be read is no error here, but one of the
+/// Returns an error when the file is not from PyTorch, or is damaged, with the position in the
+/// pickle. A tensor that cannot be read is not an error here, but one of the
 /// [faults](Pytorch::faults).
 ///
 /// ```
@@ -123,15 +124,15 @@ const FILES: Files = Files {
     add: |shards, path| shards.add_source(path, |hold| open_file(path, hold)?.source()),
 };
 
-/// Whether a file has such a name as transformers, diffusers and peft give to the files of a model.
+/// Whether a file has a name that transformers, diffusers and peft use for the files of a model.
 #[doc(hidden)]
 pub fn is_of_model(name: &str) -> bool {
     name.ends_with(".bin") && (name.contains("pytorch_model") || name.contains("adapter_model"))
 }
 
 /// Opens the tensors of a model in shards: a folder, or its index `pytorch_model.bin.index.json`, which
-/// says which file has which tensor. What is wrong is told as by [`safetensors::open`]; other `.bin` files
-/// in the folder, such as `training_args.bin`, are passed over.
+/// maps tensors to files. Faults are reported as by [`safetensors::open`]; other `.bin` files in the
+/// folder, such as `training_args.bin`, are skipped.
 ///
 /// # Errors
 ///
@@ -199,8 +200,8 @@ fn joined(path: &treedef::Path) -> String {
     parts.join(".")
 }
 
-/// A value as JSON, with the names that Python has for floats that are no numbers. What is no value of
-/// JSON is a text as the library prints it.
+/// A value as JSON, with Python's names for infinite floats and NaN. A value that JSON cannot hold is its
+/// text in this library's notation.
 fn json_of(leaf: &Leaf) -> String {
     let float = match leaf {
         Leaf::F32(float) => Some(f64::from(*float)),
@@ -224,9 +225,9 @@ fn json_of(leaf: &Leaf) -> String {
 }
 
 impl<'a> Pytorch<'a> {
-    /// The whole tree: what `torch.load` would return. Lists and sets are sequences, dicts are maps, and
-    /// an object of another class is a struct whose name is that of the class: `<argparse.Namespace>`.
-    /// Attributes of dicts, such as the `_metadata` of a `state_dict`, are no part of it.
+    /// The whole tree: the value that `torch.load` would return. Lists and sets are sequences, dicts are
+    /// maps, and an object of another class is a struct with the name of the class: `<argparse.Namespace>`.
+    /// Attributes of dicts, such as the `_metadata` of a `state_dict`, are left out.
     pub fn entries(&self) -> Tree<Entry<'a>> {
         self.tree.clone().map(|slot| match slot {
             Slot::Value(leaf) => Entry::Value(leaf),
@@ -239,7 +240,7 @@ impl<'a> Pytorch<'a> {
     }
 
     /// The tensors by their names: the keys on their paths, joined by dots. Tied tensors, which are the
-    /// same part of a storage, are stored once: the others are aliases.
+    /// same part of a storage, are stored once; the others are aliases.
     ///
     /// # Errors
     ///
@@ -248,7 +249,7 @@ impl<'a> Pytorch<'a> {
     pub fn source(&self) -> Result<Source<'a>> {
         self.__expect_readable()?;
         self.expect_names()?;
-        // The alphabet decides which name of several is that of the tensor, as in `safetensors.torch`.
+        // The alphabetically first of several names is the tensor's own, as in `safetensors.torch`.
         let mut first: HashMap<&View, &str> = HashMap::new();
         for (view, stored) in self.tensors.iter().filter(|(_, stored)| stored.num_bytes() > 0) {
             let name = first.entry(view).or_insert(stored.name());
@@ -258,7 +259,7 @@ impl<'a> Pytorch<'a> {
             (Vec::new(), vec![("format".to_owned(), "pt".to_owned())]);
         for (view, stored) in &self.tensors {
             match first.get(view) {
-                // What belongs to the file is no alias.
+                // A key that belongs to the file is not an alias.
                 Some(name) if *name != stored.name() && !is_of_file(stored.name()) => {
                     metadata.push((stored.name().to_owned(), (*name).to_owned()));
                 }
@@ -272,14 +273,14 @@ impl<'a> Pytorch<'a> {
         self.file.iter().fold(source, |source, file| source.of_file(file))
     }
 
-    /// As [`source`](Self::source). The metadata also has what is no tensor, each value under its name
-    /// as JSON; a value with the name of another leaf has the text of its path for a name. `None` is `null`, and
-    /// what is empty `{}` or `[]`.
+    /// As [`source`](Self::source). The metadata also has the values that are not tensors, each under its
+    /// name as JSON; a value with the name of another leaf is named by the text of its path. `None` is
+    /// `null`, and empty containers are `{}` or `[]`.
     ///
     /// # Errors
     ///
     /// As [`source`](Self::source), and when a value has a name that belongs to the file, such as `format`;
-    /// or when its text is the name of a tensor.
+    /// or when its text equals the name of a tensor.
     pub fn source_with_values(&self) -> Result<Source<'a>> {
         let source = self.source()?;
         let tensors = self.tensors.iter().map(|(_, stored)| stored.name().to_owned());
@@ -314,7 +315,7 @@ impl<'a> Pytorch<'a> {
         all.fold(0, u64::saturating_add)
     }
 
-    /// What is no tensor: numbers, texts and bytes with their paths.
+    /// The leaves that are not tensors: numbers, texts and bytes with their paths.
     pub fn values(&self) -> impl Iterator<Item = (treedef::Path, &Leaf)> {
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
         slots.filter_map(|(path, slot)| match slot {
@@ -323,7 +324,7 @@ impl<'a> Pytorch<'a> {
         })
     }
 
-    /// What is nothing, as JSON: `None`, and what is empty.
+    /// `None` and empty containers as JSON.
     #[doc(hidden)]
     pub fn __empties(&self) -> impl Iterator<Item = (treedef::Path, &'static str)> {
         self.tree.treedef().nodes().filter_map(|(path, node)| {
@@ -376,9 +377,9 @@ impl<'a> Pytorch<'a> {
         stored.map_or_else(|| joined(path), |(_, stored)| stored.name().to_owned())
     }
 
-    /// The same file, in which a tensor with the name of one before it is named by the text of its path. Such
-    /// are those of the keys `1` and `"1"`, and of `a.b` and `b` in `a`. The other result has the names that
-    /// they had, and those that they have.
+    /// The same file, in which a tensor with the name of an earlier one is named by the text of its path.
+    /// This happens with the keys `1` and `"1"`, and with `a.b` and `b` in `a`. The other result lists
+    /// their old and new names.
     pub fn with_distinct_names(&self) -> (Self, Vec<(String, String)>) {
         let (mut file, mut renamed) = (self.clone(), Vec::new());
         let mut names = HashSet::new();
@@ -412,20 +413,20 @@ impl<'a> Pytorch<'a> {
         Ok(whole.compose()?)
     }
 
-    /// The tensors that cannot be read, with the reasons. Each read of one fails; the tree has a text in the place of
-    /// one whose shape no tensor has.
+    /// The tensors that cannot be read, with the reasons. Reading one fails; if its shape is not valid, the
+    /// tree has a text in its place.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// The classes and functions that the file names beside those of tensors, such as
-    /// `torch.nn.modules.linear.Linear`, or `posix.system` in a file that attacks who loads it. PyTorch
-    /// calls them, unless it is told to load only weights; nothing here does.
+    /// The classes and functions that the file names and that do not belong to tensors, such as
+    /// `torch.nn.modules.linear.Linear`, or `posix.system` in a file that attacks the program that loads
+    /// it. PyTorch calls them unless it loads only weights; this crate never does.
     pub fn unknown(&self) -> impl Iterator<Item = &str> {
         self.unknown.iter().map(String::as_str)
     }
 
-    /// Whether it is a program of TorchScript, of which only the tensors and attributes are read.
+    /// Whether it is a program of TorchScript. Only its tensors and attributes are read.
     pub fn is_torchscript(&self) -> bool {
         self.is_torchscript
     }

@@ -38,13 +38,13 @@ pub use open::{Opening, open, open_files, open_indexed_slices};
 pub use sharded::save_sharded;
 pub use writer::Writer;
 
-/// Lists the tensors in the bytes of a file, which each of them borrows, whatever their types are. They
-/// are in the order of their data. [`Source::load`] reads a value, and [`Source::read`] all [`Tensors`].
+/// Lists the tensors in the bytes of a file, of any type. Each borrows its bytes, and they are in the order
+/// of their data. [`Source::load`] reads a value, and [`Source::read`] all [`Tensors`].
 ///
 /// # Errors
 ///
-/// Returns an error when the header is not JSON of the format, a name occurs twice, the data has a
-/// hole, an overlap or a rest, or a shape does not fit.
+/// Returns an error when the header is not valid JSON, a name occurs twice, the data has a gap, an
+/// overlap or a rest, or a shape does not fit.
 ///
 /// ```
 /// use treedef_tensors::safetensors;
@@ -72,7 +72,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Source<'_>> {
     Ok(Source::new(stored.collect(), header.metadata))
 }
 
-/// The error of a misplaced tensor, or of bytes behind the last one. The data begins at byte `start`.
+/// The error for a misplaced tensor, or for bytes after the last one. The data begins at byte `start`.
 fn told(fault: Misplaced, start: u64) -> Error {
     match fault {
         Misplaced::Tensor(name, what) => {
@@ -84,12 +84,12 @@ fn told(fault: Misplaced, start: u64) -> Error {
     }
 }
 
-/// Reads the header of a file and no tensor, from a pipe for example: what the tensors are, in the
-/// order of their data.
+/// Reads only the header of a file, from a pipe for example: the descriptions of the tensors, in
+/// the order of their data.
 ///
 /// # Errors
 ///
-/// As [`from_bytes`], but what the file has behind its header is not known.
+/// As [`from_bytes`], except that the bytes after the header are not checked.
 ///
 /// ```
 /// use treedef::Tree;
@@ -115,8 +115,8 @@ pub fn read_header(reader: impl Read) -> Result<Vec<Descriptor>> {
     }
 }
 
-/// Whether a file of safetensors has elements of this type: all of [`Dtype`](crate::Dtype) but complex
-/// numbers of 128 bits, and floats of at most 8 bits.
+/// Whether a file of safetensors can have elements of this type: all of [`Dtype`](crate::Dtype) except
+/// complex numbers of 128 bits, and floats of at most 8 bits.
 #[doc(hidden)]
 pub fn __holds(descriptor: &Descriptor) -> bool {
     descriptor.element().is_some_and(|element| element.in_safetensors().is_some())
@@ -137,8 +137,8 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file with these tensors, one after the other: [`Tensors`], whose numbers are not copied, or
-/// a [`Source`], which is read piece by piece.
+/// Writes a file with these tensors, one after the other: [`Tensors`], whose numbers are not copied, or a
+/// [`Source`], which is read piece by piece.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! What is wrong with a zip file.
+//! The faults of zip files.
 
 use zip::result::ZipError;
 
 use crate::error::{Error, ErrorKind};
 
 pub(crate) fn zip_error(error: ZipError) -> Error {
-    // What the crate says of it is the name of a record: `Could not find EOCD`.
+    // The message of the crate is the name of a record: `Could not find EOCD`.
     let is_cut = |why: &str| why.contains("EOCD") || why.contains("Unexpected end");
     if matches!(&error, ZipError::InvalidArchive(why) if is_cut(why)) {
         let why = "as a zip file: no list of its files at the end, so it is cut off or no zip file";

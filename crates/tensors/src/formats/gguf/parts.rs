@@ -23,18 +23,18 @@ fn number(metadata: &Tree<Leaf>, key: &str) -> Option<u64> {
     u64::try_from(leaf.as_i128()?).ok()
 }
 
-/// The number of a part, from 1 on, and how many there are, if the header says that there are others.
+/// The number of a part, from 1 on, and the number of parts, if the header mentions other parts.
 pub(super) fn part_of(metadata: &Tree<Leaf>) -> Option<(u64, u64)> {
     let count = number(metadata, "split.count").filter(|count| *count > 1)?;
     Some((number(metadata, "split.no")?.saturating_add(1), count))
 }
 
-/// The number of the tensors of all parts, as each of them says it.
+/// The number of tensors in all parts, which each part records.
 pub(super) fn num_tensors(metadata: &Tree<Leaf>) -> Option<u64> {
     number(metadata, "split.tensors.count")
 }
 
-/// What is before the number in the name of a part, `model` of `model-00001-of-00003.gguf`.
+/// The part of a name before the number: `model` of `model-00001-of-00003.gguf`.
 fn stem(name: &str) -> Option<(&str, u64)> {
     let (stem, count) = name.strip_suffix(ENDING)?.rsplit_once("-of-")?;
     let (stem, number) = stem.rsplit_once('-')?;
@@ -43,7 +43,7 @@ fn stem(name: &str) -> Option<(&str, u64)> {
     Some((stem, count.parse().ok()?))
 }
 
-/// The files of all parts, beside one of them. An error says which is not there.
+/// The files of all parts, in the same folder. An error names a missing one.
 pub(super) fn beside(path: &Path, (number, count): (u64, u64)) -> Result<Vec<PathBuf>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_part = format!("part {number} of {count}");
@@ -68,7 +68,7 @@ pub(super) fn beside(path: &Path, (number, count): (u64, u64)) -> Result<Vec<Pat
     Ok(paths)
 }
 
-/// The only model in a folder, by the first of its files that is there.
+/// The only model in a folder, by the first of its existing files.
 pub(super) fn model_in(folder: &Path) -> Result<PathBuf> {
     let in_folder = |error| file::in_file(folder, error);
     let mut models = BTreeMap::<_, BTreeSet<String>>::new();

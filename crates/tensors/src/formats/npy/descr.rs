@@ -1,4 +1,4 @@
-//! The types of elements as headers name them.
+//! The types of elements, as headers name them.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::numpy_type::{Kind, NumpyType, TYPES};
 use crate::shape::{MAX_DIMS, num_elements};
 use crate::tensor::Dtype;
 
-/// So deep records may be nested.
+/// The maximum nesting of records.
 const MAX_DEPTH: usize = 32;
 
-/// An element: its bytes, and what they are.
+/// An element: its bytes, and their meaning.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) size: usize,
@@ -27,11 +27,12 @@ pub(super) struct Item {
 pub(super) enum ItemKind {
     One {
         elements: Elements,
-        /// How many bytes are in the other order together, if they are.
+        /// The size of the groups of bytes in the other order, if they are.
         reversed: usize,
     },
     Record(Vec<Field>),
-    /// Objects: the array is a pickle, whose size is not that of the elements. They may be in a record.
+    /// Objects: the array is a pickle, whose size does not follow from the elements. They may be in a
+    /// record.
     Pickled {
         is_record: bool,
     },
@@ -41,7 +42,7 @@ pub(super) enum ItemKind {
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: String,
-    /// Where it begins in the record.
+    /// Its position in the record.
     pub(super) at: usize,
     pub(super) dims: Vec<usize>,
     pub(super) item: Item,
@@ -74,7 +75,7 @@ impl Item {
         }
     }
 
-    /// Reads a type: a text, or a list of fields.
+    /// Parses a type: a text, or a list of fields.
     pub(super) fn read(parser: &mut Parser<'_>, reading: &Reading, depth: usize) -> Result<Self> {
         if parser.eat("[") {
             return Item::record(parser, reading, depth);
@@ -88,7 +89,7 @@ impl Item {
         }
     }
 
-    /// Reads the fields behind `[`: `('x', '<f4')`, `(('title', 'x'), '<f4', (3,))`.
+    /// Parses the fields after `[`: `('x', '<f4')`, `(('title', 'x'), '<f4', (3,))`.
     fn record(parser: &mut Parser<'_>, reading: &Reading, depth: usize) -> Result<Self> {
         if depth >= MAX_DEPTH {
             let what = format!("records nested deeper than {MAX_DEPTH} levels");
@@ -223,7 +224,7 @@ impl Item {
             }
             _ => return Err(unknown()),
         };
-        // Nothing bounds how many elements there are.
+        // The number of elements is not bounded.
         Ok(match (&item.kind, item.size) {
             (ItemKind::One { elements, .. }, 0) => {
                 Item::unread(elements.name(), Some(descr), 0, format!("{shown} has no bytes"))
@@ -233,20 +234,20 @@ impl Item {
     }
 }
 
-/// Elements that are not read, with the reason.
+/// Elements that cannot be read, with the reason.
 pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> Elements {
     let (name, code, kind) = (name.to_owned(), code.map(str::to_owned), Kind::Unread(why));
     Elements::Numpy(Arc::new(NumpyType { name, code, size, kind }))
 }
 
-/// Why objects are not read.
+/// The reason why objects are not read.
 pub(super) fn pickled() -> String {
     let what =
         "the elements are objects, which are pickled: save numbers, as by `array.astype(float)`";
     what.to_owned()
 }
 
-/// Checks that an array of a field has no more dimensions than numpy can have.
+/// Checks that an array in a field has no more dimensions than numpy allows.
 pub(super) fn joined(shape: &[usize], dims: &[usize]) -> Result<Vec<usize>> {
     let joined = [shape, dims].concat();
     if joined.len() > MAX_DIMS {

@@ -1,6 +1,6 @@
-//! What files of numpy may have.
+//! Options for files of numpy.
 
-/// How `.npy` and `.npz` files are read.
+/// Options for reading `.npy` and `.npz` files.
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub(super) bf16: bool,
@@ -27,8 +27,8 @@ impl Reading {
         Reading { bf16, ..self }
     }
 
-    /// Sets how many bytes the compressed members of an `.npz` file may have when they are unpacked,
-    /// all together. Members that are not compressed are only borrowed, and do not count.
+    /// Sets how many bytes the compressed members of an `.npz` file may have in total after
+    /// unpacking. Uncompressed members are borrowed, and do not count.
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Reading { max_bytes, ..self }
     }

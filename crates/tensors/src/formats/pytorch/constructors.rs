@@ -1,4 +1,4 @@
-//! What the classes and functions would make that PyTorch names in its files.
+//! The results of the classes and functions that PyTorch uses in its files.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::descriptor::ElementType;
 use crate::formats::pytorch::object::{Call, Graph, Id, Object};
 use crate::formats::pytorch::types;
 
-/// What a call would make.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) enum Made {
     /// Another object, such as the tensor of a parameter.
@@ -29,13 +29,13 @@ pub(super) enum Made {
 pub(super) struct View {
     pub(super) data: Data,
     pub(super) element: ElementType,
-    /// In elements, as the strides.
+    /// In elements, like the strides.
     pub(super) offset: u64,
     pub(super) shape: Vec<u64>,
     pub(super) strides: Vec<u64>,
 }
 
-/// Where the numbers of a tensor are.
+/// The location of the numbers of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Data {
     /// In the storage of this key, beside the pickle.
@@ -44,7 +44,7 @@ pub(super) enum Data {
     Pickled { object: Id, big_endian: bool },
 }
 
-/// A storage: the key, the type of its numbers, how many there are, and where a view of it begins.
+/// A storage: its key, the type and the count of its numbers, and the beginning of a view of it.
 #[derive(Debug)]
 pub(super) struct Storage<'g> {
     pub(super) key: &'g str,
@@ -53,7 +53,7 @@ pub(super) struct Storage<'g> {
     start: u64,
 }
 
-/// The storage that a persistent object is: `('storage', class, key, location, count, view)`.
+/// The storage of a persistent object: `('storage', class, key, location, count, view)`.
 pub(super) fn storage(graph: &Graph, id: Id) -> Option<Storage<'_>> {
     let Object::Persistent(id) = graph.get(id) else { return None };
     let ids = graph.elements(*id)?;
@@ -81,7 +81,7 @@ pub(super) fn whole(storage: &Storage<'_>) -> View {
     }
 }
 
-/// What a call would make. `None` if the callee is not known, or is called as it never is.
+/// The result of a call. `None` if the callee is unknown, or the arguments are unusual.
 pub(super) fn made(graph: &Graph, call: &Call) -> Option<Made> {
     let name = graph.global(call.callee)?;
     let ids = graph.arguments(call);
@@ -92,7 +92,7 @@ pub(super) fn made(graph: &Graph, call: &Call) -> Option<Made> {
     }
 }
 
-/// Whether this is a class or a function of the table, so that it is no news that a file names it.
+/// Whether this is a class or a function of the table, so that it need not be reported.
 pub(super) fn is_known(name: &str) -> bool {
     TORCH.contains(&name)
         || NUMPY.contains(&name)
@@ -193,7 +193,7 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
             | "torch.nn.parameter.Buffer",
             [data, ..],
         ) => Some(Made::Same(*data)),
-        // A tensor of another class, or one with attributes, which are no part of the tree.
+        // A tensor of another class, or one with attributes, which are left out.
         ("torch._tensor._rebuild_from_type_v2", [function, _class, arguments, ..]) => {
             match graph.global(*function)? {
                 "torch._tensor._rebuild_from_type_v2" => None,
@@ -219,7 +219,7 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
     }
 }
 
-/// The tensors that a sparse one is made of, in a struct with the name of its layout.
+/// The tensors that make up a sparse one, in a struct with the name of its layout.
 fn sparse(graph: &Graph, layout: Id, data: &[Id]) -> Option<Made> {
     let layout = graph.call(layout).and_then(|call| graph.text(*graph.arguments(call).first()?))?;
     let names: &[&'static str] = match layout {
@@ -236,8 +236,7 @@ fn sparse(graph: &Graph, layout: Id, data: &[Id]) -> Option<Made> {
     (data.len() <= names.len()).then(|| Made::Struct(format!("<{layout}>"), fields))
 }
 
-/// Whether numbers are stored as they are: torch has tensors that are negated or conjugated when they
-/// are read.
+/// Whether numbers are stored as they are: torch has tensors that are negated or conjugated on reading.
 fn is_plain(graph: &Graph, metadata: Option<&Id>) -> Option<()> {
     let Some(Object::Dict(entries)) = metadata.map(|id| graph.get(*id)) else { return Some(()) };
     let is_set = |(_, value): &(Id, Id)| matches!(graph.get(*value), Object::Bool(true));
@@ -307,7 +306,7 @@ fn array(graph: &Graph, [data, dtype, shape]: [Id; 3], fortran: bool) -> Option<
     })
 }
 
-/// `dtype('f4', False, True)` with the state `(3, '<', …)`, which has the order of bytes.
+/// `dtype('f4', False, True)` with the state `(3, '<', …)`, which has the byte order.
 fn numpy_dtype(graph: &Graph, id: Id) -> Option<(ElementType, bool)> {
     let call = graph.call(id).filter(|call| graph.global(call.callee) == Some("numpy.dtype"))?;
     let code = graph.text(*graph.arguments(call).first()?)?;
@@ -315,7 +314,7 @@ fn numpy_dtype(graph: &Graph, id: Id) -> Option<(ElementType, bool)> {
     Some((ElementType::Dtype(types::of_numpy(code)?), order == Some(">")))
 }
 
-/// The bytes that an object is. Protocol 2 writes them as a text in Latin-1.
+/// The bytes in an object. Protocol 2 writes them as a text in Latin-1.
 pub(super) fn bytes(graph: &Graph, id: Id) -> Option<Vec<u8>> {
     match graph.get(id) {
         Object::Bytes(bytes) => Some(bytes.to_vec()),

@@ -17,30 +17,30 @@ use crate::formats::pytorch::types;
 use crate::formats::zipped::zip_error;
 
 const PICKLE: &str = "data.pkl";
-/// What the old form begins with: a pickle of this number, one of the version, one of the sizes of C's
+/// The beginning of the old form: a pickle of this number, one of the version, one of the sizes of C's
 /// types.
 const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
 const VERSION: i128 = 1001;
-/// Where a tar file says that it is one.
+/// The position where a tar file identifies itself.
 const TAR: (u64, &[u8]) = (257, b"ustar");
 
-/// What a file has: its objects, and where its storages are.
+/// The content of a file: its objects, and the locations of its storages.
 pub(super) struct Container {
     pub(super) graph: Graph,
     pub(super) root: Id,
     pub(super) storages: Storages,
     pub(super) is_torchscript: bool,
-    /// The classes and functions that are not those of tensors.
+    /// The classes and functions that do not belong to tensors.
     pub(super) unknown: BTreeSet<String>,
 }
 
-/// What PyTorch would call in these pickles, be it that nothing refers to the result.
+/// Everything that PyTorch would call in these pickles, even if nothing refers to the result.
 fn unknown(graphs: &[&Graph]) -> BTreeSet<String> {
     let names = graphs.iter().flat_map(|graph| graph.globals());
     names.filter(|name| !is_known(name)).map(str::to_owned).collect()
 }
 
-/// Where storages are, by their keys; or why one cannot be read.
+/// The locations of the storages by their keys, or the reason why one cannot be read.
 #[derive(Default)]
 pub(super) struct Storages {
     pub(super) places: HashMap<String, Result<Span, String>>,
@@ -76,14 +76,14 @@ fn is_tar(bytes: &Bytes<'_>) -> bool {
 }
 
 fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
-    // The archive begins where the file does. `zip` would look for the beginning, and take it to be behind
-    // the first entry where that has as many bytes as the two records of zip64 that PyTorch writes.
+    // The archive begins at the beginning of the file. `zip` would search for the beginning, and place it
+    // after the first entry if that has as many bytes as the two zip64 records that PyTorch writes.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let mut archive = ZipArchive::with_config(config, bytes.reader(0)).map_err(zip_error)?;
-    // Names stand once, members do not overlap, and headers agree with the directory.
+    // Names are distinct, members do not overlap, and headers agree with the directory.
     archive.validate_header_consistency().map_err(zip_error)?;
     let names: Vec<String> = archive.file_names().filter_map(|it| Some(it.ok()?.into())).collect();
-    // The files are in one folder, whose name is that of the first file.
+    // The files are in one folder, the one of the first file.
     let folder = names.iter().filter_map(|name| {
         let folder = name.strip_suffix(PICKLE)?;
         (folder.matches('/').count() <= 1 && (folder.is_empty() || folder.ends_with('/')))
@@ -109,7 +109,7 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
 
 fn unzipped_pickle<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<(Graph, Id)> {
     let entry = archive.by_name(name).map_err(zip_error)?;
-    // PyTorch leaves checksums out if it is told to.
+    // PyTorch can be told to leave out checksums.
     let has_checksum = entry.crc32() != 0;
     let mut reader = BufReader::new(entry.take(MAX_BYTES));
     let read = machine::read(&mut Input::new(&mut reader, 0))?;

@@ -42,7 +42,7 @@ pub(super) fn of_torch(name: &str) -> Option<ElementType> {
     ElementType::of_safetensors(element)
 }
 
-/// Whether a name of torch is that of a type or a layout: nothing is called by it.
+/// Whether a name in torch is a type or a layout, so that nothing is called.
 pub(super) fn is_dtype(name: &str) -> bool {
     const KINDS: [&str; 11] = [
         "float", "bfloat", "complex", "int", "uint", "bool", "qint", "quint", "bits", "sparse",
@@ -90,7 +90,7 @@ pub(super) fn size_of(element: ElementType) -> u64 {
     element.bits() / 8
 }
 
-/// The bytes of a part of an element that is one number: of a complex number, one of the two.
+/// The bytes of a part of an element that is one number: for a complex number, half of it.
 pub(super) fn part_of(element: ElementType) -> u64 {
     match element {
         ElementType::Dtype(Dtype::C64 | Dtype::C128) => size_of(element) / 2,

@@ -1,4 +1,4 @@
-//! Which files of a folder are the model.
+//! Finds the files of a model in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::error::quoted;
 use crate::formats::safetensors::index::{is_of_save, shard_number};
 use crate::formats::safetensors::shards::Shards;
 
-/// How the files of a format are found in a folder, and opened.
+/// How to find and open the files of a format in a folder.
 pub(crate) struct Files {
-    /// What an error calls them: `*.safetensors`.
+    /// The name for errors: `*.safetensors`.
     pub(crate) what: &'static str,
-    /// How their names end, without the dot.
+    /// The extension, without the dot.
     pub(crate) ending: &'static str,
-    /// The file that is the model beside others.
+    /// The file that is the model, if there are others.
     pub(crate) whole: &'static str,
     pub(crate) is_file: fn(&str) -> bool,
-    /// Whether the total size of an index is that of the tensors.
+    /// Whether the total size in an index is the size of the tensors.
     pub(crate) has_total_size: bool,
     /// Opens a file. Returns the names of its tensors if they could be read.
     pub(crate) add: fn(&mut Shards<'static>, &Path) -> Option<Vec<String>>,
@@ -32,14 +32,14 @@ pub(crate) const SAFETENSORS: Files = Files {
     add: Shards::add_path,
 };
 
-/// What is opened of a folder, and the files of tensors that may be left out.
+/// The files to open in a folder, and files of tensors that may be left out.
 #[derive(Debug)]
 pub(super) enum Found {
     Index(String, Vec<String>),
     Files(Vec<String>, Vec<String>),
 }
 
-/// Finds the model among the names in a folder, or says why there is none.
+/// Finds the model among the names in a folder, or explains why there is none.
 pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Result<Found, String> {
     let (mut indexes, mut files) =
         (BTreeMap::<_, BTreeSet<_>>::new(), BTreeMap::<_, BTreeSet<_>>::new());
@@ -49,7 +49,7 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
             indexes.entry(of_index).or_default().insert(name);
         } else if (of.is_file)(&name) && !name.starts_with('.') {
             all.insert(name.clone());
-            // A save that was ended before it wrote its index left the old file as it was.
+            // A save that was interrupted before it wrote its index left the old file unchanged.
             if !is_of_save(&name) {
                 files.entry(variant_of_file(&name, of.ending)).or_default().insert(name);
             }
@@ -90,8 +90,8 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
             None => format!("there is no file `{}` in it", of.what),
         });
     };
-    // A point in a name is no variant if there is no plain file of that name: `adapter.safetensors` beside
-    // `llama-3.1.safetensors`.
+    // The part after a point is a variant only if there is a plain file without it: not in
+    // `llama-3.1.safetensors` beside `adapter.safetensors`.
     let stems: BTreeSet<_> = of_variant.iter().map(|name| stem(name)).collect();
     let is_other = |name: &&String| variant.is_none() && !stems.contains(&stem(name));
     let candidates = of_variant.iter().chain(files.values().flatten().filter(is_other));
@@ -131,7 +131,7 @@ fn of_one_model(files: &BTreeSet<String>, of: &Files) -> Result<Vec<String>, Str
     let numbers: BTreeSet<u64> =
         model.iter().filter_map(|name| Some(shard_number(name)?.0)).collect();
     let count = model.first().and_then(|name| shard_number(name)).map_or(0, |(_, count)| count);
-    // An index says which file has which tensor; here only the names say that nothing is missing.
+    // An index maps tensors to files; without one, only the names show that nothing is missing.
     if let Some(missing) = (1..=count).find(|number| !numbers.contains(number)) {
         let one = model.first().map_or("", |name| name.as_str());
         return Err(format!(

@@ -1,4 +1,5 @@
-//! The header of a file: a length, and JSON with the type, the shape and the place of each tensor.
+//! The header of a file: its length, and JSON with the type, the shape and the place of each
+//! tensor.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,9 +15,9 @@ use crate::error::{Error, ErrorKind, Result, malformed, quoted as shown};
 use crate::export::METADATA;
 use crate::source::Stored;
 
-/// The most bytes of a header, for all readers of the format.
+/// The maximum number of bytes of a header, for all readers of the format.
 pub(crate) const MAX_HEADER: u64 = 100_000_000;
-/// The bytes of its length, and what its length is a multiple of.
+/// The bytes of the header's length, and the number that divides this length.
 pub(crate) const PREFIX: usize = 8;
 
 /// Reads the JSON of the header. `size` is the size of the file, if it is known.
@@ -42,9 +43,9 @@ pub(crate) fn read(mut reader: impl Read, size: Option<u64>) -> Result<Vec<u8>> 
     }
 }
 
-/// What a file is, whose first bytes are no length of a header.
+/// The probable format of a file whose first bytes are not the length of a header.
 fn no_header(prefix: &[u8]) -> Error {
-    // Such as what a server answered instead of the file.
+    // Such as the answer of a server instead of the file.
     let text = str::from_utf8(prefix).ok();
     let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
     match (other_format(prefix), text) {
@@ -60,7 +61,7 @@ fn no_header(prefix: &[u8]) -> Error {
     }
 }
 
-/// What another format is, and what reads it, by the first bytes of a file.
+/// The format of a file by its first bytes, and the function that reads it.
 fn other_format(prefix: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 4] = [
         (
@@ -81,7 +82,7 @@ fn other_format(prefix: &[u8]) -> Option<&'static str> {
     known.iter().find(|(start, _)| prefix.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// A tensor, and where its bytes are behind the header.
+/// A tensor, and the place of its bytes after the header.
 pub(crate) struct Placed {
     pub(crate) descriptor: Descriptor,
     pub(crate) start: u64,
@@ -97,17 +98,17 @@ impl Placed {
     }
 }
 
-/// What is wrong with the places of the tensors.
+/// A fault in the places of the tensors.
 pub(crate) enum Misplaced {
-    /// The name of a tensor, and what is wrong.
+    /// The name of a tensor, and its fault.
     Tensor(String, String),
-    /// Where the last tensor ends, and what is behind it.
+    /// The end of the last tensor, and the number of bytes after it.
     Rest(u64, String),
 }
 
-/// The tensors in the order of their bytes, of which there are so many. Each has the bytes that its
-/// shape says, they overlap nowhere, and no byte is between them or behind them: whatever is not so
-/// is told. The tensors that are told are left out.
+/// The tensors in the order of their bytes. `size` is the number of bytes. Each tensor must have
+/// the bytes of its shape, and there must be no overlap, no gap and no rest. Violations are
+/// reported, and these tensors left out.
 pub(crate) fn placed(
     mut tensors: Vec<(String, Info)>,
     size: u64,
@@ -200,14 +201,14 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What a header says.
+/// The content of a header.
 pub(crate) struct Header {
     pub(crate) tensors: Vec<(String, Info)>,
     pub(crate) metadata: Vec<(String, String)>,
 }
 
 impl Header {
-    /// Reads the JSON. An error has the byte of the file.
+    /// Parses the JSON. An error has the position in the file.
     pub(crate) fn parse(header: &[u8]) -> Result<Self> {
         if header.first() != Some(&b'{') {
             return Err(malformed(PREFIX, "the header does not begin with `{`"));
@@ -257,7 +258,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
     }
 }
 
-/// The metadata, which is an object of strings.
+/// The metadata, an object of strings.
 fn texts(json: Json) -> Result<Vec<(String, String)>, &'static str> {
     const REFUSED: &str = "the metadata is not an object of strings";
     let entries = match json {

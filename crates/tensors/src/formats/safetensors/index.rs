@@ -1,4 +1,4 @@
-//! The index of a checkpoint in shards: which file has which tensor.
+//! The index of a checkpoint in shards, which maps tensors to files.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -9,15 +9,15 @@ use crate::error::Fault;
 use crate::file::{STAND_IN, stand_in};
 use crate::formats::safetensors::header::quoted;
 
-/// How the name of an index ends.
+/// The extension of an index.
 pub(crate) const INDEX: &str = ".safetensors.index.json";
-/// How the name of a file ends.
+/// The extension of a file.
 pub(crate) const EXTENSION: &str = ".safetensors";
-/// The entry of the metadata with the names of files that a save took the place of. Where one is still
-/// there, the save was ended before it could remove it.
+/// The entry of the metadata with the names of the files that a save replaced. If one still exists, the
+/// save was interrupted before it could remove it.
 pub(crate) const REPLACED: &str = "replaced_files";
 
-/// What an index says.
+/// The content of an index.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// The names of the tensors of each file.
@@ -27,12 +27,12 @@ pub(crate) struct Index {
     pub(crate) replaced: Vec<String>,
     /// Whether the text is an index at all.
     pub(crate) is_read: bool,
-    /// What is odd, and decides nothing.
+    /// Oddities that have no consequences.
     pub(crate) warnings: Vec<Fault>,
 }
 
 impl Index {
-    /// Reads an index. What is wrong is added to the faults.
+    /// Reads an index. Faults are added to the list.
     pub(crate) fn parse(text: &[u8], name: &str, faults: &mut Vec<Fault>) -> Self {
         let mut index = Index::default();
         let mut fault =
@@ -126,7 +126,7 @@ fn number(json: &Json) -> Option<u64> {
     }
 }
 
-/// Whether a path leads to something below the folder, as far as its text says.
+/// Whether a path leads to a place below the folder, judging by its text.
 fn is_inside(file: &str) -> bool {
     let mut parts = Path::new(file).components();
     !file.is_empty()
@@ -141,9 +141,9 @@ pub(crate) fn shard_number(name: &str) -> Option<(u64, u64)> {
     Some((number.parse().ok()?, count.parse().ok()?))
 }
 
-/// How a save names the files that take the place of others:
-/// `model-5f3a9c01-00001-of-00003.safetensors`. Such a file that no index names was left by a save
-/// that was ended.
+/// The names of the files of a save that replace others:
+/// `model-5f3a9c01-00001-of-00003.safetensors`. A file with such a name that is in no index is a
+/// leftover of an interrupted save.
 pub(crate) fn is_of_save(name: &str) -> bool {
     let rest = name.strip_prefix("model-").and_then(|rest| rest.split_once('-'));
     let is_hex = |text: &str| text.len() == 8 && text.bytes().all(|it| it.is_ascii_hexdigit());

@@ -14,7 +14,7 @@ use crate::formats::safetensors::index::{Index, is_of_save};
 use crate::formats::safetensors::shards::{LEFT_OUT, Shards};
 use crate::source::Source;
 
-/// How files are opened.
+/// Options for opening files.
 ///
 /// ```
 /// use treedef::Tree;
@@ -36,21 +36,21 @@ pub struct Opening {
 
 /// Opens a checkpoint: a folder, its index, or one file. Only headers are read.
 ///
-/// A folder has an index `….safetensors.index.json`, which says which file has which tensor; or one file,
-/// `model.safetensors` among others; or all shards of one model, by their names. Of variants, such as
-/// `model.fp16.safetensors` or `model.safetensors.index.fp16.json`, the plain one is opened, unless
-/// [`Opening::variant`] names another.
+/// A folder has an index `….safetensors.index.json`, which maps tensors to files; or one file,
+/// `model.safetensors` among others; or all shards of one model, by their names. If there are variants,
+/// such as `model.fp16.safetensors` or `model.safetensors.index.fp16.json`, the plain model is opened,
+/// unless [`Opening::variant`] names another.
 ///
-/// The index decides. Files and tensors that it does not name, a copy of a tensor in another file than the
-/// one that it names, and another total size than it says are listed in
-/// [`Source::warnings`](crate::Source::warnings). Everything is compared, and all faults are in one error,
-/// with their files and tensors:
+/// The index decides. Files and tensors that are not in it, copies of tensors in other files than it names,
+/// and a wrong total size are listed in [`Source::warnings`](crate::Source::warnings). Everything is
+/// compared, and one error lists all faults with their files and tensors:
 ///
-/// - a shard that is missing, cut off, or no file of the format; in its data a hole, an overlap, a rest;
-/// - a name in two shards without an index; one that is in the index and not in the file;
-/// - a path or a symbolic link that leads out of the folder. The cache of the Hugging Face hub, whose
-///   links lead to its own folder `blobs`, is no fault;
-/// - several files without an index. Where this is meant, use [`open_files`].
+/// - a shard that is missing, cut off, or not a file of the format; a gap, an overlap or a rest in its
+///   data;
+/// - a name in two shards without an index; a name in the index that is not in the file;
+/// - a path or a symbolic link that leads out of the folder. The cache of the Hugging Face hub, whose links
+///   lead to its own folder `blobs`, is allowed;
+/// - several files without an index. To open such files, use [`open_files`].
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source<'static>> {
     Opening::new().open(path)
 }
 
-/// Opens files that belong together, without an index.
+/// Opens files of one model, without an index.
 ///
 /// # Errors
 ///
@@ -105,11 +105,11 @@ pub fn open_files(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<S
     shards.into_source(false)
 }
 
-/// Opens files that are in memory, such as those that a program has mapped, by the text of their index, which
-/// is compared as [`open`] does it. The files have the names that the index has. Their tensors are borrowed.
+/// Opens files in memory, e.g. memory-mapped files, by the text of their index, with the same checks as
+/// [`open`]. The files have their names in the index. Their tensors are borrowed.
 ///
-/// Without an index, [`from_bytes`](super::from_bytes) reads one file, and [`Source::of`] puts tensors of several
-/// together.
+/// Without an index, use [`from_bytes`](super::from_bytes) for one file, and [`Source::of`] to combine
+/// tensors of several.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ pub fn open_indexed_slices<'a>(
 }
 
 impl Opening {
-    /// Links may not lead out of the folder, and what is passed over is listed.
+    /// Links may not lead out of the folder, and skipped files are listed.
     pub fn new() -> Self {
         Opening::default()
     }
@@ -164,7 +164,8 @@ impl Opening {
         Opening { follow_links: yes, ..self }
     }
 
-    /// Makes everything an error that [`Source::warnings`](crate::Source::warnings) would list.
+    /// Turns everything that [`Source::warnings`](crate::Source::warnings) would list into an
+    /// error.
     #[must_use]
     pub fn strict(self, yes: bool) -> Self {
         Opening { strict: yes, ..self }
@@ -262,7 +263,7 @@ impl Opening {
         (of.add)(shards, &path)
     }
 
-    /// Opens the files that an index names. `beside` are the other files in its folder.
+    /// Opens the files in an index. `beside` are the other files in its folder.
     fn open_index(&self, path: &Path, beside: &[String], of: &Files) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
@@ -281,7 +282,7 @@ impl Opening {
         let shown = |file: &str| folder.join(file).display().to_string();
         shards.add_indexed(&index, shown, |shards, file| self.add(shards, folder, file, of));
         for stray in beside.iter().filter(|_| index.is_read) {
-            // What a save that was ended left is known by its name.
+            // Leftovers of an interrupted save are recognised by their names.
             let is_known = index.files.contains_key(stray)
                 || index.replaced.contains(stray)
                 || is_of_save(stray);
@@ -295,9 +296,9 @@ impl Opening {
         shards.into_source(self.strict)
     }
 
-    /// Says where a link leads, if that is out of the folder.
+    /// Returns the target of a link, if it is out of the folder.
     fn leads_out(&self, folder: &Path, file: &Path) -> Option<String> {
-        // What is not there is told where it is opened.
+        // A missing file is reported when it is opened.
         let (folder, target) = (fs::canonicalize(folder).ok()?, fs::canonicalize(file).ok()?);
         if self.follow_links || target.starts_with(&folder) || is_blob(&folder, &target) {
             return None;

@@ -17,28 +17,28 @@ use crate::structure::is_of_structure;
 /// The name of a checkpoint in one file.
 const WHOLE: &str = "model.safetensors";
 
-/// Writes a checkpoint into a folder, in files of at most so many bytes of tensors, with the index that
-/// transformers writes. A tensor is never divided: a larger one has a file of its own. If one file is
-/// enough, and the folder has no index, it is `model.safetensors`, and there is none.
+/// Writes a checkpoint into a folder, in files of at most `max_bytes` bytes of tensors, with an index in
+/// the format of transformers. A tensor is never divided: a larger one gets a file of its own. If one file
+/// is enough, and the folder has no index, it is `model.safetensors`, without an index.
 ///
 /// The tensors are [`Tensors`](crate::Tensors) or a [`Source`], which is copied piece by piece:
 /// `save_sharded(&open(old)?, new, max_bytes)` makes other shards of a checkpoint of any size, in
 /// little memory.
 ///
-/// The texts of the metadata are in each file, as transformers asks for `format` there; those of the
-/// structure are in the first one, and an alias is in the file of its tensor.
+/// The texts of the metadata are in each file, because transformers requires `format` there. The
+/// texts of the structure are in the first file, and an alias is in the file of its tensor.
 ///
-/// Whoever opens the folder finds the old checkpoint or the new one, also after the process was
-/// killed: a checkpoint that is there is replaced by writing its index. Its files are removed then,
-/// and the new ones have other names, as `model-5f3a9c01-00001-of-00003.safetensors`. What a
-/// process that was killed left is removed by the next save. Other files in the folder are left
-/// alone. Two saves into one folder at the same time are not supported.
+/// The folder always has either the old checkpoint or the new one, even if the process is killed:
+/// the new index is written in one step. Then the old files are removed; the new ones have other
+/// names, such as `model-5f3a9c01-00001-of-00003.safetensors`. The next save removes leftovers of a
+/// killed process. Other files in the folder are not touched. Two saves into one folder at the same
+/// time are not supported.
 ///
 /// Returns the files: the shards, and then the index, if there is one.
 ///
 /// # Errors
 ///
-/// As [`Writer::create`], when the folder has an index of another name, and those of the operating
+/// As [`Writer::create`], when the folder has an index of another name, and errors of the operating
 /// system. The old checkpoint is then unchanged, unless only flushing the folder failed.
 ///
 /// ```
@@ -79,7 +79,7 @@ pub fn save_sharded<'s>(
         remove(folder, old.files.iter().filter(|name| *name != WHOLE));
         return Ok(vec![path]);
     }
-    // Whatever is named by the old index keeps its name and contents until there is a new index.
+    // Files in the old index keep their names and contents until there is a new index.
     let tag = if old.is_there() { format!("{}-", tag()) } else { String::new() };
     let count = shards.len();
     let mut index = Index { total_size: Some(source.num_bytes()), ..Index::default() };
@@ -110,7 +110,7 @@ pub fn save_sharded<'s>(
     Ok(paths)
 }
 
-/// The folders that a save made. Those that are empty at its end, as it failed, are removed.
+/// The folders that a save made. If the save fails, the empty ones are removed.
 struct Made(Vec<PathBuf>);
 
 impl Made {
@@ -130,14 +130,15 @@ impl Drop for Made {
     }
 }
 
-/// Removes what no index names any more. What cannot be removed now is left to the next save.
+/// Removes files that are in no index any more. Files that cannot be removed now are left to the
+/// next save.
 fn remove<'n>(folder: &Path, names: impl Iterator<Item = &'n String>) {
     for name in names {
         let _ = fs::remove_file(folder.join(name));
     }
 }
 
-/// The tensors of each file, of which there is at least one.
+/// The tensors of each file. There is at least one file.
 fn divided<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored<'a>>> {
     let (mut shards, mut shard, mut size) = (Vec::new(), Vec::new(), 0_u64);
     for stored in source.iter() {
@@ -189,7 +190,7 @@ impl<'t> Metadata<'t> {
 /// The checkpoint that is in the folder.
 struct Old {
     index: Option<Index>,
-    /// The names of its files, and of what saves that were ended left.
+    /// The names of its files, and of leftovers of interrupted saves.
     files: BTreeSet<String>,
 }
 
@@ -202,7 +203,7 @@ impl Old {
             if name == format!("model{INDEX}") {
                 let text = fs::read(entry.path());
                 let text = text.map_err(|error| file::in_file(&entry.path(), error))?;
-                // One that cannot be read names no files, and is replaced.
+                // An index that cannot be read names no files, and is replaced.
                 index = Some(Index::parse(&text, &name, &mut Vec::new()));
             } else if name.ends_with(INDEX) {
                 let what = format!(
@@ -219,7 +220,7 @@ impl Old {
             files.extend(index.files.keys().cloned());
             files.extend(index.replaced.iter().cloned());
         }
-        // Only files of tensors in this folder are removed, whatever an index says.
+        // Only files of tensors in this folder are removed, whatever is in an index.
         let is_here = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
         files.retain(|name| is_here(name) && name.ends_with(EXTENSION));
         Ok(Old { index, files })
@@ -230,7 +231,7 @@ impl Old {
     }
 }
 
-/// Eight hexadecimal digits that another save does not have.
+/// Eight hexadecimal digits that no other save uses.
 fn tag() -> String {
     let hash = RandomState::new().build_hasher().finish();
     format!("{:08x}", hash & 0xffff_ffff)

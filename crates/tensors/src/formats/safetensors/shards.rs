@@ -1,4 +1,4 @@
-//! The files of a checkpoint that were opened, and what is wrong with them.
+//! The files of a checkpoint that were opened, and their faults.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind as ErrorKindOfIo;
@@ -12,12 +12,12 @@ use crate::formats::safetensors::header::{self, Header, Misplaced, PREFIX};
 use crate::formats::safetensors::index::Index;
 use crate::source::{Source, Stored};
 
-/// So many files stay open. The others are opened when a tensor is read.
+/// The maximum number of files that stay open. Others are opened when a tensor is read.
 const HELD: usize = 64;
-/// Why a file or a tensor is left out.
+/// The reason why a file or a tensor is left out.
 pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
 
-/// The files that were opened, and what is wrong with them.
+/// The files that were opened, and their faults.
 #[derive(Default)]
 pub(crate) struct Shards<'a> {
     tensors: Vec<Stored<'a>>,
@@ -25,7 +25,7 @@ pub(crate) struct Shards<'a> {
     files: HashMap<String, Arc<str>>,
     metadata: Vec<(String, String)>,
     keys: HashSet<String>,
-    /// The file of each tensor as the index has it, if there is one.
+    /// The file of each tensor according to the index, if there is one.
     expected: Option<HashMap<String, Arc<str>>>,
     pub(super) faults: Vec<Fault>,
     warnings: Vec<Fault>,
@@ -64,7 +64,7 @@ impl<'a> Shards<'a> {
         }
     }
 
-    /// Compares the total size of an index, if nothing else is wrong.
+    /// Compares the total size in an index, if there are no other faults.
     pub(super) fn expect_total_size(&mut self, index: &Index, name: &str) {
         self.warnings.extend(index.warnings.iter().cloned());
         let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
@@ -107,8 +107,8 @@ impl<'a> Shards<'a> {
         }
     }
 
-    /// Adds a file of another format, and opens it unless it is not there. `open` is told whether it may
-    /// stay open.
+    /// Adds a file of another format, and opens it if it exists. `open` gets whether the file may stay
+    /// open.
     pub(crate) fn add_source(
         &mut self,
         path: &Path,
@@ -137,7 +137,7 @@ impl<'a> Shards<'a> {
         Some(names)
     }
 
-    /// Adds the tensors of a file, of which the index may have some in other files or nowhere.
+    /// Adds the tensors of a file. The index may have some of them in other files or not at all.
     fn put_all(&mut self, file: &Arc<str>, source: &Source<'a>) {
         let Some(expected) = &self.expected else {
             source.iter().for_each(|stored| self.put(file, stored.clone()));
@@ -151,7 +151,7 @@ impl<'a> Shards<'a> {
             };
             self.warnings.push(Fault::new(file, Some(name), what));
         }
-        // An index need not name the other names of a tensor.
+        // An index need not have the other names of a tensor.
         let tied: HashMap<&str, &str> = source.aliases().collect();
         let kept = source.filtered(|name| match (expected.get(name), tied.get(name)) {
             (None, Some(tensor)) => is_here(tensor),

@@ -1,4 +1,4 @@
-//! Writing a file whose tensors come one after the other.
+//! Writes a file tensor by tensor.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use crate::file::Pending;
 use crate::formats::safetensors::header;
 use crate::source::Stored;
 
-/// Writes a file whose names, types and shapes are known before the bytes are: these come in any order,
-/// so that memory needs to have no more than one tensor, or a piece of one.
+/// Writes a file whose names, types and shapes are known in advance. The bytes may be written in any order,
+/// so memory needs to hold only one tensor, or a piece of one.
 ///
-/// The file is in its place after [`finish`](Self::finish), and not before: until then it is a
-/// temporary file beside it. A writer that is dropped removes that, and what was there stays.
+/// The file is in its place only after [`finish`](Self::finish); until then it is a temporary file
+/// beside it. Dropping the writer removes the temporary file, and the old file stays.
 ///
 /// ```
 /// use treedef_tensors::safetensors::{self, Writer};
@@ -75,7 +75,7 @@ impl Writer {
         Writer::create_in_swept(path.as_ref(), descriptors, metadata)
     }
 
-    /// The same in a folder without temporary files of killed writers, which takes time to look for.
+    /// The same, without a search for leftovers of killed writers, which takes time.
     pub(crate) fn create_in_swept(
         path: &Path,
         descriptors: impl IntoIterator<Item = Descriptor>,
@@ -110,8 +110,8 @@ impl Writer {
         Ok(Writer { file, positions, places })
     }
 
-    /// Writes bytes of a tensor: all of them, or the next piece. Tensors may come in any order, and by
-    /// turns.
+    /// Writes bytes of a tensor: all of them, or the next piece. Tensors may be written in any order, and
+    /// alternate.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Writer {
         self.whole()?.finish()
     }
 
-    /// The file, if it has all bytes.
+    /// The file, if all bytes were written.
     pub(crate) fn whole(self) -> Result<Pending> {
         const LISTED: usize = 10;
         let missing = self.places.iter().filter(|place| place.written < place.size);
