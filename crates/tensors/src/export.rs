@@ -55,7 +55,7 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 /// use treedef::{ArrayRule, Flattener};
 /// use treedef_tensors::{Loader, Tensors};
 ///
-/// An `SMatrix<f64, 2, 3>` and a `DMatrix<f64>` as serde sees them: by columns.
+/// // An `SMatrix<f64, 2, 3>` and a `DMatrix<f64>` as serde sees them: by columns.
 /// let columns = vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
 /// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (columns, 2u64, 3u64));
 /// let rules = Flattener::new()
