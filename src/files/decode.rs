@@ -83,8 +83,8 @@ fn names<'a>(part: &EncodedBytes<'_>, mut text: &'a str, lengths: &[u32]) -> Res
     let mut names = Vec::new();
     for &length in lengths {
         let split = text.split_at_checked(index(length)?).filter(|_| length > 0);
-        let (name, rest) =
-            split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not add up"))?;
+        let (name, rest) = split
+            .ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not add up"))?;
         names.push(name);
         text = rest;
     }
@@ -343,7 +343,10 @@ impl Decoder<'_, '_> {
         }
         let made = builder.node(node.at).ok_or_else(|| self.short())?;
         let single = node.kind.has_one_child();
-        self.check(!single || made.children == 1, "a node that needs one child has another number")?;
+        self.check(
+            !single || made.children == 1,
+            "a node that needs one child has another number",
+        )?;
         let fits = made.has_its_data(builder.node_data.get(node.data));
         self.check(fits, "a node has node data of another kind")
     }
