@@ -7,6 +7,8 @@ use pyo3::types::PyAnyMethods;
 use pyo3::{PyErr, Python};
 use serde::{de, ser};
 
+use crate::mark;
+
 /// The result of a conversion.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -40,12 +42,23 @@ struct Inner {
     /// `None` until the innermost place that knows it has set it.
     path: Option<String>,
     raised: Option<PyErr>,
+    origin: Origin,
+}
+
+/// What serde says of an error, for one in a buffer of serde, which knows no path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Other,
+    /// A value was refused by what expects this.
+    Value(String),
+    /// A struct lacks this field.
+    Missing(&'static str),
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        Error(Box::new(Inner { kind, message, path: None, raised: None }))
+        Error(Box::new(Inner { kind, message, path: None, raised: None, origin: Origin::Other }))
     }
 
     pub(crate) fn expected(expected: impl fmt::Display, found: impl fmt::Display) -> Self {
@@ -70,6 +83,25 @@ impl Error {
 
     pub(crate) fn has_path(&self) -> bool {
         self.0.path.is_some()
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.0.origin
+    }
+
+    /// The error at a place further inside.
+    pub(crate) fn moved_to(mut self, path: String) -> Self {
+        self.0.path = Some(path);
+        self
+    }
+
+    /// The error of a value that was refused.
+    fn refused(kind: ErrorKind, found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        mark::refused(found, expected);
+        let expected = expected.to_string();
+        let mut error = Error::new(kind, format_args!("expected {expected}, found {found}"));
+        error.0.origin = Origin::Value(expected);
+        error
     }
 
     pub(crate) fn and(mut self, more: impl fmt::Display) -> Self {
@@ -137,15 +169,17 @@ impl de::Error for Error {
     }
 
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Error::expected(expected, found)
+        Error::refused(ErrorKind::Type, found, expected)
     }
 
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Error::new(ErrorKind::Value, format_args!("expected {expected}, found {found}"))
+        Error::refused(ErrorKind::Value, found, expected)
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Error::new(ErrorKind::Key, format_args!("`{field}` is missing"))
+        let mut error = Error::new(ErrorKind::Key, format_args!("`{field}` is missing"));
+        error.0.origin = Origin::Missing(field);
+        error
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {

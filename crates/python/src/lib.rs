@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod mark;
 mod error;
 mod detached;
 mod registered;

@@ -3,12 +3,13 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use serde::de::value::StrDeserializer;
+use serde::de::value::{BytesDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::mark::MARK;
 use crate::read::names::describe;
 use crate::read::object::Entries;
 use crate::read::place::{Context, Place, Step, Unused};
@@ -84,6 +85,8 @@ pub(crate) struct Fields<'a, 'py> {
     entries: Entries<'py>,
     /// Whether a struct asks, whose names are texts.
     of_struct: bool,
+    /// The key of one more entry, which is a mark.
+    mark: Option<&'static str>,
     next: usize,
     key: Option<Bound<'py, PyAny>>,
 }
@@ -95,7 +98,11 @@ impl<'a, 'py> Fields<'a, 'py> {
         of_struct: bool,
     ) -> Result<Self> {
         place.context.enter(place.at, entries.len())?;
-        Ok(Fields { place, entries, of_struct, next: 0, key: None })
+        Ok(Fields { place, entries, of_struct, mark: None, next: 0, key: None })
+    }
+
+    pub(crate) fn with_mark(self, mark: Option<&'static str>) -> Self {
+        Fields { mark, ..self }
     }
 
     pub(crate) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
@@ -114,7 +121,11 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         if self.next == self.entries.len() {
-            return Ok(None);
+            return self
+                .mark
+                .take()
+                .map(|key| seed.deserialize(StrDeserializer::new(key)))
+                .transpose();
         }
         let Place { at, context, .. } = self.place;
         let key = self.entries.key(self.next, context.py)?;
@@ -135,7 +146,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
         let Some(key) = self.key.take() else {
-            return Err(Error::new(ErrorKind::Value, "a value was read before its key"));
+            return seed.deserialize(BytesDeserializer::new(MARK));
         };
         let Place { at, context, .. } = self.place;
         let at = at.child(self.entries.step(&key));

@@ -132,15 +132,15 @@ impl Numbers<'_> {
         }
     }
 
-    /// Whether `Reader::convert_numbers` converts them to a type of this name, unless one does not fit.
     pub(crate) fn is_converted_to(self, name: &str) -> bool {
-        let is_float = matches!(name, "f32" | "f64");
-        match self {
-            Numbers::Bool(_) => false,
-            Numbers::F16(_) | Numbers::Bf16(_) | Numbers::F32(_) | Numbers::F64(_) => is_float,
-            _ => is_float || name.starts_with(['i', 'u']),
-        }
+        is_converted(self.type_name(), name)
     }
+}
+
+/// Whether `Reader::convert_numbers` converts numbers of one type to another, where they fit.
+pub(crate) fn is_converted(from: &str, to: &str) -> bool {
+    let is_integer = |name: &str| name.starts_with(['i', 'u']);
+    from != "bool" && (matches!(to, "f32" | "f64") || is_integer(from) && is_integer(to))
 }
 
 /// An array that is borrowed from Python while it is read.

@@ -1,5 +1,7 @@
 //! An object of Python as a value of serde: the type says what it wants, and finds it or not.
 
+use std::hash::Hash;
+
 use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,11 +13,13 @@ use serde::de::{Deserializer, Visitor};
 use treedef::__private::ArrayFields;
 
 use crate::error::{Error, Result};
+use crate::mark::MARK;
 use crate::matrix::MatrixShape;
 use crate::read::access::{Fields, Items, Key, Variant};
 use crate::read::array::{Array, as_array, is_of_objects};
+use crate::read::buffer::is_buffer;
 use crate::read::names::describe;
-use crate::read::nd_array::{self, MARK};
+use crate::read::nd_array;
 use crate::read::number::Wanted;
 use crate::read::object::{Entries, is_iterable, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
@@ -35,6 +39,21 @@ impl<'py> Place<'_, 'py> {
         }
     }
 
+    /// Its number among the values in buffers of serde. `None` if a mark is in its place.
+    fn buffered(&self) -> Option<usize> {
+        let Place { object, at, context } = self;
+        context.buffered.next(
+            || at.path(),
+            |structure| {
+                at.hash(structure);
+                (object.get_type().as_ptr() as usize).hash(structure);
+                if let Ok(text) = object.cast_exact::<PyString>() {
+                    text.to_string_lossy().hash(structure);
+                }
+            },
+        )
+    }
+
     /// Reads it as an array, which it has to be.
     pub(crate) fn as_part<R>(
         &self,
@@ -52,7 +71,8 @@ impl<'py> Place<'_, 'py> {
         read: impl FnOnce(Part<'_>) -> Result<R>,
     ) -> Result<R> {
         let (numbers, convert) = (array.numbers()?, self.context.convert);
-        read(Part::new(&Whole { numbers, shape, convert, describe: &|| array.describe() }))
+        let (marked, describe) = (false, &|| array.describe());
+        read(Part::new(&Whole { numbers, shape, convert, marked, describe }))
     }
 
     fn text<'de, V: Visitor<'de>>(self, expected: &str, visitor: V) -> Result<V::Value> {
@@ -230,7 +250,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         visitor: V,
     ) -> Result<V::Value> {
         match name {
-            MARK => {
+            nd_array::MARK => {
                 return match self.array()? {
                     Some(array) if !self.context.convert => {
                         let numbers = array.numbers()?;
@@ -348,6 +368,14 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let object = self.object;
+        let buffered = if is_buffer::<V>() {
+            match self.buffered() {
+                None => return visitor.visit_bytes(MARK),
+                number => number,
+            }
+        } else {
+            None
+        };
         if object.is_none() {
             return visitor.visit_unit();
         }
@@ -378,7 +406,18 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             && !object.is_instance_of::<PyList>()
             && let Some(array) = self.array()?
         {
-            return self.as_part(&array, |part| part.deserialize_any(visitor));
+            let marked = match buffered {
+                Some(number) => {
+                    let of = array.numbers()?.type_name();
+                    let (path, found) = (|| self.at.path(), || array.describe());
+                    self.context.buffered.array(number, of, &array.shape, path, found)
+                }
+                None => false,
+            };
+            let (numbers, convert) = (array.numbers()?, self.context.convert);
+            let (shape, describe) = (array.shape.as_slice(), &|| array.describe());
+            return Part::new(&Whole { numbers, shape, convert, marked, describe })
+                .deserialize_any(visitor);
         }
         if let Some(name) = member_name(object)?
             && let Ok(name) = name.cast::<PyString>()
@@ -395,7 +434,8 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if !object.is_instance_of::<PyList>()
             && let Some(entries) = Entries::of(object)?
         {
-            return Fields::new(self, entries, false)?.visit(visitor);
+            let fields = Fields::new(self, entries, false)?;
+            return fields.with_mark(self.context.buffered.entry(buffered)).visit(visitor);
         }
         self.deserialize_seq(visitor)
     }

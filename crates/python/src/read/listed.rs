@@ -39,8 +39,9 @@ impl<'py> Place<'_, 'py> {
         let array = Array::of(&array)?;
         let convert = self.context.convert || is_of_python(self.object);
         let (numbers, shape) = (array.numbers()?, array.shape.as_slice());
-        let describe = &|| array.describe();
-        let value = read(Part::new(&Whole { numbers, shape, convert, describe }), argument)?;
+        let (marked, describe) = (false, &|| array.describe());
+        let whole = Whole { numbers, shape, convert, marked, describe };
+        let value = read(Part::new(&whole), argument)?;
         Ok(Ok(value))
     }
 

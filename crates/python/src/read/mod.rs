@@ -5,6 +5,7 @@
 //! array are read where numpy has them.
 
 pub(crate) mod names;
+mod buffer;
 pub(crate) mod place;
 pub(crate) mod class;
 pub(crate) mod object;
@@ -13,10 +14,12 @@ mod probe;
 pub(crate) mod part;
 mod listed;
 mod access;
+mod nested;
 pub(crate) mod nd_array;
 mod number;
 pub(crate) mod deserializer;
 pub(crate) mod reader;
+mod again;
 
 pub use crate::read::nd_array::{NdArray, Number};
 pub use crate::read::place::Unused;

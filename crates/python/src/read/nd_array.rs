@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::prelude::*;
-use serde::de::{self, DeserializeOwned, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::array::Numbers;
 use crate::read::names::describe_array;
+use crate::read::nested::Nested;
 use crate::read::part::CONVERT;
 
 /// The name by which an array asks our deserializer for all numbers at once.
@@ -204,9 +206,49 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
         self,
         deserializer: D,
     ) -> Result<NdArray<T>, D::Error> {
-        let Plain { shape, data } = Plain::deserialize(deserializer)?;
-        let length = data.len();
-        NdArray::new(shape, data).ok_or_else(|| de::Error::invalid_length(length, &self))
+        let is_readable = deserializer.is_human_readable();
+        let visitor = PlainVisitor { is_readable, of: PhantomData };
+        deserializer.deserialize_struct("NdArray", &["shape", "data"], visitor)
+    }
+}
+
+fn shaped<T, E: de::Error>(shape: Vec<usize>, data: Vec<T>) -> Result<NdArray<T>, E> {
+    let length = shape.iter().try_fold(1usize, |length, dim| length.checked_mul(*dim));
+    if length != Some(data.len()) {
+        let found = data.len();
+        return Err(E::custom(format_args!("expected the numbers of {shape:?}, found {found}")));
+    }
+    Ok(NdArray { shape, data: Arc::new(data) })
+}
+
+/// Reads the struct, or nested sequences: so a buffer of serde has an array.
+struct PlainVisitor<T> {
+    /// Whether a format tells the two apart: in others, the fields of a struct are a sequence, too.
+    is_readable: bool,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Number + DeserializeOwned> Visitor<'de> for PlainVisitor<T> {
+    type Value = NdArray<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of {}", T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NdArray<T>, A::Error> {
+        let Plain { shape, data } = Plain::deserialize(MapAccessDeserializer::new(map))?;
+        shaped(shape, data)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<NdArray<T>, A::Error> {
+        if self.is_readable {
+            let Nested { shape, data, .. } = Nested::read(T::NAME, items)?;
+            return shaped(shape, data);
+        }
+        match (items.next_element()?, items.next_element()?) {
+            (Some(shape), Some(data)) => shaped(shape, data),
+            _ => Err(de::Error::invalid_length(2, &self)),
+        }
     }
 }
 

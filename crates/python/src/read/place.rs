@@ -1,11 +1,14 @@
 //! Where in the object a conversion is.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use treedef::{__private as private, Limits};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::buffer::Buffered;
 use crate::read::names::{literal, text};
 
 /// One step from an object to what is in it.
@@ -48,6 +51,7 @@ pub(crate) struct Context<'py> {
     work: Cell<usize>,
     /// The paths of the keys that the type did not ask for.
     pub(crate) unused: RefCell<Vec<String>>,
+    pub(crate) buffered: Buffered,
 }
 
 /// An object that is read, and where it is.
@@ -65,6 +69,19 @@ impl<'a, 'py> At<'a, 'py> {
 
     pub(crate) fn child(&'a self, step: Step<'a, 'py>) -> Self {
         At { parent: Some(self), step, depth: self.depth + 1 } // below the limit
+    }
+
+    /// The last step and how many are before it.
+    pub(crate) fn hash(&self, state: &mut impl Hasher) {
+        self.depth.hash(state);
+        match self.step {
+            Step::Root(_) => {}
+            Step::Item(index) => index.hash(state),
+            Step::Key(name) | Step::Attribute(name) => match name.cast::<PyString>() {
+                Ok(name) => name.to_string_lossy().hash(state),
+                Err(_) => literal(name).hash(state),
+            },
+        }
     }
 
     pub(crate) fn is_root(&self) -> bool {
@@ -91,8 +108,8 @@ impl<'a, 'py> At<'a, 'py> {
 impl<'py> Context<'py> {
     pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
         let deepest = private::deepest(limits);
-        let (work, unused) = Default::default();
-        Context { py, convert, unused_keys, limits, deepest, work, unused }
+        let (work, unused, buffered) = Default::default();
+        Context { py, convert, unused_keys, limits, deepest, work, unused, buffered }
     }
 
     /// Counts an object with so many elements.

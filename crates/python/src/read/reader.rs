@@ -76,7 +76,25 @@ impl Reader {
     ///
     /// As [`from_python`].
     pub fn read<T: DeserializeOwned>(&self, object: &Bound<'_, PyAny>) -> Result<T> {
-        self.read_seed(std::marker::PhantomData, object)
+        let context = self.context(object.py());
+        match self.read_in(object, &context) {
+            Ok(value) if self.convert => context.finish().map(|()| value),
+            Ok(value) => {
+                self.expect_strict::<T>(object, &context.buffered)?;
+                context.finish().map(|()| value)
+            }
+            Err(error) if context.buffered.count.get() == 0 => Err(error),
+            Err(error) => Err(self.located::<T>(error, object)),
+        }
+    }
+
+    pub(crate) fn read_in<T: DeserializeOwned>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        context: &Context<'_>,
+    ) -> Result<T> {
+        let at = self.root();
+        T::deserialize(Place { object, at: &at, context }).map_err(|error| error.at(|| at.path()))
     }
 
     /// Reads with a seed of serde, such as [`treedef::TreeSeed`].
@@ -98,6 +116,11 @@ impl Reader {
 
     pub(crate) fn context<'py>(&self, py: Python<'py>) -> Context<'py> {
         Context::new(py, self.limits, self.unused, self.convert)
+    }
+
+    /// That of a reading which is not the first.
+    pub(crate) fn quiet_context<'py>(&self, py: Python<'py>) -> Context<'py> {
+        Context::new(py, self.limits, Unused::Ignored, self.convert)
     }
 
     pub(crate) fn root(&self) -> At<'_, '_> {

@@ -1,5 +1,6 @@
 //! Tests with a Python inside: what goes in, what comes out, and what is refused.
 
+mod buffers;
 mod damage;
 mod errors;
 mod flat;

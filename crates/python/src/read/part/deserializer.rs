@@ -7,6 +7,7 @@ use serde::de::{Deserializer, Visitor};
 use treedef::__private::{ArrayFields, OrBug};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::mark::MARK;
 use crate::read::array::{Numbers, Wide};
 use crate::read::part::fields::Fields;
 use crate::read::part::matrix::{Columns, MatrixParts};
@@ -88,6 +89,9 @@ impl Part<'_> {
     /// The number that is here, or the elements.
     fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let Some(index) = self.index() else { return self.sequence(None, visitor) };
+        if self.whole.marked && index == 0 {
+            return visitor.visit_bytes(MARK);
+        }
         macro_rules! visit {
             ($($kind:ident $visit:ident $map:expr,)*) => {
                 match self.whole.numbers {

@@ -14,6 +14,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) shape: &'a [usize],
     /// Whether numbers of another type are converted.
     pub(crate) convert: bool,
+    /// Whether a mark is in the place of the first number.
+    pub(crate) marked: bool,
     /// Its type and shape, for errors.
     pub(crate) describe: &'a dyn Fn() -> String,
 }

@@ -1,0 +1,150 @@
+//! Reads an object again, to learn what serde's buffers do not tell.
+//!
+//! A buffer has no paths, and gives a number to whatever type asks for one. What asks for a value is known once it
+//! refuses one: so an object is read again with a mark in the place of one value. The numbers of an array are so
+//! compared with the type, and the place of an error is found.
+
+use std::any::type_name;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Origin, Result};
+use crate::mark::asking;
+use crate::read::array::is_converted;
+use crate::read::buffer::{Buffered, Mark, Marked};
+use crate::read::part::CONVERT;
+use crate::read::reader::Reader;
+
+thread_local! {
+    /// The structures whose arrays have the numbers that their types have.
+    static STRICT: RefCell<HashSet<u64>> = RefCell::new(HashSet::new());
+}
+
+/// The most structures that a thread keeps.
+const MOST_STRICT: usize = 1 << 10;
+
+/// The most values among which the place of an error is looked for.
+const MOST_VALUES: usize = 1 << 10;
+
+/// An object that was read again.
+struct Replay {
+    buffered: Buffered,
+    error: Option<Error>,
+    /// What asked for the mark, and refused it.
+    asked: Vec<String>,
+}
+
+impl Replay {
+    fn of<T: DeserializeOwned>(
+        reader: &Reader,
+        object: &Bound<'_, PyAny>,
+        mark: Option<Mark>,
+    ) -> Self {
+        let mut context = reader.quiet_context(object.py());
+        let paths = mark.is_none().then(RefCell::default);
+        context.buffered = Buffered { mark, paths, ..Buffered::default() };
+        let (error, asked) = asking(|| reader.read_in::<T>(object, &context).err());
+        Replay { buffered: context.buffered, error, asked }
+    }
+}
+
+/// The type of a number, by what its visitor expects.
+fn number_type(expected: &str) -> Option<&str> {
+    let name = expected.strip_prefix("a nonzero ").unwrap_or(expected);
+    match name {
+        "usize" => Some("u64"),
+        "isize" => Some("i64"),
+        "bool" | "f32" | "f64" | "i8" | "i16" | "i32" | "i64" | "i128" | "u8" | "u16" | "u32"
+        | "u64" | "u128" => Some(name),
+        _ => None,
+    }
+}
+
+impl Reader {
+    /// Whether the arrays in buffers have the numbers that the types have: once for each structure.
+    pub(crate) fn expect_strict<T: DeserializeOwned>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        buffered: &Buffered,
+    ) -> Result<()> {
+        let arrays = buffered.arrays.take();
+        if arrays.is_empty() {
+            return Ok(());
+        }
+        type_name::<T>().hash(&mut *buffered.structure.borrow_mut());
+        let structure = buffered.structure.borrow().finish();
+        if STRICT.with_borrow(|strict| strict.contains(&structure)) {
+            return Ok(());
+        }
+        for array in arrays {
+            let replay = Replay::of::<T>(self, object, Some(Mark::Number(array)));
+            let Some(Marked { path, of, found }) = replay.buffered.marked.take() else { continue };
+            let mut wanted = replay.asked.iter().filter_map(|asked| number_type(asked));
+            let Some(first) = wanted.next() else { continue };
+            // Of the variants of an untagged enum, one may be right.
+            if first != of && !wanted.any(|name| name == of) {
+                let help = if is_converted(of, first) { CONVERT } else { "" };
+                let expected = format_args!("an array of {first}");
+                return Err(Error::expected(expected, format_args!("{found}{help}")).at(|| path));
+            }
+        }
+        STRICT.with_borrow_mut(|strict| {
+            if strict.len() >= MOST_STRICT {
+                strict.clear();
+            }
+            strict.insert(structure);
+        });
+        Ok(())
+    }
+
+    /// The error with the whole path, if it comes from a value in a buffer.
+    pub(crate) fn located<T: DeserializeOwned>(
+        &self,
+        error: Error,
+        object: &Bound<'_, PyAny>,
+    ) -> Error {
+        let paths = match error.origin() {
+            Origin::Other => return error,
+            _ => {
+                Replay::of::<T>(self, object, None).buffered.paths.unwrap_or_default().into_inner()
+            }
+        };
+        if paths.len() > MOST_VALUES {
+            return error;
+        }
+        // What refused the mark, if the error is where it was.
+        let refused = |mark| {
+            let Replay { error: found, mut asked, .. } = Replay::of::<T>(self, object, Some(mark));
+            asked.pop().filter(|_| found.is_some_and(|found| found.path() == error.path()))
+        };
+        let mut inside = paths.iter().enumerate().rev().filter(|(_, path)| {
+            let rest = path.strip_prefix(error.path());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+        });
+        let place = match error.origin() {
+            Origin::Other => None,
+            Origin::Missing(name) => {
+                inside.find(|(number, _)| refused(Mark::Entry(*number, name)).is_some())
+            }
+            // What was asked for last.
+            Origin::Value(expected) => inside
+                .find_map(|(number, path)| {
+                    let asked = refused(Mark::Value(number))?;
+                    Some(
+                        (asked == *expected
+                            || refused(Mark::Number(number)).as_ref() == Some(expected))
+                        .then_some((number, path)),
+                    )
+                })
+                .flatten(),
+        };
+        match place {
+            Some((_, path)) => error.moved_to(path.clone()),
+            None => error,
+        }
+    }
+}

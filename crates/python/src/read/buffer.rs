@@ -1,0 +1,89 @@
+//! The values that serde reads into a buffer of its own, below tagged, untagged and flattened types.
+
+use std::any::type_name;
+use std::cell::{Cell, RefCell};
+use std::hash::{DefaultHasher, Hash};
+
+/// Where a mark stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// In the place of the value with this number.
+    Value(usize),
+    /// In the place of the first number of an array.
+    Number(usize),
+    /// As one more entry of a map.
+    Entry(usize, &'static str),
+}
+
+/// An array whose first number is a mark.
+pub(crate) struct Marked {
+    pub(crate) path: String,
+    /// Rust's name of the type of its numbers.
+    pub(crate) of: &'static str,
+    /// Its type and shape.
+    pub(crate) found: String,
+}
+
+/// The values that went into buffers while an object was read.
+#[derive(Default)]
+pub(crate) struct Buffered {
+    pub(crate) mark: Option<Mark>,
+    /// The paths, if they are to be noted.
+    pub(crate) paths: Option<RefCell<Vec<String>>>,
+    /// The numbers of the arrays among the values.
+    pub(crate) arrays: RefCell<Vec<usize>>,
+    pub(crate) marked: RefCell<Option<Marked>>,
+    pub(crate) count: Cell<usize>,
+    /// Of all but the numbers and the lengths.
+    pub(crate) structure: RefCell<DefaultHasher>,
+}
+
+/// Whether a visitor fills a buffer of serde.
+pub(crate) fn is_buffer<V>() -> bool {
+    let name = type_name::<V>();
+    name.starts_with("serde::") && name.contains("::content::")
+}
+
+impl Buffered {
+    /// The number of a value that goes into a buffer. `None` if the mark is in its place.
+    pub(crate) fn next(
+        &self,
+        path: impl FnOnce() -> String,
+        hash: impl FnOnce(&mut DefaultHasher),
+    ) -> Option<usize> {
+        let number = self.count.replace(self.count.get() + 1); // values that were read
+        hash(&mut self.structure.borrow_mut());
+        if let Some(paths) = &self.paths {
+            paths.borrow_mut().push(path());
+        }
+        (self.mark != Some(Mark::Value(number))).then_some(number)
+    }
+
+    /// The key of the mark, if that is an entry of this value.
+    pub(crate) fn entry(&self, number: Option<usize>) -> Option<&'static str> {
+        match self.mark {
+            Some(Mark::Entry(marked, name)) if number == Some(marked) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the mark is in the place of the first number of this array.
+    pub(crate) fn array(
+        &self,
+        number: usize,
+        of: &'static str,
+        shape: &[usize],
+        path: impl FnOnce() -> String,
+        found: impl FnOnce() -> String,
+    ) -> bool {
+        (of, shape.len()).hash(&mut *self.structure.borrow_mut());
+        if !shape.contains(&0) {
+            self.arrays.borrow_mut().push(number);
+        }
+        let is_marked = self.mark == Some(Mark::Number(number));
+        if is_marked {
+            self.marked.replace(Some(Marked { path: path(), of, found: found() }));
+        }
+        is_marked
+    }
+}

@@ -1,0 +1,206 @@
+//! Below tagged, untagged and flattened types, where serde reads from a buffer of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use treedef_python::{NdArray, Reader};
+
+use crate::{eval, python, run};
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type")]
+#[allow(dead_code, reason = "it is only shown")]
+enum Tagged {
+    #[serde(rename = "wide")]
+    Wide { w: Vec<[f64; 2]>, b: Option<f64> },
+    #[serde(rename = "narrow")]
+    Narrow { w: Vec<[f32; 2]>, n: usize },
+    #[serde(rename = "array")]
+    Array { a: NdArray<f64> },
+    #[serde(rename = "names")]
+    Names { names: Vec<String>, inner: Option<Inner> },
+}
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "it is only shown")]
+struct Inner {
+    x: Vec<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it is only shown")]
+enum Untagged {
+    Wide { w: Vec<f64> },
+    Narrow { v: Vec<f32> },
+    Either { u: Vec<f64>, more: u8 },
+    Other { u: Vec<f32> },
+}
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "it is only shown")]
+struct Flat {
+    x: f64,
+    #[serde(flatten)]
+    inner: Inner2,
+}
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "it is only shown")]
+struct Inner2 {
+    w: Vec<f64>,
+    n: u8,
+}
+
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "it is only shown")]
+struct FlatMap {
+    x: f64,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Vec<f32>>,
+}
+
+fn read<T: DeserializeOwned + Debug>(
+    names: &Bound<'_, PyDict>,
+    reader: &Reader,
+    expression: &str,
+) -> String {
+    match reader.read::<T>(&eval(names, expression)) {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => PyErr::from(error).to_string(),
+    }
+}
+
+macro_rules! table {
+    ($names:expr, $reader:expr; $($type:ty, $object:literal => $expected:expr;)*) => {
+        $(assert_eq!(read::<$type>($names, &$reader, $object), $expected, "{} as {}", $object, stringify!($type));)*
+    };
+}
+
+/// The rule is the same as elsewhere: an array has the numbers that the type has.
+#[test]
+fn numbers_are_not_converted() {
+    python(|names| {
+        let error = |path: &str, wanted: &str, found: &str| {
+            format!(
+                "TypeError: {path}: expected an array of {wanted}, found {found} (`Reader::convert_numbers` converts)"
+            )
+        };
+        for _ in 0..2 {
+            table! { names, Reader::new();
+                Tagged, "{'type': 'wide', 'w': np.ones((1, 2))}" => "Wide { w: [[1.0, 1.0]], b: None }";
+                Tagged, "{'type': 'wide', 'w': np.ones((1, 2), 'f4')}" => error("['w']", "f64", "float32[1, 2]");
+                Tagged, "{'type': 'wide', 'w': np.ones((1, 2), int)}" => error("['w']", "f64", "int64[1, 2]");
+                Tagged, "{'type': 'wide', 'w': [[1, 2.5]]}" => "Wide { w: [[1.0, 2.5]], b: None }";
+                Tagged, "{'type': 'wide', 'w': [np.ones(2), np.ones(2, 'f2')]}" => error("['w'][1]", "f64", "float16[2]");
+                Tagged, "{'type': 'wide', 'w': [], 'b': np.float32(1)}" => error("['b']", "f64", "float32[]");
+                Tagged, "{'type': 'wide', 'w': [], 'b': np.float64(1)}" => "Wide { w: [], b: Some(1.0) }";
+                Tagged, "Plain(type='wide', w=jnp.ones((1, 2)))" => error(".w", "f64", "float32[1, 2]");
+                Tagged, "{'type': 'narrow', 'w': jnp.ones((1, 2)), 'n': 1}" => "Narrow { w: [[1.0, 1.0]], n: 1 }";
+                Tagged, "{'type': 'narrow', 'w': np.ones((1, 2)), 'n': 1}" => error("['w']", "f32", "float64[1, 2]");
+                Tagged, "{'type': 'narrow', 'w': [], 'n': np.uint64(1)}" => "Narrow { w: [], n: 1 }";
+                Tagged, "{'type': 'narrow', 'w': [], 'n': np.int64(1)}" => error("['n']", "u64", "int64[]");
+                Vec<Tagged>, "[{'type': 'narrow', 'w': np.ones((1, 2), 'f4'), 'n': 1}, {'type': 'wide', 'w': np.ones((1, 2), 'f4')}]" => error("[1]['w']", "f64", "float32[1, 2]");
+                Untagged, "{'w': np.ones(2)}" => "Wide { w: [1.0, 1.0] }";
+                Untagged, "{'w': np.ones(2, 'f4')}" => error("['w']", "f64", "float32[2]");
+                Untagged, "{'v': np.ones(2, 'f4')}" => "Narrow { v: [1.0, 1.0] }";
+                Untagged, "{'v': np.ones(2)}" => error("['v']", "f32", "float64[2]");
+                Untagged, "{'u': np.ones(2, 'f4')}" => "Other { u: [1.0, 1.0] }";
+                Flat, "{'x': 1.0, 'w': np.ones(2), 'n': 3}" => "Flat { x: 1.0, inner: Inner2 { w: [1.0, 1.0], n: 3 } }";
+                Flat, "{'x': 1.0, 'w': np.ones(2, 'f4'), 'n': 3}" => error("['w']", "f64", "float32[2]");
+                FlatMap, "{'x': 1.0, 'a': np.ones(1, 'f4'), 'b': np.ones(2, 'f4')}" => "FlatMap { x: 1.0, rest: {\"a\": [1.0], \"b\": [1.0, 1.0]} }";
+                FlatMap, "{'x': 1.0, 'a': np.ones(1, 'f4'), 'b': np.ones(2)}" => error("['b']", "f32", "float64[2]");
+            }
+        }
+        table! { names, Reader::new().convert_numbers(true);
+            Tagged, "{'type': 'wide', 'w': np.ones((1, 2), 'f4')}" => "Wide { w: [[1.0, 1.0]], b: None }";
+            FlatMap, "{'x': 1.0, 'a': np.ones(1)}" => "FlatMap { x: 1.0, rest: {\"a\": [1.0]} }";
+        }
+    });
+}
+
+#[test]
+fn paths_are_whole() {
+    python(|names| {
+        table! { names, Reader::new().name("p");
+            Tagged, "{'type': 'wide', 'w': [[1.0, 2.0], [1.0, 'a']]}" => "TypeError: p['w'][1][1]: expected f64, found string \"a\"";
+            Tagged, "{'type': 'wide', 'w': 'a'}" => "TypeError: p['w']: expected a sequence, found string \"a\"";
+            Tagged, "{'type': 'wide', 'w': [], 'b': 'x'}" => "TypeError: p['b']: expected f64, found string \"x\"";
+            Tagged, "{'type': 'narrow', 'w': [], 'n': -1}" => "ValueError: p['n']: expected usize, found integer `-1`";
+            Tagged, "{'type': 'names', 'names': ['a', 'b', 3, 'c']}" => "TypeError: p['names'][2]: expected a string, found integer `3`";
+            Tagged, "{'type': 'names', 'names': [], 'inner': {'x': [0.0, None]}}" => "TypeError: p['inner']['x'][1]: expected f64, found unit value";
+            Tagged, "{'type': 'other'}" => "ValueError: p['type']: unknown variant `other`, expected one of `wide`, `narrow`, `array`, `names`";
+            BTreeMap<String, Vec<Tagged>>, "{'k': [{'type': 'narrow', 'w': np.ones((1, 2), 'f4'), 'n': 1}, {'type': 'wide', 'w': [[1.0, None]]}]}" => "TypeError: p['k'][1]['w'][0][1]: expected f64, found unit value";
+            Tagged, "{'type': 'names', 'names': np.zeros(2)}" => "TypeError: p['names']: expected a string, found floating point `0.0`";
+            Tagged, "{'type': 'narrow', 'n': 1}" => "KeyError: 'p: `w` is missing'";
+            Tagged, "{'type': 'names', 'names': [], 'inner': {}}" => "KeyError: \"p['inner']: `x` is missing\"";
+            Tagged, "{'type': 'names', 'inner': {'x': [1.0]}}" => "KeyError: 'p: `names` is missing'";
+            Vec<Tagged>, "[{'type': 'names', 'names': [], 'inner': {}}]" => "KeyError: \"p[0]['inner']: `x` is missing\"";
+            Flat, "{'x': 1.0, 'w': [1.0, 'a'], 'n': 3}" => "TypeError: p['w'][1]: expected f64, found string \"a\"";
+            Flat, "{'x': 1.0, 'w': [], 'n': 300}" => "ValueError: p['n']: expected u8, found integer `300`";
+            Flat, "{'x': 'a', 'w': [], 'n': 3}" => "TypeError: p['x']: expected f64, found str 'a'";
+            Flat, "{'x': 1.0, 'w': []}" => "KeyError: \"p: `n` is missing, found 'x', 'w'\"";
+        }
+    });
+}
+
+/// An array is one below tagged types, too.
+#[test]
+fn arrays_of_many_dimensions() {
+    python(|names| {
+        let array = |shape: &str, data: &str| {
+            format!("Array {{ a: NdArray {{ shape: {shape}, data: {data} }} }}")
+        };
+        table! { names, Reader::new();
+            Tagged, "{'type': 'array', 'a': np.arange(4.0).reshape(2, 1, 2)}" => array("[2, 1, 2]", "[0.0, 1.0, 2.0, 3.0]");
+            Tagged, "{'type': 'array', 'a': np.zeros((2, 0))}" => array("[2, 0]", "[]");
+            Tagged, "{'type': 'array', 'a': [[1, 2.5]]}" => array("[1, 2]", "[1.0, 2.5]");
+            Tagged, "{'type': 'array', 'a': np.ones((1, 2), 'f4')}" => "TypeError: ['a']: expected an array of f64, found float32[1, 2] (`Reader::convert_numbers` converts)";
+            Tagged, "{'type': 'array', 'a': [[1.0], [2.0, 3.0]]}" => "ValueError: expected rows of 1, found one of 2";
+            Tagged, "{'type': 'array', 'a': [[1.0], 2.0]}" => "ValueError: expected rows of one length, found a number beside a row";
+            Tagged, "{'type': 'array', 'a': [1.0, [2.0]]}" => "ValueError: expected rows of one length, found a row beside a number";
+            Tagged, "{'type': 'array', 'a': [1.0, 'x']}" => "TypeError: ['a'][1]: expected f64, found string \"x\"";
+        }
+        let json =
+            serde_json::to_string(&NdArray::new(vec![1, 2], vec![1.0, 2.0]).unwrap()).unwrap();
+        for json in [json.as_str(), "[[1.0, 2.0]]"] {
+            let array: NdArray<f64> = serde_json::from_str(json).unwrap();
+            assert_eq!((array.shape(), array.data()), (&[1, 2][..], &[1.0, 2.0][..]), "{json}");
+        }
+    });
+}
+
+/// What is read a second time is read for each new structure only.
+#[test]
+fn objects_are_read_again_once_for_a_structure() {
+    python(|names| {
+        run(
+            names,
+            "
+class Counts:
+    calls = 0
+    def __array__(self, dtype=None, copy=None):
+        Counts.calls += 1
+        return np.full((2, 2), float(Counts.calls))
+def calls():
+    found = Counts.calls
+    Counts.calls = 0
+    return found
+",
+        );
+        let calls = || eval(names, "calls()").extract::<usize>().unwrap();
+        let object = eval(names, "{'type': 'wide', 'w': Counts()}");
+        let read = || Reader::new().read::<Tagged>(&object).unwrap();
+        read();
+        assert_eq!(calls(), 2);
+        read();
+        assert_eq!(calls(), 1);
+        let _ =
+            Reader::new().read::<BTreeMap<String, Vec<[f64; 2]>>>(&eval(names, "{'w': Counts()}"));
+        assert_eq!(calls(), 1);
+    });
+}
