@@ -9,16 +9,16 @@ use treedef_tensors::{Error, Result};
 
 use crate::files::save;
 
-/// Writes a checkpoint as [`save`] does, `checkpoint_1200.safetensors` for step 1200, and then removes the oldest
-/// ones until there are `keep`: flax's `save_checkpoint`. The folder is made if it is not there, and other files in it
-/// are left alone. Returns the path. A checkpoint of the same step is replaced.
+/// Writes a checkpoint as [`save`] does, `checkpoint_1200.safetensors` for step 1200, and then removes the
+/// oldest ones until `keep` are left: flax's `save_checkpoint`. The folder is created if it does not exist;
+/// other files in it are not touched. Returns the path. A checkpoint of the same step is replaced.
 ///
-/// If the program is killed at any moment, the last checkpoint that was written is whole.
+/// If the program is killed at any moment, the last completed checkpoint is intact.
 ///
 /// # Errors
 ///
-/// Returns an error when `keep` is 0, when the folder has a checkpoint of a later step, which is of another
-/// training or of one that went on, and as [`save`].
+/// Returns an error when `keep` is 0; when the folder has a checkpoint of a later step, from another
+/// training or from one that went further; and as [`save`].
 ///
 /// ```
 /// use candle_core::Device;
@@ -71,7 +71,7 @@ pub fn save_checkpoint<T: Serialize>(
 ///
 /// # Errors
 ///
-/// Returns an error when the folder cannot be read. That there is none is no error.
+/// Returns an error when the folder cannot be read. An empty or missing folder is not an error.
 pub fn latest_checkpoint(folder: impl AsRef<Path>) -> Result<Option<PathBuf>> {
     Ok(checkpoints(folder.as_ref())?.pop().map(|(_, path)| path))
 }
@@ -89,7 +89,7 @@ fn checkpoints(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     for entry in entries {
         let name = entry.map_err(|error| about(folder, error))?.file_name();
         let digits = name.to_str().and_then(|name| name.strip_prefix(BEFORE)?.strip_suffix(AFTER));
-        // As it is written here: `checkpoint_+7` and `checkpoint_007` are files of others.
+        // Only names as written here: `checkpoint_+7` and `checkpoint_007` are not ours.
         let step = digits
             .and_then(|digits| digits.parse::<u64>().ok().filter(|it| it.to_string() == digits));
         found.extend(step.map(|step| (step, folder.join(&name))));

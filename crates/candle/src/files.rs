@@ -15,19 +15,20 @@ use treedef_tensors::{
 
 use crate::parts::{AnyError, converted};
 
-/// What serde's errors say of a field that is not there. A layer has no default.
+/// serde's message for a missing field. A layer has no default.
 const NEW: &str = "new? `#[serde(default)]`";
 
 /// Writes a value as one file of safetensors: each tensor under the path that leads to it, such as
 /// `model.layers.0.weight`, and the rest of the value, its numbers and texts, in the metadata. Other programs
 /// read the tensors by their names.
 ///
-/// The old contents of the file stay until the new ones are on the disk. A tensor that the value has twice, by
-/// a clone, is stored once. A tensor on a device is copied to the CPU when its turn comes.
+/// The old contents of the file stay until the new ones are on the disk. A tensor that the value has twice,
+/// as a clone, is stored once. A tensor on a device is copied to the CPU when it is written.
 ///
 /// # Errors
 ///
-/// Returns an error when two tensors have one name, when a device fails, and of the file.
+/// Returns an error when two tensors have one name, when a device fails, and for errors of the
+/// file.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -61,10 +62,11 @@ pub fn save<T: Serialize>(value: &T, path: impl AsRef<Path>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Returns an error when the file was not written by [`save`] (see [`load_like`]), when the type is another,
-/// when the device does not have the type of a tensor, and of the file.
+/// Returns an error when the file was not written by [`save`] (see [`load_like`]), when the type differs,
+/// when the device does not support the type of a tensor, and for errors of the file.
 ///
-/// A part of what was saved, such as the model without the state of its optimiser, is read into one that is there:
+/// To read a part of the file, such as the model without the state of its optimiser, load it into an
+/// existing value:
 ///
 /// ```
 /// use candle_core::Device;
@@ -88,14 +90,14 @@ pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Res
     load_with(&Loader::new(), safetensors::open(path)?, device)
 }
 
-/// Reads the tensors of a file, or of the shards in a folder, into a copy of a value, whoever wrote them: each
-/// by its name, with the shape and type of the one that the value has, and on its device. What is no tensor
-/// stays.
+/// Reads the tensors of a file, or of the shards in a folder, from any program, into a copy of a value.
+/// Each tensor is found by its name, must have the shape and type of the existing one, and is put on its
+/// device. Other leaves are unchanged.
 ///
 /// # Errors
 ///
 /// Returns an error when tensors are missing, unused, or of another type or shape, with all of them (see
-/// [`load_partly`]); when the value cannot be flattened; and of the file.
+/// [`load_partly`]); when the value cannot be flattened; and for errors of the file.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
@@ -129,7 +131,7 @@ where
     load_like_with(&Loader::new(), example, safetensors::open(path)?)
 }
 
-/// As [`load`], by the rules of a loader, from whatever source: what [`safetensors::open`] opened, or a
+/// As [`load`], with the rules of a loader, from any source: one that [`safetensors::open`] opened, or a
 /// [`source`] in memory.
 ///
 /// # Errors
@@ -153,7 +155,7 @@ pub fn load_with<'s, T: DeserializeOwned>(
     value.map_err(|error| error.in_file(file))
 }
 
-/// Names the way out for a layer that the file does not have, where the hint has none.
+/// Adds a way out for a layer that the file does not have, if there is no other hint.
 fn hinting(error: treedef::Error) -> treedef::Error {
     match error.hint().filter(|hint| hint.contains(NEW)) {
         None => error,
@@ -165,13 +167,14 @@ fn hinting(error: treedef::Error) -> treedef::Error {
     }
 }
 
-/// As [`load_like`], by the rules of a loader, from whatever source: with the feature `pytorch`, files of PyTorch
-/// are opened by `tensors::pytorch::open(path)?.source()?`. Of the rules, `stack`, `column_major` and `fill_from` are
-/// not for tensors.
+/// As [`load_like`], with the rules of a loader, from any source. With the feature `pytorch`,
+/// `tensors::pytorch::open(path)?.source()?` opens files of PyTorch. The rules `stack`, `column_major` and
+/// `fill_from` do not apply to tensors.
 ///
 /// # Errors
 ///
-/// As [`load_like`], when a rule matches nothing, and when `convert_floats` meets a finite number that is too large
+/// As [`load_like`], when a rule matches nothing, and when `convert_floats` finds a finite number that is
+/// too large
 /// for its type here.
 ///
 /// ```
@@ -212,13 +215,13 @@ where
     Ok(tree.into_objects()?)
 }
 
-/// As [`load_like_with`], where the tensors of the value stay that the source does not have, or has with
-/// another type or shape. The report has all of them in [`filled`](LoadReport::filled), those that did not fit in
-/// [`changed`](LoadReport::changed), and what the source has beside in [`dropped`](LoadReport::dropped).
+/// As [`load_like_with`], but tensors that the source lacks, or has with another type or shape, are
+/// unchanged. The report lists all of them in [`filled`](LoadReport::filled), the ones that did not fit in
+/// [`changed`](LoadReport::changed), and unused tensors of the source in [`dropped`](LoadReport::dropped).
 ///
 /// # Errors
 ///
-/// As [`load_like_with`], but what does not fit is no error: where only some tensors may be missing, compare
+/// As [`load_like_with`], but differences are not errors: if only some tensors may be missing, compare
 /// `filled` with their names.
 ///
 /// ```
@@ -261,8 +264,8 @@ where
     Ok((tree.into_objects()?, report))
 }
 
-/// What [`save`] writes: for shards, for files of other formats, and for a save in the background. It
-/// shares the tensors with the value, and reads them when they are written.
+/// The data that [`save`] writes, as a source: for shards, for files of other formats, and for saving in
+/// the background. It shares the tensors with the value, and reads them when they are written.
 ///
 /// # Errors
 ///
@@ -321,7 +324,7 @@ pub(crate) fn save_named<'t>(
     Ok(safetensors::save(source.with_metadata("format", "pt"), path)?)
 }
 
-/// From where on a number is rounded to an infinity, or is none of the type at all.
+/// The limit from which a number is rounded to infinity, or not representable at all.
 fn limit(dtype: DType) -> f64 {
     match dtype {
         DType::F32 => f64::from(f32::MAX) + 2f64.powi(103),
@@ -331,7 +334,7 @@ fn limit(dtype: DType) -> f64 {
     }
 }
 
-/// Checks that each finite number is one in floats of another width.
+/// Checks that each finite number stays finite as a float of another width.
 #[allow(clippy::cast_possible_truncation, reason = "it was an `f32`, or less")]
 fn expect_in_range(tensor: &Tensor, dtype: DType) -> Result<(), AnyError> {
     const PIECE: usize = 1 << 20;
@@ -356,10 +359,10 @@ fn expect_in_range(tensor: &Tensor, dtype: DType) -> Result<(), AnyError> {
     Ok(())
 }
 
-/// Reads tensors. Those that the file ties, and that would be alike, are one.
+/// Reads tensors. Tensors that the file ties, and that would be equal, are one.
 #[derive(Default)]
 struct Reader {
-    /// By the names that they are stored under, and the types that they have here.
+    /// By their stored names, and their types here.
     read: HashMap<(String, Option<DType>), Tensor>,
 }
 
@@ -383,7 +386,7 @@ impl Reader {
         Ok(tensor)
     }
 
-    /// The tensor on the device of the one that is there, with its floats.
+    /// The tensor on the device of the existing one, with its type of floats.
     fn like(&mut self, old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, AnyError> {
         self.tensor(stored, Some(old.dtype()), old.device())
     }

@@ -22,6 +22,6 @@ pub use crate::mean::mean;
 pub use crate::parts::{Row, Summary, summary, to_device, to_dtype};
 pub use crate::scaler::GradScaler;
 pub use treedef;
-pub use treedef_tensors as tensors;
 pub use treedef_optim as optim;
 pub use treedef_optim::candle::{Gradient, Unreached, value_and_grad, value_and_grad_with};
+pub use treedef_tensors as tensors;

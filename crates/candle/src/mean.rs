@@ -9,11 +9,11 @@ use treedef::Tree;
 
 use crate::parts::{AnyError, said};
 
-/// The mean of several models: of their checkpoints, or of trainings from one beginning. Each number is summed in
-/// `f64`, on a device in `f32`, and rounded once. Integers, such as counts, and all values
-/// that are no tensors come from the first model.
+/// The mean of several models, e.g. of checkpoints, or of trainings from one start. Each number is summed
+/// in `f64`, on a device in `f32`, and rounded once. Integers, such as counts, and all values that are not
+/// tensors come from the first model.
 ///
-/// A running average of one training is
+/// For a running average of one training, use
 /// [`incremental_update`](crate::optim::tree::incremental_update).
 ///
 /// # Errors

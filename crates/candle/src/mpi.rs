@@ -1,5 +1,5 @@
-//! Training on several processes: each takes the gradient of its part of the data, and all take the same step, with
-//! the mean of the gradients. Needs the feature `mpi`, and an MPI to build and to run.
+//! Training on several processes: each computes the gradient of its part of the data, and all take the same
+//! step with the mean of the gradients. Needs the feature `mpi`, and an MPI to build and to run.
 
 use ::mpi::traits::Communicator;
 use candle_core::{DType, Device, Tensor, WithDType};
@@ -14,8 +14,8 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sums and means of losses and gradients over all ranks, in one message for the numbers of all tensors.
 ///
-/// All ranks call the same in the same order. A rank whose gradient has other tensors, or that has left because of
-/// an error, is an error on all ranks, see [`Collective`].
+/// All ranks call the same functions in the same order. If a rank has a gradient with other tensors, or has
+/// left because of an error, all ranks get an error, see [`Collective`].
 ///
 /// ```no_run
 /// use candle_core::{Device, Module, Tensor};
@@ -43,15 +43,15 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 /// ```
 pub struct AllReduce {
     collective: Collective,
-    /// What each tensor is: its name, type and shape.
+    /// The description of each tensor: its name, type and shape.
     tensors: Vec<String>,
     numbers: Numbers,
 }
 
-/// What is sent: the loss, and the floats of all tensors.
+/// The message: the loss, and the floats of all tensors.
 enum Numbers {
     F32(Vec<f32>),
-    /// Where a tensor is `f64`.
+    /// The tensors that are `f64`.
     F64(Vec<f64>),
 }
 
@@ -69,7 +69,7 @@ impl<T: Serialize> Serialize for Example<'_, T> {
     }
 }
 
-/// As many zeros as are sent. What they are for is static, and compared.
+/// As many zeros as there are numbers to send. Their purpose is static, and compared.
 #[derive(serde::Serialize)]
 struct Zeros<N> {
     loss: N,
@@ -94,12 +94,12 @@ impl<N: Copy> Zeros<N> {
 }
 
 impl AllReduce {
-    /// Checks that the models of all ranks have the same tensors, with the same names, types and shapes. Their
-    /// numbers are not compared, nor made equal: begin with one seed or one file.
+    /// Checks that the models of all ranks have the same tensors, with the same names, types and shapes.
+    /// Their numbers are neither compared nor made equal: start from one seed or one file.
     ///
     /// # Errors
     ///
-    /// Returns an error when they differ, with the first tensor that does, on all ranks.
+    /// Returns an error on all ranks when they differ, with the first tensor that does.
     pub fn new<T: Serialize>(communicator: &impl Communicator, model: &T) -> Result<Self> {
         let collective = Collective::new(communicator, &Example(model))?;
         let tree = Tree::<Tensor>::of_objects(model).map_err(Error::Rebuild)?;
@@ -108,8 +108,8 @@ impl AllReduce {
         Ok(AllReduce { collective, tensors: describe(&tree), numbers })
     }
 
-    /// The means of the losses and the gradients of all ranks: what one process has with all data, if the parts
-    /// are of one size and the loss is a mean.
+    /// The means of the losses and the gradients of all ranks. They equal the result of one process with
+    /// all data, if the parts have equal sizes and the loss is a mean.
     ///
     /// # Errors
     ///
@@ -121,13 +121,13 @@ impl AllReduce {
         self.reduce(Reduction::Mean, loss_and_gradient)
     }
 
-    /// The sums of the losses and the gradients of all ranks. Where the parts are of several sizes, multiply each
-    /// loss by the share of its part. Tensors of integers stay as they are.
+    /// The sums of the losses and the gradients of all ranks. If the parts have different sizes, multiply
+    /// each loss by the share of its part. Tensors of integers are unchanged.
     ///
     /// # Errors
     ///
-    /// Returns an error when the gradient of a rank does not have the tensors of the model, when a device fails, and
-    /// when a rank has left. All ranks get one.
+    /// Returns an error when the gradient of a rank does not have the tensors of the model, when a device
+    /// fails, and when a rank has left. All ranks get an error.
     pub fn sum<T>(&mut self, loss_and_gradient: (f64, T)) -> Result<(f64, T)>
     where
         T: Serialize + DeserializeOwned,
@@ -149,7 +149,7 @@ impl AllReduce {
     }
 }
 
-/// What each tensor is.
+/// The description of each tensor.
 fn describe(tree: &Tree<Tensor>) -> Vec<String> {
     let describe = |(path, tensor): (Path, &Tensor)| {
         let name = path.to_joined_string(".");
@@ -162,7 +162,7 @@ fn has_doubles(tree: &Tree<Tensor>) -> bool {
     tree.leaves().iter().any(|tensor| tensor.dtype() == DType::F64)
 }
 
-/// The tensors of a gradient, which must be those of the model.
+/// The tensors of a gradient, which must be the tensors of the model.
 fn tree_like<T: Serialize>(expected: &[String], gradient: &T) -> Result<Tree<Tensor>, AnyError> {
     let tree = Tree::<Tensor>::of_objects(gradient)?;
     let found = describe(&tree);
@@ -175,7 +175,7 @@ fn tree_like<T: Serialize>(expected: &[String], gradient: &T) -> Result<Tree<Ten
     }
 }
 
-/// The loss, and the tensors, of all ranks. If they cannot be sent, the other ranks are told.
+/// The loss, and the tensors, of all ranks. If they cannot be sent, the other ranks are informed.
 fn exchange<N: Float + WithDType + Into<f64>>(
     collective: &mut Collective,
     reduction: Reduction,

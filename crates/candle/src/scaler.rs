@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
 use treedef_optim::{Error, tree};
 
-/// Multiplies the loss of a model in `f16`, so that small gradients are not rounded to zero, and divides the gradient:
-/// torch's `GradScaler`, with its numbers. Where the gradient overflows, the step is left out and the scale halved;
-/// after many steps without that, it is doubled.
+/// Multiplies the loss of a model in `f16`, so that small gradients are not rounded to zero, and divides
+/// the gradient: torch's `GradScaler`, with its numbers. If the gradient overflows, the step is skipped and
+/// the scale halved; after many steps without overflow, it is doubled.
 ///
-/// The parameters stay `f32`, and the loss converts them. It is a part of a training as its optimiser is, and saved with
-/// it.
+/// The parameters stay `f32`, and the loss converts them. Make the scaler a part of the training, like its
+/// optimiser, and save it with it.
 ///
 /// ```
 /// use candle_core::{DType, Device, Module, Tensor};
@@ -41,15 +41,15 @@ use treedef_optim::{Error, tree};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GradScaler {
-    /// By what the loss is multiplied: 65,536 at the beginning.
+    /// The factor of the loss: 65,536 at the beginning.
     pub scale: f64,
-    /// By what the scale is multiplied after [`growth_interval`](Self::growth_interval) steps: 2.
+    /// The factor of the scale after [`growth_interval`](Self::growth_interval) steps: 2.
     pub growth_factor: f64,
-    /// By what the scale is multiplied when a gradient is not finite: 0.5.
+    /// The factor of the scale if a gradient is not finite: 0.5.
     pub backoff_factor: f64,
-    /// After how many steps in a row with finite gradients the scale grows: 2,000.
+    /// The number of consecutive steps with finite gradients after which the scale grows: 2,000.
     pub growth_interval: u64,
-    /// How many there were.
+    /// The number of such steps so far.
     pub growth_tracker: u64,
 }
 
@@ -66,8 +66,8 @@ impl Default for GradScaler {
 }
 
 impl GradScaler {
-    /// The loss to differentiate: times the scale, in `f32` or wider. The value that
-    /// [`value_and_grad`](crate::value_and_grad) returns is that of the scaled loss.
+    /// The loss to differentiate: times the scale, in `f32` or wider.
+    /// [`value_and_grad`](crate::value_and_grad) then returns the scaled loss.
     ///
     /// # Errors
     ///
@@ -77,14 +77,14 @@ impl GradScaler {
         loss.to_dtype(dtype)? * self.scale
     }
 
-    /// The gradient of the loss itself. `None` if a number of it is not finite: this step is left out, and the next
-    /// one has a smaller scale.
+    /// The gradient of the loss itself. `None` if one of its numbers is not finite: skip this step; the
+    /// next one has a smaller scale.
     ///
     /// # Errors
     ///
-    /// Returns an error when the gradient is not finite although the scale is 1 or less, with the path, so it is not
-    /// the scale that is wrong; when a parameter is `f16`, in which the gradient would be rounded to zero; and when
-    /// a field is no sensible number.
+    /// Returns an error when the gradient is not finite although the scale is 1 or less, with the path,
+    /// because then the scale is not the cause; when a parameter is `f16`, in which the gradient would be
+    /// rounded to zero; and when a field has no valid number.
     pub fn unscale<T>(&mut self, gradient: T) -> treedef_optim::Result<Option<T>>
     where
         T: Serialize + DeserializeOwned,

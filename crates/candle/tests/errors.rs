@@ -7,10 +7,10 @@ use std::path::Path;
 use candle_core::{DType, Device, Module, Tensor};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef_candle::tensors::{Descriptor, Dtype, Export, Loader, Source, Stored, safetensors};
 use treedef_candle::lora::lora;
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, adamw};
+use treedef_candle::tensors::{Descriptor, Dtype, Export, Loader, Source, Stored, safetensors};
 use treedef_candle::treedef::Object;
 use treedef_candle::{
     Gradient, Unreached, load, load_like, load_like_with, load_with, save, source, source_with,

@@ -7,9 +7,9 @@ use std::process::Command;
 use candle_core::{DType, Device, Tensor};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef_candle::tensors::{Export, Loader, Source};
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, State, adamw};
+use treedef_candle::tensors::{Export, Loader, Source};
 use treedef_candle::treedef::Object;
 use treedef_candle::{
     latest_checkpoint, load, load_like, load_like_with, load_partly, save, save_checkpoint, source,

@@ -1,8 +1,8 @@
 //! A checkpoint of PyTorch, with other names than the model has.
 
 use candle_core::{DType, Device, Tensor};
-use treedef_candle::tensors::{Loader, pytorch};
 use treedef_candle::nn::LayerNorm;
+use treedef_candle::tensors::{Loader, pytorch};
 
 /// What `torch.save({"epoch": 7, "w": torch.tensor([0.5, 1.5])}, path, _use_new_zipfile_serialization=False)` has.
 const FILE: [&[u8]; 4] = [

@@ -1,7 +1,7 @@
-//! How ranks find out, before each operation, whether all are about to do the same.
+//! Checks, before each operation, that all ranks are about to do the same.
 //!
-//! One all-reduce of 32 bytes compares the codes of what they are about to do. Only if the codes
-//! differ do ranks exchange texts. All of them then have the same texts, and make the same error.
+//! One all-reduce of 32 bytes compares codes of the operations. Only if the codes differ do ranks
+//! exchange texts. All of them then have the same texts, and make the same error.
 
 use std::fmt::{self, Write};
 
@@ -14,26 +14,26 @@ use crate::error::{Error, Mismatch};
 use crate::ranks::Ranks;
 use crate::signature::Signature;
 
-/// The most different reports that are exchanged.
+/// The maximum number of different reports that are exchanged.
 const MAX_REPORTS: usize = 8;
-/// The most bytes of a report. A longer one is cut off.
+/// The maximum number of bytes of a report. A longer one is cut off.
 const MAX_REPORT: usize = 1 << 22;
 
-/// What a rank is about to do, as a number: equal on all ranks that do the same.
+/// The operation of a rank as a number: equal on all ranks that do the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(u128);
 
 impl Code {
-    /// FNV-1a, which a peer in another language has in three lines.
+    /// FNV-1a, which takes three lines in a peer in another language.
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-    /// Of the handshake: the fingerprint itself.
+    /// For the handshake: the fingerprint itself.
     pub(crate) fn of_fingerprint(bits: u128) -> Self {
         Code(bits)
     }
 
-    /// Of a report, for ranks with the same fingerprint.
+    /// For a report, for ranks with the same fingerprint.
     pub(crate) fn of(fingerprint: u128, report: &Report<'_>) -> Self {
         let mut code = Code(Code::START);
         code.feed(&fingerprint.to_le_bytes());
@@ -62,7 +62,7 @@ impl Write for Code {
     }
 }
 
-/// What a rank is about to do, or why it cannot.
+/// The operation of a rank, or the reason why it cannot take part.
 pub(crate) enum Report<'a> {
     Handshake(&'a Signature),
     Call(&'a dyn fmt::Display),
@@ -70,7 +70,7 @@ pub(crate) enum Report<'a> {
     Left,
 }
 
-/// A word that says which of the four it is, and in the next line the rest.
+/// A word for the variant, and the content on the next line.
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -82,14 +82,14 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Returns nothing if all ranks have this code, and the same error on all ranks otherwise.
+/// Returns nothing if all ranks have this code, and otherwise the same error on all ranks.
 pub(crate) fn agree(
     communicator: &impl Communicator,
     code: Code,
     report: &Report<'_>,
 ) -> Result<(), Error> {
     let [low, high] = code.halves();
-    // The greatest of all, and the complement of the least of all.
+    // The greatest of all, and the complement of the smallest of all.
     let (mine, mut most) = ([low, high, !low, !high], [0u64; 4]);
     communicator.all_reduce_into(&mine, &mut most, SystemOperation::max());
     let [low, high, not_low, not_high] = most;
@@ -103,13 +103,13 @@ pub(crate) fn agree(
 
 /// Ranks that are about to do the same.
 struct Reporters {
-    /// Of their code.
+    /// Their code.
     halves: [u64; 2],
     ranks: Ranks,
     report: String,
 }
 
-/// What the ranks are about to do, the same list on all of them: what most do comes first.
+/// The operations of the ranks, the same list on all of them, the most frequent first.
 fn reports(communicator: &impl Communicator, code: Code, report: &Report<'_>) -> Vec<Reporters> {
     let ranks = usize::try_from(communicator.size()).unwrap_or(0);
     let mut codes = vec![0u64; ranks * 2];
@@ -143,7 +143,7 @@ fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) ->
     let mut length = bytes.len() as u64;
     root.broadcast_into(&mut length);
     bytes.resize(usize::try_from(length).unwrap_or(MAX_REPORT).min(MAX_REPORT), 0);
-    // To MPI, the pointer of an empty slice of bytes has a meaning of its own.
+    // To MPI, the pointer of an empty slice of bytes has a special meaning.
     if !bytes.is_empty() {
         root.broadcast_into(&mut bytes[..]);
     }
@@ -156,7 +156,7 @@ struct Bounded(Vec<u8>);
 impl Bounded {
     fn of(text: &impl fmt::Display) -> Vec<u8> {
         let mut bounded = Bounded(Vec::new());
-        // An error means that the bound is reached.
+        // An error means that the limit is reached.
         let _ = write!(bounded, "{text}");
         bounded.0
     }
@@ -170,7 +170,7 @@ impl Write for Bounded {
     }
 }
 
-/// The error that all ranks make of the same reports.
+/// The error that all ranks make from the same reports.
 fn error_of(groups: &[Reporters]) -> Error {
     let texts = |tag: &'static str| {
         groups.iter().filter_map(move |group| {

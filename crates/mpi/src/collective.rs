@@ -17,27 +17,26 @@ use crate::leaves::{Float, Leaves, Operation, Part, Reduction, Sent, exchange};
 use crate::ranks::Ranks;
 use crate::signature::Signature;
 
-/// The share of each rank in a message, in numbers, unless [`Collective::max_message`] says
-/// otherwise. What is sent is copied first. So few numbers stay in the cache meanwhile, and are
-/// enough to make the latency of a message small.
+/// The share of each rank in a message, in numbers, unless [`Collective::max_message`] changes it.
+/// Messages are copied before they are sent. This many numbers stay in the cache, and are enough to
+/// make the latency of a message small.
 const SHARE: usize = 1 << 16;
-/// The most patterns whose leaves are remembered.
+/// The maximum number of patterns whose leaves are remembered.
 const MAX_PARTS: usize = 64;
 
 /// Collective operations on values that have the same structure on all ranks.
 ///
-/// It has a communicator of its own, so its messages meet no others. All ranks call the same
+/// It has its own communicator, so its messages do not mix with others. All ranks call the same
 /// functions in the same order, as with MPI itself. Here, a rank that calls another function, or
 /// has a value of another structure, is an error on all ranks.
 ///
 /// Dropping it waits for the other ranks to drop theirs or to call a function, which then returns
-/// [`Error::Left`]. So a rank that returns early or panics stops the others, and none waits for it
+/// [`Error::Left`]. So if a rank returns early or panics, the others stop, and none waits for it
 /// forever. Drop it before the `Universe`.
 ///
-/// Of several that are alive at once, all ranks drop the same one first. A rank that returns early waits
-/// in the first that it drops: if the others wait for it in another one meanwhile, they wait forever, as
-/// with MPI itself. One `Collective` of a tuple, with [`reduce_part`](Self::reduce_part), has no such
-/// trap.
+/// If several are alive at once, all ranks must drop the same one first. A rank that returns early waits in
+/// the first that it drops; if the others wait for it in another one, they wait forever, as with MPI
+/// itself. To avoid this, use one `Collective` of a tuple, with [`reduce_part`](Self::reduce_part).
 ///
 /// ```no_run
 /// use mpi::traits::Communicator;
@@ -104,7 +103,7 @@ impl Collective {
     }
 
     /// As [`new`](Self::new), with rules and options. Statics are compared even if the flattener
-    /// ignores them, because a value gets those of the example.
+    /// ignores them, because a value gets the statics of the example.
     ///
     /// # Errors
     ///
@@ -142,8 +141,8 @@ impl Collective {
         .max_message(SHARE.saturating_mul(ranks)))
     }
 
-    /// Sets how many numbers one message has at most, 2¹⁶ for each rank by default. It must be the
-    /// same on all ranks. More than MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
+    /// Sets the maximum number of numbers in one message, by default 2¹⁶ for each rank. It must be
+    /// the same on all ranks. The upper limit is MPI's, 2³¹ − 1, and 0 counts as 1.
     #[must_use]
     pub fn max_message(mut self, numbers: usize) -> Self {
         self.max_message = numbers.clamp(1, usize::try_from(i32::MAX).unwrap_or(usize::MAX));
@@ -155,7 +154,7 @@ impl Collective {
         &self.signature.treedef
     }
 
-    /// What the handshake compared: the structure and the kinds of the leaves.
+    /// The result of the handshake: the structure and the kinds of the leaves.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -165,29 +164,29 @@ impl Collective {
         self.time
     }
 
-    /// Replaces each number of the value by the sum of those of all ranks.
+    /// Replaces each number of the value by its sum over all ranks.
     ///
-    /// Integers are summed exactly, and a sum that their type does not have is an error. Of floats the
-    /// sum of two ranks is rounded as in `a + b`; with more ranks, MPI chooses the order. All
-    /// ranks get the same bits if MPI reduces in the same order for all, as OpenMPI does.
+    /// Integers are summed exactly; a sum that does not fit into the type is an error. Floats are rounded
+    /// as in `a + b` with two ranks; with more ranks, MPI chooses the order. All ranks get the same bits if
+    /// MPI reduces in the same order for all, as OpenMPI does.
     ///
     /// # Errors
     ///
     /// Returns an error when the value of a rank does not have the structure of the handshake, or a rank
     /// called something else, or a sum of integers is too large. All ranks get the same error, with the
-    /// path, and no value has changed. Only
-    /// [`Error::Rebuild`] is of one rank alone; its value may have changed in part.
+    /// path, and no value has changed. Only [`Error::Rebuild`] occurs on a single rank; its value may be
+    /// partly changed.
     pub fn all_reduce_sum<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
         self.typed(Operation::Reduce(Reduction::Sum), None, value)
     }
 
-    /// Replaces each number of the value by the mean of those of all ranks: their sum, divided by
-    /// the number of ranks.
+    /// Replaces each number of the value by its mean over all ranks: the sum, divided by the number
+    /// of ranks.
     ///
     /// # Errors
     ///
-    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when there are integers, whose mean is none in
-    /// general: take their sum, or the mean of a [part](Self::reduce_part) without them.
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when there are integers, because a mean is in
+    /// general not an integer: use their sum, or the mean of a [part](Self::reduce_part) without them.
     pub fn all_reduce_mean<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &mut T,
@@ -195,7 +194,7 @@ impl Collective {
         self.typed(Operation::Reduce(Reduction::Mean), None, value)
     }
 
-    /// Replaces each number of the value by the greatest of those of all ranks.
+    /// Replaces each number of the value by its maximum over all ranks.
     ///
     /// # Errors
     ///
@@ -204,13 +203,13 @@ impl Collective {
         self.typed(Operation::Reduce(Reduction::Max), None, value)
     }
 
-    /// Reduces the leaves at and below the nodes that a pattern names. The others stay.
+    /// Reduces the leaves at and below the nodes that a pattern matches. The others are unchanged.
     ///
-    /// The leaves that a pattern names are found once and remembered, for up to 64 patterns.
+    /// The leaves of a pattern are found once and remembered, for up to 64 patterns.
     ///
     /// # Errors
     ///
-    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when the text is not a pattern, or names
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when the text is not a pattern, or matches
     /// no node.
     ///
     /// ```no_run
@@ -235,7 +234,7 @@ impl Collective {
         self.typed(Operation::Reduce(reduction), Some(pattern), value)
     }
 
-    /// Replaces each number of the value by that of rank `root`.
+    /// Replaces each number of the value by the one of rank `root`.
     ///
     /// For ranks that have no value yet, use [`broadcast`](crate::broadcast()).
     ///
@@ -276,8 +275,8 @@ impl Collective {
         Ok(())
     }
 
-    /// Takes part in what the other ranks call next with an error, which all ranks get. For a rank that cannot
-    /// make its value, and goes on.
+    /// Joins the next call of the other ranks with an error, which all ranks get. For a rank that cannot
+    /// make its value, but goes on.
     ///
     /// ```no_run
     /// use treedef_mpi::{Collective, Reduction};
@@ -323,7 +322,7 @@ impl Collective {
         self.leaves.put(&self.signature.treedef, value).map_err(Error::Rebuild)
     }
 
-    /// What can fail on this rank alone.
+    /// Faults of this rank only.
     fn prepare<T: Serialize>(
         &mut self,
         operation: Operation,
@@ -378,7 +377,7 @@ pub(crate) fn refuse(
 ) -> Error {
     let report = Report::Failed(&message);
     let agreed = agree(communicator, Code::of(fingerprint, &report), &report);
-    // Nobody agrees to a failure.
+    // No rank agrees to a failure.
     agreed.err().unwrap_or(Error::Value { ranks: vec![communicator.rank()].into(), message })
 }
 
@@ -394,7 +393,7 @@ impl Drop for Collective {
         let left = Err(Ranks::default());
         if let Ok(communicator) = std::mem::replace(&mut self.communicator, left) {
             if mpi::is_finalized() {
-                // It is gone already, and freeing it would be an error.
+                // It is gone already; freeing it would be an error.
                 return std::mem::forget(communicator);
             }
             let code = Code::of(self.fingerprint.to_bits(), &Report::Left);
@@ -413,7 +412,7 @@ impl fmt::Debug for Collective {
     }
 }
 
-/// A call, as ranks compare it and errors name it.
+/// A call, in the form that ranks compare and errors print.
 struct Call<'a> {
     operation: Operation,
     of: Of<'a>,

@@ -1,4 +1,4 @@
-//! What the ranks do not agree on.
+//! The errors of collective operations.
 
 use treedef::Path;
 
@@ -7,23 +7,22 @@ use crate::ranks::Ranks;
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a collective operation did not happen. All variants except [`Rebuild`](Error::Rebuild) are
-/// the same on all ranks.
+/// Why a collective operation failed. All variants except [`Rebuild`](Error::Rebuild) are the same
+/// on all ranks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The examples of the ranks have different structures. The first structure is that of the
-    /// most ranks, of the lowest of them if two are equally frequent.
+    /// The examples of the ranks have different structures. The first structure is the most
+    /// frequent one; if two are equally frequent, the structure of the lowest rank.
     #[error("the ranks have different structures: {}", .0.iter().map(Mismatch::to_string).collect::<Vec<_>>().join("; "))]
     Structure(Vec<Mismatch>),
-    /// The value of some ranks cannot be sent, e.g. because it has not the structure of the
+    /// The value of some ranks cannot be sent, e.g. because it does not have the structure of the
     /// handshake.
     #[error("{ranks}: {message}")]
     Value {
-        /// The ranks whose value it is.
+        /// The ranks with that value.
         ranks: Ranks,
-        /// What is wrong with it, at which path. If it differs between the ranks, that of the
-        /// lowest.
+        /// The fault and its path. If it differs between the ranks, the fault of the lowest.
         message: String,
     },
     /// The ranks called different functions, or one with different arguments.
@@ -31,23 +30,23 @@ pub enum Error {
     Call {
         /// The ranks that called what most called.
         most: Ranks,
-        /// What they called.
+        /// The function that they called.
         usual: String,
         /// The first ranks that called something else.
         others: Ranks,
-        /// What they called.
+        /// The function that they called.
         unusual: String,
     },
     /// Some ranks dropped their [`Collective`](crate::Collective), because of an error or a panic
     /// of their own, or because they are done.
     #[error("{0} left the collective: look there for the first error")]
     Left(Ranks),
-    /// The result came, but this rank's type cannot be rebuilt from it.
+    /// The result arrived, but the type of this rank cannot be rebuilt from it.
     #[error("the result does not fit the type: {0}")]
     Rebuild(treedef::Error),
 }
 
-/// Where the structure of some ranks differs from that of most.
+/// The difference between the structure of some ranks and of most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
@@ -55,11 +54,11 @@ pub struct Mismatch {
     pub path: Path,
     /// The ranks that agree with most.
     pub most: Ranks,
-    /// What they have there.
+    /// The structure there.
     pub expected: String,
     /// The ranks that differ.
     pub others: Ranks,
-    /// What they have there.
+    /// The structure there.
     pub found: String,
 }
 

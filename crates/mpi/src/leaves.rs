@@ -1,4 +1,4 @@
-//! The leaves of a value between two walks, and what is done with them.
+//! The leaves of a value between two walks, and the operations on them.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,14 +15,14 @@ pub(crate) use sealed::Sent;
 
 use crate::signature::{Signature, place};
 
-/// What becomes of the numbers that the ranks have in one place.
+/// The operation on the numbers that the ranks have in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// Their sum.
     Sum,
     /// Their sum divided by the number of ranks.
     Mean,
-    /// The greatest. MPI leaves open what it is if there is a NaN.
+    /// The greatest. MPI does not define the result if there is a NaN.
     Max,
 }
 
@@ -43,8 +43,8 @@ impl Float for f32 {}
 impl Float for f64 {}
 
 mod sealed {
-    /// The numbers of the message that is under way: MPI reads them while it writes the result into
-    /// their old place.
+    /// The numbers of the current message: MPI reads them while it writes the result into their old
+    /// place.
     #[derive(Default)]
     pub struct Sent {
         f32: Vec<f32>,
@@ -52,7 +52,7 @@ mod sealed {
         pub(super) words: Vec<i64>,
     }
 
-    /// What is needed of a float here.
+    /// The operations on a float that are needed here.
     pub trait Float: Sized {
         /// Its name in reports.
         const NAME: &'static str;
@@ -84,14 +84,14 @@ mod sealed {
     }
 }
 
-/// What all ranks do with their leaves.
+/// The operation of all ranks on their leaves.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation {
     Reduce(Reduction),
     Broadcast(Rank),
 }
 
-/// Does the operation on all numbers of a slice, `longest` at a time.
+/// Runs the operation on all numbers of a slice, `longest` at a time.
 pub(crate) fn exchange<L: Float>(
     communicator: &impl Communicator,
     numbers: &mut [L],
@@ -169,7 +169,7 @@ impl Part {
         }
     }
 
-    /// Says why an operation is none of these leaves.
+    /// Explains why an operation is not possible for these leaves.
     pub(crate) fn expect(&self, operation: Operation, signature: &Signature) -> Result<(), String> {
         match (operation, signature.integer_in(&self.integers)) {
             (Operation::Reduce(Reduction::Mean), Some((kind, leaf))) => Err(format!(
@@ -188,7 +188,7 @@ pub(crate) struct Leaves {
     /// Leaves of one kind that are not neighbours, to be sent as one message.
     packed_f32: Vec<f32>,
     packed_f64: Vec<f64>,
-    /// Integers in words that MPI computes with.
+    /// Integers as words that MPI can add.
     words: Vec<i64>,
 }
 
@@ -214,7 +214,7 @@ impl Leaves {
         Leaves { numbers, packed_f32: Vec::new(), packed_f64: Vec::new(), words: Vec::new() }
     }
 
-    /// Takes the leaves of a value, which must have the structure of the handshake.
+    /// Reads the leaves of a value, which must have the structure of the handshake.
     pub(crate) fn fill(
         &mut self,
         flattener: &Flattener,
@@ -328,7 +328,7 @@ impl Leaves {
     }
 }
 
-/// How an integer of up to 64 bits is in words.
+/// The words of an integer of up to 64 bits.
 #[derive(Clone, Copy)]
 enum Form {
     /// Its upper bits, and its lower 32: no sum over the ranks overflows, which are fewer than 2³¹.
@@ -371,12 +371,12 @@ impl Form {
 
 const LOW: i128 = 0xffff_ffff;
 
-/// How much greater an integer is than its word.
+/// The difference between an integer and its word.
 fn least_word(kind: LeafKind) -> i128 {
     if kind == LeafKind::U64 { 1 << 63 } else { 0 }
 }
 
-/// The leaf of an integer, if the kind has it.
+/// The leaf of an integer, if it fits into the kind.
 fn integer(kind: LeafKind, number: i128) -> Option<Leaf> {
     Some(match kind {
         LeafKind::U8 => u8::try_from(number).ok()?.into(),
@@ -391,7 +391,7 @@ fn integer(kind: LeafKind, number: i128) -> Option<Leaf> {
     })
 }
 
-/// As [`exchange`], of the words of integers.
+/// As [`exchange`], for the words of integers.
 fn exchange_words(
     communicator: &impl Communicator,
     words: &mut [i64],
@@ -415,7 +415,7 @@ fn exchange_words(
     }
 }
 
-/// Hands over leaves as one slice: in their place if they are neighbours.
+/// Passes on leaves as one slice: in their place if they are neighbours.
 fn in_one<L: Copy>(
     leaves: &mut [L],
     ranges: &[Range<usize>],

@@ -1,4 +1,4 @@
-//! What ranks compare in a handshake: a structure, and the kinds of its leaves.
+//! The data that ranks compare in a handshake: a structure, and the kinds of its leaves.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use treedef::__private::OrBug;
 use treedef::{Fingerprint, Flattener, LeafKind, Path, Static, TreeDef};
 
-/// The kinds of leaves. No release may change their names, which ranks compare.
+/// The kinds of leaves. Their names must not change in any release, because ranks compare them.
 const KINDS: [LeafKind; 10] = [
     LeafKind::F32,
     LeafKind::F64,
@@ -25,7 +25,7 @@ const KINDS: [LeafKind; 10] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) treedef: TreeDef,
-    /// Kinds of neighbouring leaves, and how many they are.
+    /// Kinds of neighbouring leaves, and their number.
     kinds: Vec<(LeafKind, usize)>,
 }
 
@@ -114,7 +114,7 @@ impl Signature {
     }
 }
 
-/// Where a leaf is, for an error.
+/// The path of a leaf, for an error.
 pub(crate) fn place(treedef: &TreeDef, leaf: usize) -> String {
     match treedef.leaf_path(leaf) {
         Ok(path) if !path.is_root() => format!("at `{path}`"),
@@ -122,7 +122,7 @@ pub(crate) fn place(treedef: &TreeDef, leaf: usize) -> String {
     }
 }
 
-/// What [`Signature::parse`] reads: `f32:12 f64:1`, and the structure in the next line.
+/// The text that [`Signature::parse`] reads: `f32:12 f64:1`, and the structure on the next line.
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (kind, count) in &self.kinds {

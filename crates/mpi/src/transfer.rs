@@ -11,9 +11,10 @@ use crate::agreement::{Code, Report, agree};
 use crate::collective::{expect_rank, refuse};
 use crate::error::Result;
 
-/// The most bytes of a value that [`broadcast`], [`gather`] and [`scatter`] send or take.
+/// The maximum number of bytes of a value that [`broadcast`], [`gather`] and [`scatter`] send or
+/// receive.
 pub const MAX_BYTES: u64 = 1 << 32;
-/// The most bytes in a message. A longer value is several.
+/// The maximum number of bytes in a message. A longer value is sent in several.
 const CHUNK: usize = 1 << 24;
 
 /// Returns the value of rank `root` on all ranks. The others may pass `None`, and need no example.
@@ -90,7 +91,7 @@ pub fn gather<T: Serialize + DeserializeOwned>(
     let mut all = Ok(Vec::new());
     for rank in 0..communicator.size() {
         let received = if rank == root { Ok(bytes.clone()) } else { receive(communicator, rank) };
-        // Messages that come after an error are taken, so that no rank waits.
+        // Messages after an error are received, so that no rank waits.
         let part: Result<Vec<T>, String> = received.and_then(|bytes| typed(decode(&bytes)?));
         if let Ok(elements) = &mut all {
             match part {
@@ -102,8 +103,9 @@ pub fn gather<T: Serialize + DeserializeOwned>(
     settle(communicator, all)
 }
 
-/// Deals the elements of rank `root` out: each rank gets neighbours, in the order of the ranks, and
-/// the first ranks one more if they cannot be divided. What other ranks pass is ignored.
+/// Distributes the elements of rank `root`: each rank gets neighbours, in the order of the ranks,
+/// and the first ranks get one more if the number cannot be divided. The arguments of other ranks
+/// are ignored.
 ///
 /// # Errors
 ///
@@ -194,7 +196,7 @@ fn begin<R>(communicator: &impl Communicator, call: &str, ready: Result<R, Strin
     }
 }
 
-/// Checks that all ranks could read what they got.
+/// Checks that all ranks could read the received values.
 fn settle<R>(communicator: &impl Communicator, result: Result<R, String>) -> Result<R> {
     begin(communicator, "the end of a transfer", result)
 }
@@ -227,7 +229,8 @@ fn send(communicator: &impl Communicator, to: Rank, bytes: &[u8]) {
     bytes.chunks(CHUNK).for_each(|chunk| to.send(chunk));
 }
 
-/// Takes what [`send`] sends. Memory grows with what arrives, not with what is announced.
+/// Receives a value from [`send`]. Memory grows with the data that arrives, not with an announced
+/// length.
 fn receive(communicator: &impl Communicator, from: Rank) -> Result<Vec<u8>, String> {
     let from = communicator.process_at_rank(from);
     let mut length = 0u64;

@@ -1,4 +1,4 @@
-//! The numbers that an optimiser is told.
+//! Checks of the numbers that a user passes to an optimiser.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ fn expect(what: impl fmt::Display, found: f64, holds: bool) -> Result<()> {
     Err(Error::Argument(format!("expected {what}, found {found}")))
 }
 
-/// Checks that a moving average takes some of each number, so that its bias can be corrected.
+/// Checks the decay of a moving average, which must be less than 1 so that its bias can be
+/// corrected.
 pub(crate) fn expect_decay(decay: f64) -> Result<()> {
     expect("a decay from 0 to below 1", decay, (0.0..1.0).contains(&decay))
 }
@@ -21,17 +22,17 @@ pub(crate) fn expect_limit(limit: f64) -> Result<()> {
     expect("a limit above 0", limit, limit > 0.0)
 }
 
-/// Checks how much of a new value an average takes.
+/// Checks the weight of a new value in an average.
 pub(crate) fn expect_step_size(step_size: f64) -> Result<()> {
     expect("a step size from 0 to 1", step_size, (0.0..=1.0).contains(&step_size))
 }
 
-/// Checks a factor of updates, whose sign is free.
+/// Checks a factor of updates, which may have any sign.
 pub(crate) fn expect_factor(factor: f64) -> Result<()> {
     expect("a finite factor", factor, factor.is_finite())
 }
 
-/// Checks a number that has a name and is finite and not negative.
+/// Checks that a named number is finite and not negative.
 pub(crate) fn expect_at_least_zero(what: &str, found: f64) -> Result<()> {
     expect(format_args!("{what} of 0 or more"), found, found >= 0.0 && found.is_finite())
 }

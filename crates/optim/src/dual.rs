@@ -1,4 +1,4 @@
-//! Gradients by dual numbers, forward: exact, for any function that is generic over its numbers.
+//! Forward gradients by dual numbers: exact, for any function that is generic over its numbers.
 //!
 //! ```
 //! use num_dual::{Dual64, DualNum};
@@ -24,10 +24,10 @@
 //! runs once for `N` of them. That type has no serde, so the fields of the struct need
 //! `#[serde(with = "treedef::object")]`, as for other [objects](treedef::object).
 //!
-//! # What is differentiated
+//! # Differentiated numbers
 //!
-//! All `f64` of the model; everything else, such as a name, is as it is in the model. For a model of
-//! millions of numbers, take gradients backward, by candle.
+//! All `f64` of the model are differentiated; everything else, such as a name, is unchanged. For a
+//! model of millions of numbers, compute gradients backward, with candle.
 
 use std::sync::LazyLock;
 
@@ -40,11 +40,11 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::state::expect_kept;
 
-/// A number with some of its derivatives: the number of the model in all functions here. What is in it is no part of the
-/// interface.
+/// A number with some of its derivatives: the type of the numbers of a model in all functions here. Its
+/// content is private.
 pub trait Dual: Clone + 'static {
     #[doc(hidden)]
-    /// How many derivatives are calculated at once.
+    /// The number of derivatives that are computed at once.
     const LANES: usize;
 
     #[doc(hidden)]
@@ -52,7 +52,7 @@ pub trait Dual: Clone + 'static {
     fn of(re: f64) -> Self;
 
     #[doc(hidden)]
-    /// The number with the derivative 1 in one more lane.
+    /// The number with derivative 1 in an additional lane.
     fn along(self, lane: usize) -> Self;
 
     #[doc(hidden)]
@@ -64,7 +64,7 @@ pub trait Dual: Clone + 'static {
     fn lane(&self, lane: usize) -> f64;
 
     #[doc(hidden)]
-    /// What serde makes of the type. `None` if it has no serde.
+    /// The serialized form of the type. `None` if it does not implement serde's traits.
     fn form() -> Option<&'static Form> {
         None
     }
@@ -111,7 +111,7 @@ impl<const N: usize> Dual for DualSVec64<N> {
     }
 
     fn lane(&self, lane: usize) -> f64 {
-        // Without derivatives, none of the parameters was in it.
+        // Without derivatives, it depends on no parameter.
         self.eps
             .0
             .as_ref()
@@ -147,7 +147,8 @@ impl Dual for HyperDual64 {
 }
 
 #[doc(hidden)]
-/// A dual number as serde writes it: a structure of floats, with one for the number and one for the derivative of each lane.
+/// A dual number in its serialized form: a structure of floats, one for the number and one for the
+/// derivative of each lane.
 #[derive(Debug)]
 pub struct Form {
     treedef: TreeDef,
@@ -156,7 +157,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// `None` if serde does not write each part as a float of its own.
+    /// `None` unless serde writes each part as a float.
     fn of<D: Dual + Serialize>() -> Option<Self> {
         let place_of_one = |dual: D| {
             let floats = Tree::<f64>::of_as(&dual).ok()?;
@@ -172,7 +173,8 @@ impl Form {
     }
 }
 
-/// A model of numbers, and its numbers as duals, from which the model of duals is rebuilt for each call of the function.
+/// A model of numbers, and its numbers as duals, from which the model of duals is rebuilt for each call of
+/// the function.
 struct Model<D> {
     numbers: Tree<f64>,
     duals: Duals<D>,
@@ -182,10 +184,10 @@ struct Model<D> {
 enum Duals<D> {
     /// The model has them as [objects](treedef::object).
     Objects(Vec<D>),
-    /// Serde writes each as several floats.
+    /// Each is serialized as several floats.
     Written {
         form: &'static Form,
-        /// The structure of the model, with that of a dual in the place of each leaf.
+        /// The structure of the model, with the structure of a dual in the place of each leaf.
         treedef: TreeDef,
         /// The floats of all duals.
         floats: Vec<f64>,
@@ -227,7 +229,7 @@ impl<D: Dual> Duals<D> {
         }
     }
 
-    /// Takes its derivatives away.
+    /// Resets its derivatives.
     fn clear(&mut self, leaf: usize) {
         match self {
             Duals::Objects(duals) => duals[leaf] = D::of(duals[leaf].re()),
@@ -261,7 +263,8 @@ impl<D: Dual> Model<D> {
         self.numbers.leaves().len()
     }
 
-    /// The result of a function for the model of duals, with derivatives by these leaves: one lane for each.
+    /// The result of a function for the model of duals, with derivatives by these leaves: one lane for
+    /// each.
     fn call<A: DeserializeOwned, R>(
         &mut self,
         lanes: impl Iterator<Item = usize> + Clone,
@@ -283,7 +286,7 @@ impl<D: Dual> Model<D> {
         Ok(value)
     }
 
-    /// Calls a function for each group of leaves whose derivatives are calculated at once.
+    /// Calls a function for each group of leaves whose derivatives are computed at once.
     fn each_group<A: DeserializeOwned, R>(
         &mut self,
         function: impl Fn(&A) -> R,
@@ -303,8 +306,8 @@ impl<D: Dual> Model<D> {
 ///
 /// # Errors
 ///
-/// Returns an error when the model cannot be flattened, or the model of duals not be rebuilt, and when the
-/// type of the model changes the numbers that it is made of, so that it cannot hold derivatives.
+/// Returns an error when the model cannot be flattened, or the model of duals cannot be rebuilt, and when
+/// the type of the model changes its numbers, so that it cannot hold derivatives.
 pub fn value_and_grad<A, T, D>(function: impl Fn(&A) -> D, model: &T) -> Result<(f64, T)>
 where
     A: DeserializeOwned,

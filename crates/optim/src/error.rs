@@ -7,30 +7,30 @@ use treedef::Path;
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a leaf says when an operation on it fails, for example the error of a tensor library.
+/// The error of an operation on a leaf, for example an error of a tensor library.
 pub type LeafError = Box<dyn StdError + Send + Sync>;
 
-/// What went wrong, and at which path.
+/// The errors of this crate, with their paths.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value cannot be flattened or rebuilt, or a pattern names nothing.
+    /// A value cannot be flattened or rebuilt, or a pattern matches nothing.
     #[error(transparent)]
     Tree(#[from] treedef::Error),
     /// A value, such as a gradient, does not have the structure of the parameters.
     #[error("{what}: {source}")]
     Structure {
-        /// What has another structure than what. The former is found, the latter expected.
+        /// The two structures that differ: the found one, then the expected one.
         what: &'static str,
-        /// Where they differ, and both sides.
+        /// The first difference, with both sides.
         source: treedef::Error,
     },
-    /// A value has no leaf of the type that was asked for.
+    /// A value has no leaf of the requested type.
     #[error(
         "the value has no leaf of type `{leaf}`: numbers need `f32` or `f64`, and objects the type that they have"
     )]
     NoLeaves {
-        /// The type of leaves that was asked for.
+        /// The requested type.
         leaf: &'static str,
     },
     /// All leaves of a value are integers, which are not trained.
@@ -44,7 +44,7 @@ pub enum Error {
     /// A leaf has another shape or another type of numbers than the parameter in its place.
     #[error("{what} is {found}, the parameter is {expected}, at {}{}", place(.path), hint(what))]
     Leaf {
-        /// What has the leaf.
+        /// The value with the leaf.
         what: &'static str,
         /// The type and shape of the parameter.
         expected: String,
@@ -53,15 +53,15 @@ pub enum Error {
         /// The place.
         path: Path,
     },
-    /// A number is infinite or no number.
+    /// A number is infinite or NaN.
     #[error("{what} is not finite at {}", place(.path))]
     NotFinite {
-        /// What is not finite.
+        /// The value that contains it, such as `the gradient`.
         what: &'static str,
         /// The leaf.
         path: Path,
     },
-    /// The loss does not depend on a parameter, and that is an error by choice.
+    /// The loss does not depend on a parameter, which is an error on request.
     #[error(
         "the loss does not depend on the parameter{} at {}: {} gradient is zero (see `Unreached`)",
         if .paths.len() > 1 { "s" } else { "" },
@@ -72,7 +72,7 @@ pub enum Error {
         /// The parameters.
         paths: Vec<Path>,
     },
-    /// Two groups of a partition name the same leaf.
+    /// Two groups of a partition match the same leaf.
     #[error("the groups `{first}` and `{second}` both name {}", place(.path))]
     TwoGroups {
         /// The patterns of one group.
@@ -82,13 +82,14 @@ pub enum Error {
         /// The leaf.
         path: Path,
     },
-    /// No group of a partition names a leaf.
+    /// No group of a partition matches a leaf.
     #[error("no group names {} (add a group, or `rest`)", place(.path))]
     NoGroup {
         /// The leaf.
         path: Path,
     },
-    /// A chain has a second learning rate beside one that [`only`](crate::Optimiser::only) restricts.
+    /// A chain has a second learning rate beside one that is restricted by
+    /// [`only`](crate::Optimiser::only).
     #[error(
         "{} is outside of an `only` with a learning rate and stands still, so the other learning rate of the chain does not reach it (give each part its own by `partition`, or put `only` around the chain)", place(.path)
     )]
@@ -96,29 +97,29 @@ pub enum Error {
         /// A leaf outside.
         path: Path,
     },
-    /// A type changes the numbers that a value is made of.
+    /// A type changes the numbers of a value.
     #[error("the type makes {found} of {given} at {}: {so}", place(.path))]
     Changed {
         /// The leaf.
         path: Path,
-        /// The number that was given.
+        /// The number that was set.
         given: f64,
-        /// The number that the value has.
+        /// The number in the value.
         found: f64,
-        /// What cannot be done.
+        /// The consequence.
         so: &'static str,
     },
     /// A state belongs to another optimiser.
     #[error("the state is that of {found}, the optimiser is {expected}{hint}")]
     State {
-        /// What the optimiser needs.
+        /// The expected slots.
         expected: String,
-        /// What the state has.
+        /// The slots in the state.
         found: String,
-        /// What to do.
+        /// A hint.
         hint: &'static str,
     },
-    /// A state belongs to the same optimiser with other patterns: its moments are those of other leaves.
+    /// A state belongs to the same optimiser with other patterns: its moments belong to other leaves.
     #[error(
         "{} is trained {part} in {}, but not in {} (see `State::migrate`)",
         place(.path),
@@ -133,7 +134,7 @@ pub enum Error {
         /// Whether it selects the leaf only now.
         is_new: bool,
     },
-    /// A state was read into a type that has got a leaf since, so it has no moments for that.
+    /// A state was read into a type with a new leaf, for which it has no moments.
     #[error("the state was saved without {} (see `State::migrate`)", place(.path))]
     Absent {
         /// The leaf.
@@ -150,13 +151,13 @@ pub enum Error {
     Operation {
         /// The leaf.
         path: Path,
-        /// What the leaf says.
+        /// The message of the leaf.
         source: LeafError,
     },
 }
 
 impl Error {
-    /// The path of the leaf that the error is about, if it is about one.
+    /// The path of the leaf that the error concerns, if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Error::Tree(source) | Error::Structure { source, .. } => Some(source.path()),

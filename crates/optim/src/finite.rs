@@ -32,7 +32,7 @@ use crate::state::{GRADIENT, expect_alike, expect_kept};
 use crate::transform::contains;
 use derivative::{Derivative, derivative};
 
-/// What a loss returns here: a number, or a result with one.
+/// The result of a loss: a number, or a `Result` with one.
 pub trait Loss {
     /// The number.
     ///
@@ -60,29 +60,31 @@ impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
     }
 }
 
-/// A gradient by differences, and how far it may be off.
+/// A gradient by differences, with estimates of its error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate<T> {
-    /// The derivatives. One that is finite for no step is NaN.
+    /// The derivatives. NaN if no step gives a finite one.
     pub gradient: T,
-    /// For each derivative, an estimate of its error, in its unit: infinite where no step says anything.
+    /// For each derivative, an estimate of its error, in the same unit: infinite if no step gives any
+    /// information.
     pub error: T,
 }
 
-/// The gradient by central differences of several steps, which are extrapolated to none (Ridders). Tensors of integers
-/// have a gradient of zeros.
+/// The gradient by central differences of several steps, extrapolated to zero (Ridders). Tensors of
+/// integers have a gradient of zeros.
 ///
-/// The steps begin at an eighth of the number, whatever its unit, so it keeps its sign, and become smaller by factors of 4. The
-/// derivative with the least estimate of its error is taken, from rounding and from what the steps say differently. Where
-/// a loss is smooth, that is about ten digits for `f64` after eight calculations of the loss, and four digits for `f32`.
-/// Where they do not suffice, further steps are tried: those for numbers of size 1, and smaller ones. A step
-/// at which the loss, or the type of the model, is an error or not finite says nothing.
+/// The steps begin at an eighth of the number, so that it keeps its sign in any unit, and shrink by factors
+/// of 4. The derivative with the smallest estimated error is returned; the estimate includes rounding and
+/// the disagreement between steps. For a smooth loss, this gives about ten digits for `f64` after eight
+/// evaluations of the loss, and four digits for `f32`. If they do not suffice, further steps are tried:
+/// steps for numbers of size 1, and smaller ones. A step at which the loss, or the type of the model, fails
+/// or is not finite is ignored.
 ///
 /// # Errors
 ///
-/// Returns an error when the model cannot be flattened or rebuilt, when its type changes the numbers that
-/// it is made of, as one of angles does that keeps them below 2π, and that of the loss if it has one for all steps.
+/// Returns an error when the model cannot be flattened or rebuilt; when its type changes the numbers, such
+/// as angles that are kept below 2π; and the error of the loss if it fails for all steps.
 pub fn gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: impl Fn(&T) -> V,
     model: &T,
@@ -114,7 +116,7 @@ pub fn gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     Ok(Estimate { gradient: typed(gradient)?, error: typed(error)? })
 }
 
-/// What a gradient and differences say of the number that differs most.
+/// The comparison of a gradient with differences, for the number that differs most.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Worst {
@@ -126,13 +128,13 @@ pub struct Worst {
     pub found: f64,
     /// The derivative by differences.
     pub expected: f64,
-    /// How far that may be off.
+    /// The estimated error of that derivative.
     pub uncertainty: f64,
-    /// How much they differ beyond the uncertainty, relative to the larger of both: 0 if differences cannot tell them
-    /// apart, 2 for a wrong sign, infinite where one is no number.
+    /// The difference beyond the uncertainty, relative to the larger of both: 0 if differences cannot tell
+    /// them apart, 2 for a wrong sign, infinite if one is NaN.
     pub error: f64,
-    /// The leaves with a number that is not 0 in the gradient, and of which differences cannot tell so much as the sign: the
-    /// loss changes there by less than it is rounded.
+    /// The leaves with a nonzero gradient for which differences cannot even determine the sign: the loss
+    /// changes there by less than its rounding.
     pub untold: Vec<Path>,
 }
 
@@ -155,7 +157,7 @@ impl fmt::Display for Worst {
     }
 }
 
-/// A number with the digits that its uncertainty leaves.
+/// A number with as many digits as its uncertainty allows.
 fn rounded_to(number: f64, uncertainty: f64) -> String {
     let digits = (number.abs() / uncertainty).log10();
     let digits = if digits.is_finite() { digits.clamp(0.0, 16.0) as usize } else { 16 };
@@ -170,8 +172,8 @@ fn rounded_to(number: f64, uncertainty: f64) -> String {
 
 /// Compares a gradient with central differences. Returns the number that differs most, with its path.
 ///
-/// A right gradient has an error below 1e-8 for `f64`, and 1e-3 for `f32`, in any unit. See [`Worst::untold`] for numbers
-/// that differences say nothing of. Tensors of integers are not compared.
+/// A correct gradient has an error below 1e-8 for `f64`, and 1e-3 for `f32`, in any unit. [`Worst::untold`]
+/// lists leaves for which differences give no information. Tensors of integers are not compared.
 ///
 /// # Errors
 ///
@@ -209,7 +211,8 @@ pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     Ok(Worst { untold, ..worst })
 }
 
-/// The derivatives with respect to the numbers of one leaf. The model rounds those of `coarse`.
+/// The derivatives with respect to the numbers of one leaf. `coarse` leaves are rounded by the
+/// model.
 fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: &impl Fn(&T) -> V,
     tree: &Tree<L>,
@@ -220,7 +223,7 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     let fail = |source| failed(tree, leaf, source);
     let numbers = original.to_numbers().map_err(fail)?;
     let is_rounded = contains(coarse, leaf);
-    // The leaf with other numbers, as the model holds them.
+    // The leaf with other numbers, as the model stores them.
     let rounded = |numbers: &[f64]| {
         let mut new = original.with_numbers(numbers).map_err(fail)?;
         if is_rounded {
@@ -229,7 +232,7 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
         let became = new.to_numbers().map_err(fail)?;
         Ok::<_, Error>((new, became))
     };
-    // The loss where a number is moved, and what the number became by rounding.
+    // The loss with one number moved, and the moved number after rounding.
     let moved = |index: usize, to: f64| {
         let mut numbers = numbers.clone();
         numbers.iter_mut().skip(index).take(1).for_each(|number| *number = to);
@@ -241,7 +244,7 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
         let became = became.get(index).copied().unwrap_or(to);
         Ok::<_, Error>((became, loss(&model).into_number().map_err(Error::Function)?))
     };
-    // Four thirds have no end in binary: by how much they are rounded is a third of the precision.
+    // Four thirds is not a binary fraction: its rounding error is a third of the precision.
     let third = 4.0 / 3.0;
     let (_, probe) = rounded(&vec![third; numbers.len()])?;
     let probe = probe.first().map_or(0.0, |probe| 3.0 * (probe - third).abs());

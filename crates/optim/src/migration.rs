@@ -13,21 +13,21 @@ use crate::saved::settle;
 use crate::state::{State, origins};
 use crate::transform::{ACCUMULATE, Slots, Transform};
 
-/// What became of a state by [`State::migrate`]. It prints as one line.
+/// The result of [`State::migrate`]. It prints as one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateMigration {
-    /// The parameters whose moments begin afresh: they are new, have another shape, or were not trained by
-    /// the same transform. A node stands for all leaves below it.
+    /// The parameters whose moments start afresh: they are new, have another shape, or were not trained by
+    /// the same transform. A node represents all leaves below it.
     pub fresh: Vec<Path>,
-    /// The parameters whose moments are dropped, in the same way: they are no longer there, or no longer
-    /// trained by the same transform.
+    /// The parameters whose moments are dropped: they no longer exist, or are no longer trained by the same
+    /// transform. A node represents all leaves below it.
     pub dropped: Vec<Path>,
-    /// The transforms that begin afresh, with their counts, because the state had none of their name in
-    /// their place.
+    /// The transforms that start afresh, with their counts, because the state had no transform of that name
+    /// in that place.
     pub transforms: Vec<String>,
-    /// What else the state remembered and the optimiser does not: transforms with their counts, and
-    /// gradients that were accumulated.
+    /// The parts of the state that the optimiser does not have: transforms with their counts, and
+    /// accumulated gradients.
     pub lost: Vec<String>,
 }
 
@@ -68,23 +68,22 @@ fn quoted(paths: &[Path]) -> String {
     }
 }
 
-/// The most paths in a message.
+/// The maximum number of paths in a message.
 const SHOWN: usize = 10;
 
 impl<T: Serialize, L: Trainable> State<T, L> {
-    /// The state for a model that has changed since, or for another optimiser.
+    /// The state for a changed model, or for another optimiser.
     ///
-    /// What a transform remembers of a leaf is found by the path of the leaf and the name of the transform,
-    /// wherever patterns, groups and chains had them; transforms of a chain keep their order. What is not
-    /// found, or has another shape, begins afresh, and the report names it. Such a moment is zero, and the
-    /// count goes on, so the correction of the bias by [`adam`](crate::adam) is that of an old moment: the
-    /// first steps of a new parameter are longer. Where leaves with different counts come together, those
-    /// of the most frequent count are kept. Gradients that were accumulated are kept for all leaves or for
-    /// none.
+    /// The moments of a leaf are found by the path of the leaf and the name of the transform, in any
+    /// pattern, group or chain; transforms of a chain keep their order. Moments that are not found, or have
+    /// another shape, start afresh, and the report names them. Such a moment is zero, but the count goes
+    /// on, so [`adam`](crate::adam) corrects its bias like the bias of an old moment: the first steps of a
+    /// new parameter are longer. If leaves with different counts are combined, the most frequent count
+    /// wins, and only its moments are kept. Accumulated gradients are kept for all leaves or for none.
     ///
-    /// A field that is new and has a default has no moments in a state that was read: a step is an error,
-    /// and here it begins afresh. A field that was read by an `alias` keeps them if a leaf has several that
-    /// differ, as those of `adam` do; with one alone it cannot be told from a default.
+    /// A new field with a default has no moments in a state that was read. A step returns an error; here it
+    /// starts afresh. A field that was read by an `alias` keeps its moments if a leaf has several different
+    /// ones, as with `adam`; a single moment cannot be distinguished from a default.
     ///
     /// # Errors
     ///
@@ -97,7 +96,7 @@ impl<T: Serialize, L: Trainable> State<T, L> {
     /// let mut state = adam(0.1).init::<f64, _>(&vec![1.0, 2.0])?;
     /// adam(0.1).step(vec![1.0, 2.0], vec![0.5, 0.5], &mut state)?;
     ///
-    /// // A number more.
+    /// // One more number.
     /// let model = vec![1.0, 2.0, 3.0];
     /// let (mut state, report) = state.migrate(&adam(0.1), &model)?;
     /// assert_eq!(report.to_string(), "fresh moments for `[2]`");
@@ -118,7 +117,7 @@ impl<T: Serialize, L: Trainable> State<T, L> {
             None => (0..parameters.len()).map(Some).collect(),
         };
         if !self.slots.has_leaves() {
-            // There are only counts, of the leaves that are left.
+            // There are only counts, of the remaining leaves.
             settle(&mut self.slots, &origins);
             self.treedef = Some(treedef.clone());
             origins = (0..parameters.len()).map(Some).collect();
@@ -175,14 +174,14 @@ fn highest(treedef: &TreeDef, chosen: &[bool]) -> Vec<Path> {
     found
 }
 
-/// A transform that has no others inside it, or remembers something beside these.
+/// A transform that contains no others, or remembers something beside them.
 struct Part<'s, L> {
     transform: &'s str,
     count: &'s mut u64,
     leaves: &'s mut Vec<(Cow<'static, str>, Vec<L>)>,
-    /// Which leaves it is about.
+    /// The leaves that it concerns.
     holds: Vec<bool>,
-    /// Whether a new transform has taken something of it.
+    /// Whether a new transform has used a part of it.
     is_used: bool,
 }
 
@@ -208,13 +207,13 @@ fn parts<'s, L>(slots: &'s mut Slots<L>, mut holds: Vec<bool>, found: &mut Vec<P
 const FORGETFUL: [&str; 6] =
     ["check_finite", "clip", "clip_by_global_norm", "scale", "set_to_zero", "weight_decay"];
 
-/// What moves from an old state into a new one.
+/// The parts that move from an old state into a new one.
 struct Moving<'s, L> {
     parameters: Vec<L>,
     /// For each leaf the old one with its path.
     origins: Vec<Option<usize>>,
     old: Vec<Part<'s, L>>,
-    /// For each leaf the first of the old transforms that come after those whose place is taken.
+    /// For each leaf the first old transform after those that are used.
     after: Vec<usize>,
     is_fresh: Vec<bool>,
     is_dropped: Vec<bool>,
@@ -222,10 +221,10 @@ struct Moving<'s, L> {
 }
 
 impl<L: Trainable> Moving<'_, L> {
-    /// The old transform of this name that has remembered a leaf.
+    /// The old transform of this name that remembers a leaf.
     fn source(&self, transform: &str, leaf: usize) -> Option<usize> {
         let origin = (*self.origins.get(leaf)?)?;
-        // Accumulated gradients may be anywhere.
+        // Accumulated gradients may be at any level.
         let is_mean = transform == ACCUMULATE;
         let after = if is_mean { 0 } else { *self.after.get(leaf)? };
         let fits = |old: &Part<'_, L>| {
@@ -260,7 +259,7 @@ impl<L: Trainable> Moving<'_, L> {
             }
             return;
         };
-        // A mean of fewer gradients would count as one of all.
+        // A mean of fewer gradients would count like a mean of all.
         if part.transform == ACCUMULATE && (count == 0 || leaves < held.len()) {
             return;
         }
@@ -274,8 +273,8 @@ impl<L: Trainable> Moving<'_, L> {
         }
     }
 
-    /// Fills the moments of a leaf by those of an old transform. Whether that has all of them, and the same
-    /// count.
+    /// Fills the moments of a leaf from an old transform. Returns whether that has all of them, with the
+    /// same count.
     fn fill_leaf(&mut self, part: &mut Part<'_, L>, leaf: usize, source: usize) -> bool {
         let (Some(old), Some(Some(origin)), Some(parameter)) =
             (self.old.get_mut(source), self.origins.get(leaf), self.parameters.get(leaf))
@@ -285,7 +284,7 @@ impl<L: Trainable> Moving<'_, L> {
         if part.transform != ACCUMULATE {
             self.after.iter_mut().skip(leaf).take(1).for_each(|after| *after = source + 1);
         }
-        // What is left in the end is dropped.
+        // The rest is dropped at the end.
         old.holds.iter_mut().skip(*origin).take(1).for_each(|holds| *holds = false);
         if !old.is_used {
             old.is_used = true;
@@ -315,7 +314,7 @@ impl<L: Trainable> Moving<'_, L> {
         is_kept
     }
 
-    /// The report, with what no new transform has taken.
+    /// The report, with everything that no new transform has used.
     fn report_lost(&mut self) -> StateMigration {
         for old in &self.old {
             let is_mean = old.transform == ACCUMULATE;

@@ -1,8 +1,9 @@
-//! Arithmetic that is written once: for one number, and for a tensor on any device.
+//! Arithmetic that is written once, for single numbers and for tensors on any device.
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// What rules calculate with: `f32` and `f64`, or a whole tensor whose numbers have no address here.
+/// A type for the arithmetic of rules: `f32` and `f64`, or a whole tensor whose numbers are not in
+/// this memory.
 pub trait Number:
     Clone + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
@@ -77,7 +78,7 @@ macro_rules! number {
 
 number! { f32 f64 }
 
-/// The mean of a number and of those before it, whose weight is `decay`.
+/// The moving average of a number. The old average has the weight `decay`.
 #[inline(always)]
 pub(crate) fn mean<X: Number>(number: X, before: X, decay: f64) -> X {
     number.times(1.0 - decay) + before.times(decay)
@@ -91,10 +92,10 @@ pub(crate) fn momentum<X: Number>(update: X, trace: X, decay: f64, nesterov: boo
     (update, trace)
 }
 
-/// What happens to each number of several leaves at once: one number is changed, `S` others beside it
-/// are, and `R` are read.
+/// An operation on each number of several leaves at once: one number and `S` others are changed, and `R`
+/// are read.
 ///
-/// Optimisers are written as a [`Rule`]. This trait is what a [`Trainable`](crate::Trainable) has to run.
+/// Optimisers are written as a [`Rule`]. A [`Trainable`](crate::Trainable) has to run this trait.
 pub trait Kernel<const S: usize, const R: usize>: Copy {
     /// The new numbers.
     fn run<X: Number>(&self, main: X, slots: [X; S], read: [X; R]) -> (X, [X; S]);
@@ -106,17 +107,17 @@ pub trait Term<const R: usize>: Copy {
     fn term<X: Number>(&self, read: [X; R]) -> X;
 }
 
-/// The rule of an optimiser, for one number: the update of a parameter, from its gradient, its value
-/// and `S` numbers that are remembered.
+/// The rule of an optimiser, for one number: it computes the update of a parameter from its
+/// gradient, its value and `S` remembered numbers.
 ///
-/// The parameter is moved by *adding* the update, as in optax. So the rule of plain descent returns
-/// `gradient.times(-rate)`. A rule is a few numbers, `Copy`, so that a loop has them in registers.
+/// The update is *added* to the parameter, as in optax, so the rule of plain descent returns
+/// `gradient.times(-rate)`. A rule is a few `Copy` numbers, so that a loop has them in registers.
 pub trait Rule<const S: usize>: Copy {
-    /// The update, and what is remembered.
+    /// The update, and the new remembered numbers.
     fn next<X: Number>(&self, gradient: X, parameter: X, slots: [X; S]) -> (X, [X; S]);
 }
 
-/// Puts the update in the place of the gradient.
+/// Replaces the gradient by the update.
 #[derive(Clone, Copy)]
 pub(crate) struct Update<Q>(pub(crate) Q);
 

@@ -13,8 +13,8 @@ use crate::transform::{
     Scale, ScaleBySchedule, SetToZero, Transform, WeightDecay,
 };
 
-/// What an optimiser does with values. All transforms of this crate are optimisers; one of your own is
-/// in a [`chain!`](crate::chain!), alone or with others.
+/// The interface of optimisers. All transforms of this crate are optimisers; to use your own transform, put
+/// it into a [`chain!`](crate::chain!), alone or with others.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ use crate::transform::{
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 ///
-/// A function that makes one returns both traits, or a box where it chooses among several:
+/// A function that returns an optimiser returns both traits, or a box if it chooses among several:
 ///
 /// ```
 /// use treedef_optim::transform::{Transform, clip_by_global_norm};
@@ -67,13 +67,13 @@ use crate::transform::{
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub trait Optimiser {
-    /// The state before the first step. The type of the leaves is yours to say, since a value may have
-    /// leaves of several: `init::<f64, _>(&model)`, or `init::<Tensor, _>(&model)`.
+    /// The state before the first step. You choose the type of the leaves, because a value may have leaves
+    /// of several types: `init::<f64, _>(&model)`, or `init::<Tensor, _>(&model)`.
     ///
     /// # Errors
     ///
-    /// Returns an error when the value cannot be flattened or has no such leaves, or when a pattern of
-    /// the optimiser names nothing that is trained in its place.
+    /// Returns an error when the value cannot be flattened or has no such leaves, or when a pattern of the
+    /// optimiser matches nothing that is trained in its place.
     fn init<L: Trainable, T: Serialize>(&self, model: &T) -> Result<State<T, L>>
     where
         Self: Transform<L>,
@@ -81,8 +81,8 @@ pub trait Optimiser {
         State::of(self, &L::tree(model)?)
     }
 
-    /// The state for a tree, for [`step_tree`](Self::step_tree). It is no serde value: for one that is
-    /// saved, take [`init`](Self::init) with the value of the tree, which `step_tree` takes, too.
+    /// The state for a tree, for [`step_tree`](Self::step_tree). It is not a serde value. For a state that
+    /// can be saved, call [`init`](Self::init) with the value of the tree; `step_tree` accepts that, too.
     ///
     /// # Errors
     ///
@@ -94,14 +94,15 @@ pub trait Optimiser {
         State::of(self, model)
     }
 
-    /// The model after a step. Leaves that share their numbers, such as `Arc<[f32]>`, are changed in
-    /// place if nobody else holds them. Fields that serde skips get their defaults, as in a file.
+    /// The model after a step. Leaves that share their numbers, such as `Arc<[f32]>`, are changed
+    /// in place if nothing else refers to them. Fields that serde skips get their defaults, as in a
+    /// file.
     ///
     /// # Errors
     ///
     /// Returns an error when the gradients or the state do not fit the model; it has the path and both
-    /// sides. Then the state is as before. So it is not after an error of the type, which may refuse its
-    /// new numbers.
+    /// sides, and the state is unchanged. After an error of the type, which may refuse its new numbers, the
+    /// state is changed.
     fn step<L: Trainable, T: Serialize + DeserializeOwned>(
         &self,
         model: T,
@@ -117,8 +118,8 @@ pub trait Optimiser {
         state.rebuild()
     }
 
-    /// As [`step`](Self::step), for a model that stays where it is, and stays as it is on an error. With the
-    /// feature `in_place`, which `treedef-candle` turns on, fields that serde skips keep what they hold:
+    /// As [`step`](Self::step), in place. On an error, the model is unchanged. With the feature `in_place`,
+    /// which `treedef-candle` turns on, fields that serde skips keep their content:
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
@@ -138,8 +139,8 @@ pub trait Optimiser {
     /// # Ok::<(), treedef_optim::Error>(())
     /// ```
     ///
-    /// As serde goes, they get their defaults inside of an `Option`, an enum, a map, and a struct with a field of
-    /// `#[serde(flatten)]`, and without the feature everywhere.
+    /// As always in serde, they get their defaults inside of an `Option`, an enum, a map, and a struct with
+    /// a `#[serde(flatten)]` field, and without the feature everywhere.
     ///
     /// # Errors
     ///
@@ -158,7 +159,7 @@ pub trait Optimiser {
         state.rebuild_into(model)
     }
 
-    /// As [`step`](Self::step), for leaves that are in one flat vector already: nothing is flattened,
+    /// As [`step`](Self::step), for leaves that are already in one flat vector: nothing is flattened,
     /// rebuilt or copied. The leaves of the gradients may be changed.
     ///
     /// # Errors
@@ -188,15 +189,14 @@ pub trait Optimiser {
         state.descend_trees(self, model, gradients)
     }
 
-    /// Restricts a transform to the leaves that a pattern or another [`Mask`] has: optax's `masked`. So
+    /// Restricts a transform to the leaves that a pattern or another [`Mask`] selects: optax's `masked`. So
     /// `adam(0.1).only("**.w")` trains nothing else, and `weight_decay(0.1).only("**.w")` in a
     /// [`chain!`](crate::chain) decays nothing else.
     ///
-    /// The others keep their gradients, or stay as they are if the transform has a learning rate.
-    /// (optax would add their gradients to the parameters.) So in a chain, a second learning rate beside
-    /// such an `only` is an error: each part gets its own by
-    /// [`partition`](crate::transform::partition). To exclude a part from a whole optimiser,
-    /// [`freeze`](Self::freeze) it.
+    /// Other leaves keep their gradients, or do not move if the transform has a learning rate. (optax would
+    /// add their gradients to the parameters.) So in a chain, a second learning rate beside such an `only`
+    /// is an error; use [`partition`](crate::transform::partition) to give each part its own rate. To
+    /// exclude a part from a whole optimiser, [`freeze`](Self::freeze) it.
     fn only(self, mask: impl Into<Mask>) -> Only<Self>
     where
         Self: Sized,
@@ -204,8 +204,8 @@ pub trait Optimiser {
         Only { inner: self, masks: vec![mask.into()] }
     }
 
-    /// Keeps an optimiser from the leaves that a pattern or another [`Mask`] has: they do not change, whatever the
-    /// optimiser does with others. They do not count for a global norm in this optimiser, either.
+    /// Excludes the leaves that a pattern or another [`Mask`] selects from an optimiser: they do not
+    /// change, and do not count for a global norm in this optimiser.
     ///
     /// ```
     /// use treedef_optim::{Optimiser, adamw};
@@ -223,8 +223,8 @@ pub trait Optimiser {
         Frozen { inner: self, masks: vec![mask.into()] }
     }
 
-    /// Makes the mean of `every` gradients one step: optax's `MultiSteps`. The parameters do not change
-    /// in the steps between.
+    /// Makes one step from the mean of `every` gradients: optax's `MultiSteps`. The parameters do not
+    /// change in the steps between.
     ///
     /// ```
     /// use treedef_optim::{Optimiser, sgd};

@@ -2,16 +2,17 @@
 
 use std::ops::Range;
 
-/// Up to this many terms are added one after another, by [`LANES`] at once.
+/// Up to this many terms are added sequentially, [`LANES`] at once.
 const BLOCK: usize = 512;
 
 const LANES: usize = 8;
 
-/// The sum of a function over a range, pairwise: halves are summed alone, and then added.
+/// The sum of a function over a range, pairwise: the halves are summed separately, and then added.
 #[inline]
 pub(crate) fn sum(range: Range<usize>, term: &impl Fn(usize) -> f64) -> f64 {
     if range.len() > BLOCK {
-        // Halves begin at a multiple of the lanes, so that the same numbers give the same sum.
+        // Halves begin at a multiple of the lanes, so that the same numbers always give the same
+        // sum.
         let middle = range.start + (range.len() / 2).next_multiple_of(LANES);
         return sum(range.start..middle, term) + sum(middle..range.end, term);
     }

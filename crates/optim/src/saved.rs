@@ -1,4 +1,4 @@
-//! The state as a serde value: its moments are values of the type that is trained.
+//! The state as a serde value: its moments are values of the trained type.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,16 +23,17 @@ struct SavedState<T, L: Trainable> {
     count: Count<L>,
     leaves: BTreeMap<String, T>,
     parts: Vec<SavedState<T, L>>,
-    /// The leaves that the transforms inside are about, if it selects some: where each range begins and ends.
+    /// The ranges of the leaves that the transforms inside concern, if they select some.
     holds: Vec<Count<L>>,
-    /// The text of the structure that the leaves had, at the root alone. A field that the type has got since
-    /// is not in it: what serde filled into the moments there is no moment.
+    /// The text of the structure of the leaves, only at the root. If the type has a new field since, it is
+    /// not in this text, so that the values that serde filled in are not mistaken for moments.
     structure: Option<String>,
     /// The leaves of that structure that had no moments.
     absent: Vec<Count<L>>,
 }
 
-/// A count, which is an object among objects: so it gets into files that hold nothing else.
+/// A count, which becomes an object if the leaves are objects, so that it can be in files that hold
+/// nothing else.
 struct Count<L>(u64, PhantomData<L>);
 
 impl<L: Trainable> Serialize for Count<L> {
@@ -74,7 +75,7 @@ fn ranges_in<L>(bounds: Vec<Count<L>>) -> Result<Vec<Range<usize>>> {
     Ok(pairs.iter().map(|[start, end]| *start..*end).collect())
 }
 
-/// Puts leaves in the place of those that they were before.
+/// Moves leaves to the places where they were before.
 pub(crate) fn settle<L>(slots: &mut Slots<L>, origins: &[Option<usize>]) {
     if let Some(held) = &mut slots.holds {
         let origins = origins.iter().enumerate();
@@ -84,7 +85,7 @@ pub(crate) fn settle<L>(slots: &mut Slots<L>, origins: &[Option<usize>]) {
     slots.parts.iter_mut().for_each(|part| settle(part, origins));
 }
 
-/// The value of leaves, if it holds them as they are.
+/// The value with these leaves, if its type keeps them unchanged.
 fn value_of<T: Serialize + DeserializeOwned, L: Trainable>(
     treedef: &TreeDef,
     leaves: &[L],
@@ -121,7 +122,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
     }
 
     fn into_state(mut self) -> Result<State<T, L>> {
-        // It may have as many leaves as the model, and nothing is made of it.
+        // It may have as many leaves as the model; nothing is allocated for it.
         let limits = Limits { max_work: usize::MAX, max_nodes: usize::MAX, ..Limits::default() };
         let saved = self.structure.take();
         let saved = saved.map(|text| TreeDef::parse_with(&text, limits)).transpose()?;
@@ -170,7 +171,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
     }
 }
 
-/// Whether all moments of a leaf are equal, as they are if serde filled them. Otherwise they were saved under
+/// Whether all moments of a leaf are equal, as if serde filled them. Otherwise they were saved under
 /// another name, which is an alias now.
 fn is_default<L: Trainable>(slots: &Slots<L>, leaf: usize) -> bool {
     fn moments<'s, L>(slots: &'s Slots<L>, leaf: usize, found: &mut Vec<&'s L>) {

@@ -1,7 +1,7 @@
 //! Learning rates that change with the number of steps.
 //!
-//! A schedule is a number, a function of your own, or one of those here. The count of the first step
-//! is 0.
+//! A schedule is a number, a function, or one of the schedules here. The count of the first step is
+//! 0.
 //!
 //! ```
 //! use treedef_optim::schedules::{Schedule, join, linear, warmup_cosine};
@@ -30,7 +30,7 @@ impl Schedule {
         (self.0)(count)
     }
 
-    /// The rate, if it is one that an optimiser can go downhill with.
+    /// The rate, if it is valid for descent.
     pub(crate) fn rate(&self, count: u64) -> Result<f64> {
         let rate = self.at(count);
         if rate >= 0.0 && rate.is_finite() {
@@ -67,9 +67,9 @@ pub fn linear(init: f64, end: f64, steps: u64) -> Schedule {
     polynomial(init, end, 1.0, steps)
 }
 
-/// From `init` to `end` by a power of what is left: optax's `polynomial_schedule`.
+/// From `init` to `end` by a power of the remaining part: optax's `polynomial_schedule`.
 ///
-/// With no steps it is `init` for ever, as in optax.
+/// Without steps it is always `init`, as in optax.
 #[doc(alias = "polynomial_schedule")]
 pub fn polynomial(init: f64, end: f64, power: f64, steps: u64) -> Schedule {
     Schedule::from(move |count: u64| {
@@ -83,7 +83,7 @@ pub fn polynomial(init: f64, end: f64, power: f64, steps: u64) -> Schedule {
 
 /// Half a wave of a cosine from `init` to `alpha * init`: optax's `cosine_decay_schedule`.
 ///
-/// With no steps, which optax refuses, it is at its end from the beginning.
+/// Without steps, which optax refuses, it is always at its end.
 #[doc(alias = "cosine_decay_schedule")]
 pub fn cosine_decay(init: f64, steps: u64, alpha: f64) -> Schedule {
     Schedule::from(move |count: u64| {
@@ -94,7 +94,7 @@ pub fn cosine_decay(init: f64, steps: u64, alpha: f64) -> Schedule {
 
 /// `init * rate ^ (count / steps)`: optax's `exponential_decay` with its defaults.
 ///
-/// With no steps or a rate of zero it is `init` for ever, as in optax.
+/// Without steps, or with a rate of zero, it is always `init`, as in optax.
 pub fn exponential_decay(init: f64, steps: u64, rate: f64) -> Schedule {
     Schedule::from(move |count: u64| {
         if steps == 0 || rate == 0.0 { init } else { init * rate.powf(ratio(count, steps)) }
@@ -104,7 +104,7 @@ pub fn exponential_decay(init: f64, steps: u64, rate: f64) -> Schedule {
 /// Linear from `init` to `peak` in `warmup` steps, then a cosine to `end`; `steps` counts both parts:
 /// optax's `warmup_cosine_decay_schedule`.
 ///
-/// With no steps after the warm-up, which optax refuses, the rate falls from `peak` to `end` at once.
+/// If no steps follow the warm-up, which optax refuses, the rate falls from `peak` to `end` at once.
 #[doc(alias = "warmup_cosine_decay_schedule")]
 pub fn warmup_cosine(init: f64, peak: f64, warmup: u64, steps: u64, end: f64) -> Schedule {
     let alpha = if peak == 0.0 { 0.0 } else { end / peak };
@@ -112,7 +112,7 @@ pub fn warmup_cosine(init: f64, peak: f64, warmup: u64, steps: u64, end: f64) ->
     join([linear(init, peak, warmup), decay], [warmup])
 }
 
-/// `init`, multiplied by a factor from each of some steps on: optax's `piecewise_constant_schedule`.
+/// `init`, multiplied by a factor at each of some counts: optax's `piecewise_constant_schedule`.
 ///
 /// ```
 /// use treedef_optim::schedules::piecewise_constant;
@@ -172,9 +172,9 @@ pub fn linear_onecycle(steps: u64, peak: f64) -> Schedule {
     join(lines, [top, bottom])
 }
 
-/// One schedule after another. Each begins to count at its boundary: optax's `join_schedules`.
+/// One schedule after another. Each counts from its boundary: optax's `join_schedules`.
 ///
-/// The last one goes on for ever. Schedules without a boundary before them are never reached.
+/// The last one has no end. A schedule without a boundary before it is never reached.
 #[doc(alias = "join_schedules")]
 pub fn join(
     schedules: impl IntoIterator<Item = Schedule>,
@@ -195,7 +195,7 @@ fn share(part: f64, steps: u64) -> u64 {
     ((part * steps as f64) as u64).min(steps)
 }
 
-/// How much of the steps is done. Counts beyond 2⁵³ are rounded.
+/// The completed part of the steps. Counts beyond 2⁵³ are rounded.
 fn ratio(count: u64, steps: u64) -> f64 {
     if steps == 0 { 1.0 } else { count as f64 / steps as f64 }
 }

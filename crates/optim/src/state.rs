@@ -1,4 +1,4 @@
-//! What an optimiser remembers of the training of a value.
+//! The memory of an optimiser between the steps of a training.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,15 +20,16 @@ pub(crate) const GRADIENT: &str = "the gradient has another structure than the p
 const OTHER_NUMBERS: &str = "the value has another structure with other numbers";
 const MODEL: &str = "the model has another structure than the state (see `State::migrate`)";
 
-/// What an optimiser remembers: counts, and moments with the structure of the parameters.
+/// The memory of an optimiser: counts, and moments with the structure of the parameters.
 ///
-/// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
-/// the model is. The text of their structure says which leaves were saved, and ranges which part of the
-/// optimiser has which: so a field that is new in the type, and has a default, is not taken for a moment, and
-/// moments are not those of another group. Both are errors of a step, and [`State::migrate`] makes them fit.
-/// The first page has an example.
+/// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated like
+/// the model. The state records the structure of its leaves, and which part of the optimiser concerns which
+/// leaves. So a new field with a default is not mistaken for a moment, and moments of one group are not
+/// used for another. Both are errors of a step; [`State::migrate`] adapts the state. The front page has an
+/// example.
 ///
-/// A struct that is generic over its model, and has a state, says its bounds, as serde's derive does not find them:
+/// A struct with a state that is generic over its model has to state its bounds, because serde's derive
+/// does not infer them:
 ///
 /// ```
 /// use serde::de::DeserializeOwned;
@@ -48,18 +49,18 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 ///
-/// A type that refuses some numbers, changes them, as one of angles does that keeps them below 2π, or leaves
-/// out fields whose number is zero, cannot hold all moments: to save them is an error then.
+/// Some types cannot hold all moments: types that refuse some numbers, that change them (an angle kept
+/// below 2π), or that leave out fields that are zero. Saving such a state is an error.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
     pub(crate) slots: Slots<L>,
-    /// The running statistics of the structure, which are no parameters. Unknown until the first step.
+    /// The running statistics of the structure, which are not parameters. Unknown until the first step.
     statistics: Option<Vec<Range<usize>>>,
-    /// The leaves that a state which was read has nothing for.
+    /// The leaves for which a state that was read has no moments.
     pub(crate) absent: Vec<Range<usize>>,
-    /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
-    /// file as it was. Unknown until the first step.
+    /// The leaves whose moments are rounded like their parameters, so that a state is unchanged by a file.
+    /// Unknown until the first step.
     coarse: Option<Vec<Range<usize>>>,
     /// The memory of the last step.
     parameters: Vec<L>,
@@ -197,7 +198,7 @@ impl<T, L: Trainable> State<T, L> {
             coarsen(&mut self.slots, range);
         }
         if !L::IS_NUMBER {
-            // Nothing is held that the caller could share.
+            // Keep nothing that the caller might share.
             self.gradients.clear();
         }
         if done.is_err() {
@@ -265,7 +266,7 @@ fn descend<L: Trainable>(
     optimiser.descend(&mut Step { place, updates, parameters }, slots)
 }
 
-/// The leaves that are trained, where there are others: integers and running statistics are no parameters.
+/// The trained leaves, if there are others: integers and running statistics are not parameters.
 fn trained<L: Trainable>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
     if statistics.is_empty() && (L::IS_NUMBER || leaves.iter().all(L::is_float)) {
         return None;
@@ -290,7 +291,7 @@ fn coarsen<L: Trainable>(slots: &mut Slots<L>, range: &Range<usize>) {
     slots.parts.iter_mut().for_each(|part| coarsen(part, range));
 }
 
-/// Both structures without their leaves, to find where they differ.
+/// Both structures without their leaves, to find the difference.
 pub(crate) fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDef) -> Result<()> {
     let empty = |treedef: &TreeDef| Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]);
     match empty(expected)?.zip(empty(found)?) {
@@ -325,7 +326,7 @@ pub(crate) fn expect_alike<L: Trainable>(
     }
 }
 
-/// Checks that a value has the numbers that it was made of: a type may normalise them.
+/// Checks that a value has the numbers from which it was made: a type may normalise them.
 pub(crate) fn expect_kept<L: Trainable, T: Serialize>(
     treedef: &TreeDef,
     leaves: &[L],
@@ -353,7 +354,7 @@ pub(crate) fn expect_kept<L: Trainable, T: Serialize>(
     Ok(())
 }
 
-/// For each leaf of the new structure the one of the old with its path.
+/// For each leaf of the new structure, the leaf of the old one with its path.
 pub(crate) fn origins(old: &TreeDef, new: &TreeDef) -> Vec<Option<usize>> {
     if old == new {
         return (0..new.num_leaves()).map(Some).collect();
@@ -361,7 +362,7 @@ pub(crate) fn origins(old: &TreeDef, new: &TreeDef) -> Vec<Option<usize>> {
     new.leaf_paths().map(|path| leaf_at(old.node(path).ok()?)).collect()
 }
 
-/// The index of the leaf that a node is, or that any `Some` and newtype in its place holds.
+/// The index of the leaf at a node, or inside any `Some` and newtype in its place.
 pub(crate) fn leaf_at(mut node: NodeRef<'_>) -> Option<usize> {
     while matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct) {
         node = node.child(0)?;

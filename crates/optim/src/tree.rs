@@ -1,4 +1,5 @@
-//! Arithmetic of typed values, as in `optax.tree`: their numbers are changed, and all else is that of the first value.
+//! Arithmetic of typed values, as in `optax.tree`: the numbers change, everything else comes from the first
+//! value.
 //!
 //! ```
 //! use treedef_optim::tree;
@@ -30,13 +31,13 @@ use crate::transform::{Place, expect_finite, scaled_norm};
 
 const SECOND: &str = "the second value has another structure than the first";
 
-/// Runs something on all leaves of a structure.
+/// Calls a function with all leaves of a structure.
 fn everywhere<R>(treedef: &TreeDef, run: impl FnOnce(Place<'_>) -> Result<R>) -> Result<R> {
     let all = 0..treedef.num_leaves();
     run(Place { treedef, ranges: slice::from_ref(&all) })
 }
 
-/// The leaves of the second value, which has the structure of the first, whatever its statics are.
+/// The leaves of the second value, which has the structure of the first; its statics may differ.
 fn like<L: Trainable>(first: &Tree<L>, second: &impl Serialize) -> Result<Vec<L>> {
     let mut leaves = Vec::new();
     L::leaves_like(first.treedef(), second, &mut leaves, true)
@@ -102,8 +103,8 @@ pub fn add_scaled<L: Trainable, T: Serialize + DeserializeOwned>(
     changed::<L, T, 1>(&first, &AddScaled(factor), |first| Ok([like(first, second)?]))
 }
 
-/// The moving average of parameters, which becomes `step_size * new + (1 - step_size) * old`: optax's
-/// `incremental_update`, in place. All else becomes that of the new value, such as its number of epochs.
+/// The moving average of parameters, in place: `step_size * new + (1 - step_size) * old`, optax's
+/// `incremental_update`. Everything else is taken from the new value, such as its number of epochs.
 ///
 /// # Errors
 ///
@@ -144,8 +145,8 @@ pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
     everywhere(first.treedef(), |place| place.sum(&Product, [first.leaves(), &second]))
 }
 
-/// The square root of the sum of all squares: optax's `global_norm`. Squares may be too large or too
-/// small for an `f64` where the root is not.
+/// The square root of the sum of all squares: optax's `global_norm`. It is also right if the
+/// squares are too large or too small for an `f64`.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
 //! The distinct structures of many documents, counted.
 //!
-//! Counting a document costs one hash lookup for each node: each node gets a number, and equal nodes
-//! the same, because a node is looked up with the numbers of its children. So the structure of a
-//! document is known when its root is. A folded sequence or map is one node; the distinct elements
-//! that it has had are kept beside it, in a pool.
+//! Counting a document costs one hash lookup for each node: each node gets a number, and equal
+//! nodes the same number, because a node is looked up with the numbers of its children. So the
+//! structure of a document is known as soon as its root is. A folded sequence or map is one node;
+//! its distinct elements so far are stored separately, in a pool.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +17,14 @@ use crate::recorder::{Folds, StructureRecorder};
 use crate::structure::{Kinds, Structure, StructureLeaf};
 use crate::view;
 
-/// The distinct structures of documents, with how often each occurred.
+/// The distinct structures of documents, and how often each occurred.
 ///
-/// Memory grows with the number of distinct structures, not with that of documents. The counts are
-/// exact: structures are compared in full, not by their hashes.
+/// Memory grows with the number of distinct structures, not of documents. The counts are exact:
+/// structures are compared in full, not by their hashes.
 ///
-/// What varies from document to document can be *folded*, so that it makes no other structure:
-/// [lengths](Self::fold_lengths), [keys that are data](Self::fold_keys) and the kinds of numbers
-/// ([`fold_widths`](Self::fold_widths), [`fold_numbers`](Self::fold_numbers)).
+/// *Folding* counts structures as one that differ only in [lengths](Self::fold_lengths), in [keys
+/// that are data](Self::fold_keys), or in the kinds of numbers ([`fold_widths`](Self::fold_widths),
+/// [`fold_numbers`](Self::fold_numbers)).
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
@@ -47,18 +47,18 @@ pub struct Structures {
     documents: u64,
     pub(crate) next_index: u64,
     max_structures: usize,
-    /// The size of the recorder without what may be garbage.
+    /// The size of the recorder without possible garbage.
     clean_size: usize,
     /// Its size before the current document.
     begun_size: usize,
-    /// The entry of the document that was counted last.
+    /// The entry of the last counted document.
     last: Option<usize>,
 }
 
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) root: u32,
-    /// What is in the folded parts.
+    /// The content of the folded parts.
     pub(crate) pools: Vec<Pool>,
     pub(crate) seen: Seen,
 }
@@ -90,14 +90,14 @@ impl Seen {
 pub struct StructureCount {
     /// The structure.
     pub structure: Structure,
-    /// How many documents have it.
+    /// The number of documents with this structure.
     pub count: u64,
-    /// The index of the first document that has it.
+    /// The index of the first document with this structure.
     pub first: u64,
     /// The index of the last one.
     pub last: u64,
-    /// The first of the documents that were passed as trees, unless it is large. The others can be
-    /// found by their index.
+    /// The first document that was passed as a tree, unless it is large. The others can be found by
+    /// their index.
     pub example: Option<Value>,
     most_frequent: Arc<Structure>,
 }
@@ -122,11 +122,11 @@ impl StructureCount {
     }
 }
 
-/// The largest example, in nodes. 16 bytes of text count as one.
+/// The maximum size of an example, in nodes. 16 bytes of text count as one.
 const LARGEST_EXAMPLE: usize = 1 << 10;
-/// The most structures, unless [`Structures::max_structures`] is called.
+/// The maximum number of structures, unless [`Structures::max_structures`] is called.
 pub(crate) const MOST_STRUCTURES: usize = 1 << 16;
-/// Garbage that is not worth a collection.
+/// An amount of garbage that is not worth a collection.
 const LITTLE: usize = 1 << 12;
 
 impl Default for Structures {
@@ -160,9 +160,9 @@ impl Structures {
     /// Counts the sequences of all lengths as one structure: `[str, u64; 0–512]` has one of each
     /// distinct element, and the shortest and the greatest length.
     ///
-    /// What differs only inside such sequences is one structure too. Each distinct element is told
-    /// apart as a document is. All `fold_…` can be called later as well, and change what was
-    /// counted already; but what was folded stays folded.
+    /// Structures that differ only inside such sequences are one, too. Distinct elements are
+    /// distinguished like documents. All `fold_…` methods can also be called later and then change
+    /// previous counts; but folded parts stay folded.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -181,12 +181,12 @@ impl Structures {
         self.refold(|folds| folds.lengths = yes)
     }
 
-    /// Folds the keys of the maps at a place where they have more than `more_than` distinct keys
+    /// Folds the keys of the maps at a place if they have more than `more_than` distinct keys
     /// together: such keys are data, not structure. `{*: f64; 3–90}` has one of each distinct
-    /// value, and the least and the greatest number of entries.
+    /// value, and the minimum and maximum number of entries.
     ///
-    /// A place is what the same keys lead to, with any index in sequences, in all documents. Which
-    /// places are folded does not depend on the order of the documents.
+    /// A place is everything at the same keys, with any index in sequences, in all documents. The
+    /// result does not depend on the order of the documents.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -205,7 +205,7 @@ impl Structures {
         self.refold(|folds| folds.keys = Some(more_than))
     }
 
-    /// Takes all integers for `int` and all floats for `float`. JSON readers give `u64` for 1, and
+    /// Counts all integers as `int` and all floats as `float`. JSON readers return `u64` for 1, and
     /// `i64` for -1.
     ///
     /// ```
@@ -221,7 +221,7 @@ impl Structures {
         self.refold(|folds| folds.widths = yes)
     }
 
-    /// Takes all numbers for `number`.
+    /// Counts all numbers as `number`.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -236,13 +236,14 @@ impl Structures {
         self.refold(|folds| folds.numbers = yes)
     }
 
-    /// Sets the most distinct structures, instead of 65,536. A document with one more is refused,
-    /// because a structure that was dropped would have a wrong count from then on; documents with
-    /// known structures are still counted.
+    /// Sets the maximum number of distinct structures, instead of 65,536. A document with one more
+    /// is refused, because a dropped structure would have a wrong count from then on; documents
+    /// with known structures are still counted.
     ///
-    /// With [`fold_keys`](Self::fold_keys), such a document may make room, because it folds maps of
-    /// earlier documents. [`add`](Self::add) finds out in a copy of all structures: a refusal then
-    /// takes the time of [`settle`](Self::settle). A [`seed`](Self::seed) refuses without trying.
+    /// With [`fold_keys`](Self::fold_keys), such a document may fit, because it folds maps of
+    /// earlier documents. [`add`](Self::add) tries this in a copy of all structures, so that a
+    /// refusal takes as long as [`settle`](Self::settle). A [`seed`](Self::seed) refuses without
+    /// trying.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -298,8 +299,7 @@ impl Structures {
         self.documents
     }
 
-    /// The index of the next document. It is 0 at first, and one more after each document that was
-    /// counted.
+    /// The index of the next document: 0 at first, and one more after each counted document.
     pub fn next_index(&self) -> u64 {
         self.next_index
     }
@@ -340,11 +340,11 @@ impl Structures {
         }
     }
 
-    /// Counts a document. Returns whether its structure is new. Keys that are the same value are the same,
-    /// however wide their numbers are; the structure has the first of them. A structure that is folded after it
+    /// Counts a document. Returns whether its structure is new. Keys of equal value are the same, whatever
+    /// the width of their numbers; the structure has the first of them. A structure that is folded after it
     /// was counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
     ///
-    /// An [array](treedef::Array) counts as what it stands for, e.g. nested sequences, which takes
+    /// An [array](treedef::Array) counts like the nested sequences that it represents, which takes
     /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other
     /// [opaque](fn@treedef::as_opaque) leaf is one scalar, `opaque`.
     ///
@@ -382,8 +382,8 @@ impl Structures {
         })
     }
 
-    /// Records and counts something. If there is no room for its structure, and it folds maps
-    /// of what came before, that may need less room then.
+    /// Records and counts something. If its structure does not fit, but folds earlier maps, it may
+    /// need less space after that.
     fn attempt(&mut self, count: impl Fn(&mut Self) -> Result<bool>) -> Result<bool> {
         self.begin()?;
         let outcome = count(self);
@@ -404,15 +404,14 @@ impl Structures {
         Ok(is_new)
     }
 
-    /// Adds all that was counted elsewhere, in the time that it takes to copy what is here. The order
-    /// in which parts are merged makes no difference: indices stay what they are; see
-    /// [`set_next_index`](Self::set_next_index) and [`shift`](Self::shift). The next index is the
-    /// greater of the two.
+    /// Adds all counts of another value, in the time of copying this one. The order in which parts are
+    /// merged does not matter: indices stay the same; see [`set_next_index`](Self::set_next_index) and
+    /// [`shift`](Self::shift). The next index is the greater of the two.
     ///
     /// # Errors
     ///
     /// Returns an error when the other is folded in another way, or when there are more structures
-    /// than the more generous limits of both allow. Nothing is then added.
+    /// than the greater limits of both allow. Nothing is then added.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -443,8 +442,8 @@ impl Structures {
         Ok(())
     }
 
-    /// All structures, the most frequent first, and of those that are equally frequent the one that
-    /// came first.
+    /// All structures, the most frequent first. Of equally frequent ones, the one that occurred
+    /// first.
     ///
     /// # Errors
     ///
@@ -470,8 +469,8 @@ impl Structures {
         Ok(all.into_iter().map(count).collect())
     }
 
-    /// The index of the first document that has the structure of the document that was counted
-    /// last. So a second pass over the documents finds those of one structure.
+    /// The index of the first document that has the structure of the last counted document. So a
+    /// second pass over the documents can find the documents of one structure.
     ///
     /// With [`fold_keys`](Self::fold_keys), call [`settle`](Self::settle) before the second pass.
     ///
@@ -493,7 +492,7 @@ impl Structures {
         Some(self.entries.get(self.last?)?.seen.first)
     }
 
-    /// Folds what was counted before its keys were known to be [data](Self::fold_keys).
+    /// Folds earlier counts whose keys have turned out to be [data](Self::fold_keys).
     /// [`by_count`](Self::by_count) does this each time, in a copy.
     ///
     /// # Errors
@@ -527,8 +526,8 @@ impl Structures {
     /// Prepares for a document.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.recorder.begin();
-        // What was recorded of documents that were refused, or before a place was folded. To
-        // remove it costs as much as to record all the rest again, so there has to be much of it.
+        // Remains of documents that were refused, or from before a place was folded. Removing them
+        // costs as much as recording everything else again, so there must be many.
         let garbage = self.recorder.size().saturating_sub(self.clean_size);
         let is_full = self.entries.len() >= self.max_structures && self.recorder.places.changed;
         if is_full
@@ -565,7 +564,7 @@ impl Structures {
                 interner.nodes[root as usize].entry = self.entries.len();
                 self.last = Some(self.entries.len());
                 self.entries.push(Entry { root, pools: pools.split_off(0), seen });
-                // Once a place was folded, what came before may be garbage.
+                // After a place was folded, earlier nodes may be garbage.
                 if !self.recorder.places.changed {
                     let added = self.recorder.size().saturating_sub(self.begun_size);
                     self.clean_size = self.clean_size.saturating_add(added);

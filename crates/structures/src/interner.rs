@@ -1,4 +1,4 @@
-//! Distinct nodes and labels, each stored once. A number stands for each.
+//! Distinct nodes and labels, each stored once and represented by a number.
 //!
 //! Nodes are found by hash, and then compared in full: a collision costs time, never a count.
 
@@ -19,9 +19,9 @@ pub(crate) const NO_ID: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
     Scalar(Kinds),
-    /// A folded sequence. What is in it is in a [`Pool`](super::pool::Pool).
+    /// A folded sequence. Its content is in a [`Pool`](super::pool::Pool).
     Seq,
-    /// A folded map, as a folded sequence.
+    /// A folded map. Its content is in a pool, too.
     Map,
     /// The name is the static value of a static.
     Node {
@@ -37,7 +37,8 @@ impl Head {
     }
 }
 
-/// A run of equal children. Entries of maps have the label of their key, fields that of their name.
+/// A run of equal children. Entries of maps have the label of their key, fields the label of their
+/// name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Child {
     pub(crate) label: u32,
@@ -48,11 +49,11 @@ pub(crate) struct Child {
 #[derive(Clone)]
 pub(crate) struct InternedNode {
     pub(crate) head: Head,
-    /// Those of a map are sorted by label.
+    /// The children of a map are sorted by label.
     pub(crate) children: Box<[Child]>,
-    /// The number of folded sequences and maps that are this node or below it, a run counted once.
+    /// The number of folded sequences and maps at or below this node, where a run counts once.
     pub(crate) pools: usize,
-    /// The number of nodes and leaves of a tree of this, in which only nodes have runs.
+    /// The number of nodes and leaves of the tree at this node. Only nodes have runs.
     pub(crate) size: usize,
     /// The number of leaves.
     pub(crate) leaves: usize,
@@ -66,16 +67,16 @@ pub(crate) struct Interner {
     table: HashTable<u32>,
     pub(crate) labels: Vec<Value>,
     label_table: HashTable<u32>,
-    /// The labels of keys that are no texts, by what is the same in all that are one value.
+    /// The labels of keys that are not texts, by the common form of all keys of one value.
     keys: HashMap<Value, u32>,
     pub(crate) hasher: DefaultHashBuilder,
     pub(crate) limits: Limits,
-    /// What all takes in memory, in nodes. 16 bytes of text count as one.
+    /// The memory of everything, in nodes. 16 bytes of text count as one.
     pub(crate) cost: usize,
 }
 
 impl Interner {
-    /// Adds to what is in memory, or returns an error if that is too much.
+    /// Adds to the memory, or returns an error if it exceeds the limit.
     pub(crate) fn charge(&mut self, nodes: usize) -> Result<()> {
         expect_nodes(self.limits, self.cost.saturating_add(nodes))?;
         self.cost += nodes;
@@ -169,8 +170,8 @@ impl Interner {
         }
     }
 
-    /// The label of a key. Keys of one value are one, in the spelling that is first in canonical order,
-    /// so that it does not matter which of them came first.
+    /// The label of a key. Keys of one value have one label, in the spelling that is first in canonical
+    /// order, whichever of them occurred first.
     pub(crate) fn intern_key(&mut self, key: &Value) -> Result<u32> {
         match key.as_leaf() {
             Some(Leaf::Str(text)) => return self.intern_text(text),
@@ -185,7 +186,7 @@ impl Interner {
             }
             return Ok(known);
         }
-        // A static of the same value has a label of its own, which is spelled as it is.
+        // A static has a label of its own, with its own spelling.
         let label = self.push_label(key.clone())?;
         self.keys.insert(form, label);
         Ok(label)

@@ -1,4 +1,4 @@
-//! What counted structures rely on, checked in debug builds wherever they are merged, rebuilt or read.
+//! Invariants of counted structures, checked in debug builds wherever they are merged, rebuilt or read.
 
 use std::hash::BuildHasher;
 

@@ -1,8 +1,8 @@
 //! Places: paths without the indices of sequences.
 //!
-//! A place counts the distinct keys that its maps have had. Beyond `most_keys` it is folded: all its
-//! keys lead to one place below. Places are folded between documents. The result does not depend on
-//! the order of the documents, because the sets of keys only grow.
+//! A place counts the distinct keys of its maps. Beyond `most_keys` it is folded: all its keys lead
+//! to one place below. Places are folded between documents. The result does not depend on the order
+//! of the documents, because the sets of keys only grow.
 
 use hashbrown::HashMap;
 
@@ -10,14 +10,14 @@ use crate::interner::number;
 use treedef::__private::expect_nodes;
 use treedef::{Limits, Result};
 
-/// What leads from a place to one below it.
+/// A step from a place to one below it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum PlaceStep {
     /// One key of maps.
     Key(u32),
     /// All keys of maps.
     AnyKey,
-    /// Nothing: there was an empty map.
+    /// None: there was an empty map.
     NoKey,
     Field(u32),
     Position(u32),
@@ -27,9 +27,9 @@ pub(crate) enum PlaceStep {
 
 #[derive(Clone, Default)]
 struct Place {
-    /// In the order in which they came, which is that of the next document too.
+    /// In the order of occurrence, which is usually the order of the next document, too.
     below: Vec<(PlaceStep, u32)>,
-    /// How many of the steps are keys.
+    /// The number of steps that are keys.
     keys: usize,
     is_folded: bool,
 }
@@ -41,9 +41,9 @@ pub(crate) struct Places {
     table: HashMap<(u32, PlaceStep), usize>,
     pub(crate) most_keys: usize,
     pub(crate) limits: Limits,
-    /// Where the current document added a place below.
+    /// The places below which the current document added a place.
     added: Vec<u32>,
-    /// Those to fold after the current document.
+    /// The places to fold after the current document.
     full: Vec<u32>,
     /// A place was folded since this was last set to `false`.
     pub(crate) changed: bool,
@@ -73,7 +73,7 @@ impl Places {
         self.list[place as usize].is_folded
     }
 
-    /// The key that came `guess`th, with the place below it.
+    /// The key that occurred at position `guess`, with the place below it.
     #[inline]
     pub(crate) fn guess(&self, place: u32, guess: usize) -> Option<(u32, u32)> {
         match self.list[place as usize].below.get(guess)? {
@@ -111,7 +111,7 @@ impl Places {
         }
     }
 
-    /// Takes back what a document added that was refused.
+    /// Undoes the additions of a document that was refused.
     pub(crate) fn undo(&mut self) {
         for place in self.added.drain(..).rev() {
             self.list.pop();
@@ -124,8 +124,8 @@ impl Places {
         self.full.clear();
     }
 
-    /// Whether a place is to be folded after the current document where earlier ones had maps too.
-    /// No other fold makes structures equal that differ.
+    /// Whether a place is to be folded after the current document where earlier ones also had maps.
+    /// Only such a fold makes different structures equal.
     pub(crate) fn folds_earlier(&self) -> bool {
         let earlier = self.list.len() - self.added.len();
         let has_maps = |(step, below): &(PlaceStep, u32)| {
@@ -134,12 +134,12 @@ impl Places {
         self.full.iter().any(|place| self.list[*place as usize].below.iter().any(has_maps))
     }
 
-    /// Keeps what a document added that was counted, and folds what is full.
+    /// Keeps the additions of a document that was counted, and folds places that are full.
     pub(crate) fn keep(&mut self) -> Result<()> {
         self.added.clear();
         while let Some(place) = self.full.pop() {
             let here = &mut self.list[place as usize];
-            // Another place may have taken up this one meanwhile: then nothing is below.
+            // Another place may have absorbed this one meanwhile: then nothing is below.
             if here.is_folded || here.below.is_empty() {
                 continue;
             }
@@ -176,7 +176,7 @@ impl Places {
         }
     }
 
-    /// Moves what was below another place to this one. The recursion is as deep as the places.
+    /// Moves everything below another place to this one. The recursion is as deep as the places.
     fn take_up(&mut self, place: u32, other: Place) {
         for (step, below) in other.below {
             let here = &self.list[place as usize];

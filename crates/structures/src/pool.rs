@@ -1,14 +1,14 @@
-//! What is in a folded sequence or map.
+//! The content of a folded sequence or map.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The lengths and the distinct elements of a folded sequence or map, over all that were joined.
+/// The lengths and the distinct elements of a folded sequence or map, over all joined ones.
 #[derive(Clone, Default)]
 pub(crate) struct Pool {
     pub(crate) shortest: u64,
     pub(crate) longest: u64,
-    /// Each has the pools that are in it, as many as its node says.
+    /// Each has the pools inside of it, as many as its node has.
     pub(crate) elements: BTreeMap<u32, Vec<Pool>>,
 }
 
@@ -36,13 +36,13 @@ impl Pool {
     }
 }
 
-/// What pools take in memory, in nodes.
+/// The memory of pools, in nodes.
 pub(crate) fn cost(pools: &[Pool]) -> usize {
     let of = |pool: &Pool| pool.elements.values().map(|pools| 1 + cost(pools)).sum::<usize>();
     pools.iter().map(|pool| 1 + of(pool)).sum()
 }
 
-/// Joins the pools of two equal nodes, one by one. Returns what that takes in memory, in nodes.
+/// Joins the pools of two equal nodes, one by one. Returns the memory that this takes, in nodes.
 pub(crate) fn join(
     pools: &mut [Pool],
     others: impl IntoIterator<Item = Pool, IntoIter: ExactSizeIterator>,

@@ -1,4 +1,4 @@
-//! Records the structure of one document: its nodes, and what is in its folded parts.
+//! Records the structure of one document: its nodes, and the content of its folded parts.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::places::{PlaceStep, Places};
 use crate::pool::{Pool, join};
 use crate::structure::{Collection, Kinds, StructureLeaf};
 
-/// What is not told apart.
+/// The folding options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Folds {
     pub(crate) lengths: bool,
@@ -51,19 +51,19 @@ impl Folds {
     }
 }
 
-/// How a reader came to a value: for the path in an error.
+/// How a reader got to a value: for the path in an error.
 #[derive(Clone, Copy)]
 pub(crate) enum By {
     Root,
     Key(u32),
-    /// A key that nobody looked at.
+    /// A key that nobody needs.
     AnyKey,
     Index(u64),
     Some,
 }
 
-/// A node is recorded after its children, whose numbers are then on top of `open`. The pools that
-/// are in it are on top of `pools`, in the order of its children.
+/// A node is recorded after its children, whose numbers are then on top of `open`. The pools inside
+/// of it are on top of `pools`, in the order of its children.
 #[derive(Clone)]
 pub(crate) struct StructureRecorder {
     pub(crate) folds: Folds,
@@ -71,9 +71,9 @@ pub(crate) struct StructureRecorder {
     pub(crate) places: Places,
     pub(crate) open: Vec<Child>,
     pub(crate) pools: Vec<Pool>,
-    /// Of a document that is read, how each open compound was reached.
+    /// For a document that is read: how each open compound was reached.
     pub(crate) way: Vec<By>,
-    /// How many compounds are open of a tree.
+    /// The number of open compounds of a tree.
     depth: usize,
     /// The number of each node that has no children and no name, if there was one.
     atoms: [u32; 32],
@@ -94,7 +94,7 @@ impl StructureRecorder {
         }
     }
 
-    /// Takes other folds. What was recorded before is folded later.
+    /// Changes the folding options. Earlier records are folded later.
     pub(crate) fn refold(&mut self) {
         self.places.most_keys = self.folds.keys.unwrap_or(usize::MAX);
         self.places.changed = true;
@@ -105,20 +105,20 @@ impl StructureRecorder {
         (self.interner.limits, self.places.limits) = (limits, limits);
     }
 
-    /// Forgets all but the places.
+    /// Forgets everything but the places.
     pub(crate) fn forget_nodes(&mut self) {
         self.interner.forget_nodes();
         (self.atoms, self.places.changed) = ([NO_ID; 32], false);
     }
 
-    /// Forgets what an earlier document left that could not be read to its end.
+    /// Forgets the remains of an earlier document that could not be read to its end.
     pub(crate) fn begin(&mut self) {
         self.places.undo();
         self.open.clear();
         self.pools.clear();
     }
 
-    /// Roughly what is in memory, garbage included.
+    /// The approximate size in memory, including garbage.
     pub(crate) fn size(&self) -> usize {
         self.interner.nodes.len() + self.interner.labels.len() + self.places.len()
     }
@@ -132,8 +132,8 @@ impl StructureRecorder {
         if depth <= deepest { Ok(()) } else { Err(too_deep(deepest)) }
     }
 
-    /// The path of the innermost open compound of a document, or of one around it if a key is not
-    /// known.
+    /// The path of the innermost open compound of a document, or of one around it if a key is
+    /// unknown.
     #[cold]
     pub(crate) fn path(&self) -> Path {
         let key = |by: &By| match by {
@@ -356,13 +356,13 @@ impl StructureRecorder {
         })
     }
 
-    /// The place of all that is in something folded.
+    /// The place of everything inside something folded.
     fn any_below(&mut self, head: Head, place: u32) -> Result<u32> {
         let step = if head == Head::Map { PlaceStep::AnyKey } else { PlaceStep::Inside };
         Ok(self.places.below(place, step)?.0)
     }
 
-    /// Records what is folded already.
+    /// Records something that is folded already.
     fn collection(&mut self, head: Head, folded: &Collection, place: u32) -> Result<u32> {
         let below = self.any_below(head, place)?;
         let (shortest, longest) = (folded.shortest, folded.longest);
@@ -390,7 +390,7 @@ fn is_labelled(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
 }
 
-/// The children, of which those without leaves that are alike come as one.
+/// The children. Equal neighbours without leaves are one.
 fn distinct(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, usize)> {
     node.runs().flat_map(|(first, repeat)| {
         let (times, repeat) = if first.num_leaves() == 0 { (1, repeat) } else { (repeat, 1) };

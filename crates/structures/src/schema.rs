@@ -40,15 +40,15 @@ impl Serialize for Schema {
 }
 
 impl Structures {
-    /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All documents
-    /// that were counted are valid, as serde_json writes them, if their floats are finite. Of
-    /// folded maps and sequences, it has the lengths and the kinds of the elements. A key that occurs
-    /// twice in a folded map counts twice in its length. An `opaque` leaf may be anything.
+    /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All counted documents
+    /// are valid, as serde_json writes them, if their floats are finite. For folded maps and sequences, it
+    /// has the lengths and the kinds of the elements. A key that occurs twice in a folded map counts twice
+    /// in its length. An `opaque` leaf may be anything.
     ///
     /// # Errors
     ///
-    /// Returns an error when a map that is not folded has a key that JSON does not have: which keys
-    /// folded ones had is not known. Returns one when the schema would nest deeper than 256 levels:
+    /// Returns an error when a map that is not folded has a key that JSON does not support; the
+    /// keys of folded maps are not known. Also when the schema would nest deeper than 256 levels:
     /// two or three for each level of a document.
     ///
     /// ```
@@ -185,14 +185,14 @@ fn of_kinds(kinds: Kinds) -> Schema {
     }
 }
 
-/// Up to this length, each position of a sequence has a schema of its own.
+/// Up to this length, each position of a sequence has its own schema.
 const POSITIONS: usize = 64;
 
 fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
     let length = node.num_children();
     let (mut all, mut distinct) = (Vec::new(), BTreeSet::new());
     for (first, repeat) in node.runs() {
-        // Of children without leaves, one says it all.
+        // For equal children without leaves, one schema suffices.
         let apart = if first.num_leaves() == 0 { 1 } else { repeat };
         for skip in 0..apart {
             distinct.insert(of_node(later(first, skip), leaves)?);

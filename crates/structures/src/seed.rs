@@ -18,8 +18,8 @@ use crate::pool::Pool;
 use crate::recorder::{By, StructureRecorder};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
-/// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
-/// example; what a fold might make room for is refused.
+/// structure is new. The result is the same as of [`Structures::add`] for a `Tree<Leaf>`, without
+/// an example; a document that would only fit after a fold is refused.
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
@@ -63,7 +63,7 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
 struct StructureReader<'r> {
     recorder: &'r mut StructureRecorder,
     place: u32,
-    /// How many compounds are around it.
+    /// The number of compounds around it.
     depth: usize,
     by: By,
 }
@@ -90,7 +90,7 @@ impl StructureReader<'_> {
         fits.map_err(|error| E::custom(at(error, self.recorder.path())))
     }
 
-    /// A reader of what is below.
+    /// A reader of the values below.
     #[inline]
     fn inside(&mut self, place: u32, by: By) -> StructureReader<'_> {
         StructureReader { recorder: self.recorder, place, depth: self.depth, by }
@@ -241,7 +241,7 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
 struct LabelReader<'r> {
     recorder: &'r mut StructureRecorder,
     place: u32,
-    /// The index of the key that came after the last key in an earlier document.
+    /// The index of the key that followed the last key in an earlier document.
     guess: &'r mut usize,
 }
 
@@ -333,7 +333,7 @@ impl<'de> Visitor<'de> for LabelReader<'_> {
     }
 }
 
-/// A present value, of which the inside is left.
+/// A present value, whose content is next.
 struct Present<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Present<D> {

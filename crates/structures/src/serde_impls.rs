@@ -1,4 +1,4 @@
-//! `Serialize` and `Deserialize` of structures that were counted, so that parts can meet later.
+//! `Serialize` and `Deserialize` of counted structures, so that parts can be merged later.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,8 +35,8 @@ struct EntryRecord {
     example: Option<(u64, String)>,
 }
 
-/// The text of a treedef, and its leaves. For each leaf that is folded, the structures of its
-/// elements come next. So the document nests no deeper, however deep the structure is.
+/// The text of a treedef, and its leaves. After each folded leaf, the structures of its elements
+/// follow. So the document has a fixed nesting, however deep the structure is.
 type StructurePart = (String, Vec<PartLeaf>);
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +45,7 @@ type StructurePart = (String, Vec<PartLeaf>);
 enum PartLeaf {
     /// As text `u64`.
     Scalar(Kinds),
-    /// As text `seq 0 512 2`: the lengths, and how many elements come.
+    /// As text `seq 0 512 2`: the lengths, and the number of elements that follow.
     Folded { is_map: bool, shortest: u64, longest: u64, elements: usize },
 }
 
@@ -129,7 +129,7 @@ fn invalid_record(reason: &'static str) -> Error {
     invalid("structures", reason)
 }
 
-/// Reads the structure that comes next, at most `deepest` foldings deep.
+/// Reads the next structure, at most `deepest` foldings deep.
 fn read_parts(
     parts: &mut impl Iterator<Item = StructurePart>,
     deepest: usize,
@@ -198,11 +198,11 @@ impl Structures {
         Ok(structures.checked())
     }
 
-    /// Reads what was saved with other [`limits`](Self::limits) than the default.
+    /// Reads counts that were saved with other [`limits`](Self::limits) than the default.
     ///
     /// # Errors
     ///
-    /// Returns an error when it is no such record, or exceeds the limits.
+    /// Returns an error when it is not such a record, or exceeds the limits.
     ///
     /// ```
     /// use treedef::{Limits, TreeDef};
@@ -232,7 +232,7 @@ impl Structures {
     }
 }
 
-/// Serializes what was counted and how it is folded. Limits are left out.
+/// Serializes the counts and the folding options. Limits are left out.
 ///
 /// ```
 /// use treedef_structures::Structures;

@@ -1,4 +1,4 @@
-//! What a structure looks like where something is folded.
+//! The structures that are returned, with their folded parts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub enum StructureLeaf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collection {
-    /// The fewest elements that one has.
+    /// The minimum number of elements.
     pub shortest: u64,
-    /// The most elements that one has.
+    /// The maximum number of elements.
     pub longest: u64,
     /// One of each distinct element, in the order of their texts.
     pub elements: Vec<Structure>,
@@ -94,7 +94,7 @@ impl fmt::Display for StructureLeaf {
             write!(f, "{between}{element}")?;
         }
         let Collection { shortest, longest, .. } = **collection;
-        // In `[str, u64; 3]` there would be three integers.
+        // `[str, u64; 3]` would mean three integers.
         let is_clear = open == "{*" || collection.elements.len() <= 1;
         match (shortest, longest) {
             (_, 0) => {}

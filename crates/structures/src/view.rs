@@ -1,4 +1,4 @@
-//! Turns what was recorded into trees.
+//! Turns records into trees.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::interner::{Child, Head, InternedNode, Interner};
 use crate::pool::Pool;
 use crate::structure::{Collection, Structure, StructureLeaf};
 
-/// The structure with this root, in which these are folded.
+/// The structure with this root, with these folded parts.
 pub(crate) fn structure(interner: &Interner, root: u32, pools: &[Pool]) -> Result<Structure> {
     let mut view = StructureView {
         interner,

@@ -1,7 +1,7 @@
-//! Types that are read from named tensors.
+//! Loads values of any type from named tensors.
 //!
-//! Nothing but the type says what a name is: where its `Deserialize` asks for a sequence, `0` is an
-//! index; where it asks for numbers, or sequences of them, a tensor is read.
+//! Only the type gives a name its meaning: if its `Deserialize` requests a sequence, `0` is an
+//! index; if it requests numbers, or sequences of numbers, a tensor is read.
 
 mod failure;
 mod numbers;
@@ -48,35 +48,36 @@ use crate::source::Source;
 use crate::structure::{STRUCTURE, parse_structure, structure_of};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
-/// serde stops at the first missing field. A load begins anew up to so many times, to report all.
+/// serde stops at the first missing field. To report all, a load starts again up to this many
+/// times.
 const WALKS: usize = 64;
 
-/// Why a type may refuse what it would read elsewhere.
+/// The hint if a type refuses a value that it would accept elsewhere.
 const BUFFER: &str = " (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: \
                       `Loader::load_like` reads what an example has there)";
 
-/// Why a key is not read that the structure would tell.
+/// The hint if a key cannot be read without the structure.
 const KEYS: &str =
     " (the structure in the metadata tells keys such as tuples to a load without rules)";
 
-/// How named tensors become a value, and what may differ.
+/// Rules for loading a value from named tensors, and for allowed differences.
 ///
-/// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
-/// `0`, `1`, …, a map for whatever is below its name, and a newtype and `Some` for nothing, as
-/// [`Export`] names them. A tensor is read where the type has numbers: nested vectors and arrays,
+/// Only the type gives names their meaning. A struct requests its fields, a sequence or a tuple
+/// `0`, `1`, …, a map everything below its name, and a newtype and `Some` add no part to the name,
+/// as in [`Export`]. If the type has numbers, a tensor is read: nested vectors and arrays,
 /// `ndarray` arrays, `{ shape, data }`, burn's `TensorData`, half floats. `Option` and
-/// `#[serde(default)]` may be missing; any other difference is an error, which lists them all. Every
-/// number of every tensor is in the value, or the tensor is named as unused: a type whose fields all
-/// have defaults takes no numbers in silence.
+/// `#[serde(default)]` may be missing; any other difference is an error, which lists them all. If a
+/// number of a tensor is not in the value, the tensor is reported as unused, so even a type whose
+/// fields all have defaults loses no numbers silently.
 ///
-/// The rules change the names of the file into those of the type. Each is applied to all tensors
-/// before the next is. Their patterns are written as [`Pattern`](treedef::Pattern)s are: `*` or `[*]` is one
-/// part of a name, `**` any number of them, `{w,bias}` one of these, and `[2:5]` a number from 2 to 4.
-/// A pattern also names what is below: `rename("model.norm", "norm")` takes `model.norm.weight` along.
+/// The rules change the names of the file into the names of the type. Each is applied to all tensors before
+/// the next. Patterns are written like [`Pattern`](treedef::Pattern)s: `*` or `[*]` is one part of a name,
+/// `**` any number of parts, `{w,bias}` one of these, and `[2:5]` a number from 2 to 4. A pattern also
+/// matches everything below: `rename("model.norm", "norm")` also renames `model.norm.weight`.
 ///
-/// Of a file that Rust wrote with the structure in its metadata, [`Export::tree`] gives back the tree
-/// as it was, and [`Tree::into_typed`] its value. A loader reads what anybody wrote, also where the
-/// type has changed since.
+/// If Rust wrote the file with the structure in its metadata, [`Export::tree`] returns the original tree,
+/// and [`Tree::into_typed`] its value. A loader also reads files of other programs, and of types that have
+/// changed since.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ const KEYS: &str =
 /// # #[derive(Serialize)] struct Net { layers: [Torch; 2] }
 /// # let torch = || Torch { weight: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]] };
 /// # let file = Tree::of(&Net { layers: [torch(), torch()] })?;
-/// // PyTorch calls it `weight`, and has it as `[out, in]`.
+/// // PyTorch calls it `weight`, with the shape `[out, in]`.
 /// let tensors = Tensors::of(&file)?;
 /// assert_eq!(tensors.get("layers.0.weight").unwrap().shape(), [2, 3]);
 ///
@@ -134,7 +135,7 @@ impl Loader {
         Loader::default()
     }
 
-    /// Sets the separator of the names, also of those in patterns.
+    /// Sets the separator of the names, also in patterns.
     #[must_use]
     pub fn separator(self, separator: &str) -> Self {
         Loader { separator: separator.to_owned(), ..self }
@@ -152,7 +153,7 @@ impl Loader {
 
     /// As [`rename`](Self::rename), for names that only some files have: it is not an error if nothing
     /// matches. PyTorch puts `module.` before the names of a model in `DataParallel`, and `_orig_mod.`
-    /// before those of a compiled one.
+    /// before the names of a compiled one.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Loader, Tensor, Tensors};
@@ -177,20 +178,21 @@ impl Loader {
         self
     }
 
-    /// Renames the tensors of the file, and the texts that are values, from the names that files have to those
-    /// that the type has: as [`rename`](Self::rename) with each of the rules, the last one first.
+    /// Renames the tensors of the file, and the texts that are values, from the names in files to the names
+    /// of the type: as [`rename`](Self::rename) with each of the rules, the last one first.
     /// [`Export::with_names`] writes such a file.
     ///
-    /// A load is an error if a rule matches nothing, or if the names cannot be turned around: see [`Names`].
+    /// Loading is an error if a rule matches nothing, or if the names cannot be reversed: see [`Names`].
     #[must_use]
     pub fn with_names(mut self, names: &Names) -> Self {
         self.rules.push(Rule::Names(names.clone()));
         self
     }
 
-    /// Reads the tensors that match `stored` also under another name, for a type that has two fields
-    /// where the file has one tensor. A tensor that the file has under that name stays. The other
-    /// pattern has the same wildcards in the same order; later rules apply to each of the names.
+    /// Reads the tensors that match `stored` also under another name, for a type with two fields
+    /// for one tensor of the file. If the file has a tensor with that name, it is not replaced. The
+    /// other pattern has the same wildcards in the same order; later rules apply to each of the
+    /// names.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Loader, Tensor, Tensors};
@@ -219,10 +221,10 @@ impl Loader {
         self
     }
 
-    /// Reads the tensors that match into matrices of `nalgebra` and `glam`, which serde sees column by
-    /// column: a static matrix as a tuple of its numbers, a dynamic one as a tuple of the numbers, and
-    /// as many rows and columns as the tensor has. `[i, j]` is the same number in the file and in the
-    /// matrix. A vector is a tensor of one dimension.
+    /// Reads the tensors that match into matrices of `nalgebra` and `glam`, which are serialized by
+    /// columns: a static matrix is a tuple of its numbers, a dynamic one a tuple of the numbers, the rows
+    /// and the columns. `[i, j]` is the same number in the file and in the matrix. A vector is a tensor of
+    /// one dimension.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Loader, Tensor, Tensors};
@@ -231,7 +233,7 @@ impl Loader {
     /// let tensor = Tensor::new(Dtype::U8, vec![2, 3], numbers.to_vec())?;
     /// let tensors = Tensors::new([("w".to_owned(), tensor)])?;
     ///
-    /// // What serde sees of an `SMatrix<u8, 2, 3>` and of a `DMatrix<u8>`.
+    /// // An `SMatrix<u8, 2, 3>` and a `DMatrix<u8>` as serde sees them.
     /// #[derive(serde::Serialize, serde::Deserialize)]
     /// struct Model<T> { w: T }
     ///
@@ -247,18 +249,20 @@ impl Loader {
         self
     }
 
-    /// Leaves out the tensors that match, and the texts that are values. It is not an error if none does.
+    /// Leaves out the tensors that match, and the texts that are values. It is not an error if nothing
+    /// matches.
     #[must_use]
     pub fn ignore(mut self, pattern: &str) -> Self {
         self.rules.push(Rule::Ignore(pattern.to_owned()));
         self
     }
 
-    /// Reads what the pattern names from tensors with a leading axis, as [`Export::stack`] makes
-    /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands
-    /// for the elements that are stacked, and a pattern without it names the sequence. `*` and `**`
-    /// are parts as in other rules. Where elements are tuples, stack all of them: in the names, `0`
-    /// of a tuple is `0` of the sequence. It is an error if the pattern names no tensor.
+    /// Reads the parts that the pattern matches from tensors with a leading axis, which
+    /// [`Export::stack`] makes. The pattern is the same as for [`Export::stack`], with names joined
+    /// by `.`: `[*]` stands for the stacked elements, and a pattern without it names the sequence.
+    /// `*` and `**` are parts as in other rules. If elements are tuples, stack all of them: in the
+    /// names, `0` of a tuple cannot be told from `0` of the sequence. It is an error if the pattern
+    /// matches no tensor.
     ///
     /// ```
     /// use treedef::Tree;
@@ -282,17 +286,17 @@ impl Loader {
         self
     }
 
-    /// Reads floats of one width as those of another: `f16`, `bf16`, `f32`, `f64`. They are rounded.
-    /// A number that would become infinite is an error.
+    /// Reads floats of one width as floats of another, rounded: `f16`, `bf16`, `f32`, `f64`. A
+    /// number that would become infinite is an error.
     #[must_use]
     pub fn convert_floats(self, yes: bool) -> Self {
         Loader { convert: yes, ..self }
     }
 
-    /// Takes what the file does not have from this value, and reports it: tensors, texts, and what
-    /// has neither, such as variants without fields, of which a file that Python wrote says nothing.
-    /// [`load_partial`] takes tensors of another shape or type from it, too. A tensor that has fewer elements than
-    /// a sequence of the value is an error of a [`load`](Self::load).
+    /// Takes missing parts from this value, and reports them: tensors, texts, and parts that have neither
+    /// in a file from Python, such as variants without fields. With [`load_partial`], also tensors of
+    /// another shape or type. If a tensor has fewer elements than a sequence of the value, a
+    /// [`load`](Self::load) is an error.
     ///
     /// # Errors
     ///
@@ -317,23 +321,24 @@ impl Loader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fill_from(self, value: &impl Serialize) -> Result<Self> {
-        // The structure has what is no tensor: variants without fields, and empty sequences.
+        // The structure has the parts without tensors: variants without fields, and empty
+        // sequences.
         let export = Export::new().separator(&self.separator).rest_in_metadata(true);
         let base = export.tensors(&Tree::of(value)?)?.into_owned();
         Ok(Loader { base: Some(base), ..self })
     }
 
-    /// Reads a value, from [`Tensors`] or from a [`Source`], piece by piece: beside the value,
-    /// memory has one mebibyte of a tensor, or the whole of one that is transposed. A tied tensor
-    /// is read under each of its names that the type asks for. The value is also serialized if
-    /// serde keeps some of it in a buffer, as below `#[serde(flatten)]`, because only the value
-    /// then shows which type it has. Floats of at most 8 bits are read as `f32`.
+    /// Reads a value from [`Tensors`] or a [`Source`], piece by piece: beside the value, one
+    /// mebibyte of a tensor is in memory, or the whole of a transposed one. A tied tensor is read
+    /// under each of its names that the type requests. If serde keeps a part in a buffer, as below
+    /// `#[serde(flatten)]`, the value is also serialized, because only that shows the types there.
+    /// Floats of at most 8 bits are read as `f32`.
     ///
     /// # Errors
     ///
-    /// Returns an error when a tensor is missing, unused, or of another shape or type, with all
-    /// of them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get
-    /// one name; when the type refuses a value.
+    /// Returns an error when a tensor is missing, unused, or of another shape or type, with all of
+    /// them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get one name;
+    /// when the type refuses a value.
     pub fn load<'s, T: Serialize + DeserializeOwned>(
         &self,
         tensors: impl Into<Source<'s>>,
@@ -341,10 +346,11 @@ impl Loader {
         self.load_from(&tensors.into().widened(), None)
     }
 
-    /// Reads a value as [`load`](Self::load) does, and below `#[serde(flatten)]` and the like what this example has
-    /// there. serde keeps what is there in a buffer, and does not say what the type asks for: without the
-    /// structure of an example, or that in the metadata of a file of Rust, a tensor there is nested sequences, and a key
-    /// of a map is a text. The numbers and lengths of the example do not matter.
+    /// Reads a value as [`load`](Self::load) does; below `#[serde(flatten)]` and similar attributes, this
+    /// example determines the types. serde keeps those parts in a buffer, and does not show which types are
+    /// requested: without the structure of an example, or the one in the metadata of a file of Rust, a
+    /// tensor there becomes nested sequences, and a key of a map a text. The numbers and lengths of the
+    /// example do not matter.
     ///
     /// # Errors
     ///
@@ -396,7 +402,8 @@ impl Loader {
         value.ok_or_else(|| ErrorKind::Load(Box::new(report)).into())
     }
 
-    /// Reads a value with keys that no name tells, such as tuples, by the structure in the metadata.
+    /// Reads a value by the structure in the metadata, if it has keys that names cannot represent,
+    /// such as tuples.
     fn by_structure<T: Serialize + DeserializeOwned>(&self, source: &Source<'_>) -> Option<T> {
         if !self.is_plain() || source.is_part() || !self.has_untold_keys(source) {
             return None;
@@ -404,12 +411,12 @@ impl Loader {
         let export = Export::new().separator(&self.separator);
         let tree = export.tree::<Leaf>(&source.read().ok()?).ok()?;
         let value: T = tree.clone().into_typed().ok()?;
-        // The value has to be of the structure and of the types of the file.
+        // The value must have the structure and the types of the file.
         let kinds = |tree: Tree<Leaf>| tree.map(|leaf| leaf.kind());
         (kinds(Tree::of(&value).ok()?) == kinds(tree)).then_some(value)
     }
 
-    /// Whether there are no rules, so that a file of Rust is read as it is.
+    /// Whether there are no rules, so that a file of Rust is read unchanged.
     fn is_plain(&self) -> bool {
         self.rules.is_empty() && self.stacks.is_empty() && self.base.is_none()
     }
@@ -420,8 +427,9 @@ impl Loader {
         structure.is_some_and(|treedef| has_untold_keys(treedef.root(), &self.separator))
     }
 
-    /// Reads a value and reports how it differs from the tensors. Tensors may be unused; what is
-    /// missing or of another shape is still an error, unless [`fill_from`](Self::fill_from) has it.
+    /// Reads a value and reports how it differs from the tensors. Tensors may be unused; a missing
+    /// tensor or one of another shape is still an error, unless [`fill_from`](Self::fill_from) has
+    /// it.
     ///
     /// # Errors
     ///
@@ -470,7 +478,7 @@ impl Loader {
                 fits.then_some(value)
             }
             Err(Failure::Reported | Failure::Again) => None,
-            // It refused what stood for something that is missing.
+            // The type refused the placeholder for a missing value.
             Err(Failure::Custom(_, Some(place)))
                 if table.findings().missing.iter().any(|(name, _)| *name == place) =>
             {
@@ -505,7 +513,7 @@ impl Loader {
             .iter()
             .filter(|entry| !entry.filled && !entry.is_alias && entry.unread() > 0)
             .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
-            // Where the type refused to be read further, nobody knows what it would have read.
+            // If the type stopped early, it is unknown what it would have read.
             .filter(|_| !is_stopped)
             .filter_map(|entry| {
                 let array = entry.array()?;
@@ -524,7 +532,7 @@ impl Loader {
         Ok((value, report))
     }
 
-    /// What is in buffers, as the example has it, or the value to fill from, or the file.
+    /// The forms of buffered tensors: from the example, the value to fill from, or the file.
     fn forms(&self, example: Option<&TreeDef>, source: &Source<'_>, table: &Table<'_>) -> Forms {
         let of_file = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
         let base = self.base.as_ref().filter(|_| example.is_none());
@@ -537,8 +545,8 @@ impl Loader {
         )
     }
 
-    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types
-    /// and in their shapes, and none that became infinite.
+    /// Checks the tensors that serde kept in a buffer: the value must have numbers of their types
+    /// and shapes, and none that became infinite.
     fn check_buffered<T: Serialize>(
         &self,
         value: &T,
@@ -555,7 +563,7 @@ impl Loader {
             let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
                 continue;
             };
-            // A matrix of columns is flat there, or the first of a tuple.
+            // A matrix stored by columns is flat there, or the first element of a tuple.
             let first = [&entry.name, "0"].join(&self.separator);
             let name = if let Form::Matrix(_) = table.form(entry) { &first } else { &*entry.name };
             let mut dims = array.dims.clone();
@@ -579,7 +587,7 @@ impl Loader {
         Ok(None)
     }
 
-    /// The type and the shape of what is saved under a name: a tensor, or an element of one.
+    /// The type and the shape of the data with a name: a tensor, or an element of one.
     fn saved<'t>(
         &self,
         saved: &HashMap<&str, &'t Tensor<'_>>,
@@ -597,8 +605,8 @@ impl Loader {
     }
 }
 
-/// Whether a map has a key that no part of a name tells. The recursion is as deep as the limits of a
-/// structure allow.
+/// Whether a map has a key that no part of a name can represent. The recursion is as deep as the
+/// limits of a structure allow.
 fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
     let is_parted = |text: &str| text.is_empty() || text.contains(separator);
     let is_untold = |key: Key| match key {
@@ -617,11 +625,12 @@ fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
         || node.runs().any(|(child, _)| has_untold_keys(child, separator))
 }
 
-/// Reads a value. Where serde misses a field, the walk begins anew and goes on behind it.
+/// Reads a value. If serde misses a field, the walk starts again and continues after it.
 fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
     for number in 0..WALKS {
         table.reset();
-        // A value that misses a field is none: what else is missing shows without the numbers.
+        // A value without a required field cannot be made: the other missing parts are found
+        // without reading numbers.
         if number > 0 {
             table.reading.lose();
         }
@@ -637,7 +646,7 @@ fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
 }
 
 impl Tensors<'_> {
-    /// Reads a value from tensors that have its names, as [`Loader::load`] does without rules.
+    /// Reads a value from tensors with its names, like [`Loader::load`] without rules.
     ///
     /// # Errors
     ///
@@ -660,7 +669,7 @@ impl Tensors<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// Reads a value from tensors that have its names, as [`Loader::load`] does without rules.
+    /// Reads a value from tensors with its names, like [`Loader::load`] without rules.
     ///
     /// # Errors
     ///
@@ -679,8 +688,7 @@ impl<'a> Source<'a> {
         Loader::new().load(self)
     }
 
-    /// The tensors that a pattern of [names](Loader) names, which is one of a tensor or of what is above it. Only
-    /// their bytes are read.
+    /// The tensors at and below the [names](Loader) that a pattern matches. Only their bytes are read.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use treedef_pytrees::__private::key_text;
 
 use crate::error::Result;
 
-/// A pattern that names what is stacked.
+/// A pattern for stacked elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     pub(crate) pattern: Pattern,
@@ -28,7 +28,7 @@ impl Stack {
         Ok(Stack { pattern, ends })
     }
 
-    /// Whether there is what the pattern names, or would be if a sequence had elements.
+    /// Whether the pattern matches something, or would if a sequence had elements.
     pub(crate) fn is_in(&self, treedef: &TreeDef) -> bool {
         let is_sequence =
             |path: &Path| self.ends.iter().any(|(sequence, _)| sequence.matches(path));
@@ -57,7 +57,7 @@ pub(crate) struct NamePrinter<'a> {
 
 #[derive(Default)]
 pub(crate) struct Name {
-    /// What is joined to a name.
+    /// The separator of the parts of a name.
     pub(crate) parts: Vec<String>,
     /// The path without the indices in stacked sequences.
     pub(crate) key: Path,
@@ -75,7 +75,7 @@ impl<'a> NamePrinter<'a> {
         NamePrinter { root: treedef.root(), path: Path::root(), levels: Vec::new() }
     }
 
-    /// The name of a path. Its indices in sequences that are stacked are apart.
+    /// The name of a path, and separately its indices in stacked sequences.
     pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Name {
         self.go_to(path);
         let nodes = path.keys().iter().zip(&self.levels).map(|(key, (node, ..))| (key, *node));
@@ -101,7 +101,7 @@ impl<'a> NamePrinter<'a> {
         name
     }
 
-    /// Opens the nodes on a path. What it has in common with the last one stays open.
+    /// Opens the nodes on a path. Nodes that it shares with the last path stay open.
     fn go_to(&mut self, path: &Path) {
         let same = self.path.keys().iter().zip(path.keys()).take_while(|(a, b)| a == b).count();
         self.levels.truncate(same + 1);
@@ -142,7 +142,7 @@ fn element(key: &Key, node: NodeRef<'_>) -> Option<usize> {
     }
 }
 
-/// Appends the parts of a name that a key of a node of this kind is.
+/// Appends the parts of a name for a key of a node of this kind.
 pub(crate) fn push_parts(kind: NodeKind, key: &Key, parts: &mut Vec<String>) {
     match key {
         Key::Some => {}

@@ -1,11 +1,11 @@
-//! What numpy calls the types of numbers, and the types of elements that it has beside them.
+//! numpy's names for types of numbers, and its other types of elements.
 
 use treedef::Leaf;
 
 use crate::datetime::Step;
 use crate::tensor::Dtype;
 
-/// What numpy calls the types: in the header of a file, and by name.
+/// numpy's names for the types: in the header of a file, and elsewhere.
 pub(crate) const TYPES: [(Dtype, &str, &str); 15] = [
     (Dtype::Bool, "b1", "bool"),
     (Dtype::U8, "u1", "uint8"),
@@ -24,12 +24,12 @@ pub(crate) const TYPES: [(Dtype, &str, &str); 15] = [
     (Dtype::C128, "c16", "complex128"),
 ];
 
-/// A type of elements that are no numbers.
+/// A type of elements that are not numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NumpyType {
     /// `str`, `datetime64[ns]`
     pub(crate) name: String,
-    /// How numpy's files name it in our order of bytes, `<U3`. `None` for what is no array.
+    /// The name in numpy's files, in our byte order: `<U3`. `None` for a type that is not an array.
     pub(crate) code: Option<String>,
     /// The bytes of an element.
     pub(crate) size: usize,
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
 }
 
 impl NumpyType {
-    /// An element as a leaf, or why it is none.
+    /// An element as a leaf, or the reason why it cannot be one.
     pub(crate) fn leaf(&self, bytes: &[u8]) -> Result<Leaf, String> {
         let integer = || bytes.try_into().map_or(i64::MIN, i64::from_le_bytes); // 8 bytes
         match &self.kind {

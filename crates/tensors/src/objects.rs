@@ -13,11 +13,11 @@ use crate::source::{Source, Stored};
 use crate::structure::{is_of_file, write_renames, write_structure};
 
 impl Export {
-    /// The tensors of a tree of [objects](treedef::object), by the names of their paths, with the structure in
-    /// the metadata: [`Loader::objects`](crate::Loader::objects) reads the tree back, and
-    /// [`Loader::objects_like`](crate::Loader::objects_like) the objects alone. `stored` gives the tensor of an
-    /// object under a name: one that is in memory by [`Stored::of`], or by [`Stored::read_from`] a function that
-    /// reads it when it is written. Objects with one identity are tied: stored once.
+    /// The tensors of a tree of [objects](treedef::object), named by their paths, with the structure in the
+    /// metadata. [`Loader::objects`](crate::Loader::objects) reads the tree back, and
+    /// [`Loader::objects_like`](crate::Loader::objects_like) only the objects. `stored` returns the tensor
+    /// of an object under a name: with [`Stored::of`] one in memory, or with [`Stored::read_from`] one that
+    /// is read when it is written. Objects with one identity are tied: stored once.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Export {
             |object| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
                 let name = at.next().ok_or_else(|| bug!("a leaf has no name"))?;
                 match first.entry(identity(object)) {
-                    // A name that the metadata has for something else is no alias.
+                    // A name that the metadata uses for something else is not an alias.
                     Entry::Occupied(_) if is_of_file(name) => {
                         tensors.push(stored(name, object).map_err(Into::into)?);
                     }

@@ -3,12 +3,13 @@
 use crate::error::{ErrorKind, Result};
 use crate::glob::Renames;
 
-/// Rules that rename, from the names that a type has to those that its files have, and back.
+/// Renaming rules from the names of a type to the names in its files, and back.
 ///
-/// [`Export::with_names`](crate::Export::with_names) and [`Loader::with_names`](crate::Loader::with_names) take
-/// the same names. Each rule has two patterns with the same wildcards in the same order, as those of
-/// [`Loader::rename`](crate::Loader::rename); each is applied to what the one before it has made, and on the
-/// way back the last comes first. A name that does not come back as it was is refused, in both directions.
+/// [`Export::with_names`](crate::Export::with_names) and [`Loader::with_names`](crate::Loader::with_names)
+/// accept the same names. Each rule has two patterns with the same wildcards in the same order, like
+/// [`Loader::rename`](crate::Loader::rename). Each is applied to the result of the previous one, and in the
+/// opposite order on the way back. A name that would not come back unchanged is refused, in both
+/// directions.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -42,15 +43,15 @@ impl Names {
         Names::default()
     }
 
-    /// Adds a rule: a pattern of the names of the type, and what it is in files. What is wrong with it is told
-    /// where it is used.
+    /// Adds a rule: a pattern of the names of the type, and its replacement in files. Faults of the rule
+    /// are reported when it is used.
     #[must_use]
     pub fn rename(mut self, name: &str, stored: &str) -> Self {
         self.0.push((name.to_owned(), stored.to_owned()));
         self
     }
 
-    /// The name that files have for one of the type.
+    /// The name in files for a name of the type.
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl Names {
         TwoWays::new(self, ".")?.in_file(name, |_| {})
     }
 
-    /// The name that the type has for one of a file.
+    /// The name of the type for a name in a file.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Names {
 pub(crate) struct TwoWays<'a> {
     in_file: Renames<'a>,
     in_type: Renames<'a>,
-    /// How many rules there are.
+    /// The number of rules.
     count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What of the tensors did not fit the type.
+//! The differences between the tensors and a type.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadReport {
-    /// The type reads them, and the file does not have them, or not as they are read. Their values are those of
-    /// [`Loader::fill_from`](crate::Loader::fill_from), or those that were there.
+    /// The type reads them, and the file does not have them, or not in that form. Their values come from
+    /// [`Loader::fill_from`](crate::Loader::fill_from), or are unchanged.
     pub filled: Vec<String>,
     /// The file has them and the type does not read them, or not all of their numbers: the name, and
     /// what the tensor is.

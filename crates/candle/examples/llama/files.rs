@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use treedef_candle::tensors::{Loader, safetensors};
 use treedef_candle::load_like_with;
 use treedef_candle::nn::Initialiser;
+use treedef_candle::tensors::{Loader, safetensors};
 
 use crate::model::{Config, Llama};
 use crate::{Failure, Result};

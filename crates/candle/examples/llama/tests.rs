@@ -9,8 +9,8 @@ use candle_core::{DType, Device, IndexOp, Module, Tensor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_candle::tensors::safetensors;
 use treedef_candle::lora::Lora;
+use treedef_candle::tensors::safetensors;
 use treedef_candle::{to_dtype, value_and_grad};
 
 use super::*;

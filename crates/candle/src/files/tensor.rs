@@ -1,4 +1,4 @@
-//! The bytes of a tensor, and a tensor of bytes.
+//! Converts tensors to bytes and back.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -34,8 +34,8 @@ pub(super) fn descriptor(name: &str, tensor: &Tensor) -> Result<Descriptor, AnyE
     descriptor.ok_or_else(|| format!("no file has {}", tensor.dtype().as_str()).into())
 }
 
-/// A tensor whose bytes are read from its memory, piece by piece. One on a device, or whose numbers are not
-/// one after the other, is copied when the first piece is asked for, until the last one is read.
+/// A tensor whose bytes are read from its memory, piece by piece. A tensor on a device, or one that is not
+/// contiguous, is copied for the time from the first to the last piece.
 pub(super) fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>, AnyError> {
     let descriptor = descriptor(name, tensor)?;
     let (size, tensor) = (descriptor.num_bytes().unwrap_or(0), tensor.detach());
@@ -83,7 +83,7 @@ fn copy_bytes(tensor: &Tensor, offset: usize, to: &mut [u8]) -> io::Result<()> {
     }
 }
 
-/// Copies the bytes of numbers, from an offset on. `None` if there are not so many.
+/// Copies the bytes of numbers, from an offset on. `None` if there are fewer.
 fn copy<T, const N: usize>(
     numbers: &[T],
     bytes: impl Fn(&T) -> [u8; N],
@@ -146,7 +146,7 @@ fn numbers<T: WithDType, const N: usize>(
     let length = usize::try_from(stored.num_bytes())? / N;
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(length)?;
-    // A piece has whole numbers: its size is a power of two.
+    // A piece has complete numbers: its size is a power of two.
     stored.pieces(|piece| {
         numbers.extend(piece.as_chunks().0.iter().map(|bytes| number(*bytes)));
         Ok(())

@@ -12,18 +12,18 @@ use crate::nn::Initialiser;
 use crate::parts::{named, said};
 
 /// Adapters of some weights of a model. As a value that is trained or saved, it has paths such as
-/// `adapters["layers.0.up"].lora_A`, and `adapters.*.lora_B` names one half of all.
+/// `adapters["layers.0.up"].lora_A`; `adapters.*.lora_B` matches one half of all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lora {
-    /// By the layer whose `weight` they are for: `model.layers.0.self_attn.q_proj`.
+    /// By the layer of their `weight`: `model.layers.0.self_attn.q_proj`.
     pub adapters: BTreeMap<String, Adapter>,
     /// The product of an adapter is multiplied by `alpha / rank`.
     pub alpha: f64,
-    /// What PEFT is told that the adapters are for: the ends of the names of layers.
+    /// The targets of the adapters, for PEFT: the ends of the names of layers.
     pub target_modules: Vec<String>,
 }
 
-/// Two matrices whose product `b · a` is added to a weight, with the shapes that PEFT has:
+/// Two matrices whose product `b · a` is added to a weight, with the shapes of PEFT:
 ///
 /// | layer | its weight | `a` | `b` |
 /// |---|---|---|---|
@@ -33,28 +33,29 @@ pub struct Lora {
 /// | `Conv2d` | `[outputs, inputs, height, width]` | `[rank, inputs, height, width]` | `[outputs, rank, 1, 1]` |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Adapter {
-    /// The half that the inputs meet.
+    /// The half that is applied to the inputs.
     #[serde(with = "treedef::object", rename = "lora_A")]
     pub a: Tensor,
-    /// The half that makes the outputs.
+    /// The half that produces the outputs.
     #[serde(with = "treedef::object", rename = "lora_B")]
     pub b: Tensor,
-    /// Whether it is for an embedding, to whose weight the product is added transposed.
+    /// Whether it is for an embedding, to whose weight the transposed product is added.
     #[serde(default)]
     pub embedding: bool,
 }
 
-/// Adapters for the weights that a pattern names, or a layer around them: `"**.{q_proj,v_proj}"` is for both.
-/// The name of the struct around a weight tells the layer: `Embedding`, `Conv1d`, `Conv2d`. Every other matrix
-/// belongs to a linear layer.
+/// Adapters for the weights that a pattern matches, or for the layers that it matches:
+/// `"**.{q_proj,v_proj}"` works for both. The name of the struct around a weight determines the layer:
+/// `Embedding`, `Conv1d`, `Conv2d`. Every other matrix belongs to a linear layer.
 ///
-/// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that they change nothing; for an
-/// embedding, `a` is 0 and `b` normal. They have the dtype and the device of their weight.
+/// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that new adapters change
+/// nothing; for an embedding, `a` is 0 and `b` normal. They have the dtype and the device of their weight.
 ///
 /// # Errors
 ///
-/// Returns an error when a pattern names nothing or no weight; when PEFT has no adapters for the layer, such as a
-/// transposed convolution or one in groups; when the rank is 0 or `alpha` is not finite; when the device fails.
+/// Returns an error when a pattern matches nothing or no weight; when PEFT does not support the layer, such
+/// as a transposed convolution or one in groups; when the rank is 0 or `alpha` is not finite; when the
+/// device fails.
 pub fn lora<T: Serialize>(
     model: &T,
     pattern: &str,
@@ -86,13 +87,13 @@ pub fn lora<T: Serialize>(
     Ok(Lora { adapters, alpha, target_modules })
 }
 
-/// The name of the layer that a weight belongs to; of another tensor, its own.
+/// The name of the layer of a weight; for another tensor, its own name.
 fn layer_of(path: &Path) -> String {
     let name = path.to_joined_string(".");
     name.strip_suffix(".weight").map_or(name.clone(), str::to_owned)
 }
 
-/// The last parts of the names, as long as they name no other layer; else the whole names.
+/// The last parts of the names, if they match no other layer; otherwise the whole names.
 fn targets<'a>(names: impl Iterator<Item = &'a String> + Clone, others: &[String]) -> Vec<String> {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let mut short: Vec<String> = names.clone().map(|name| last(name).to_owned()).collect();
@@ -103,8 +104,8 @@ fn targets<'a>(names: impl Iterator<Item = &'a String> + Clone, others: &[String
 }
 
 impl Lora {
-    /// The model with the adapters: `weight + alpha / rank · b · a` in the place of each weight. All other
-    /// tensors are those of the model.
+    /// The model with the adapters: `weight + alpha / rank · b · a` replaces each weight. All other tensors
+    /// are unchanged.
     ///
     /// ```
     /// use candle_core::{Device, Tensor};
@@ -125,8 +126,8 @@ impl Lora {
     /// # Ok::<(), candle_core::Error>(())
     /// ```
     ///
-    /// Gradients reach the adapters. A step costs as much as one that trains the adapted matrices, for a
-    /// moment also in memory, but what an optimiser remembers is only for the adapters.
+    /// Gradients reach the adapters. A step costs as much time and, for a moment, memory as one that trains
+    /// the adapted matrices, but the optimiser has moments only for the adapters.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl Lora {
         self.moved(model, self.alpha)
     }
 
-    /// The model without adapters that have been [merged](Self::merge) into it, up to rounding.
+    /// Removes adapters that have been [merged](Self::merge) into the model, up to rounding.
     ///
     /// # Errors
     ///

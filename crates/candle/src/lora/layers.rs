@@ -1,4 +1,4 @@
-//! The layers that PEFT has adapters for.
+//! The layers that PEFT supports.
 
 use candle_core::{Result, Tensor};
 use treedef::{Path, TreeDef};
@@ -13,7 +13,7 @@ pub(super) enum Layer {
     Convolution,
 }
 
-/// Whether it is a matrix, or a kernel: no bias, and nothing of a norm.
+/// Whether it is a matrix, or a kernel: not a bias, and not part of a norm.
 pub(super) fn is_weight(tensor: &Tensor) -> bool {
     tensor.rank() >= 2 && tensor.dtype().is_float()
 }
@@ -33,7 +33,7 @@ impl Layer {
             ("Embedding", 2) => Ok(Layer::Embedding),
             (_, 2) => Ok(Layer::Linear),
             ("Conv1d", 3) | ("Conv2d", 4) => {
-                // PEFT merges none in groups, and its own convolution has no dilation.
+                // PEFT cannot merge groups, and its own convolution has no dilation.
                 for option in ["groups", "dilation"] {
                     let found = treedef.node(&*format!("{around}.options.{option}")).ok();
                     let value = found.and_then(|node| node.static_value()?.as_leaf()?.as_u64());

@@ -1,8 +1,8 @@
-//! Adapters of low rank: a few numbers that are trained beside a model that stays as it is.
+//! Low-rank adapters (LoRA): a few numbers that are trained beside a frozen model.
 //!
-//! [`lora`] makes them for the weights that a pattern names, as a value of their own, which is trained,
-//! saved and averaged as any model. [`Lora::merge`] gives the model with them, of the same type: inside a
-//! loss, to train them; afterwards, for good.
+//! [`lora`] makes adapters for the weights that a pattern matches, as a separate value, which is trained,
+//! saved and averaged like a model. [`Lora::merge`] returns the model with the adapters, of the same type:
+//! inside a loss, to train them; afterwards, to keep them permanently.
 //!
 //! ```
 //! use candle_core::{DType, Device, Module, Result, Tensor};
@@ -30,7 +30,7 @@
 //! let adapters: Lora = lora(&model, "q_proj", 2, 4.0, 7)?;
 //! assert_eq!(adapters.adapters["q_proj"].a.dims(), [2, 8]);
 //!
-//! // The loss of a training: with respect to the adapters, and of the model with them.
+//! // The loss of a training, as a function of the adapters and of the merged model.
 //! let x = Tensor::ones((3, 8), DType::F32, &Device::Cpu)?;
 //! let loss = |adapters: &Lora| adapters.merge(&model)?.forward(&x)?.sqr()?.mean_all();
 //! // New adapters change nothing.

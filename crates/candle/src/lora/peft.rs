@@ -14,7 +14,7 @@ use crate::files::save_named;
 const TENSORS: &str = "adapter_model.safetensors";
 const CONFIG: &str = "adapter_config.json";
 
-/// Names of tensors here, with the layer at the end, and those in PEFT's files.
+/// Names of tensors here, with the layer at the end, and their names in PEFT's files.
 fn names() -> Names {
     Names::new()
         .rename("linear.a.**", "base_model.model.**.lora_A.weight")
@@ -25,12 +25,12 @@ fn names() -> Names {
         .rename("embedding.weight.**", "base_model.model.**.base_layer.weight")
 }
 
-/// The beginning of our name of a tensor, before its layer.
+/// The part of our name of a tensor before its layer.
 fn head(embedding: bool, tensor: &str) -> String {
     format!("{}.{tensor}.", if embedding { "embedding" } else { "linear" })
 }
 
-/// The name that PEFT has for a tensor of a layer.
+/// PEFT's name for a tensor of a layer.
 fn name_of(layer: &str, embedding: bool, tensor: &str) -> Result<String> {
     names().in_file(&(head(embedding, tensor) + layer)).map_err(|error| {
         Error::msg(format!("PEFT has no name for the adapter of `{layer}`: {error}"))
@@ -39,10 +39,10 @@ fn name_of(layer: &str, embedding: bool, tensor: &str) -> Result<String> {
 
 impl Lora {
     /// Writes the adapters into a folder as PEFT does: `adapter_model.safetensors` and
-    /// `adapter_config.json`. `base` is the name or the folder of the model, which PEFT loads by it.
+    /// `adapter_config.json`. `base` is the name or the folder of the model that PEFT loads.
     ///
-    /// The names are those of your fields. Where the model of Python has others, the keys of
-    /// [`adapters`](Self::adapters) and [`target_modules`](Self::target_modules) are to be its names first.
+    /// The names are the names of your fields. If the model in Python has others, first rename the keys of
+    /// [`adapters`](Self::adapters) and [`target_modules`](Self::target_modules).
     ///
     /// ```
     /// use candle_core::Device;
@@ -66,8 +66,8 @@ impl Lora {
     ///
     /// # Errors
     ///
-    /// Returns an error when the adapters have several ranks, when a layer has a name that would not come back
-    /// from the file, and of the files.
+    /// Returns an error when the adapters have several ranks, when the name of a layer would not come back
+    /// from the file, and for errors of the files.
     pub fn save_peft(&self, folder: impl AsRef<Path>, base: &str) -> Result<()> {
         let folder = folder.as_ref();
         let ranks = self.adapters.values().map(|adapter| adapter.a.dim(0));
@@ -102,8 +102,8 @@ impl Lora {
     ///
     /// # Errors
     ///
-    /// Returns an error when the adapters are of another kind than those here, when a tensor is no half of an
-    /// adapter, when a layer has two adapters, and of the files.
+    /// Returns an error when the adapters are of an unsupported kind, when a tensor is not a half of an
+    /// adapter, when a layer has two adapters, and for errors of the files.
     pub fn load_peft(folder: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let folder = folder.as_ref();
         let path = folder.join(CONFIG);
@@ -122,7 +122,7 @@ impl Lora {
         let path = folder.join(TENSORS);
         let mut tensors = safetensors::load(&path, device)?;
         let names = names();
-        // A name that cannot be turned around is no half.
+        // A name that cannot be reversed is not a half.
         let here: Vec<String> =
             tensors.keys().filter_map(|name| names.in_type(name).ok()).collect();
         let mut adapters = BTreeMap::new();

@@ -8,9 +8,9 @@ use super::{Initialiser, Linear};
 
 /// Attention with several heads, which may share keys and values in groups, and rotary positions.
 ///
-/// As a `Module`, each place of a sequence attends to the whole sequence, or to the places up to its own if
-/// `causal`. [`attend`](Self::attend) takes another sequence and a mask, and
-/// [`extend`](Self::extend) goes on with a sequence, for generation.
+/// As a `Module`, each position of a sequence attends to the whole sequence, or with `causal` only to
+/// positions up to its own. [`attend`](Self::attend) also accepts another sequence and a mask, and
+/// [`extend`](Self::extend) continues a sequence, for generation.
 ///
 /// ```
 /// use candle_core::{DType, Device, Module, Tensor};
@@ -36,13 +36,13 @@ pub struct MultiHeadAttention {
     pub v_proj: Linear,
     /// `[size, heads · head size]`.
     pub o_proj: Linear,
-    /// How many heads ask.
+    /// The number of heads.
     pub heads: usize,
-    /// How many keys and values there are: as many as heads, or for each group of heads one.
+    /// The number of keys and values: one for each head, or for each group of heads.
     pub kv_heads: usize,
     /// Rotary positions.
     pub rope: Option<Rope>,
-    /// Whether a place attends only to the places up to its own.
+    /// Whether a position attends only to positions up to its own.
     pub causal: bool,
 }
 
@@ -52,15 +52,15 @@ pub struct MultiHeadAttention {
 pub struct Rope {
     /// The base of the frequencies.
     pub theta: f64,
-    /// How frequencies differ for sequences that are longer than those of the first training.
+    /// The scaling of frequencies for sequences that are longer than in the first training.
     pub scaling: Option<RopeScaling>,
 }
 
-/// The scaling of Llama 3: low frequencies are divided by a factor, high ones stay. The fields are those of
-/// `rope_scaling` in a `config.json`.
+/// The scaling of Llama 3: low frequencies are divided by a factor, high ones are unchanged. The fields are
+/// the fields of `rope_scaling` in a `config.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RopeScaling {
-    /// What low frequencies are divided by.
+    /// The divisor of low frequencies.
     pub factor: f64,
     /// Waves longer than the first length divided by this are low.
     pub low_freq_factor: f64,
@@ -137,12 +137,13 @@ fn turn(x: &Tensor, (cos, sin): &(Tensor, Tensor)) -> Result<Tensor> {
 }
 
 impl MultiHeadAttention {
-    /// A layer without positions that attends to the whole sequence. Heads have `size / heads` numbers.
-    /// The distributions are those of PyTorch's `MultiheadAttention`; the biases are 0.
+    /// A layer without positions that attends to the whole sequence. Heads have `size / heads` numbers. The
+    /// initial distributions are as in PyTorch's `MultiheadAttention`; the biases are 0.
     ///
     /// # Errors
     ///
-    /// Returns an error when the heads do not divide the size, or the keys not the heads.
+    /// Returns an error when the number of heads does not divide the size, or the number of keys
+    /// does not divide the number of heads.
     pub fn new(size: usize, heads: usize, kv_heads: usize, init: &mut Initialiser) -> Result<Self> {
         if heads == 0
             || kv_heads == 0
@@ -174,8 +175,8 @@ impl MultiHeadAttention {
     }
 
     /// From `[batch, time, size]` and a sequence `[batch, other time, size]` to `[batch, time, size]`. The
-    /// mask is added to the scores: 0 or -∞, of a shape that broadcasts to
-    /// `[batch, heads, time, other time]`. `causal` is not looked at.
+    /// mask is added to the scores: 0 or -∞, of a shape that broadcasts to `[batch, heads, time, other
+    /// time]`. `causal` is ignored.
     ///
     /// # Errors
     ///
@@ -185,8 +186,8 @@ impl MultiHeadAttention {
         self.answer(&self.queries(x, 0)?, &k, &v, mask)
     }
 
-    /// Goes on with a causal sequence: from its next places, `[batch, time, size]`, to the same shape. The
-    /// cache has the keys and values of the places before, and begins as `ConcatKvCache::new(2)`.
+    /// Continues a causal sequence: from its next positions, `[batch, time, size]`, to the same shape. The
+    /// cache has the keys and values of earlier positions; start with `ConcatKvCache::new(2)`.
     ///
     /// ```
     /// use candle_core::{DType, Device, Module, Tensor};
@@ -253,7 +254,8 @@ fn split(x: &Tensor, heads: usize) -> Result<Tensor> {
     x.reshape((batch, time, heads, ()))?.transpose(1, 2)?.contiguous()
 }
 
-/// -∞ where a place would see a later one: `[time, position + time]`. One place alone sees all.
+/// -∞ where a position would see a later one: `[time, position + time]`. A single position sees
+/// all.
 fn causal_mask(time: usize, position: usize, x: &Tensor) -> Result<Option<Tensor>> {
     if time < 2 {
         return Ok(None);

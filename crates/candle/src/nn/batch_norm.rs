@@ -1,4 +1,4 @@
-//! The layer that norms over a batch.
+//! Batch normalisation.
 
 use candle_core::{ModuleT, Result, Tensor};
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::Initialiser;
 use super::normalisation::{along, norm_last, wide};
 
-/// Norms each channel to mean 0 and variance 1, then scales and moves it: over the batch in training, by
-/// the running statistics otherwise.
+/// Normalises each channel to mean 0 and variance 1, then scales and shifts it: with the statistics of the
+/// batch in training, with the running statistics otherwise.
 ///
-/// The running statistics are saved and loaded as other tensors, but they are no parameters: no gradient reaches
-/// them, and no optimiser changes them, by a decay of weights neither. So are the fields `running_mean` and
-/// `running_var` of a layer of your own.
+/// The running statistics are saved and loaded like other tensors, but they are not parameters: no gradient
+/// reaches them, and no optimiser changes them, not even by weight decay. The same holds for the fields
+/// `running_mean` and `running_var` of your own layers.
 ///
-/// A training step returns the new statistics beside the output. The loss returns them as what is beside it,
-/// and then they replace the old ones:
+/// A training step returns the new statistics beside the output. Let the loss return them as its extra
+/// result, and then replace the old ones:
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -44,9 +44,9 @@ pub struct BatchNorm {
     /// `[]`, an `i64`; not trained.
     #[serde(with = "treedef::object")]
     pub num_batches_tracked: Tensor,
-    /// What part of the statistics is taken from the newest batch.
+    /// The weight of the newest batch in the statistics.
     pub momentum: f64,
-    /// What is added to the variance.
+    /// The number that is added to the variance.
     pub eps: f64,
 }
 
@@ -62,8 +62,8 @@ pub struct BatchStatistics {
 }
 
 impl BatchNorm {
-    /// A layer that scales by 1 and moves by 0, with the statistics of no batch: mean 0, variance 1. `eps` is
-    /// 1e-5 and the momentum 0.1, as in PyTorch.
+    /// A layer with scale 1 and shift 0, and initial statistics: mean 0, variance 1. `eps` is 1e-5 and the
+    /// momentum 0.1, as in PyTorch.
     ///
     /// # Errors
     ///
@@ -81,12 +81,13 @@ impl BatchNorm {
         })
     }
 
-    /// Norms `[batch, channels, …]` over all but the channels, and counts it in the statistics, which are
-    /// not tracked.
+    /// Normalises `[batch, channels, …]` over all dimensions but the channels, and updates the statistics,
+    /// which are not tracked.
     ///
     /// # Errors
     ///
-    /// Returns an error when the channels are others, and when a channel has a single number.
+    /// Returns an error when the number of channels differs, and when a channel has a single
+    /// number.
     pub fn forward_train(&self, x: &Tensor) -> Result<(Tensor, BatchStatistics)> {
         self.expect_channels(x)?;
         let channels = wide(x)?.transpose(0, 1)?;
@@ -112,11 +113,11 @@ impl BatchNorm {
         Ok((self.scaled(normed.to_dtype(x.dtype())?)?, statistics))
     }
 
-    /// Norms `[batch, channels, …]` by the running statistics.
+    /// Normalises `[batch, channels, …]` by the running statistics.
     ///
     /// # Errors
     ///
-    /// Returns an error when the channels are others.
+    /// Returns an error when the number of channels differs.
     pub fn forward_eval(&self, x: &Tensor) -> Result<Tensor> {
         self.expect_channels(x)?;
         let deviation = (self.running_var.detach() + self.eps)?.sqrt()?;
@@ -124,7 +125,7 @@ impl BatchNorm {
         self.scaled(centred.broadcast_div(&along(&deviation, 1, x)?)?)
     }
 
-    /// Replaces the running statistics by those of a training step.
+    /// Replaces the running statistics by the result of a training step.
     pub fn set_statistics(&mut self, statistics: BatchStatistics) {
         self.running_mean = statistics.running_mean;
         self.running_var = statistics.running_var;

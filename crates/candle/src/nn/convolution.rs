@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::Initialiser;
 use super::normalisation::along;
 
-/// How a convolution goes over its input: the same in all directions.
+/// The geometry of a convolution, the same in all directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConvOptions {
-    /// How far it goes on each time.
+    /// The stride.
     pub stride: usize,
-    /// How many zeros there are at each side.
+    /// The number of zeros at each side.
     pub padding: usize,
-    /// How far the elements of the kernel are from each other.
+    /// The distance of the elements of the kernel.
     pub dilation: usize,
-    /// In how many groups the channels are taken, each on its own.
+    /// The number of groups of channels, which are convolved separately.
     pub groups: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Conv1d {
     /// `[outputs]`.
     #[serde(with = "treedef::object::option", default)]
     pub bias: Option<Tensor>,
-    /// How it goes over its input.
+    /// The geometry.
     pub options: ConvOptions,
 }
 
@@ -70,7 +70,7 @@ pub struct Conv2d {
     /// `[outputs]`.
     #[serde(with = "treedef::object::option", default)]
     pub bias: Option<Tensor>,
-    /// How it goes over its input.
+    /// The geometry.
     pub options: ConvOptions,
 }
 
@@ -138,7 +138,7 @@ fn parameters(
     Ok((init.of_inputs(of_one, shape)?, init.of_inputs(of_one, outputs)?))
 }
 
-/// How many of the first channels each group has.
+/// The number of input channels of each group.
 pub(super) fn per_group(channels: usize, others: usize, groups: usize) -> Result<usize> {
     if groups == 0 || !channels.is_multiple_of(groups) || !others.is_multiple_of(groups) {
         candle_core::bail!("{groups} groups do not divide {channels} and {others} channels");
@@ -146,7 +146,8 @@ pub(super) fn per_group(channels: usize, others: usize, groups: usize) -> Result
     Ok(channels / groups)
 }
 
-/// How many places at the end of a padded dimension no kernel reaches: it goes on by several at a time.
+/// The number of places at the end of a padded dimension that no kernel reaches, because the stride is
+/// greater than 1.
 fn left_over(x: &Tensor, dimension: usize, kernel: usize, options: ConvOptions) -> Result<usize> {
     let size = x.dim(dimension)? + 2 * options.padding;
     let reach = options.dilation * kernel.saturating_sub(1) + 1;
@@ -157,7 +158,7 @@ fn left_over(x: &Tensor, dimension: usize, kernel: usize, options: ConvOptions) 
     })
 }
 
-/// A dimension with its padding, and without what is left over.
+/// A dimension with its padding, and without the unreached places.
 fn fitted(x: &Tensor, dimension: usize, kernel: usize, options: ConvOptions) -> Result<Tensor> {
     let padding = options.padding;
     let used = x.dim(dimension)? + 2 * padding - left_over(x, dimension, kernel, options)?;
@@ -174,8 +175,8 @@ pub(super) fn with_bias(x: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
 /// From `[batch, inputs, time]` to `[batch, outputs, time]`.
 impl Module for Conv1d {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        // As an image one high: candle 0.11 has wrong gradients of `conv1d` for more than one element of a
-        // batch.
+        // As an image of height one: candle 0.11 computes wrong gradients of `conv1d` for batches of more
+        // than one element.
         let ConvOptions { stride, dilation, groups, .. } = self.options;
         let x = fitted(x, 2, self.weight.dim(2)?, self.options)?.unsqueeze(2)?;
         let y = x.conv2d(&self.weight.unsqueeze(2)?, 0, stride, dilation, groups)?.squeeze(2)?;
@@ -192,7 +193,8 @@ impl Module for Conv2d {
         let y = if down == left_over(x, 3, width, self.options)? {
             x.conv2d(&self.weight, padding, stride, dilation, groups)?
         } else {
-            // The gradient of candle 0.11 takes what is left over for the same in both directions.
+            // The gradient of candle 0.11 assumes the same number of unreached places in both
+            // directions.
             let x = fitted(&fitted(x, 2, height, self.options)?, 3, width, self.options)?;
             x.conv2d(&self.weight, 0, stride, dilation, groups)?
         };

@@ -1,14 +1,14 @@
-//! Numbers that are left out at random.
+//! Dropout.
 
 use candle_core::{ModuleT, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Initialiser;
 
-/// Replaces a part of the numbers by 0, and scales the others so that the mean stays.
+/// Replaces a part of the numbers by 0, and scales the others so that the mean is unchanged.
 ///
-/// As a `ModuleT` it does so in training, by the random numbers of candle. To go on with the same bits after
-/// a restart, give it a seed, such as the number of the step:
+/// As a `ModuleT` it does so in training, with candle's random numbers. To resume with the same bits after
+/// a restart, pass a seed, such as the number of the step:
 ///
 /// ```
 /// use candle_core::{DType, Device, ModuleT, Tensor};
@@ -24,12 +24,12 @@ use super::Initialiser;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dropout {
-    /// Which part of the numbers is left out: from 0 to below 1.
+    /// The part of the numbers that is replaced: from 0 to below 1.
     pub rate: f64,
 }
 
 impl Dropout {
-    /// Leaves out the numbers that the seed decides.
+    /// Replaces the numbers that the seed selects.
     ///
     /// # Errors
     ///

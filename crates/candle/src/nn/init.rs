@@ -4,8 +4,8 @@ use candle_core::{DType, Device, Result, Shape, Tensor};
 
 /// Makes the parameters of new layers: from a seed, of one type of numbers, on one device.
 ///
-/// Each layer takes its next numbers. They have the distributions of PyTorch's defaults, but are other
-/// numbers. In `f32` they are those of `f64`, rounded.
+/// Each layer uses the next random numbers. They have the distributions of PyTorch's defaults, but not the
+/// same values. In `f32` they are the rounded values of `f64`.
 ///
 /// ```
 /// use candle_core::DType;
@@ -34,7 +34,7 @@ impl Initialiser {
         Initialiser { random, ..Initialiser::empty() }
     }
 
-    /// In place of random numbers, one zero that is in all places and takes no memory: for a model that is
+    /// Uses one zero for all places, which needs no memory, instead of random numbers: for a model that is
     /// loaded afterwards.
     pub fn empty() -> Self {
         Initialiser { random: None, dtype: DType::F32, device: Device::Cpu }

@@ -22,7 +22,7 @@ use super::{Initialiser, Linear};
 pub struct Mlp {
     /// The layers.
     pub layers: Vec<Linear>,
-    /// What is between two layers.
+    /// The activation between two layers.
     pub activation: Activation,
 }
 
@@ -47,7 +47,7 @@ pub struct SwiGlu {
 }
 
 impl Mlp {
-    /// Layers between these sizes.
+    /// Layers with these sizes.
     ///
     /// # Errors
     ///

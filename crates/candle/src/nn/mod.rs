@@ -1,10 +1,10 @@
 //! Layers as plain structs: public fields, tensors as leaves, names and shapes of PyTorch's `state_dict`.
 //!
-//! The layers of `candle_nn` hide their fields, so they cannot be fields of a model: rustc says that
-//! `candle_nn::Linear: serde::Serialize` is not satisfied. Those of the same names here show all, and are
-//! `Module`s of candle as well. A layer of `candle_nn` that is there becomes one by `from`, `LayerNorm` and
-//! `BatchNorm` by `try_from`. It shares the tensors, which a step of a training does not change.
-//! All layers can be trained: where candle has a fast operation without a gradient, they do not use it.
+//! The layers of `candle_nn` hide their fields, so they cannot be fields of a model: rustc reports that
+//! `candle_nn::Linear: serde::Serialize` is not satisfied. The layers of the same names here have public
+//! fields, and are `Module`s of candle as well. To convert a layer of `candle_nn`, use `from`, or
+//! `try_from` for `LayerNorm` and `BatchNorm`. It shares the tensors, which a training step does not
+//! change. All layers can be trained: fast operations of candle without a gradient are not used.
 //!
 //! ```
 //! use candle_core::{DType, Device, Module, Result, Tensor};
@@ -39,7 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A layer of your own marks its tensors. What else it has is static:
+//! In a layer of your own, mark the tensors. All other fields are static:
 //!
 //! ```
 //! # use candle_core::{DType, Device, Module, Result, Tensor};
@@ -80,8 +80,8 @@
 //! | [`Mlp`] | a list of `Linear` | `layers.0.weight` … |
 //! | [`Dropout`] | `Dropout` | |
 //!
-//! A layer without something has `None` there, as after `without_bias`. What is no tensor, such as `eps` or
-//! a stride, is static.
+//! A layer without a bias, or another optional tensor, has `None` there, e.g. after `without_bias`. Fields
+//! that are not tensors, such as `eps` or a stride, are static.
 
 mod init;
 mod linear;

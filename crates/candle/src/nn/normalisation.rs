@@ -1,11 +1,11 @@
-//! Layers that norm each element of a batch alone.
+//! Layers that normalise each element of a batch separately.
 
 use candle_core::{D, DType, Error, Module, Result, Shape, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::Initialiser;
 
-/// Norms the last dimensions to mean 0 and variance 1, then scales and moves them.
+/// Normalises the last dimensions to mean 0 and variance 1, then scales and shifts them.
 ///
 /// ```
 /// use candle_core::{Device, Module, Tensor};
@@ -18,13 +18,13 @@ use super::Initialiser;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LayerNorm {
-    /// The shape of the last dimensions: what is normed together.
+    /// The shape of the last dimensions, which are normalised together.
     #[serde(with = "treedef::object")]
     pub weight: Tensor,
     /// The same shape.
     #[serde(with = "treedef::object::option", default)]
     pub bias: Option<Tensor>,
-    /// What is added to the variance.
+    /// The number that is added to the variance.
     pub eps: f64,
 }
 
@@ -41,14 +41,14 @@ pub struct LayerNorm {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RmsNorm {
-    /// The shape of the last dimensions: what is normed together.
+    /// The shape of the last dimensions, which are normalised together.
     #[serde(with = "treedef::object")]
     pub weight: Tensor,
-    /// What is added to the mean square.
+    /// The number that is added to the mean square.
     pub eps: f64,
 }
 
-/// Norms groups of channels to mean 0 and variance 1, then scales and moves each channel.
+/// Normalises groups of channels to mean 0 and variance 1, then scales and shifts each channel.
 ///
 /// ```
 /// use candle_core::{Device, Module, Tensor};
@@ -67,14 +67,14 @@ pub struct GroupNorm {
     /// `[channels]`.
     #[serde(with = "treedef::object")]
     pub bias: Tensor,
-    /// In how many groups the channels are normed.
+    /// The number of groups of channels.
     pub groups: usize,
-    /// What is added to the variance.
+    /// The number that is added to the variance.
     pub eps: f64,
 }
 
 impl LayerNorm {
-    /// A layer that scales by 1 and moves by 0. PyTorch's default for `eps` is 1e-5.
+    /// A layer with scale 1 and shift 0. PyTorch's default for `eps` is 1e-5.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl LayerNorm {
 }
 
 impl RmsNorm {
-    /// A layer that scales by 1.
+    /// A layer with scale 1.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl RmsNorm {
 }
 
 impl GroupNorm {
-    /// A layer that scales by 1 and moves by 0. PyTorch's default for `eps` is 1e-5.
+    /// A layer with scale 1 and shift 0. PyTorch's default for `eps` is 1e-5.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl GroupNorm {
     }
 }
 
-/// The type in which a tensor is normed: halves are too short for sums.
+/// The type for normalising a tensor: halves are too imprecise for sums.
 pub(super) fn wide(x: &Tensor) -> Result<Tensor> {
     match x.dtype() {
         DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
@@ -123,18 +123,18 @@ pub(super) fn wide(x: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// The last dimension to mean 0 and variance 1.
+/// Normalises the last dimension to mean 0 and variance 1.
 pub(super) fn norm_last(x: &Tensor, eps: f64) -> Result<Tensor> {
     norm_last_square(&x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?, eps)
 }
 
-/// The last dimension to mean square 1.
+/// Normalises the last dimension to mean square 1.
 fn norm_last_square(x: &Tensor, eps: f64) -> Result<Tensor> {
     let square = x.sqr()?.mean_keepdim(D::Minus1)?;
     x.broadcast_div(&(square + eps)?.sqrt()?)
 }
 
-/// Norms the last dimensions together, as many as the weight has.
+/// Normalises the last dimensions together, as many as the weight has.
 fn norm_together(
     x: &Tensor,
     weight: &Tensor,

@@ -38,7 +38,7 @@ pub struct Lstm {
     pub batch_first: bool,
 }
 
-/// What an [`Lstm`] remembers.
+/// The state of an [`Lstm`].
 #[derive(Clone, Debug)]
 pub struct LstmState {
     /// `[batch, size]`: the last output.
@@ -95,8 +95,8 @@ impl Lstm {
         self
     }
 
-    /// All outputs, `[batch, time, size]` or `[time, batch, size]`, and the last state. It begins with zeros
-    /// if no state is given.
+    /// All outputs, `[batch, time, size]` or `[time, batch, size]`, and the last state. Without a state, it
+    /// starts with zeros.
     ///
     /// # Errors
     ///
@@ -145,8 +145,8 @@ impl Gru {
         self
     }
 
-    /// All outputs, `[batch, time, size]` or `[time, batch, size]`, and the last one, `[batch, size]`. It
-    /// begins with zeros if no state is given.
+    /// All outputs, `[batch, time, size]` or `[time, batch, size]`, and the last one, `[batch, size]`.
+    /// Without a state, it starts with zeros.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Gru {
     }
 }
 
-/// The weights and biases of so many gates: for the inputs, and for the state.
+/// The weights and biases of this number of gates: for the inputs, and for the state.
 fn parameters(
     gates: usize,
     inputs: usize,

@@ -26,9 +26,9 @@ pub struct ConvTranspose1d {
     /// `[outputs]`.
     #[serde(with = "treedef::object::option", default)]
     pub bias: Option<Tensor>,
-    /// How it goes over its output.
+    /// The geometry.
     pub options: ConvOptions,
-    /// By how much the output is longer at its end.
+    /// The additional length of the output at its end.
     pub output_padding: usize,
 }
 
@@ -53,9 +53,9 @@ pub struct ConvTranspose2d {
     /// `[outputs]`.
     #[serde(with = "treedef::object::option", default)]
     pub bias: Option<Tensor>,
-    /// How it goes over its output.
+    /// The geometry.
     pub options: ConvOptions,
-    /// By how much the output is longer at its end, in both directions.
+    /// The additional length of the output at its end, in both directions.
     pub output_padding: usize,
 }
 

@@ -8,11 +8,11 @@ use std::time::Instant;
 use candle_core::{D, DType, Device, Tensor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use treedef_tensors::npz;
 use treedef_optim::candle::{Gradient, value_and_grad_with};
 use treedef_optim::schedules::warmup_cosine;
 use treedef_optim::transform::clip_by_global_norm;
 use treedef_optim::{Optimiser, adamw, chain, tree};
+use treedef_tensors::npz;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 

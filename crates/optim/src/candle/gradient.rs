@@ -9,17 +9,17 @@ use treedef::Tree;
 use crate::error::{Error, LeafError, Result};
 use crate::transform::{Mask, contains, mask, running_statistics};
 
-/// What a parameter gets that the loss does not depend on.
+/// The gradient of a parameter that the loss does not depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unreached {
-    /// A gradient of zeros, as in JAX.
+    /// Zeros, as in JAX.
     #[default]
     Zero,
-    /// An error with the paths of all of them: it may be a mistake in the model.
+    /// An error with the paths of all such parameters: it may be a mistake in the model.
     Error,
 }
 
-/// What to differentiate, for [`value_and_grad_with`].
+/// Options of [`value_and_grad_with`]: which parameters to differentiate.
 #[derive(Clone, Debug, Default)]
 #[must_use = "these are options"]
 pub struct Gradient {
@@ -33,32 +33,31 @@ impl Gradient {
         Gradient::default()
     }
 
-    /// Does not differentiate with respect to the tensors that a pattern or another [`Mask`] has: their
-    /// gradient is zero, and no time is spent on it.
+    /// Does not differentiate with respect to the tensors that a pattern or another [`Mask`] selects: their
+    /// gradient is zero, and is not computed.
     pub fn constant(mut self, mask: impl Into<Mask>) -> Self {
         self.constant.push(mask.into());
         self
     }
 
-    /// Sets what a parameter gets that the loss does not depend on. The default is a gradient of
-    /// zeros.
+    /// Sets the gradient of parameters that the loss does not depend on. The default is zeros.
     pub fn unreached(mut self, unreached: Unreached) -> Self {
         self.unreached = unreached;
         self
     }
 }
 
-/// The loss as a number, and its gradient as a model.
+/// Returns the loss as a number, and its gradient as a model.
 ///
-/// Tensors of integers have a gradient of zeros, and so have running statistics: the fields `running_mean` and
-/// `running_var` of one struct, as `BatchNorm` has them. So has a tensor that the loss does not depend on, if it
-/// depends on another. The error of the loss is candle's, or another that becomes a `Box<dyn Error + Send + Sync>`; a
-/// `Box<dyn Error>` alone does not.
+/// The gradient is zero for tensors of integers, for running statistics (the fields `running_mean` and
+/// `running_var` of one struct, as in `BatchNorm`), and for a tensor that the loss does not depend on, if
+/// it depends on another one. The error of the loss may be candle's, or any that converts into a `Box<dyn
+/// Error + Send + Sync>`; a `Box<dyn Error>` does not.
 ///
 /// # Errors
 ///
-/// Returns the error of the loss; an error when the loss has more than one number, is no float, or depends on no
-/// parameter; when the model cannot be flattened or rebuilt.
+/// Returns the error of the loss; an error when the loss has more than one number, is not a float, or
+/// depends on no parameter; when the model cannot be flattened or rebuilt.
 ///
 /// ```
 /// use std::error::Error;
@@ -91,13 +90,13 @@ where
     Ok((loss, gradient))
 }
 
-/// As [`value_and_grad`], with options, for a loss that returns something more: the outputs, the parts
-/// of the loss.
+/// As [`value_and_grad`], with options, for a loss that also returns other data, such as the outputs or the
+/// parts of the loss.
 ///
 /// # Errors
 ///
-/// As [`value_and_grad`]; when a pattern names nothing; when the patterns leave nothing to train; when the loss
-/// does not depend on a parameter, by choice.
+/// As [`value_and_grad`]; when a pattern matches nothing; when the patterns leave nothing to train; when
+/// the loss does not depend on a parameter, if that is requested.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -139,7 +138,8 @@ where
         path: path(leaf),
         source: source.into(),
     };
-    // What is differentiated is a new variable: a tensor of the model may be one already, or be shared.
+    // Each parameter becomes a new variable, because a tensor of the model may be one already, or be
+    // shared.
     let mut variables = Vec::with_capacity(tree.leaves().len());
     for (leaf, (tensor, constant)) in tree.leaves().iter().zip(&constant).enumerate() {
         let is_parameter = tensor.dtype().is_float() && !contains(&statistics, leaf);

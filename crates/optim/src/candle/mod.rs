@@ -1,6 +1,6 @@
 //! Models of candle's tensors: gradients as a model, and tensors as leaves of all optimisers.
 //!
-//! The fields of a model are tensors by `#[serde(with = "treedef::object")]`, see
+//! Mark the fields of a model that are tensors with `#[serde(with = "treedef::object")]`, see
 //! [objects](treedef::object). The model has no `Var`, and its tensors are not tracked outside the loss.
 //!
 //! ```
@@ -43,7 +43,7 @@
 //! rounding, and the mean hardly changes. Train in `f32`, and convert the model for the loss: by
 //! [`Tree::of_objects`](treedef::Tree::of_objects), `try_map` and `into_objects`, or a part of it by `to_dtype` of `treedef-candle`.
 //!
-//! A tensor that two fields share is two parameters, which are trained apart. To tie weights, let the
+//! A tensor that two fields share is two parameters, which are trained separately. To tie weights, let the
 //! model hold the tensor once.
 
 mod gradient;

@@ -1,7 +1,7 @@
 //! Tensors as leaves.
 //!
-//! Tensors of `f32` and `f64` in the memory of the CPU are read as slices, so that an optimiser is one
-//! pass over the numbers. Others are calculated by candle's own operations, on their device.
+//! Tensors of `f32` and `f64` in the memory of the CPU are read as slices, so that an optimiser makes one
+//! pass over the numbers. Others use candle's own operations, on their device.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -56,7 +56,7 @@ impl Trainable for Tensor {
     }
 
     fn zero(&self) -> Result<Self, LeafError> {
-        // One number that is in all places: a moment of a frozen parameter takes no memory.
+        // One number for all places, so that a moment of a frozen parameter needs no memory.
         let zero = Tensor::zeros((), self.dtype(), self.device())?;
         Ok(zero.broadcast_as(self.shape())?)
     }
@@ -184,7 +184,7 @@ fn run_slices<N: Slice, K: Kernel<S, R>, const S: usize, const R: usize>(
         slices!(slots => slot_guards, slots: N);
         slices!(read => read_guards, read: N);
         let [main] = mains.map(|main| &main[..length]);
-        // As long as the shape says, so that the loop has no checks.
+        // Of the length of the shape, so that the loop has no checks.
         let slots = slots.map(|slot| &slot[..length]);
         let read = read.map(|read| &read[..length]);
         let new = &mut new[..length];
@@ -230,7 +230,7 @@ fn sum_slices<N: Slice, K: Term<R>, const R: usize>(
     Ok(pairwise::sum(0..length, &term))
 }
 
-/// Calculates by candle's operations. Halves are calculated in `f32`, and rounded at the end.
+/// Computes with candle's operations. Halves are computed in `f32`, and rounded at the end.
 fn run_tensors<K: Kernel<S, R>, const S: usize, const R: usize>(
     kernel: &K,
     main: &Tensor,
@@ -245,7 +245,7 @@ fn run_tensors<K: Kernel<S, R>, const S: usize, const R: usize>(
     collected(back(new), remembered.map(back))
 }
 
-/// A whole tensor in the place of a number: the result of an operation, or the first error.
+/// A whole tensor in the role of a number: the result of an operation, or the first error.
 struct Lane(candle_core::Result<Tensor>);
 
 impl Clone for Lane {
@@ -295,7 +295,7 @@ impl Number for Lane {
     }
 
     fn sign(self) -> Self {
-        // Candle has 0 for NaN.
+        // candle returns 0 for NaN.
         self.then(|tensor| tensor.ne(&tensor)?.where_cond(&tensor, &tensor.sign()?))
     }
 

@@ -6,31 +6,31 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derivative {
     pub(super) value: f64,
-    /// How far it may be off.
+    /// The estimated error.
     pub(super) error: f64,
 }
 
 impl Derivative {
     const UNKNOWN: Self = Derivative { value: f64::NAN, error: f64::INFINITY };
 
-    /// How much another derivative differs beyond what differences can tell, relative to the larger.
+    /// The difference to another derivative beyond the uncertainty, relative to the larger.
     pub(super) fn error_of(self, found: f64) -> f64 {
         let (difference, size) = ((found - self.value).abs(), found.abs().max(self.value.abs()));
         match (difference - self.error).max(0.0) / size {
-            // What is no number is worse than all others.
+            // NaN is worse than everything else.
             _ if !found.is_finite() || !self.value.is_finite() => f64::INFINITY,
             _ if difference <= self.error => 0.0,
             error => error,
         }
     }
 
-    /// Whether the other derivative may be right, and might be with the other sign, too.
+    /// Whether the other derivative may be correct, and could also be so with the opposite sign.
     pub(super) fn cannot_tell(self, found: f64) -> bool {
         let is_right = (found - self.value).abs() <= self.error;
         found != 0.0 && is_right && (-found - self.value).abs() <= self.error
     }
 
-    /// Whether the error is at most this part of it.
+    /// Whether the error is at most this fraction of it.
     fn is_within(self, part: f64) -> bool {
         self.error <= part * self.value.abs()
     }
@@ -39,25 +39,26 @@ impl Derivative {
 /// Each step is a fourth of the one before.
 const RATIO: f64 = 4.0;
 
-/// The most steps from one beginning. The last is 10⁻¹³ of the first.
+/// The maximum number of steps from one beginning. The last is 10⁻¹³ of the first.
 const MOST_STEPS: usize = 22;
 
-/// The most steps that are extrapolated together.
+/// The maximum number of steps that are extrapolated together.
 const TOGETHER: usize = 5;
 
-/// As many equal losses from the first step on say that the loss does not depend on the number.
+/// If this many losses are equal from the first step on, the loss does not depend on the number.
 const EQUAL: usize = 4;
 
-/// After as many steps that only add noise, no smaller one is tried: by chance it could seem exact.
+/// After this many steps that only add noise, no smaller one is tried: it could seem exact by
+/// chance.
 const WORSE: usize = 3;
 
-/// The part of a derivative that its error is at most, if it is told.
+/// The maximum relative error of a derivative that is reported.
 const TOLD: f64 = 1e-3;
 
-/// A function where a number was moved up and down: the numbers that it became, each with the loss.
+/// The values of a function with a number moved up and down: the moved numbers, each with the loss.
 type Moved = [(f64, f64); 2];
 
-/// The derivative at a number that is held with this precision. An error is returned if each step has one.
+/// The derivative at a number of this precision. Returns an error if each step fails.
 pub(super) fn derivative(
     number: f64,
     precision: f64,
@@ -84,7 +85,8 @@ pub(super) fn derivative(
 struct Search<F> {
     moved: F,
     precision: f64,
-    /// The relative rounding of the losses. Those that are all numbers of `f32` are likely to be rounded to that.
+    /// The relative rounding error of the losses. If all are `f32` numbers, they were probably rounded to
+    /// `f32`.
     rounding: f64,
     best: Derivative,
     /// The first error.
@@ -92,14 +94,14 @@ struct Search<F> {
 }
 
 impl<F: FnMut(f64) -> Result<Moved>> Search<F> {
-    /// Tries smaller and smaller steps, until the derivative is as exact as it can be. Of losses that are not smooth or have
-    /// another scale, larger steps say something wrong, which no smaller one confirms.
+    /// Tries smaller and smaller steps, until the derivative is as exact as possible. If the loss is not
+    /// smooth or has another scale, larger steps give wrong results, which smaller ones do not confirm.
     fn descend(&mut self, first: f64) {
         let (mut step, mut before): (f64, Vec<f64>) = (first, Vec::new());
         let (mut largest, mut equal, mut worse) = (0.0f64, 0, 0);
         for _ in 0..MOST_STEPS {
             match self.slope(step) {
-                // Equal losses say nothing where those of a larger step differ.
+                // Equal losses give no information if the losses of a larger step differ.
                 Some((slope, _)) if slope == 0.0 && equal == 0 && !before.is_empty() => {
                     before.clear();
                 }
@@ -122,7 +124,7 @@ impl<F: FnMut(f64) -> Result<Moved>> Search<F> {
         }
     }
 
-    /// The slope of a step, and the larger loss. `None` if it says nothing.
+    /// The slope of a step, and the larger loss. `None` if it gives no information.
     fn slope(&mut self, step: f64) -> Option<(f64, f64)> {
         match (self.moved)(step) {
             Ok([(above, high), (below, low)]) => {
@@ -147,15 +149,16 @@ impl<F: FnMut(f64) -> Result<Moved>> Search<F> {
         }
     }
 
-    /// The derivatives by this step and larger ones, from those by the step before and larger ones. Each power of
-    /// the step that is taken out leaves a smaller error, unless the losses are not smooth or are rounded.
+    /// The derivatives by this step and larger ones, from the derivatives by the previous step and larger
+    /// ones. Each eliminated power of the step leaves a smaller error, unless the losses are not smooth or
+    /// are rounded.
     fn extrapolate(&mut self, slope: f64, before: &[f64], rounding: f64) -> Vec<f64> {
         let (mut row, mut power, mut last) = (vec![slope], 1.0, slope);
         for other in before.iter().take(TOGETHER - 1) {
             power *= RATIO * RATIO;
             let next = (power * last - other) / (power - 1.0);
             let apart = (next - last).abs().max((next - other).abs());
-            // Of a loss that is rounded, two slopes may be equal by chance.
+            // If a loss is rounded, two slopes may be equal by chance.
             let chance = if row.len() == 1 { next.abs() } else { 0.0 };
             let error = 2.0 * apart + rounding + self.precision * next.abs() + chance;
             if error < self.best.error {

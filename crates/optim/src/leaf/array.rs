@@ -8,7 +8,8 @@ use super::{Trainable, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Number, Term};
 
-/// An array of numbers in memory as one leaf: this is all that an array type of your own needs.
+/// An array of numbers in memory as one leaf. To train your own array type, implement only this
+/// trait.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,17 +38,17 @@ use crate::number::{Kernel, Number, Term};
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 ///
-/// A clone that shares its numbers, as here, is updated in place by
-/// [`step`](crate::Optimiser::step) if nobody else holds it. The trait is implemented for `Vec<N>`,
-/// `Box<[N]>`, `Rc<[N]>`, `Arc<[N]>`, `Rc<Vec<N>>` and `Arc<Vec<N>>` of `f32` and `f64`.
+/// If clones share their numbers, as here, [`step`](crate::Optimiser::step) updates them in place
+/// unless another clone exists. The trait is implemented for `Vec<N>`, `Box<[N]>`, `Rc<[N]>`,
+/// `Arc<[N]>`, `Rc<Vec<N>>` and `Arc<Vec<N>>` of `f32` and `f64`.
 pub trait TrainableArray: Clone + 'static {
     /// `f32` or `f64`.
     type Number: Number + Copy + Default + Into<f64> + 'static;
 
-    /// The numbers, in an order that depends on the shape alone.
+    /// The numbers, in an order that depends only on the shape.
     fn numbers(&self) -> &[Self::Number];
 
-    /// The numbers of this array alone: what shares them with others makes a copy first.
+    /// The numbers, for this array only: if they are shared, they are copied first.
     fn numbers_mut(&mut self) -> &mut [Self::Number];
 
     /// The shape. Arrays that are combined must have the same.

@@ -1,4 +1,4 @@
-//! What a leaf must do to be trained.
+//! The operations of a trainable leaf.
 
 mod trainable;
 mod slices;

@@ -13,15 +13,15 @@ use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
 
-/// Takes the floats of a value.
+/// Extracts the floats of a value.
 static FLOATS: LazyLock<Flattener> =
     LazyLock::new(|| Flattener::new().leaves_where(LeafKind::is_float));
 
-/// The same, for another value whose statics play no part.
+/// The same, for another value whose statics are ignored.
 static ONLY_FLOATS: LazyLock<Flattener> = LazyLock::new(|| FLOATS.clone().ignore_statics(true));
 
-/// The result for numbers, or that for numbers that are [objects](treedef::object). If both fail, the
-/// error about numbers.
+/// The result for numbers, or for numbers that are [objects](treedef::object). If both fail, the error
+/// about numbers.
 fn or_objects<T>(
     numbers: treedef::Result<T>,
     objects: impl FnOnce() -> treedef::Result<T>,
@@ -75,7 +75,8 @@ macro_rules! scalar {
                 leaves: &mut Vec<Self>,
                 value: &mut T,
             ) -> treedef::Result<()> {
-                // What a type refuses, it refuses here: in place, a part of the value would be changed.
+                // If the type refuses the numbers, it fails here: in place, a part of the value would
+                // already be changed.
                 match treedef::unflatten::<T>(treedef, &*leaves) {
                     Ok(_) => treedef::unflatten_into(value, treedef, &*leaves),
                     Err(error) => {

@@ -2,8 +2,8 @@
 
 use crate::number::{Kernel, Number};
 
-/// Runs a kernel on slices of one length. Not inlined: here the compiler knows that the constants of the
-/// kernel are not among the numbers, and makes a loop over vectors of numbers.
+/// Runs a kernel on slices of one length. It is not inlined, so that the compiler knows that the constants
+/// of the kernel are not among the numbers, and vectorises the loop.
 #[inline(never)]
 pub(super) fn run<N: Number + Copy, K: Kernel<S, R>, const S: usize, const R: usize>(
     kernel: &K,

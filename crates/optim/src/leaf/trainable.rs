@@ -10,21 +10,22 @@ use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
 
-/// A leaf of the values that are trained: `f32`, `f64`, a [`TrainableArray`](crate::TrainableArray), or a tensor of candle.
+/// A leaf that can be trained: `f32`, `f64`, a [`TrainableArray`](crate::TrainableArray), or a tensor of
+/// candle.
 ///
-/// An array type of your own in memory implements [`TrainableArray`](crate::TrainableArray), which is ten lines. This trait itself is
-/// for numbers that have no address here, such as those of a tensor on a GPU.
+/// For your own array type in memory, implement [`TrainableArray`](crate::TrainableArray), which takes ten
+/// lines. This trait is for numbers that are not in this memory, such as a tensor on a GPU.
 ///
 /// # Which leaves a value has
 ///
-/// For `f32` and `f64` they are the floats of the value; everything else in it is static, and is not
-/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. A
-/// value that has numbers of the type as [objects](treedef::object), such as a model that is generic over
-/// its numbers, has these leaves alone: plain floats beside them are static, too.
+/// For `f32` and `f64`, the leaves are the floats of the value; everything else in it is static, and is not
+/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. If some
+/// numbers of that type are [objects](treedef::object), as in a model that is generic over its numbers,
+/// only these are leaves: plain floats are static, too.
 ///
 /// For all other types the leaves are the [objects](treedef::object) of that type.
 ///
-/// Hidden functions are no part of the interface: `f32` and `f64` do them in their own way, all others as it stands here.
+/// Hidden functions are not part of the interface. `f32` and `f64` override them.
 pub trait Trainable: Clone + 'static {
     /// Whether the leaf is one number, so that it has neither a shape nor a type of its own.
     const IS_NUMBER: bool = false;
@@ -40,8 +41,8 @@ pub trait Trainable: Clone + 'static {
     }
 
     #[doc(hidden)]
-    /// Puts the leaves of a value with a known structure into a buffer. The statics of the value may
-    /// be ignored.
+    /// Puts the leaves of a value with a known structure into a buffer. The statics of the value
+    /// may be ignored.
     ///
     /// # Errors
     ///
@@ -56,7 +57,7 @@ pub trait Trainable: Clone + 'static {
     }
 
     #[doc(hidden)]
-    /// The value of the leaves, which may be taken out of the vector.
+    /// The value with these leaves, which are moved out of the vector.
     ///
     /// # Errors
     ///
@@ -69,8 +70,8 @@ pub trait Trainable: Clone + 'static {
     }
 
     #[doc(hidden)]
-    /// Puts leaves into a value of this structure. With the feature `in_place`, fields that serde skips keep what
-    /// they hold. On an error, the value stays as it is.
+    /// Puts leaves into a value of this structure. With the feature `in_place`, fields that serde skips
+    /// keep their content. On an error, the value is unchanged.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ pub trait Trainable: Clone + 'static {
     ) -> treedef::Result<()> {
         #[cfg(feature = "in_place")]
         {
-            // What a type refuses, it refuses here: in place, a part of the value would be changed.
+            // If the type refuses the numbers, it fails here: in place, a part of the value would
+            // already be changed.
             Self::rebuild::<T>(treedef, &mut leaves.clone())?;
             treedef::__private::unflatten_objects_into(value, treedef, std::mem::take(leaves))
         }
@@ -106,7 +108,7 @@ pub trait Trainable: Clone + 'static {
     ) -> Result<(), LeafError>;
 
     #[doc(hidden)]
-    /// Runs a kernel on slices of one length. On error, returns the position of the leaf too.
+    /// Runs a kernel on slices of one length. On an error, returns the position of the leaf, too.
     ///
     /// # Errors
     ///
@@ -169,7 +171,7 @@ pub trait Trainable: Clone + 'static {
     /// Whether the other leaf has the type and the shape of this one.
     fn is_like(&self, other: &Self) -> bool;
 
-    /// The numbers, in an order that depends on the shape alone.
+    /// The numbers, in an order that depends only on the shape.
     ///
     /// # Errors
     ///
@@ -183,13 +185,13 @@ pub trait Trainable: Clone + 'static {
     /// Returns an error when there are too many or too few.
     fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
 
-    /// Whether the numbers are floats. Others have no derivative.
+    /// Whether the numbers are floats. Other numbers have no derivative.
     fn is_float(&self) -> bool {
         true
     }
 
     #[doc(hidden)]
-    /// The leaves that a value holds more coarsely than this type does: its `f32` among `f64`.
+    /// The leaves that a value stores with less precision than this type: its `f32` among `f64`.
     ///
     /// # Errors
     ///
@@ -199,7 +201,7 @@ pub trait Trainable: Clone + 'static {
     }
 
     #[doc(hidden)]
-    /// Rounds a leaf as the value does that holds it.
+    /// Rounds a leaf as its value does.
     fn coarsen(&mut self) {}
 
     /// The number, if the leaf is one.
@@ -209,7 +211,7 @@ pub trait Trainable: Clone + 'static {
     }
 
     #[doc(hidden)]
-    /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
+    /// A count as a leaf, for files that can hold only leaves. `None` if a leaf cannot hold one.
     fn of_count(_count: u64) -> Option<Self> {
         None
     }

@@ -8,7 +8,7 @@ use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
 
-/// Adam that divides by how far the gradients are from their average: optax's `adabelief`.
+/// Adam that divides by the deviation of the gradients from their average: optax's `adabelief`.
 ///
 /// A gradient that is as expected moves the parameter far. J. Zhuang et al., *AdaBelief Optimizer*, 2020.
 ///

@@ -31,13 +31,13 @@ pub struct AdaGrad {
 }
 
 impl AdaGrad {
-    /// Sets what each sum begins with. The default is 0.1.
+    /// Sets the initial value of each sum. The default is 0.1.
     pub fn initial_accumulator(mut self, initial: f64) -> Self {
         self.initial = initial;
         self
     }
 
-    /// Sets what is added below the root, which must not be 0. The default is 1e-7.
+    /// Sets the number that is added below the root, which must not be 0. The default is 1e-7.
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
         self

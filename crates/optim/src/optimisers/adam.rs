@@ -87,16 +87,16 @@ pub struct AdamW {
 impl AdamW {
     constants!(eps: "1e-8", eps_root: "0");
 
-    /// Sets how much of a parameter, times the learning rate, a step takes away. The default is
+    /// Sets the part of a parameter, times the learning rate, that a step removes. The default is
     /// 1e-4.
     pub fn weight_decay(mut self, rate: f64) -> Self {
         self.decay.rate = rate;
         self
     }
 
-    /// Lets only the leaves decay that the pattern names, or whose shapes pass a test: optax's `mask`. All
-    /// leaves are trained. A second call adds those of another mask. For what is usual, matrices and kernels, but
-    /// no biases and nothing of norms: `decay_only(|shape: &[usize]| shape.len() > 1)`.
+    /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
+    /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
+    /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
     pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
         self.decay.only.push(mask.into());
         self

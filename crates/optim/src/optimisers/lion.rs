@@ -11,7 +11,7 @@ use crate::transform::{Mask, Place, Slots, Step, Transform};
 
 /// Descent by the sign of a moving average: optax's `lion`.
 ///
-/// As there, the weights decay by 1e-3 unless [`weight_decay`](Lion::weight_decay) says otherwise.
+/// As in optax, the weights decay by 1e-3; change this with [`weight_decay`](Lion::weight_decay).
 ///
 /// ```
 /// use treedef_optim::{Optimiser, lion};
@@ -35,7 +35,7 @@ pub struct Lion {
 }
 
 impl Lion {
-    /// Sets how much of the average counts beside the gradient. The default is 0.9.
+    /// Sets the weight of the average beside the gradient. The default is 0.9.
     pub fn b1(mut self, b1: f64) -> Self {
         self.b1 = b1;
         self
@@ -47,16 +47,16 @@ impl Lion {
         self
     }
 
-    /// Sets how much of a parameter, times the learning rate, a step takes away. The default is
+    /// Sets the part of a parameter, times the learning rate, that a step removes. The default is
     /// 1e-3.
     pub fn weight_decay(mut self, rate: f64) -> Self {
         self.decay.rate = rate;
         self
     }
 
-    /// Lets only the leaves decay that the pattern names, or whose shapes pass a test: optax's `mask`. All
-    /// leaves are trained. A second call adds those of another mask. For what is usual, matrices and kernels, but
-    /// no biases and nothing of norms: `decay_only(|shape: &[usize]| shape.len() > 1)`.
+    /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
+    /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
+    /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
     pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
         self.decay.only.push(mask.into());
         self

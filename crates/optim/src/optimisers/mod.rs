@@ -1,7 +1,7 @@
 //! Optimisers: transforms that end with a learning rate.
 //!
-//! They have the names, the defaults and the meaning that they have in optax 0.2.8. A learning rate is a
-//! number or a [schedule](crate::schedules). What differs is said where it does.
+//! Names, defaults and meanings follow optax 0.2.8; differences are noted. A learning rate is a number or a
+//! [schedule](crate::schedules).
 
 mod mode;
 mod decay;

@@ -5,7 +5,7 @@ use crate::leaf::Trainable;
 use crate::number::Rule;
 use crate::transform::{Slots, Step};
 
-/// What all of them do alike: `go` runs the rule of a step in a mode.
+/// The common part of optimisers: `go` runs the rule of a step in a mode.
 macro_rules! descends {
     () => {
         fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -23,7 +23,7 @@ macro_rules! descends {
 }
 pub(super) use descends;
 
-/// Runs a rule in a step: one that changes the updates, or one that moves the parameters.
+/// Runs the rule of a step: it changes the updates, or moves the parameters.
 #[derive(Clone, Copy)]
 pub(super) enum Mode {
     Update,
@@ -43,7 +43,8 @@ impl Mode {
         }
     }
 
-    /// The same with the rule of the count and the slots of these names, and counts the step.
+    /// The same, with a rule that depends on the count and on the slots of these names. Counts the
+    /// step.
     pub(super) fn run_counted<L: Trainable, Q: Rule<S>, const S: usize>(
         self,
         step: &mut Step<'_, L>,

@@ -10,7 +10,8 @@ use crate::transform::{Place, Slots, Step, Transform, correction};
 
 /// Adam that needs no warm-up: optax's `radam`.
 ///
-/// Its first steps use momentum alone, until enough gradients were seen to trust the mean of their squares.
+/// Its first steps use only momentum, until it has seen enough gradients to trust the mean of their
+/// squares.
 /// L. Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond*, 2019.
 ///
 /// ```
@@ -35,7 +36,7 @@ pub struct RAdam {
 impl RAdam {
     constants!(eps: "1e-8", eps_root: "0");
 
-    /// Sets the length of the average from which its squares are trusted: 4 or more. The default is 5.
+    /// Sets the length of the average from which on its squares are trusted: 4 or more. The default is 5.
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.threshold = threshold;
         self
@@ -85,7 +86,7 @@ impl<L: Trainable> Transform<L> for RAdam {
     descends!();
 }
 
-/// A step by the mean of the gradients alone.
+/// A step by the mean of the gradients only.
 #[derive(Clone, Copy)]
 struct Momentum(Next);
 

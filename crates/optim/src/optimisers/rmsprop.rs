@@ -51,27 +51,27 @@ impl RmsProp {
         self
     }
 
-    /// Sets what is added below the root. The default is 1e-8.
+    /// Sets the number that is added below the root. The default is 1e-8.
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
         self
     }
 
-    /// Sets what each mean begins with. The default is 0.
+    /// Sets the initial value of each mean. The default is 0.
     pub fn initial_scale(mut self, initial: f64) -> Self {
         self.initial = initial;
         self
     }
 
-    /// Whether the mean gradient is taken off: the rate is by the variance of the gradients instead of
-    /// the mean of their squares. The default is `false`.
+    /// Sets whether the mean gradient is subtracted: the rate then depends on the variance of the gradients
+    /// instead of the mean of their squares. The default is `false`.
     ///
     /// ```
     /// use treedef_optim::{Optimiser, rmsprop};
     ///
     /// let optimiser = rmsprop(1.0).decay(0.75).centered(true);
     /// let mut state = optimiser.init::<f64, _>(&0.0)?;
-    /// // The mean of the squares is 12, that of the gradients √3.
+    /// // The mean of the squares is 12, the mean of the gradients √3.
     /// let moved = optimiser.step(0.0f64, 48f64.sqrt(), &mut state)?;
     /// assert!((moved + 48f64.sqrt() / 3.0).abs() < 1e-8);
     /// # Ok::<(), treedef_optim::Error>(())
@@ -81,7 +81,7 @@ impl RmsProp {
         self
     }
 
-    /// Sets how much of the former updates remains. The default is no momentum.
+    /// Sets the part of the previous updates that remains. The default is no momentum.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = Some(momentum);
         self

@@ -35,8 +35,8 @@ pub struct Sgd {
 const NAME: &str = "sgd";
 
 impl Sgd {
-    /// Sets how much of the former updates remains. The default is no momentum, which needs no
-    /// memory.
+    /// Sets the part of the previous updates that remains. The default is no momentum, which needs
+    /// no memory.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = Some(momentum);
         self

@@ -1,4 +1,4 @@
-//! What a user says of leaves: that they are fixed, bounded, transformed or tied.
+//! Constraints of leaves: fixed, bounded, transformed or tied.
 
 use std::ops::{Range, RangeBounds};
 
@@ -12,15 +12,16 @@ use super::transform::{Block, Transform};
 
 /// # Fix, bound, transform, tie
 ///
-/// A pattern that names a node reaches all floats below it. What is no float stays as it is; naming it
-/// alone is an error, except for [`fix`](Self::fix). What is said of a leaf holds for those that were tied to it before.
+/// A pattern applies to all floats at and below the nodes that it matches. Other leaves are unchanged; a
+/// pattern that matches only such leaves is an error, except for [`fix`](Self::fix). A constraint of a leaf
+/// also applies to the leaves that were tied to it before.
 impl<T> Parameters<T> {
-    /// Keeps leaves as they are in the model. What is no float is fixed anyway.
+    /// Fixes leaves at their values in the model. Leaves that are not floats are always fixed.
     ///
     /// # Errors
     ///
-    /// Returns an error when the pattern names nothing, and when a leaf is bounded, transformed or tied to
-    /// one that is not fixed.
+    /// Returns an error when the pattern matches nothing, and when a leaf is bounded, transformed or tied
+    /// to one that is not fixed.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -36,13 +37,14 @@ impl<T> Parameters<T> {
         self.constrained(pattern, false, |_, _| Ok(Rule::Fixed))
     }
 
-    /// Sets bounds that the solver keeps: [`lower`](Self::lower) and [`upper`](Self::upper) have them, and
-    /// the numbers in the vector are those of the model.
+    /// Sets bounds that the solver has to respect: they are in [`lower`](Self::lower) and
+    /// [`upper`](Self::upper), and the numbers in the vector are the numbers of the model.
     ///
     /// # Errors
     ///
-    /// As [`fix`](Self::fix). Also when a leaf begins outside, for a range that excludes one of its
-    /// ends (a solver may stop there), and when the lower end is not below the upper.
+    /// As [`fix`](Self::fix). Also when a leaf starts outside of the range, for a range that
+    /// excludes one of its ends (a solver may stop there), and when the lower end is not below the
+    /// upper.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -63,7 +65,7 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Makes the leaves positive, as eˣ.
+    /// Makes the leaves positive: eˣ.
     ///
     /// # Errors
     ///
@@ -85,7 +87,7 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Makes the leaves positive, as ln(1 + eˣ), which grows like x and not like eˣ.
+    /// Makes the leaves positive: ln(1 + eˣ), which grows like x and not like eˣ.
     ///
     /// # Errors
     ///
@@ -101,8 +103,8 @@ impl<T> Parameters<T> {
     ///
     /// # Errors
     ///
-    /// As [`fix`](Self::fix). Also when a leaf begins outside or at an end, and for a range without an
-    /// end, or whose length is infinite.
+    /// As [`fix`](Self::fix). Also when a leaf starts outside of the range or at an end, and for a range
+    /// without an end, or with infinite length.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -127,8 +129,8 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Makes the leaves of each node that the pattern names positive, with the sum 1. They take one
-    /// number less in the vector, by breaking a stick as Stan does.
+    /// Makes the leaves of each matched node positive, with the sum 1. They have one number less in
+    /// the vector, by breaking a stick as in Stan.
     ///
     /// The numbers in the vector have the names of the leaves in order, without the last.
     ///
@@ -150,14 +152,14 @@ impl<T> Parameters<T> {
         self.block(pattern, Block::Simplex)
     }
 
-    /// Makes the leaves of each node that the pattern names increase.
+    /// Makes the leaves of each matched node increase.
     ///
     /// In the vector, the first is itself, and the others are the logarithms of the steps.
     ///
     /// # Errors
     ///
-    /// As [`fix`](Self::fix), and when the leaves do not increase at the start. Also when a node is one
-    /// number, which is no list: `ordered("steps")` is meant, not `ordered("steps[*]")`.
+    /// As [`fix`](Self::fix), and when the leaves do not increase at the start. Also when a node is a
+    /// single number: write `ordered("steps")`, not `ordered("steps[*]")`.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -171,12 +173,12 @@ impl<T> Parameters<T> {
         self.block(pattern, Block::Ordered)
     }
 
-    /// Makes the nodes that the patterns name together equal, leaf by leaf. They take the numbers of one.
+    /// Makes all matched nodes equal, leaf by leaf. Together they have the numbers of one.
     ///
     /// # Errors
     ///
-    /// Returns an error when a pattern names nothing, or all of them one node, and when the nodes have
-    /// different structures, types of floats, numbers or bounds.
+    /// Returns an error when a pattern matches nothing, or all of them match only one node, and when the
+    /// nodes have different structures, types of floats, numbers or bounds.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -234,7 +236,8 @@ impl<T> Parameters<T> {
 
     fn block(self, pattern: impl ToPattern, block: Block) -> Result<Self> {
         let pattern = pattern.to_pattern()?;
-        // A simplex of one number is the number 1, which is checked. An order of one says nothing.
+        // A simplex of one number is the number 1, which is checked. An ordered list of one number
+        // is not restricted.
         for (path, leaves) in self.named(&pattern, true)? {
             if block == Block::Ordered && self.plan.path(leaves.start) == path {
                 let reason = "it is one number (name the node above the numbers)".to_owned();
@@ -247,8 +250,8 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Sets the rule of each float below the named nodes. They `vary`, or are fixed. The rule may depend on
-    /// the place of the leaf among those of its node, and on whether it is an `f32`.
+    /// Sets the rule of each float below the matched nodes. They `vary`, or are fixed. The rule may depend
+    /// on the place of the leaf in its node, and on whether it is an `f32`.
     fn constrained(
         mut self,
         pattern: impl ToPattern,
@@ -272,18 +275,18 @@ impl<T> Parameters<T> {
         Ok(self)
     }
 
-    /// The nodes that a pattern names and that have floats, with these. What is named and has none is an
-    /// error if it should vary, unless a wildcard named it.
+    /// The matched nodes that have floats, with these floats. A matched node without floats is an error if
+    /// it should vary, unless a wildcard matched it.
     fn named(&self, pattern: &Pattern, vary: bool) -> Result<Vec<(Path, Range<usize>)>> {
         let treedef = &self.plan.treedef;
         let text = pattern.to_string();
-        // A path names one node: there is nothing to search.
+        // A path matches one node, so there is nothing to search.
         if let Ok(path) = text.parse::<Path>()
             && let Ok(node) = treedef.node(&path)
             && let leaves = node.leaf_range()
             && let Some(first) = leaves.clone().next()
         {
-            // A key may be written in several ways.
+            // There may be several spellings of a key.
             let keys = self.plan.path(first).into_iter().take(path.keys().len());
             return Ok(vec![(keys.collect(), leaves)]);
         }
@@ -305,7 +308,7 @@ impl<T> Parameters<T> {
                 if let Some(meant) = with_variants(treedef, &text) {
                     return Err(Error::NoVariant { pattern: text, meant });
                 }
-                // It has the pattern that was perhaps meant.
+                // It has the pattern that was probably meant.
                 let nothing = vec![(); treedef.num_leaves()];
                 Tree::new(treedef.clone(), nothing)?.mask(pattern)?;
                 Ok(named)
@@ -315,13 +318,13 @@ impl<T> Parameters<T> {
     }
 }
 
-/// A leaf among those of a node.
+/// A leaf of a node, and its place there.
 struct Place<'a> {
     leaf: usize,
     leaves: &'a Range<usize>,
 }
 
-/// A pattern in which a dot should be `::`, as in front of the variant of an enum.
+/// A pattern in which a dot is replaced by `::`, as before the variant of an enum.
 fn with_variants(treedef: &TreeDef, text: &str) -> Option<String> {
     let names_something = |text: &String| {
         let pattern = text.parse::<Pattern>();
@@ -342,14 +345,14 @@ fn described(node: NodeRef<'_>) -> String {
     }
 }
 
-/// Whether nodes differ in nothing but what is no float.
+/// Whether nodes differ only in leaves that are not floats.
 fn only_statics(error: &treedef::Error) -> bool {
     let differences = error.differences();
     let is_static = |difference: &Difference| difference.kind == DifferenceKind::Static;
     !differences.is_empty() && differences.iter().all(is_static)
 }
 
-/// Adds pairs to what each leaf is tied to: the first of all leaves that are tied together.
+/// Adds pairs to the table of ties: for each leaf, the first of all leaves that are tied together.
 fn tie_pairs(tied_to: &mut [usize], pairs: impl Iterator<Item = (usize, usize)>) {
     // Forests of disjoint sets, whose roots are the first leaves.
     let root = |mut leaf: usize, tied_to: &mut [usize]| {

@@ -1,4 +1,4 @@
-//! The delta method: the covariance of leaves from that of the vector.
+//! The delta method: computes the covariance of leaves from the covariance of the vector.
 
 use treedef::{__private, ToPath};
 
@@ -7,7 +7,7 @@ use super::error::{Error, Result, shown};
 use super::plan::Plan;
 use crate::state::leaf_at;
 
-/// A solver rounds by this part of what a number may be at most.
+/// The maximum relative rounding error of a solver.
 const ROUNDING: f64 = 1e-6;
 
 /// The covariance of the leaves of a model. See [`Parameters::covariance`](crate::Parameters::covariance).
@@ -17,7 +17,7 @@ const ROUNDING: f64 = 1e-6;
 ///
 /// let p = Parameters::new(&(1.0, 2.0, 3.0))?.positive(".0")?.fix(".2")?;
 /// let covariance = p.covariance(&[0.0, 2.0], &[0.04, 0.01, 0.01, 0.25])?;
-/// // The leaf is eˣ, so its error is that of x, times eˣ.
+/// // The leaf is eˣ, so its error is the error of x, times eˣ.
 /// assert_eq!(covariance.standard_error(".0")?, 0.2);
 /// assert_eq!(covariance.get(".0", ".1")?, 0.01);
 /// assert_eq!(covariance.standard_error(".2")?, 0.0);
@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-6;
 #[derive(Clone, Debug)]
 pub struct Covariance<'p> {
     jacobian: Jacobian<'p>,
-    /// That of the vector.
+    /// The covariance of the vector.
     matrix: Vec<f64>,
 }
 
@@ -126,7 +126,7 @@ impl<'p> Covariance<'p> {
         let count = self.jacobian.x.len();
         let error = |(i, by): &(usize, f64)| by.abs() * self.matrix[i * count + i].sqrt();
         let most = row.iter().map(error).sum::<f64>().powi(2);
-        // Rounding may leave less than nothing of a variance that is zero.
+        // Rounding may make a variance of zero negative.
         if variance < -ROUNDING * most {
             let (path, variance) = (self.jacobian.plan.path(leaf), shown(variance));
             let reason = format!("the variance of `{path}` would be {variance}");
@@ -160,8 +160,8 @@ impl<'p> Covariance<'p> {
     }
 }
 
-/// A number whose variance would be negative where others are known, unless a symmetric matrix is positive semidefinite:
-/// by Cholesky, with the largest variance first.
+/// A number whose conditional variance would be negative. There is none if a symmetric matrix is positive
+/// semidefinite: by Cholesky, with the largest variance first.
 fn negative(matrix: &[f64], count: usize) -> Option<usize> {
     let least = ROUNDING * count as f64;
     let root = |at: usize| matrix[at * count + at].sqrt();
@@ -180,7 +180,7 @@ fn negative(matrix: &[f64], count: usize) -> Option<usize> {
         let most = numbers.swap_remove(at);
         let variance = left[most * (count + 1)];
         if variance <= least {
-            // Of the others no more is left, so they can share no more with each other either.
+            // The others have no variance left, so they cannot have a covariance either.
             numbers.push(most);
             let is_wrong = |number: &usize| {
                 let shares = |other: &usize| left[number * count + other].abs() > 2.0 * least;

@@ -6,8 +6,8 @@ use super::plan::{Plan, Run, Work};
 /// The derivatives of the leaves of a model by the vector. See
 /// [`Parameters::jacobian`](crate::Parameters::jacobian).
 ///
-/// It has a row for each leaf and a column for each number of the vector. Columns are made when they are
-/// asked for, because most derivatives are zero.
+/// It has a row for each leaf and a column for each number of the vector. Columns are computed on demand,
+/// because most derivatives are zero.
 ///
 /// ```
 /// use treedef_optim::Parameters;
@@ -36,7 +36,7 @@ impl<'p> Jacobian<'p> {
     }
 
     /// The leaves of the model that depend on a number of the vector, with their derivatives, in order.
-    /// It is empty for a number that is not there.
+    /// It is empty for a number that does not exist.
     pub fn column(&self, by: usize) -> Vec<(usize, f64)> {
         let after = self.plan.runs.partition_point(|run| run.x <= by);
         let Some(run) = after.checked_sub(1).and_then(|at| self.plan.runs.get(at)) else {
@@ -83,9 +83,8 @@ impl<'p> Jacobian<'p> {
         }
     }
 
-    /// The derivatives of functions by the vector, from their derivatives by the leaves. Both are
-    /// matrices by columns, as nalgebra has them: first the derivatives of all functions by the first
-    /// leaf.
+    /// The derivatives of functions by the vector, from their derivatives by the leaves. Both are matrices
+    /// by columns, as in nalgebra: first the derivatives of all functions by the first leaf.
     ///
     /// # Errors
     ///
@@ -114,7 +113,7 @@ impl<'p> Jacobian<'p> {
 }
 
 impl Plan {
-    /// The derivatives of a function by the vector, from those by the leaves.
+    /// The derivatives of a function by the vector, from the derivatives by the leaves.
     pub(super) fn gradient(&self, x: &[f64], by_leaves: &[f64]) -> Result<Vec<f64>> {
         let y = self.with_leaves(x, |leaves| Ok(leaves.to_vec()))?;
         let by_x = self.pulled_back(x, &y, &mut by_leaves.to_vec());
@@ -124,7 +123,7 @@ impl Plan {
         }
     }
 
-    /// The chain rule: `by_leaves` gets the sums over what is tied.
+    /// The chain rule: `by_leaves` gets the sums over tied leaves.
     fn pulled_back(&self, x: &[f64], y: &[f64], by_leaves: &mut [f64]) -> Vec<f64> {
         for tie in &self.ties {
             for at in 0..tie.leaves {

@@ -1,11 +1,11 @@
-//! What can be wrong with parameters, and where.
+//! The errors of parameters.
 
 use treedef::Path;
 
 /// The result of the functions of [`Parameters`](crate::Parameters).
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// What is wrong with parameters, a vector or a model. Each error about a leaf has its path.
+/// An error of parameters, a vector or a model. Each error about a leaf has its path.
 ///
 /// ```
 /// use treedef_optim::Parameters;
@@ -20,30 +20,30 @@ pub enum Error {
     /// An error of the walk through the model, of a path or of a pattern.
     #[error(transparent)]
     Tree(#[from] treedef::Error),
-    /// Two calls say different things of one leaf.
+    /// Two calls contradict each other about one leaf.
     #[error("{} is {before}, so it cannot be {asked}", quoted(.path))]
     Contradiction {
         /// The leaf.
         path: Path,
-        /// What an earlier call said of it.
+        /// The earlier constraint.
         before: String,
-        /// What this call says.
+        /// The new constraint.
         asked: String,
     },
-    /// A pattern names nothing, because the variant of an enum is named as a field would be.
+    /// A pattern matches nothing, because the variant of an enum is written like a field.
     #[error("no node matches `{pattern}` (did you mean `{meant}`?)")]
     NoVariant {
         /// The pattern.
         pattern: String,
-        /// A pattern that names something.
+        /// A pattern that matches.
         meant: String,
     },
-    /// Something that is no float should vary.
+    /// A leaf that is not a float should vary.
     #[error("expected a float that may vary, found {found} at {}", quoted(.path))]
     NotAFloat {
-        /// The node that was named.
+        /// The matched node.
         path: Path,
-        /// What is there.
+        /// The kind of the node.
         found: String,
     },
     /// Two leaves that are tied differ.
@@ -53,19 +53,19 @@ pub enum Error {
         path: Path,
         /// The leaf that is tied to it.
         other: Path,
-        /// What the first leaf is.
+        /// The first leaf's value or constraint.
         first: String,
-        /// What the second leaf is.
+        /// The second leaf's value or constraint.
         second: String,
     },
-    /// Nodes that cannot be tied, or be one block.
+    /// Nodes that cannot be tied, or form one block.
     #[error("{} cannot be {asked}: {reason}", quoted(.path))]
     Shape {
         /// The node.
         path: Path,
-        /// What was asked.
+        /// The requested constraint.
         asked: &'static str,
-        /// Why it cannot be.
+        /// The reason.
         reason: String,
     },
     /// A range that no parameter can have.
@@ -73,17 +73,17 @@ pub enum Error {
     Range {
         /// The range.
         range: String,
-        /// What to do.
+        /// A hint.
         reason: &'static str,
     },
-    /// A number that is outside of what its leaf may be.
+    /// A number outside of the range of its leaf.
     #[error("{} is not {} at {}", shown(*.value), among(.allowed), quoted(.path))]
     Outside {
         /// The leaf.
         path: Path,
         /// The number.
         value: f64,
-        /// What the leaf may be: a range, or a word.
+        /// The range, or a word for it.
         allowed: String,
     },
     /// A number at the end of its range, which a transform reaches only at infinity.
@@ -96,32 +96,32 @@ pub enum Error {
         /// The range.
         range: String,
     },
-    /// A model that the parameters cannot make, because a leaf that is fixed or tied differs.
+    /// A model that the parameters cannot produce, because a fixed or tied leaf differs.
     #[error("expected {}, found {} at {}: it is {why}", shown(*.expected), shown(*.found), quoted(.path))]
     NotAPoint {
         /// The leaf.
         path: Path,
-        /// The number that the leaf must be.
+        /// The required number.
         expected: f64,
-        /// The number that it is.
+        /// The number in the model.
         found: f64,
-        /// Why it must be.
+        /// The reason.
         why: String,
     },
     /// A vector or a matrix of another length.
     #[error("expected {expected} numbers in {what}, found {found}")]
     Length {
-        /// What has another length.
+        /// The name of the vector or matrix.
         what: &'static str,
-        /// The length that it must have.
+        /// The required length.
         expected: usize,
-        /// The length that it has.
+        /// The found length.
         found: usize,
     },
-    /// A matrix that is no covariance, or that belongs to another point.
+    /// A matrix that is not a covariance, or that belongs to another point.
     #[error("no covariance: {reason}")]
     Covariance {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! From a vector to leaves, and from leaves to a vector.
+//! Computes leaves from a vector, and a vector from leaves.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use super::error::{Error, Result, quoted};
 use super::interval::Interval;
 use super::plan::{Plan, Rule, Run, Work};
 
-/// The most leaves for which a thread keeps memory: 8 MiB.
+/// The maximum number of leaves for which a thread keeps memory: 8 MiB.
 const KEPT: usize = 1 << 20;
 
 /// The largest float of 32 bits.
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 impl Plan {
-    /// Calls a function with the leaves that a vector makes.
+    /// Calls a function with the leaves for a vector.
     pub(super) fn with_leaves<R>(
         &self,
         x: &[f64],
@@ -37,7 +37,7 @@ impl Plan {
             self.check_copied(run, range, x)?;
             return then(x);
         }
-        // Inside `then`, a `Deserialize` may ask for leaves, too: it finds an empty vector.
+        // Inside `then`, a `Deserialize` may also ask for leaves: it finds an empty vector.
         let mut leaves = LEAVES.try_with(Cell::take).unwrap_or_default();
         leaves.clear();
         let result = self.fill(x, &mut leaves).and_then(|()| then(&leaves));
@@ -56,7 +56,8 @@ impl Plan {
     fn fill(&self, x: &[f64], leaves: &mut Vec<f64>) -> Result<()> {
         for run in &self.runs {
             let x = &x[run.x..run.x + run.inputs];
-            // What is fixed or tied before the run, and what has not moved, is as at the start.
+            // Fixed and tied leaves before the run, and numbers that did not move, are the same as
+            // at the start.
             leaves.extend_from_slice(&self.start[leaves.len()..run.leaf]);
             if let Work::Copy(range) = run.work {
                 self.check_copied(run, range, x)?;
@@ -70,7 +71,7 @@ impl Plan {
                 Work::Copy(_) => {}
                 Work::Transform(transform, range) => {
                     for (at, (x, (initial, y))) in x.iter().zip(initial.iter().zip(y)).enumerate() {
-                        // What has not moved stays exactly as it was.
+                        // Numbers that did not move stay exactly the same.
                         if x != initial {
                             *y = transform.value(*x);
                             let leaf = run.leaf + at;
@@ -103,7 +104,7 @@ impl Plan {
 
     pub(super) fn repeat_tied<N: Clone>(&self, leaves: &mut [N]) {
         for tie in &self.ties {
-            // What is tied comes after what it is tied to.
+            // A tied leaf is after the leaf that it is tied to.
             let (first, others) = leaves.split_at_mut(tie.to);
             for (at, other) in others.iter_mut().take(tie.leaves).enumerate() {
                 match first.get(tie.from + at) {
@@ -114,9 +115,9 @@ impl Plan {
         }
     }
 
-    /// Checks numbers that become leaves as they are.
+    /// Checks numbers that are used as leaves directly.
     fn check_copied(&self, run: &Run, range: Interval, x: &[f64]) -> Result<()> {
-        // Most often all is well, which the processor sees for several numbers at once.
+        // Usually all are valid, which the processor can check for several numbers at once.
         let Interval { lower, upper, .. } = range;
         let largest = if run.narrow { LARGEST_NARROW } else { f64::INFINITY };
         let (low, high) = (lower.max(-largest), upper.min(largest));
@@ -183,7 +184,7 @@ impl Plan {
         Ok(leaves)
     }
 
-    /// The vector that makes exactly these leaves.
+    /// The vector for which the leaves are exactly these.
     pub(super) fn point(&self, leaves: &[f64]) -> Result<Vec<f64>> {
         for (leaf, found) in leaves.iter().enumerate() {
             let first = self.tied_to[leaf];
@@ -205,7 +206,7 @@ impl Plan {
         self.inverse(leaves)
     }
 
-    /// The leaves of any kind of number, without checks.
+    /// The leaves in any type of number, without checks.
     #[cfg_attr(not(feature = "num-dual"), allow(dead_code))]
     pub(super) fn leaves_as<N: Differentiable>(&self, x: &[N]) -> Vec<N> {
         let mut leaves: Vec<N> = self.start.iter().map(|leaf| N::of(*leaf)).collect();

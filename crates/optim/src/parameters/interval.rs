@@ -79,7 +79,7 @@ impl Interval {
     }
 }
 
-/// The nearest float of 32 bits. What is too large becomes infinite.
+/// The nearest float of 32 bits. A number that is too large becomes infinite.
 #[allow(clippy::cast_possible_truncation, reason = "what rounding is")]
 pub(super) fn narrow(value: f64) -> f64 {
     f64::from(value as f32)

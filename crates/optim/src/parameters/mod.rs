@@ -1,7 +1,8 @@
 //! Any struct as the vector of a solver, and back.
 //!
-//! [`vector`] has what a solver sees, [`constraints`] are what a user says of leaves, and [`plan`] what follows for each. [`evaluation`] makes leaves from a vector, [`derivatives`]
-//! goes the way back. The rest is arithmetic ([`transform`]) and what is printed ([`report`]).
+//! [`vector`] is the interface for solvers, [`constraints`] are set by the user, and [`plan`] derives the
+//! work for each leaf. [`evaluation`] computes leaves from a vector, [`derivatives`] go the opposite way.
+//! The rest is arithmetic ([`transform`]) and printing ([`report`]).
 
 mod differentiable;
 mod error;

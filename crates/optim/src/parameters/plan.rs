@@ -1,4 +1,4 @@
-//! What was said of each leaf, and the runs of equal work that follow from it.
+//! The constraint of each leaf, and the runs of equal work that follow.
 
 use treedef::__private::OrBug;
 use treedef::{Flattener, LeafKind, Path, TreeDef};
@@ -7,15 +7,15 @@ use super::error::{Error, Result, quoted, shown};
 use super::interval::{Interval, narrow};
 use super::transform::{Block, Transform};
 
-/// What was said of a leaf.
+/// The constraint of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rule {
     Free,
     Fixed,
-    /// Between bounds that the solver keeps.
+    /// Between bounds that the solver respects.
     Bounds(Interval),
     Transform(Transform, Interval),
-    /// One of so many leaves of a block.
+    /// One of the leaves of a block.
     Block {
         block: Block,
         leaves: usize,
@@ -23,7 +23,7 @@ pub(super) enum Rule {
     },
 }
 
-/// Leaves that follow each other and are made in the same way.
+/// Consecutive leaves that are computed in the same way.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     /// The first number of the vector.
@@ -37,7 +37,7 @@ pub(super) struct Run {
     pub(super) narrow: bool,
 }
 
-/// How the leaves of a run are made.
+/// How to compute the leaves of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
     Copy(Interval),
@@ -102,7 +102,7 @@ impl Rule {
 }
 
 impl Run {
-    /// Whether a leaf with this work is the next of the run. A block is a run of its own.
+    /// Whether a leaf with this work continues the run. A block is a run of its own.
     fn goes_on_with(&self, leaf: usize, work: Work) -> bool {
         self.leaf + self.leaves == leaf && self.work == work && !matches!(work, Work::Block(_))
     }
@@ -152,7 +152,7 @@ impl Plan {
         self.treedef.leaf_path(leaf).ok().or_bug()
     }
 
-    /// A leaf as its model has it: the nearest float of its type.
+    /// A leaf as its model stores it: the nearest float of its type.
     pub(super) fn rounded(&self, leaf: usize, value: f64) -> f64 {
         if self.narrow[leaf] { narrow(value) } else { value }
     }
@@ -174,8 +174,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Whether the runs take the numbers of the vector one after the other, and make each leaf once that is
-    /// neither fixed nor tied to another.
+    /// Whether the runs use the numbers of the vector in order, and compute each leaf once that is neither
+    /// fixed nor tied to another.
     fn is_whole(&self) -> bool {
         let (mut x, mut made) = (0, vec![0; self.start.len()]);
         for run in &self.runs {
@@ -190,7 +190,7 @@ impl Plan {
         made.iter().enumerate().all(|(leaf, times)| *times == usize::from(is_made(leaf)))
     }
 
-    /// Gives free leaves the rule of one that they are tied to. Blocks have rules of their own.
+    /// Gives free leaves the rule of a leaf that they are tied to. Blocks have rules of their own.
     pub(super) fn share_rules(&mut self) {
         let is_shared = |rule: Rule| !matches!(rule, Rule::Free | Rule::Block { .. });
         let tied =
@@ -207,7 +207,7 @@ impl Plan {
         }
     }
 
-    /// Whether two plans make the same leaves of a vector.
+    /// Whether two plans compute the same leaves from a vector.
     pub(super) fn is_like(&self, other: &Plan) -> bool {
         std::ptr::eq(self, other)
             || self.treedef == other.treedef
@@ -255,18 +255,18 @@ impl Plan {
         ties
     }
 
-    /// The vector that makes these leaves.
+    /// The vector for these leaves.
     pub(super) fn inverse(&self, leaves: &[f64]) -> Result<Vec<f64>> {
         self.inverse_of(leaves, Some(&self.initial))
     }
 
-    /// The same, if this vector makes the leaves at the start.
+    /// The same, if this vector gives the leaves at the start.
     fn inverse_of(&self, leaves: &[f64], initial: Option<&[f64]>) -> Result<Vec<f64>> {
         let mut x = vec![0.0; self.lower.len()];
         for run in &self.runs {
             let y = &leaves[run.leaf..run.leaf + run.leaves];
             let into = &mut x[run.x..run.x + run.inputs];
-            // What has not moved comes back as it was.
+            // Numbers that did not move come back exactly.
             let before = initial.and_then(|initial| initial.get(run.x..run.x + run.inputs));
             if let Some(before) = before
                 && y == &self.start[run.leaf..run.leaf + run.leaves]
@@ -277,7 +277,7 @@ impl Plan {
             match run.work {
                 Work::Copy(range) => {
                     into.copy_from_slice(y);
-                    // A number that is not finite is refused where a value is made.
+                    // A number that is not finite is refused when a value is made.
                     let outside = |y: &f64| range != Interval::ALL && !range.contains(*y);
                     if let Some(at) = y.iter().position(outside) {
                         return Err(self.outside(run.leaf + at, y[at], &range.to_string()));
@@ -315,7 +315,7 @@ impl Plan {
         if let Some(at) = block.broken_at(y.iter().copied()) {
             return Err(self.outside_block(block, run.leaf + at, y[at]));
         }
-        // A model of 32 bits has no sum nearer to 1.
+        // A model of 32 bits cannot represent a sum nearer to 1.
         let tolerance = if run.narrow { 1e-5 } else { 1e-8 };
         let sum: f64 = y.iter().sum();
         if block == Block::Simplex && (sum - 1.0).abs() > tolerance {
@@ -364,7 +364,7 @@ impl Plan {
             if value != other && !(value.is_nan() && other.is_nan()) {
                 return differ(shown(value), shown(other));
             }
-            // All of a block repeats another block, in the same order.
+            // The whole block repeats another block, in the same order.
             if let Rule::Block { block, position, .. } = rule {
                 let whole = position == 0 || self.tied_to[leaf - 1] + 1 == *first;
                 if !whole {
@@ -388,20 +388,20 @@ impl Plan {
         Err(Error::Shape { path: self.path(leaf), asked: "tied", reason })
     }
 
-    /// Why a leaf is not free, as the report says it.
+    /// The reason why a leaf is not free, for the report.
     pub(super) fn tie_note(&self, leaf: usize) -> Option<String> {
         let first = self.tied_to[leaf];
         (first != leaf).then(|| format!("tied to {}", quoted(&self.path(first))))
     }
 
-    /// The leaf that a number of the vector is named by.
+    /// The leaf that names a number of the vector.
     pub(super) fn leaf_of(&self, x: usize) -> usize {
         let after = self.runs.partition_point(|run| run.x <= x);
         let run = after.checked_sub(1).and_then(|at| self.runs.get(at));
         run.map_or(0, |run| run.leaf + x - run.x)
     }
 
-    /// The run that a leaf is made by, if it varies.
+    /// The run that computes a leaf, if the leaf varies.
     pub(super) fn run_of(&self, leaf: usize) -> Option<&Run> {
         let leaf = *self.tied_to.get(leaf)?;
         let after = self.runs.partition_point(|run| run.leaf <= leaf);

@@ -1,4 +1,4 @@
-//! What a fit found, as a table.
+//! The result of a fit as a table.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use super::error::{Error, Result, shown};
 use super::interval::Interval;
 use super::plan::{Plan, Rule};
 
-/// How near to a bound a leaf has reached it, as a part of the range or of the number at the start.
+/// How near to a bound counts as reached, relative to the range or to the number at the start.
 const NEAR: f64 = 1e-6;
 
-/// The most rows that are printed.
+/// The maximum number of rows that are printed.
 const PRINTED: usize = 1000;
 
 /// A table of the leaves of a model. See [`Parameters::report`](crate::Parameters::report).
 ///
-/// It is made when it is printed or asked for its [`rows`](Self::rows). For a vector that makes no model
-/// it prints the error.
+/// It is computed when it is printed or its [`rows`](Self::rows) are read. If the vector is not valid, it
+/// prints the error.
 ///
 /// ```
 /// use treedef_optim::Parameters;
@@ -64,7 +64,7 @@ impl<'p> Report<'p> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the covariance is one of other parameters or at another vector, and when a
+    /// Returns an error when the covariance belongs to other parameters or another vector, and when a
     /// standard error is not finite.
     pub fn errors(mut self, covariance: &Covariance<'_>) -> Result<Self> {
         if !covariance.is_at(self.plan, &self.x) {
@@ -80,7 +80,7 @@ impl<'p> Report<'p> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the vector makes no model.
+    /// Returns an error when the vector does not give a model.
     pub fn rows(&self) -> Result<Vec<Row>> {
         self.first_rows(self.plan.start.len())
     }
@@ -118,11 +118,11 @@ fn bound_reached(rule: Rule, value: f64, start: f64, error: Option<f64>) -> Opti
     let length = upper - lower;
     let reached = |bound: f64| {
         let near = match rule {
-            // Its error vanishes at a bound, too.
+            // At a bound, its error vanishes, too.
             Rule::Transform(..) if length.is_finite() => NEAR * length,
-            // eˣ comes to no bound.
+            // eˣ reaches no bound.
             Rule::Transform(..) => 0.0,
-            // Farther away than its error it is not at the bound.
+            // If the distance is greater than the error, the bound is not reached.
             _ => {
                 let scale = if length.is_finite() { length } else { start.abs().max(bound.abs()) };
                 (NEAR * scale).min(error.unwrap_or(f64::INFINITY))
@@ -140,7 +140,7 @@ fn bound_reached(rule: Rule, value: f64, start: f64, error: Option<f64>) -> Opti
 }
 
 impl Row {
-    /// The value with as many digits as its error has a meaning for.
+    /// The value with as many digits as its error justifies.
     fn number(&self) -> String {
         match self.error {
             None => shown(self.value),

@@ -1,7 +1,7 @@
 //! Functions from the real line onto a range, and from real numbers onto a simplex or an ordered list.
 //!
-//! Each has its inverse, its derivative, and the logarithm of the latter with *its* derivative, in forms
-//! that keep all digits where numbers are large or small.
+//! Each has its inverse, its derivative, and the logarithm of the derivative with *its* derivative, in
+//! forms that keep all digits where numbers are large or small.
 
 use treedef::__private::OrBug;
 
@@ -79,7 +79,7 @@ impl Transform {
             Transform::Exp | Transform::Above(_) | Transform::Below(_) => (x, 1.0),
             Transform::Softplus => (-(-x).softplus(), (-x).logistic()),
             Transform::Logistic { lower, upper } => {
-                // Both softplus are |x| and the same small rest, so that no digit cancels.
+                // Both softplus are |x| plus the same small rest, so that no digits cancel.
                 let rest = (-x.abs()).exp().ln_1p();
                 ((upper - lower).ln() - x.abs() - 2.0 * rest, -(x / 2.0).tanh())
             }
@@ -87,7 +87,7 @@ impl Transform {
     }
 }
 
-/// A function from some real numbers to as many leaves, or to one more.
+/// A function from some real numbers to the same number of leaves, or to one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     /// Positive numbers with the sum 1, by breaking a stick, as Stan does it.
@@ -97,7 +97,7 @@ pub(super) enum Block {
 }
 
 impl Block {
-    /// How many real numbers make a block of so many leaves.
+    /// The number of real numbers for a block of `count` leaves.
     pub(super) fn inputs(self, leaves: usize) -> usize {
         match self {
             Block::Simplex => leaves.saturating_sub(1),
@@ -129,7 +129,7 @@ impl Block {
         }
     }
 
-    /// The inverse; infinite or NaN for what is no such block.
+    /// The inverse; infinite or NaN if the leaves are not such a block.
     pub(super) fn inverse(self, y: &[f64], x: &mut [f64]) {
         match self {
             Block::Simplex => {
@@ -150,7 +150,7 @@ impl Block {
         }
     }
 
-    /// The first leaf that rounding has moved out of the block.
+    /// The first leaf that rounding moved out of the block.
     pub(super) fn broken_at(self, y: impl IntoIterator<Item = f64>) -> Option<usize> {
         let mut last = f64::NEG_INFINITY;
         y.into_iter().position(|y| {
@@ -181,7 +181,7 @@ impl Block {
 
     /// Adds the derivatives of a function by the real numbers, from those by the leaves.
     pub(super) fn pull_back(self, x: &[f64], y: &[f64], by_leaves: &[f64], by_x: &mut [f64]) {
-        // What all later leaves add.
+        // The contribution of all later leaves.
         let mut later = 0.0;
         match self {
             Block::Simplex => {
@@ -238,7 +238,7 @@ fn sticks<N: Differentiable>(
     x.iter().enumerate().map(|(at, input)| input.clone().plus(N::of(-offset(x.len(), at))))
 }
 
-/// The logarithm of the number of pieces that are left after a stick.
+/// The logarithm of the number of remaining pieces after a stick.
 fn offset(sticks: usize, at: usize) -> f64 {
     count(sticks - at).ln()
 }

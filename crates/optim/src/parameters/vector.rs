@@ -16,10 +16,10 @@ use super::report::Report;
 
 /// A struct as the vector of numbers that a solver varies, and back.
 ///
-/// At first all floats of the model are free, and everything else is structure. Then parts are fixed,
-/// bounded, transformed or tied, each named by a [pattern](treedef::Pattern). The solver sees
-/// [`initial`](Self::initial), [`lower`](Self::lower) and [`upper`](Self::upper), and
-/// [`value`](Self::value) makes the model of its vector.
+/// At first all floats of the model are free, and everything else is structure. Then you fix, bound,
+/// transform or tie parts by [patterns](treedef::Pattern). The solver sees [`initial`](Self::initial),
+/// [`lower`](Self::lower) and [`upper`](Self::upper), and [`value`](Self::value) turns its vector into a
+/// model.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ use super::report::Report;
 /// let p = p.positive("**.sigma")?;
 /// assert_eq!(p.names(), [".peaks[0].at", ".peaks[0].sigma", ".peaks[1].at", ".peaks[1].sigma"]);
 /// assert_eq!((p.lower()[0], p.upper()[1]), (0.0, f64::INFINITY));
-/// // What did not move comes back exactly.
+/// // Numbers that did not move come back exactly.
 /// assert_eq!(p.value(p.initial())?, model);
 ///
 /// let moved = p.value(&[2.0, 0.0, 4.0, -1.0])?;
@@ -58,18 +58,17 @@ use super::report::Report;
 ///
 /// | | the solver sees | for solvers |
 /// |---|---|---|
-/// | [`bounds`](Self::bounds) | the number itself, and its bounds | that keep bounds: cobyla, L-BFGS-B |
+/// | [`bounds`](Self::bounds) | the number itself, and its bounds | that respect bounds: cobyla, L-BFGS-B |
 /// | [`positive`](Self::positive), [`softplus`](Self::softplus), [`bounded`](Self::bounded), [`simplex`](Self::simplex), [`ordered`](Self::ordered) | any real number, which a transform maps onto the range | all others, and samplers |
 ///
 /// # Exact
 ///
-/// A leaf whose numbers in the vector have not moved from [`initial`](Self::initial) is exactly what it
-/// was, through all transforms. A leaf of `f32` is the nearest `f32`; its bounds are the nearest `f32`s,
-/// too. Of a model without NaN, no function returns a NaN, an infinity or a number outside of its range:
-/// the error has the path.
-/// So `value` also refuses what solvers try outside of [`bounds`](Self::bounds).
+/// A leaf whose numbers in the vector are the same as in [`initial`](Self::initial) is exactly unchanged,
+/// through all transforms. A leaf of `f32` is the nearest `f32`, and so are its bounds. For a model without
+/// NaN, no function returns a NaN, an infinity or a number outside of its range: it returns an error with
+/// the path. So `value` also refuses vectors in which a solver leaves the [`bounds`](Self::bounds).
 ///
-/// `Parameters` are [`Sync`], so that threads share them, whatever the model is.
+/// `Parameters` are [`Sync`], so threads can share them, whatever the model is.
 pub struct Parameters<T> {
     pub(super) plan: Plan,
     model: PhantomData<fn() -> T>,
@@ -88,10 +87,11 @@ pub struct Dims {
 
 /// # Make
 impl<T: Serialize> Parameters<T> {
-    /// All floats of a model, free. Everything else is structure: integers, texts, lengths, names.
+    /// All floats of the model are free. Everything else is structure: integers, texts, lengths,
+    /// names.
     ///
-    /// Of a model that is generic over its numbers, and whose numbers are [objects](treedef::object) of
-    /// `f64`, these are the parameters. Plain floats beside them are structure.
+    /// If some `f64` of the model are [objects](treedef::object), as in a model that is generic over its
+    /// numbers, only these are parameters. Plain floats are structure.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<T: Serialize> Parameters<T> {
 
 /// # What a solver asks for
 impl<T> Parameters<T> {
-    /// The vector of the model that the parameters were made of.
+    /// The vector of the model from which the parameters were made.
     pub fn initial(&self) -> &[f64] {
         &self.plan.initial
     }
@@ -129,7 +129,7 @@ impl<T> Parameters<T> {
         &self.plan.upper
     }
 
-    /// How many numbers the solver varies.
+    /// The number of numbers that the solver varies.
     pub fn len(&self) -> usize {
         self.plan.initial.len()
     }
@@ -194,13 +194,14 @@ impl<T: DeserializeOwned> Parameters<T> {
 
     /// Puts the model of a vector into `model`.
     ///
-    /// A model of structs, tuples, numbers and arrays of numbers is made without an allocation, if it has
-    /// at most 1,048,576 floats, after the first in a thread; an array of structs takes one. With the feature `in_place` the memory of its `Vec`s is used again, and
-    /// `#[serde(skip)]` fields stay.
+    /// A model of structs, tuples, numbers and arrays of numbers is rebuilt without an allocation, if it
+    /// has at most 1,048,576 floats, except for the first call in a thread; an array of structs needs one.
+    /// With the feature `in_place` the memory of its `Vec`s is reused, and `#[serde(skip)]` fields keep
+    /// their content.
     ///
     /// # Errors
     ///
-    /// As [`value`](Self::value). With `in_place`, the model may be made in part on error.
+    /// As [`value`](Self::value). With `in_place`, the model may be partly changed on an error.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -240,7 +241,8 @@ impl<T: Serialize> Parameters<T> {
     }
 
     /// The derivatives of a function by the vector, from its derivatives by the model, which are a
-    /// model, too: the chain rule through transforms and ties. What is no float plays no part.
+    /// model, too: the chain rule through transforms and ties. Leaves that are not floats are
+    /// ignored.
     ///
     /// # Errors
     ///
@@ -281,8 +283,9 @@ impl<T> Parameters<T> {
         Jacobian::new(&self.plan, x)
     }
 
-    /// The logarithm of the volume by which the transforms stretch the space at `x`. A sampler adds it to
-    /// the logarithm of a density over the model, and its derivatives to `gradient`, which is done here.
+    /// The logarithm of the volume by which the transforms stretch the space at `x`. For a density over the
+    /// model, a sampler adds it to the logarithm of the density. Its derivatives are added to `gradient`
+    /// here.
     ///
     /// # Errors
     ///
@@ -305,12 +308,12 @@ impl<T> Parameters<T> {
         }
     }
 
-    /// The covariance of the leaves, from that of the vector, by the delta method: J C Jᵀ, where J is
-    /// [`jacobian`](Self::jacobian). `matrix` has `len()` rows of `len()` numbers.
+    /// The covariance of the leaves from the covariance of the vector, by the delta method: J C Jᵀ, where J
+    /// is [`jacobian`](Self::jacobian). `matrix` has `len()` rows of `len()` numbers.
     ///
     /// # Errors
     ///
-    /// As [`value`](Self::value), and when the matrix is no covariance: of another size, not
+    /// As [`value`](Self::value), and when the matrix is not a covariance: of another size, not
     /// symmetric, not positive semidefinite, or with a number that is not finite.
     pub fn covariance(&self, x: &[f64], matrix: &[f64]) -> Result<Covariance<'_>> {
         Covariance::new(&self.plan, x, matrix)
@@ -324,9 +327,8 @@ impl<T> Parameters<T> {
 
 #[cfg(feature = "num-dual")]
 impl<T> Parameters<T> {
-    /// The model of a vector of [dual numbers](num_dual), so that derivatives go through transforms and
-    /// ties by themselves. `U` is the model over these numbers; its fields are
-    /// [objects](treedef::object).
+    /// The model for a vector of [dual numbers](num_dual), so that derivatives pass through transforms and
+    /// ties. `U` is the model over these numbers; its fields are [objects](treedef::object).
     ///
     /// # Errors
     ///

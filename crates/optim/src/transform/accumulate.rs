@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::Kernel;
 
-/// The mean of several gradients is one step: made by
+/// Makes one step from the mean of several gradients: made by
 /// [`accumulate`](crate::Optimiser::accumulate).
 #[derive(Clone, Debug)]
 pub struct Accumulate<O> {
@@ -16,8 +16,8 @@ pub struct Accumulate<O> {
 pub(crate) const NAME: &str = "accumulate";
 
 impl<O> Accumulate<O> {
-    /// Adds the gradients to the mean. Whether the inner transform has its step now: then the updates
-    /// are the mean, and the mean begins again.
+    /// Adds the gradients to the mean. Returns whether the inner transform takes its step now: then the
+    /// updates are the mean, and a new mean begins.
     fn is_due<L: Trainable>(
         &self,
         step: &mut Step<'_, L>,
@@ -71,7 +71,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     }
 }
 
-/// The mean of one gradient more.
+/// Adds one more gradient to the mean.
 #[derive(Clone, Copy)]
 struct Mean {
     count: u64,

@@ -26,7 +26,8 @@ macro_rules! chain {
 #[derive(Clone, Debug)]
 pub struct Chain<T>(pub T);
 
-/// Checks that a leaf that an `only` keeps from a learning rate is not expected to get another one.
+/// Checks that a leaf that an `only` excludes from a learning rate is not expected to get another
+/// one.
 fn expect_one_rate(place: Place<'_>, rates: &[bool], still: Option<usize>) -> Result<()> {
     match still {
         Some(leaf) if rates.iter().filter(|has_rate| **has_rate).count() > 1 => {

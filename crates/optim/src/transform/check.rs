@@ -8,12 +8,12 @@ use treedef::__private::OrBug;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
-/// An error with the path, when a gradient is infinite or no number.
+/// Returns an error with the path if a gradient is infinite or NaN.
 ///
 /// At the beginning of a chain it refuses the gradients before anything has changed: the parameters of
-/// [`step_in_place`](crate::Optimiser::step_in_place) and the state are as they were, and the training
-/// may go on with the next batch. With [`accumulate`](crate::Optimiser::accumulate) it belongs in front:
-/// `chain!(check_finite(), adam(0.1).accumulate(4))`. Inside, it would see only the mean.
+/// [`step_in_place`](crate::Optimiser::step_in_place) and the state are unchanged, and the training may go
+/// on with the next batch. Put it before [`accumulate`](crate::Optimiser::accumulate):
+/// `chain!(check_finite(), adam(0.1).accumulate(4))`. Inside, it would only see the mean.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adam, chain, transform::check_finite};

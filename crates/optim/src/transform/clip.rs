@@ -47,7 +47,7 @@ impl<L: Trainable> Transform<L> for Clip {
 /// Scales all gradients together, so that the norm of all numbers is at most `limit`: optax's
 /// `clip_by_global_norm`.
 ///
-/// The norm is summed pairwise in `f64`, in optax in the type of the numbers.
+/// The norm is summed pairwise in `f64`; in optax, in the type of the numbers.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, chain, sgd, transform::clip_by_global_norm};
@@ -84,7 +84,7 @@ impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
     }
 }
 
-/// `gradient / norm * limit`, in this order, as optax does. Both are scaled before.
+/// `gradient / norm * limit`, in this order, as in optax. Both are scaled before.
 #[derive(Clone, Copy)]
 struct Fraction {
     scale: f64,
@@ -100,8 +100,8 @@ impl Rule<0> for Fraction {
     }
 }
 
-/// A factor, and the norm of all numbers times it. The norm of many `f32`, or squares of `f64`, may be
-/// too large or too small for their type.
+/// A factor, and the norm of all numbers times that factor. The norm of many `f32`, or squares of `f64`,
+/// may be too large or too small for their type.
 pub(crate) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
     let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
     let mut best = norm(1.0)?;
@@ -112,7 +112,7 @@ pub(crate) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Resul
             _ => break,
         };
         let scaled = norm(scale)?;
-        // The factor itself may be too much for the type of the numbers.
+        // The factor itself may exceed the type of the numbers.
         if scaled.1.is_nan() || scaled.1 > best.1 && scaled.1.is_infinite() {
             break;
         }

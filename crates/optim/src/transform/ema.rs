@@ -55,9 +55,9 @@ impl<L: Trainable> Transform<L> for Ema {
     }
 }
 
-/// By what a moving average is divided that began with zeros.
+/// The divisor of a moving average that started at zero.
 pub(crate) fn correction(decay: f64, count: u64) -> f64 {
-    // Beyond that many steps, nothing is left to correct.
+    // After that many steps, the correction is 1.
     1.0 - decay.powi(i32::try_from(count).unwrap_or(i32::MAX))
 }
 

@@ -1,4 +1,4 @@
-//! Which leaves, by a pattern or by their shapes.
+//! Selects leaves by a pattern or by their shapes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use treedef::{Pattern, Tree, TreeDef};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
-/// Which leaves: optax's `mask`. It is made of a pattern, or of a test of shapes, for leaves that are tensors or
-/// arrays:
+/// Selects leaves: optax's `mask`. It is made from a pattern, or from a test of shapes for leaves that are
+/// tensors or arrays:
 ///
 /// ```
 /// use treedef::Object;
 /// use treedef_optim::{Optimiser, adamw};
 ///
-/// // Matrices have two dimensions. Numbers alone have none: they are named by a pattern.
+/// // Matrices have two dimensions. Plain numbers have none: select them by a pattern.
 /// let matrices = |shape: &[usize]| shape.len() > 1;
 /// let error = adamw(0.1).decay_only(matrices).init::<f64, _>(&[1.0]).unwrap_err();
 /// assert!(error.to_string().starts_with("numbers have no shapes"));
@@ -57,7 +57,7 @@ impl<F: Fn(&[usize]) -> bool + Send + Sync + 'static> From<F> for Mask {
     }
 }
 
-/// Two tests of shapes are equal if they are the same one.
+/// Two tests of shapes are equal if they are the same object.
 impl PartialEq for Mask {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -85,7 +85,7 @@ impl fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// For each leaf of a structure, whether it is meant.
+    /// For each leaf of a structure, whether it is selected.
     fn of<L: Trainable>(&self, tree: &Tree<bool>, leaves: &[L]) -> Result<Vec<bool>> {
         match &self.0 {
             Test::Pattern(pattern) => {
@@ -102,7 +102,7 @@ impl Mask {
     }
 }
 
-/// For each leaf, whether one of the masks has it. Each mask must have a leaf.
+/// For each leaf, whether one of the masks selects it. Each mask must select a leaf.
 pub(crate) fn mask<L: Trainable>(
     treedef: &TreeDef,
     leaves: &[L],

@@ -1,8 +1,8 @@
-//! What a transform of gradients is.
+//! Transforms of gradients.
 //!
-//! A [`Transform`] says what it remembers, by [`slots`](Transform::slots), and makes updates of
-//! gradients, by [`update`](Transform::update). An optimiser is a transform that ends with a learning
-//! rate. Here is one of one's own, which runs on all leaves, in place, in one pass over the numbers:
+//! A [`Transform`] declares its memory in [`slots`](Transform::slots), and turns gradients into updates in
+//! [`update`](Transform::update). An optimiser is a transform that ends with a learning rate. This is a
+//! transform of your own, which runs on all leaves, in place, in one pass over the numbers:
 //!
 //! ```
 //! use treedef_optim::transform::{Number, Place, Rule, Slots, Step, Transform};
@@ -42,7 +42,8 @@
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!
-//! What needs more than a rule has the numbers themselves in [`Step`], for one type of leaf or all.
+//! A transform that needs more than a rule finds the numbers in [`Step`], for one type of leaf or
+//! for all.
 
 mod place;
 mod mask;

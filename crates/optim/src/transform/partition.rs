@@ -11,8 +11,8 @@ use treedef::__private::OrBug;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
-/// An optimiser for each group of leaves. Each leaf must be in exactly one group, so optax's
-/// `partition`, once `multi_transform`.
+/// An optimiser for each group of leaves. Each leaf must be in exactly one group: optax's
+/// `partition`, formerly `multi_transform`.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adam, sgd, transform::{partition, set_to_zero}};
@@ -52,8 +52,8 @@ impl<L> fmt::Debug for Partition<L> {
 }
 
 impl<L: Trainable> Partition<L> {
-    /// Adds a group: the leaves that one of the masks has, of which there must be one. Masks inside its
-    /// optimiser are of the whole model, too, and must have a leaf of the group.
+    /// Adds a group: the leaves that one of the masks selects. There must be at least one. Masks inside its
+    /// optimiser are also masks of the whole model, and must select a leaf of the group.
     pub fn group<M: Into<Mask>>(
         mut self,
         masks: impl IntoIterator<Item = M>,
@@ -64,7 +64,7 @@ impl<L: Trainable> Partition<L> {
         self
     }
 
-    /// Sets the optimiser of the leaves that no group names. Without it, such a leaf is an error.
+    /// Sets the optimiser of the leaves that are in no group. Without it, such a leaf is an error.
     pub fn rest(mut self, optimiser: impl Transform<L> + Send + Sync + 'static) -> Self {
         self.rest = Some(Box::new(optimiser));
         self
@@ -120,7 +120,7 @@ impl<L: Trainable> Partition<L> {
         if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
             return Err(slots.another("partition", &[], self.optimisers().count()));
         }
-        // Where the masks of a group have changed since the last step, all groups have.
+        // If the masks of one group have changed since the last step, check all groups.
         let mut is_kept = true;
         for (group, slots) in self.groups.iter().zip(&slots.parts) {
             let kept = slots.selection.as_ref();

@@ -1,4 +1,4 @@
-//! Where a transform works.
+//! The place of a transform.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, LeafError, Result};
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Term};
 
-/// Where a transform works: the structure of the parameters, and which leaves it is about.
+/// The place of a transform: the structure of the parameters, and the leaves that it concerns.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub(crate) treedef: &'a TreeDef,
@@ -22,7 +22,7 @@ impl<'a> Place<'a> {
         self.treedef
     }
 
-    /// The leaves that the transform is about, in order. Others belong to other transforms.
+    /// The leaves that the transform concerns, in order. Others belong to other transforms.
     pub fn ranges(self) -> &'a [Range<usize>] {
         self.ranges
     }

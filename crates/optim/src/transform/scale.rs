@@ -48,10 +48,11 @@ impl<L: Trainable> Transform<L> for Scale {
     }
 }
 
-/// Multiplies the updates by a schedule: optax's `scale_by_schedule`. As there, the sign is yours.
+/// Multiplies the updates by a schedule: optax's `scale_by_schedule`. As in optax, you choose the
+/// sign.
 ///
-/// [`only`](crate::Optimiser::only) takes it for a learning rate, whatever its signs: the leaves outside
-/// do not move. To let their updates pass, say so:
+/// [`only`](crate::Optimiser::only) treats it as a learning rate, whatever its sign: other leaves do not
+/// move. To keep their updates, write:
 ///
 /// ```
 /// use treedef_optim::transform::{partition, scale, scale_by_schedule};
@@ -90,7 +91,7 @@ impl<L: Trainable> Transform<L> for ScaleBySchedule {
         Ok(())
     }
 
-    /// A schedule may have both signs, so it is not asked.
+    /// A schedule may have both signs, so the sign is not checked.
     fn is_descent(&self) -> bool {
         true
     }

@@ -13,14 +13,14 @@ pub struct Only<O> {
     pub(crate) masks: Vec<Mask>,
 }
 
-/// An optimiser that some leaves are kept from: made by [`freeze`](crate::Optimiser::freeze).
+/// An optimiser from which some leaves are excluded: made by [`freeze`](crate::Optimiser::freeze).
 #[derive(Clone, Debug)]
 pub struct Frozen<O> {
     pub(crate) inner: O,
     pub(crate) masks: Vec<Mask>,
 }
 
-/// Goes on with the leaves that the transform inside is about, and its slots.
+/// Continues with the leaves that the inner transform concerns, and with its slots.
 fn with_selected<L: Trainable>(
     (name, masks): (&'static str, &[Mask]),
     make: impl FnOnce(Place<'_>, &[Mask], &[L]) -> Result<Selection>,
@@ -116,8 +116,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
 
 /// Makes all updates zero: optax's `set_to_zero`.
 ///
-/// With [`only`](crate::Optimiser::only), as the last of a chain, some leaves do not move. In front of a decay of weights
-/// they still would: [`freeze`](crate::Optimiser::freeze) keeps leaves from all that an optimiser does.
+/// With [`only`](crate::Optimiser::only), at the end of a chain, it keeps leaves from moving. Before a
+/// weight decay they would still move: [`freeze`](crate::Optimiser::freeze) excludes leaves from
+/// everything.
 ///
 /// ```
 /// use treedef_optim::transform::set_to_zero;

@@ -1,4 +1,4 @@
-//! The leaves that a transform is about.
+//! The leaves that a transform concerns.
 
 use std::ops::Range;
 
@@ -14,22 +14,22 @@ pub(super) const FROZEN: &str = "frozen";
 /// The slots around those of a group.
 pub(super) const PART: &str = "part";
 
-/// The transforms that are about some leaves of those around them.
+/// The transforms that concern some of the leaves around them.
 pub(crate) const SELECTING: [&str; 3] = [ONLY, FROZEN, PART];
 
-/// The leaves of a place that a transform is about, by masks, and the others.
+/// The leaves of a place that masks select for a transform, and the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) inside: Vec<Range<usize>>,
     pub(crate) outside: Vec<Range<usize>>,
-    /// What it was made of.
+    /// The masks from which it was made.
     masks: Vec<Mask>,
     among: Vec<Range<usize>>,
 }
 
 impl Selection {
-    /// Selects by masks, each of which must have a leaf of the structure, and all together one of the place.
-    /// Without a mask, nothing is selected.
+    /// Selects by masks. Each must select a leaf of the structure, and all together one of the place.
+    /// Without masks, nothing is selected.
     pub(crate) fn of<L: Trainable>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
         let named = mask(place.treedef, leaves, masks)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
@@ -40,7 +40,7 @@ impl Selection {
         Ok(Selection::new(place, masks, inside, ranges_of(place, |leaf| !is_named(leaf))))
     }
 
-    /// The leaves of a place without those that masks have.
+    /// The leaves of a place that no mask selects.
     pub(crate) fn out_of<L: Trainable>(
         place: Place<'_>,
         masks: &[Mask],
@@ -65,14 +65,14 @@ impl Selection {
         Selection { inside, outside, masks: masks.to_vec(), among: place.ranges.to_vec() }
     }
 
-    /// Whether it was made of this: an optimiser may have other masks in a later step.
+    /// Whether it was made from these masks: an optimiser may have other masks in a later step.
     pub(crate) fn is_of(&self, place: Place<'_>, masks: &[Mask]) -> bool {
         self.masks == masks && self.among == place.ranges
     }
 }
 
-/// Checks that masks select a leaf in their place. It may be smaller than the model, whose other leaves
-/// are those of other groups, or outside of an `only` around it.
+/// Checks that masks select a leaf in their place. The place may be smaller than the model, whose other
+/// leaves may be in other groups, or outside of an `only` around it.
 pub(crate) fn expect_some(place: Place<'_>, masks: &[Mask], found: &[Range<usize>]) -> Result<()> {
     if !found.is_empty() {
         return Ok(());
@@ -94,12 +94,12 @@ pub(crate) fn expect_some(place: Place<'_>, masks: &[Mask], found: &[Range<usize
     )))
 }
 
-/// The leaves of a place for which a function holds, as few ranges.
+/// The leaves of a place for which a function holds, as ranges.
 pub(crate) fn ranges_of(place: Place<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
     ranges(place.ranges.iter().cloned().flatten().filter(holds))
 }
 
-/// Leaves in order as few ranges.
+/// Sorted leaves as ranges.
 pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for leaf in leaves {
@@ -111,7 +111,7 @@ pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether a leaf is in ranges that are in order.
+/// Whether a leaf is in sorted ranges.
 pub(crate) fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
     let next = ranges.partition_point(|range| range.end <= leaf);
     ranges.get(next).is_some_and(|range| range.contains(&leaf))

@@ -1,4 +1,4 @@
-//! What a transform remembers.
+//! The memory of a transform.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::Update;
 
-/// What a transform remembers from step to step: a count, leaves beside those of the parameters, and
+/// The memory of a transform between two steps: a count, leaves beside the parameters' leaves, and
 /// the slots of the transforms inside it.
 #[derive(Clone, Debug)]
 pub struct Slots<L> {
@@ -20,24 +20,24 @@ pub struct Slots<L> {
     pub count: u64,
     pub(crate) leaves: Vec<(Cow<'static, str>, Vec<L>)>,
     pub(crate) parts: Vec<Slots<L>>,
-    /// The leaves that the transforms inside are about, where they are selected. Unknown in a state that
-    /// was read and has no leaves.
+    /// The leaves that the inner transforms concern, if these are selected. Unknown in a state that was
+    /// read and has no leaves.
     pub(crate) holds: Option<Vec<Range<usize>>>,
-    /// Found again when it is needed: no part of the state.
+    /// Computed when it is needed; not part of the state.
     pub(crate) selection: Option<Selection>,
-    /// A leaf that an `only` keeps from a learning rate: no part of the state.
+    /// A leaf that an `only` excludes from a learning rate; not part of the state.
     pub(crate) still: Option<usize>,
 }
 
 impl<L: Trainable> Slots<L> {
-    /// For the transform of that name, which tells a state from that of another optimiser.
+    /// For the transform of that name, so that a state of another optimiser is detected.
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
         let transform = transform.into();
         Slots { transform, count: 0, leaves, parts, holds: None, selection: None, still: None }
     }
 
-    /// Adds one number for each number of the parameters: most often 0.
+    /// Adds one number for each number of the parameters, usually 0.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl<L: Trainable> Slots<L> {
         });
         let mut zeros = zeros.collect::<Result<Vec<L>>>()?;
         if number != 0.0 {
-            // Those of other transforms, too: they may be those of this one later.
+            // Including leaves of other transforms: they may belong to this one later.
             let all = 0..zeros.len();
             let everywhere = Place { ranges: slice::from_ref(&all), ..place };
             everywhere.run(&Update(Plus(number)), &mut zeros, [], [parameters])?;
@@ -73,14 +73,14 @@ impl<L: Trainable> Slots<L> {
         self
     }
 
-    /// Selects the leaves that the transforms inside are about.
+    /// Selects the leaves that the inner transforms concern.
     pub(crate) fn holding(mut self, ranges: &[Range<usize>]) -> Self {
         self.holds = Some(ranges.to_vec());
         self
     }
 
-    /// Checks that the transforms inside are about the leaves that they were about before, since what they
-    /// remember is of these.
+    /// Checks that the inner transforms concern the same leaves as before, because their memory belongs to
+    /// these.
     pub(crate) fn expect_holds(
         &mut self,
         part: impl FnOnce() -> String,
@@ -92,7 +92,7 @@ impl<L: Trainable> Slots<L> {
             return Ok(());
         };
         if self.parts.iter().any(Slots::has_leaves) {
-            // An array without numbers belongs to nobody.
+            // An array without numbers belongs to no one.
             let is_empty = |leaf: &L| leaf.to_numbers().is_ok_and(|numbers| numbers.is_empty());
             for (leaf, parameter) in step.parameters.iter().enumerate() {
                 let [before, now] = [holds, ranges].map(|ranges| contains(ranges, leaf));
@@ -111,7 +111,7 @@ impl<L: Trainable> Slots<L> {
         !self.leaves.is_empty() || self.parts.iter().any(Slots::has_leaves)
     }
 
-    /// Whether a transform in it is about some leaves alone.
+    /// Whether a transform in it concerns only some leaves.
     pub(crate) fn selects(&self) -> bool {
         self.holds.is_some() || self.parts.iter().any(Slots::selects)
     }
@@ -120,7 +120,7 @@ impl<L: Trainable> Slots<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the slots are those of another transform.
+    /// Returns an error when the slots belong to another transform.
     #[inline]
     pub fn leaves<const N: usize>(
         &mut self,
@@ -130,7 +130,7 @@ impl<L: Trainable> Slots<L> {
         Ok(self.counted(transform, names)?.1)
     }
 
-    /// Puts the leaves into the order of these names: in a file they have that of the alphabet.
+    /// Sorts the leaves by these names: in a file they are in alphabetical order.
     fn arrange(&mut self, names: &[&'static str]) {
         if !self.leaves.iter().map(|(name, _)| &**name).eq(names.iter().copied()) {
             self.leaves.sort_by_key(|(name, _)| names.iter().position(|other| other == name));

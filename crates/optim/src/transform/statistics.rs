@@ -1,4 +1,4 @@
-//! The tensors of a model that are no parameters.
+//! The tensors of a model that are not parameters.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::selection::ranges;
 
 const FIELDS: [&str; 2] = ["running_mean", "running_var"];
 
-/// The leaves in the fields `running_mean` and `running_var` of a struct that has both, as that of a batch norm:
-/// what it has seen, which no optimiser changes.
+/// The leaves in the fields `running_mean` and `running_var` of a struct that has both, such as a batch
+/// norm: statistics that no optimiser changes.
 pub fn running_statistics(treedef: &TreeDef) -> Vec<Range<usize>> {
     let mut nodes = vec![treedef.root()];
     let mut has_some = false;

@@ -1,4 +1,4 @@
-//! What a transform does in a step.
+//! A step of a transform.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Descend, Number, Rule, Update};
 
-/// Makes updates of gradients, as optax's `GradientTransformation`.
+/// Turns gradients into updates, like optax's `GradientTransformation`.
 ///
 /// The [module](crate::transform) has an example.
 pub trait Transform<L: Trainable> {
-    /// What is remembered from step to step, before the first one.
+    /// The memory before the first step.
     ///
     /// # Errors
     ///
@@ -23,10 +23,11 @@ pub trait Transform<L: Trainable> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the slots are those of another transform, or an operation fails.
+    /// Returns an error when the slots belong to another transform, or an operation fails.
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()>;
 
-    /// Adds the updates to the parameters too. A transform may do both in one pass over the numbers.
+    /// Adds the updates to the parameters, too. A transform may do both in one pass over the
+    /// numbers.
     ///
     /// # Errors
     ///
@@ -36,9 +37,9 @@ pub trait Transform<L: Trainable> {
         step.apply()
     }
 
-    /// Whether the updates go downhill, because a learning rate is in it. The leaves that such a
-    /// transform is kept from, by [`only`](crate::Optimiser::only), do not move. With the default,
-    /// `false`, they get their gradients.
+    /// Whether the updates go downhill, because they contain a learning rate. Leaves that
+    /// [`only`](crate::Optimiser::only) excludes from such a transform do not move. With the
+    /// default, `false`, they keep their gradients.
     fn is_descent(&self) -> bool {
         false
     }
@@ -68,10 +69,10 @@ macro_rules! behind {
 
 behind! { Box<O>, &O }
 
-/// One step: the updates that transforms change, and the parameters.
+/// One step: the updates, which transforms change, and the parameters.
 #[derive(Debug)]
 pub struct Step<'a, L> {
-    /// The leaves that the transform is about.
+    /// The leaves that the transform concerns.
     pub place: Place<'a>,
     /// The gradients of all leaves, which become updates.
     pub updates: &'a mut [L],
@@ -80,7 +81,7 @@ pub struct Step<'a, L> {
 }
 
 impl<L: Trainable> Step<'_, L> {
-    /// Puts the updates of a rule in the place of the gradients.
+    /// Replaces the gradients by the updates of a rule.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl<L: Trainable> Step<'_, L> {
         self.descend(&Unchanged, [])
     }
 
-    /// The same step, about other leaves.
+    /// The same step, for other leaves.
     pub(crate) fn among<'s>(&'s mut self, ranges: &'s [Range<usize>]) -> Step<'s, L> {
         let place = Place { ranges, treedef: self.place.treedef };
         Step { place, updates: self.updates, parameters: self.parameters }

@@ -306,8 +306,8 @@ fn a_state_is_not_taken_from_anything() {
 mod of_tensors {
     use candle_core::{DType, Device, Tensor};
     use treedef::Object;
-    use treedef_tensors::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
     use treedef_optim::transform::{Transform, clip};
+    use treedef_tensors::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
 
     use super::*;
 

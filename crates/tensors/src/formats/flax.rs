@@ -1,11 +1,11 @@
 //! flax's files: `flax.serialization.to_bytes`, msgpack with arrays as extensions.
 //!
-//! flax writes nested maps, also for lists, whose keys are `0`, `1`, … The name of a tensor here is
-//! made of the keys that lead to it, joined by `/`. The name of the root is `""`: that of a lone array.
+//! flax writes nested maps, also for lists, whose keys are `0`, `1`, … The name of a tensor here is the
+//! keys that lead to it, joined by `/`. A lone array has the name of the root, `""`.
 //!
 //! Numbers and booleans of Python are tensors without dimensions: integers are i64 (u64 if they are
-//! larger), floats f64, complex numbers c128. What has no numbers is in [`Tensors::metadata`] under
-//! its name: `null` for `None`, `{}` for an empty map, and the literals of strings (`"adam"`).
+//! larger), floats f64, complex numbers c128. Other values are in [`Tensors::metadata`] under their
+//! names: `null` for `None`, `{}` for an empty map, and the literals of strings (`"adam"`).
 //!
 //! ```
 //! use treedef_tensors::{Dtype, Tensor, Tensors, flax};
@@ -47,19 +47,19 @@ const ARRAY: i8 = 1;
 const COMPLEX: i8 = 2;
 const SCALAR: i8 = 3;
 
-/// The first key of a map that stands for an array in pieces.
+/// The first key of a map that represents an array in pieces.
 const CHUNKED: &str = "__msgpack_chunked_array__";
 
 /// Larger arrays are written in pieces: `flax.serialization.MAX_CHUNK_SIZE`.
 const MAX_CHUNK: usize = 1 << 30;
 
-/// How many values without a counterpart an error lists.
+/// The maximum number of values without a counterpart that an error lists.
 const LISTED: usize = 10;
 
 /// The file that flax writes for the tensors as nested maps.
 ///
-/// `/` in a name separates the keys. The keys of a map stand in the order of the tensors, and those
-/// of the metadata behind them. [`from_bytes`] reads metadata in the order of its names. The
+/// `/` in a name separates the keys. The keys of a map are in the order of the tensors, followed by
+/// the keys of the metadata. [`from_bytes`] reads metadata in the order of its names. The
 /// structure, which [`Export`](crate::Export) puts into the metadata, is left out.
 ///
 /// # Errors
@@ -123,7 +123,7 @@ pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
     file::save(path.as_ref(), |file| Ok(file.write_all(&bytes)?))
 }
 
-/// What a file has at a place.
+/// The content of a file at a place.
 enum Node<'t> {
     Array(&'t Tensor<'t>),
     /// Metadata: its name and text.
@@ -131,7 +131,7 @@ enum Node<'t> {
     Map(Map<'t>),
 }
 
-/// Entries in order, and where each key stands.
+/// Entries in order, and the position of each key.
 #[derive(Default)]
 struct Map<'t> {
     entries: Vec<(&'t str, Node<'t>)>,
@@ -277,10 +277,10 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 ///
 /// # Errors
 ///
-/// Returns an error when the file is not of the format, with the byte, or has maps deeper than 200 levels; when a key
-/// occurs twice, is not a string, or contains `/`; when there are values that are neither tensors nor metadata, with
-/// their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes, and arrays whose elements have no
-/// [`Dtype`].
+/// Returns an error when the file is not valid, with the position, or has maps deeper than 200 levels; when
+/// a key occurs twice, is not a string, or contains `/`; when there are values that are neither tensors nor
+/// metadata, with their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes, and
+/// arrays whose elements have no [`Dtype`].
 ///
 /// ```
 /// use treedef_tensors::{Loader, flax};
@@ -309,12 +309,12 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     Ok(Tensors { tensors: read.tensors, metadata: read.metadata })
 }
 
-/// What was read.
+/// The result so far.
 #[derive(Default)]
 struct Contents<'a> {
     tensors: Vec<(String, Tensor<'a>)>,
     metadata: Vec<(String, String)>,
-    /// The first of those that are neither, and how many there are.
+    /// The first of the other values, and their number.
     listed: Vec<String>,
     refused: usize,
     names: NameBytes,
@@ -356,7 +356,7 @@ struct Reader<'a> {
     end: usize,
 }
 
-/// An array, or what its elements are called.
+/// An array, or the name of its elements' type.
 type Array<'a> = Result<Tensor<'a>, String>;
 
 impl<'a> Reader<'a> {
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
         self.end - self.rest.len()
     }
 
-    /// Reads one thing of msgpack.
+    /// Reads one value of msgpack.
     fn step<T, E>(
         &mut self,
         what: &str,
@@ -551,7 +551,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the first key of an array in pieces: `true`, its shape and its pieces.
+    /// The rest after the first key of an array in pieces, `true`: its shape and its pieces.
     fn chunked(&mut self, length: u32) -> Result<Array<'a>> {
         let at = self.at();
         let is_true = self.step("`true`", decode::read_bool)?;

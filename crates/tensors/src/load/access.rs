@@ -1,4 +1,4 @@
-//! The elements, entries, fields and variants that serde asks for one after the other.
+//! The elements, entries, fields and variants that serde requests one after the other.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -23,12 +23,12 @@ use crate::shape::display;
 /// The elements of a dimension, or of all of them.
 pub(crate) struct Elements<'de> {
     part: Part<'de>,
-    /// The index of the next element, behind those that were copied.
+    /// The index of the next element, after the copied ones.
     next: usize,
     length: usize,
-    /// How many dimensions are one sequence.
+    /// The number of dimensions that are one sequence.
     flat: Option<usize>,
-    /// How far the next element is, if all are equally far apart.
+    /// The distance of the next element, if all have the same.
     step: Option<usize>,
     /// Copied elements, which are next.
     ahead: Ahead,
@@ -40,7 +40,7 @@ impl<'de> Elements<'de> {
         Elements { part, next: 0, length, flat: None, step: None, ahead }
     }
 
-    /// The elements of so many dimensions, in row-major order.
+    /// The elements of some dimensions, in row-major order.
     pub(crate) fn flat(part: Part<'de>, taken: usize) -> Self {
         let dims = part.array.dims.iter().skip(part.depth).take(taken);
         // It saturates only beside a dimension of 0, as the whole fits.
@@ -79,10 +79,10 @@ impl<'de> Elements<'de> {
         copied > 0
     }
 
-    /// Shows which shape the type has, if there is no element that would.
+    /// Shows the shape of the type, if there is no element that would.
     fn ask<S: DeserializeSeed<'de>>(&self, seed: S) -> Result<(), Failure> {
         let Part { entry, array, .. } = self.part;
-        // `[0]` may be a list of whatever has no elements.
+        // `[0]` may be a list of elements without content.
         if self.length > 0 || array.tensor.shape().len() < 2 || entry.is_shape_asked.replace(true) {
             return Ok(());
         }
@@ -171,7 +171,7 @@ pub(crate) struct Items<'de> {
 
 enum Source<'de> {
     Named(Below<'de>),
-    /// The sequence, its tensors with an axis for the elements, how many these are, and the others.
+    /// The sequence, its tensors with an axis for the elements, their number, and the other names.
     Stacked(Below<'de>, Below<'de>, usize, Below<'de>),
     Absent(Absent<'de>, Option<usize>),
 }
@@ -202,12 +202,12 @@ impl<'de> Items<'de> {
         }
     }
 
-    /// Whether there may be no element, as in no tuple.
+    /// Whether there may be no element; a tuple always has its elements.
     fn is_absent_sequence(&self) -> bool {
         matches!(self.source, Source::Absent(_, None))
     }
 
-    /// One element shows what all are.
+    /// One element represents all.
     pub(crate) fn absent(absent: Absent<'de>, length: Option<usize>) -> Self {
         Items { source: Source::Absent(absent, length), next: 0, length: length.unwrap_or(1) }
     }
@@ -238,7 +238,7 @@ impl<'de> Items<'de> {
         }
         let value = value?;
         match &self.source {
-            // What the elements are read from says nothing, so the sequence itself is reported.
+            // The source of the elements is unknown, so the sequence itself is reported.
             Source::Absent(absent, _) if table.findings().num_reports == reports => {
                 absent.report_sequence(length);
                 Ok(value)
@@ -292,7 +292,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
             }
         };
         match deserialize(place, seed) {
-            // The sequence without elements is what can be said.
+            // Without elements, the sequence itself is reported.
             Err(Failure::Recursive) if self.is_absent_sequence() => {
                 self.next = self.length;
                 Ok(None)
@@ -302,7 +302,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
     }
 }
 
-/// Reads what is at a place. An error without a place gets its name.
+/// Reads the value at a place. An error without a place gets its name.
 fn deserialize<'de, S: DeserializeSeed<'de>>(
     place: Place<'de>,
     seed: S,
@@ -311,12 +311,12 @@ fn deserialize<'de, S: DeserializeSeed<'de>>(
     seed.deserialize(place).map_err(|error| error.at(|| name))
 }
 
-/// A type asks for a value without its key, which serde forbids.
+/// A type requests a value without its key, which serde forbids.
 fn without_key() -> Failure {
     Failure::Custom("the type asks for a value before its key".to_owned(), None)
 }
 
-/// What is below under one more part, be it absent.
+/// The names below under one more part, which may be absent.
 fn child<'de>(names: &Below<'de>, part: &str) -> Result<Place<'de>, Failure> {
     match names.child(part) {
         Some(child) => Ok(Place::Names(child)),
@@ -332,7 +332,7 @@ fn absent_child<'de>(names: &Below<'de>, part: &str) -> Place<'de> {
     Place::Absent(Box::new(above.child(part)))
 }
 
-/// The fields of a struct that are there, or have to be.
+/// The fields of a struct that exist or are required.
 pub(crate) struct Fields<'de> {
     place: Place<'de>,
     /// Backwards.
@@ -400,7 +400,7 @@ impl<'de> Place<'de> {
         }
     }
 
-    /// Reads a tuple struct, inside of which its type is known to be open.
+    /// Reads a tuple struct, and marks its type as open inside.
     pub(crate) fn open<T>(
         self,
         name: &'static str,
@@ -444,7 +444,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'de> {
     }
 }
 
-/// The entries of a map, which are the distinct parts below a name.
+/// The entries of a map: the distinct parts below a name.
 pub(crate) struct Entries<'de> {
     place: Place<'de>,
     /// Backwards.
@@ -531,7 +531,7 @@ impl<'de> Variant<'de> {
             found.partition(|(_, inside)| !inside.is_filled());
         let mut found = if of_file.is_empty() { filled } else { of_file }.into_iter();
         let (variant, inside) = found.next()?;
-        // Of several, none is meant.
+        // Several variants are ambiguous.
         found.next().is_none().then_some(Variant { variant, place: Place::Names(inside) })
     }
 }

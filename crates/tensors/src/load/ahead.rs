@@ -1,6 +1,7 @@
-//! The next numbers of a tensor, where a type asks for them one after another.
+//! The next numbers of a tensor, for a type that requests them one after another.
 //!
-//! This exists only for speed: a number that is not here is read [where it is](super::place::Place).
+//! This exists only for speed: numbers that were not copied are read [in
+//! place](super::place::Place).
 
 use std::cell::Cell;
 use std::mem::needs_drop;
@@ -15,7 +16,7 @@ use super::failure::Failure;
 use super::part::Part;
 use super::place::{Number, deserialize_numbers};
 
-/// The size of what is copied at once.
+/// The number of bytes that are copied at once.
 const BYTES: usize = 512;
 
 /// Whether a type may be a number.
@@ -26,23 +27,23 @@ pub(crate) const fn may_be_number<T>() -> bool {
 /// Copies of the next numbers.
 pub(crate) struct Ahead {
     bytes: [u8; BYTES],
-    /// Where the next number is, and where the last one ends.
+    /// The position of the next number, and the end of the last one.
     next: usize,
     end: usize,
     dtype: Dtype,
-    /// The size of a number, or 0 if the numbers are read at their places.
+    /// The size of a number, or 0 if the numbers are read in place.
     size: usize,
 }
 
 impl Ahead {
-    /// For elements that are so far apart.
+    /// For elements at this distance.
     pub(crate) fn of(elements: Part<'_>, apart: Option<usize>) -> Self {
         let dtype = elements.array.dtype;
         let size = if apart == Some(1) { dtype.size() } else { 0 };
         Ahead { bytes: [0; BYTES], next: 0, end: 0, dtype, size }
     }
 
-    /// The next number, if the type is one that is made of such a number.
+    /// The next number, if the type can be such a number.
     #[inline]
     pub(crate) fn next<'a, T: Deserialize<'a>>(&mut self) -> Option<T> {
         if self.next == self.end || size_of::<T>() != self.size {
@@ -63,13 +64,13 @@ impl Ahead {
         }
     }
 
-    /// Whether numbers of a size may be copied, because there are none.
+    /// Whether numbers of a size may be copied, because none are left.
     pub(crate) fn may_copy(&self, size: usize) -> bool {
         self.size == size && self.next == self.end
     }
 
-    /// Copies the numbers from an element on, at most so many, as far as they are in memory. Returns
-    /// how many there are.
+    /// Copies the numbers from an element on, at most `most`, as far as they are in memory. Returns
+    /// their number.
     pub(crate) fn copy(&mut self, first: Part<'_>, most: usize) -> usize {
         let room = most.saturating_mul(self.size).min(BYTES);
         let bytes = self.bytes.get_mut(..room).or_bug();
@@ -77,7 +78,7 @@ impl Ahead {
         self.end.checked_div(self.size).unwrap_or(0)
     }
 
-    /// Forgets the numbers that are left, and returns how many these are.
+    /// Forgets the remaining numbers, and returns their count.
     pub(crate) fn forget(&mut self) -> usize {
         let left = self.left();
         self.next = self.end;
@@ -93,7 +94,7 @@ impl Ahead {
 struct LoneNumber<'a> {
     bytes: &'a [u8],
     dtype: Dtype,
-    /// A type may ask for something else and make a value without it.
+    /// A type may request something else and make a value without it.
     is_read: &'a Cell<bool>,
 }
 

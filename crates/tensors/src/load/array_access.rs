@@ -18,10 +18,10 @@ use crate::load::place::Place;
 use crate::shape::{MAX_DIMS, display};
 use crate::tensor::Dtype;
 
-/// What a boolean of `burn` is in memory: a byte.
+/// A boolean in the memory of `burn`: a byte.
 const BYTE: &str = "Native";
 
-/// A type may ask for any number of dimensions.
+/// The maximum number of dimensions that a type may request.
 const MOST_PRINTED: usize = MAX_DIMS + 1;
 
 /// The fields of the struct, with the shape before the numbers.
@@ -31,7 +31,7 @@ pub(crate) struct ArrayAccess<'de> {
     /// Below and positions, backwards.
     fields: Vec<(&'static str, usize)>,
     value: usize,
-    /// How many dimensions the type took as the shape. `None` if it has more than there are.
+    /// The number of dimensions that the type read as the shape. `None` if it has more.
     taken: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl<'de> MapAccess<'de> for ArrayAccess<'de> {
         match (self.array.dtype(), self.taken) {
             (Some(_), _) => seed.deserialize(Bytes(self.part)),
             (None, Some(taken)) => seed.deserialize(Place::Flat(self.part, taken)),
-            // It was reported that the shape does not fit.
+            // The wrong shape was reported already.
             (None, None) => seed.deserialize(SeqDeserializer::new(std::iter::empty::<u64>())),
         }
     }

@@ -1,4 +1,4 @@
-//! serde's side: the type says whether it wants a struct, a map, a sequence or a number.
+//! The deserializer: the type requests a struct, a map, a sequence or a number.
 
 use std::borrow::Cow;
 use std::iter::empty;
@@ -19,9 +19,9 @@ use crate::load::part::Part;
 use crate::load::place::{Number, Place, deserialize_numbers};
 use crate::tensor::Dtype;
 
-/// The most names that are listed where that of a variant is expected.
+/// The maximum number of names that are listed if a variant is expected.
 const NAMED: usize = 5;
-/// Why there may be no variant.
+/// The reason why there may be no variant.
 const NO_VARIANT: &str =
     ", found nothing (`Loader::fill_from` has what a file without our metadata does not say)";
 
@@ -114,7 +114,7 @@ impl<'de> Place<'de> {
         visitor.visit_newtype_struct(bits)
     }
 
-    /// An element without a wish: serde keeps it in a buffer.
+    /// An element without a request: serde keeps it in a buffer.
     fn any_number<V: Visitor<'de>>(self, part: Part<'de>, visitor: V) -> Result<V::Value, Failure> {
         match part.array.dtype {
             Dtype::Bool => visitor.visit_bool(self.bool()?),
@@ -135,7 +135,7 @@ impl<'de> Place<'de> {
     }
 }
 
-/// What an option reads as `None`.
+/// The content that an option reads as `None`.
 fn absent_value<'de>() -> impl Deserializer<'de, Error = Failure> {
     ().into_deserializer()
 }
@@ -313,7 +313,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
         }
     }
 
-    /// serde does not say what it wants: it fills a buffer, or the type takes anything.
+    /// serde does not show the type: it fills a buffer, or the type accepts anything.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         if let Some(part) = self.part() {
             part.entry.buffered.set(true);

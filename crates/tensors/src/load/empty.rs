@@ -1,4 +1,4 @@
-//! What has no tensor, as the structure in the metadata has it: empty containers, `None` and units.
+//! Parts without a tensor, from the structure in the metadata: empty containers, `None` and units.
 
 use treedef::__private::ArrayFields;
 use treedef::{Leaf, NodeKind, NodeRef};
@@ -6,21 +6,21 @@ use treedef::{Leaf, NodeKind, NodeRef};
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::names::push_parts;
 
-/// The names of what has no tensor, with texts that stand for it.
+/// The names of the parts without a tensor, with texts that represent them.
 pub(crate) struct Empties<'a> {
     pub(crate) separator: &'a str,
     /// Whether a tensor or a text has this name.
     pub(crate) is_there: &'a dyn Fn(&str) -> bool,
-    /// Whether an axis of a tensor may be in place of an index of this name.
+    /// Whether an axis of a tensor may replace an index of this name.
     pub(crate) is_stacked: &'a dyn Fn(&str) -> bool,
-    /// How many more nodes may be visited.
+    /// The number of nodes that may still be visited.
     pub(crate) left: usize,
     pub(crate) parts: Vec<String>,
     pub(crate) found: Vec<(String, String)>,
 }
 
 impl Empties<'_> {
-    /// Adds what is at and below a node. `None` if there is too much.
+    /// Adds the parts at and below a node. `None` if there are too many.
     pub(crate) fn add(&mut self, node: NodeRef<'_>, is_field: bool) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         if node.num_leaves() > 0 && !self.is_known(node) {
@@ -68,7 +68,8 @@ impl Empties<'_> {
         self.found.push((self.parts.join(self.separator), text));
     }
 
-    /// Whether the file has what is in a node under names of the structure, and not as one tensor.
+    /// Whether the file has the content of a node under names of the structure, and not as one
+    /// tensor.
     fn is_known(&self, mut node: NodeRef<'_>) -> bool {
         let name = self.parts.join(self.separator);
         if ArrayFields::of(node.fields()).is_some() || (self.is_there)(&name) {
@@ -100,7 +101,7 @@ fn has_empty(node: NodeRef<'_>) -> bool {
     !node.is_leaf() && (node.num_leaves() == 0 || node.runs().any(|(child, _)| has_empty(child)))
 }
 
-/// What stands for a node without children. A variant with fields has a name, and a static has none.
+/// The text for a node without children. A variant with fields has a name, and a static has none.
 fn text(node: NodeRef<'_>) -> Option<String> {
     if node.num_children() > 0 {
         let is_absent = |child: NodeRef<'_>| child.kind() == NodeKind::None;

@@ -9,9 +9,9 @@ use crate::load::numbers::Numbers;
 use crate::shape::display;
 use crate::tensor::Dtype;
 
-/// The most elements that are made without bytes, or that the file does not have.
+/// The maximum number of elements that are made without bytes, or that the file does not have.
 const MADE: usize = 1 << 18;
-/// How many more are made for each tensor.
+/// The additional number for each tensor.
 const MADE_FOR_EACH: usize = 64;
 
 /// A tensor or a text under its name in the type.
@@ -21,26 +21,26 @@ pub(crate) struct Entry<'t> {
     pub(crate) original: Cow<'t, str>,
     pub(crate) content: Content<'t>,
     pub(crate) origin: Origin,
-    /// Whether the type asked for what is here.
+    /// Whether the type requested it.
     pub(crate) asked: Cell<bool>,
-    /// Whether the type was asked for the shape that it has, as there are no elements.
+    /// Whether the shape of the type was determined, because there are no elements.
     pub(crate) is_shape_asked: Cell<bool>,
-    /// How many numbers of the tensor were read.
+    /// The number of numbers of the tensor that were read.
     pub(crate) read: Cell<usize>,
-    /// Whether a report says already why the tensor cannot be read.
+    /// Whether the reason why the tensor cannot be read was reported.
     pub(crate) reported: Cell<bool>,
-    /// Whether serde keeps it in a buffer, which hides what the type asks for.
+    /// Whether serde keeps it in a buffer, which hides the requested type.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
     /// The number of the tensor in its source, which tied ones share.
     pub(crate) tie: Option<usize>,
-    /// Whether a rule gave the tensor this name beside its own.
+    /// Whether a rule gave the tensor this name as an additional one.
     pub(crate) is_alias: bool,
 }
 
 pub(crate) enum Content<'t> {
     Array(Array<'t>),
-    /// A literal of the metadata, or what stands for something without a tensor.
+    /// A literal of the metadata, or the text for a part without a tensor.
     Text(Cow<'t, str>),
 }
 
@@ -48,21 +48,21 @@ pub(crate) enum Content<'t> {
 pub(crate) enum Origin {
     /// A tensor or a text that is part of a value.
     Value,
-    /// What only the structure in the metadata has.
+    /// A part that only the structure in the metadata has.
     Structure,
     /// A text for the whole file.
     File,
 }
 
-/// A tensor as the type sees it: maybe transposed, and complex numbers as pairs.
+/// A tensor in the form of the type: perhaps transposed, and with complex numbers as pairs.
 pub(crate) struct Array<'t> {
     pub(crate) tensor: Numbers<'t>,
     pub(crate) dtype: Dtype,
     pub(crate) dims: Vec<usize>,
-    /// How far the next index of a dimension is, in elements.
+    /// The distance of the next index of a dimension, in elements.
     pub(crate) strides: Vec<usize>,
-    /// Whether it is a matrix for a type that has its columns one after the other: then the dimensions
-    /// are those of the type, columns first.
+    /// Whether it is a matrix for a type that stores columns: then the dimensions are in the type's order,
+    /// columns first.
     pub(crate) column_major: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'t> Array<'t> {
         Array { tensor, dtype, dims, strides, column_major: false }
     }
 
-    /// Whether it has as many numbers as its shape says, and a stride for each dimension.
+    /// Whether its count of numbers fits its shape, and it has a stride for each dimension.
     pub(crate) fn is_sound(&self) -> bool {
         let count = self.dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
         let count = if self.dims.contains(&0) { Some(0) } else { count };
@@ -117,7 +117,7 @@ impl<'t> Array<'t> {
         Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
     }
 
-    /// The type and the shape that are printed: those of the file.
+    /// The type and the shape for messages: as in the file.
     pub(crate) fn display(&self) -> String {
         let mut dims = self.dims.clone();
         let complex = usize::from(self.dtype != self.tensor.dtype());
@@ -133,7 +133,8 @@ impl<'t> Array<'t> {
         }
     }
 
-    /// How far the element with this number is, in row-major order over some of the dimensions.
+    /// The distance of the element with this number, in row-major order over some of the
+    /// dimensions.
     pub(crate) fn offset(&self, over: Range<usize>, mut number: usize) -> usize {
         let mut offset = 0;
         let dims = self.dims.get(over.clone()).or_bug();
@@ -177,29 +178,29 @@ impl<'t> Entry<'t> {
         self.read.set(self.read.get().saturating_add(numbers));
     }
 
-    /// Takes some of them back.
+    /// Uncounts some of them.
     pub(crate) fn count_unread(&self, numbers: usize) {
         self.read.set(self.read.get().saturating_sub(numbers));
     }
 
-    /// Takes it for not asked for.
+    /// Marks it as not requested.
     pub(crate) fn forget(&self) {
         self.asked.set(false);
         self.read.set(0);
     }
 
-    /// How many numbers of the tensor are not in the value. A tensor without numbers has one if it
-    /// was not asked for. Zero if the tensor was already reported.
+    /// The number of numbers of the tensor that are not in the value. A tensor without numbers
+    /// counts as one if it was not requested. Zero if the tensor was already reported.
     pub(crate) fn unread(&self) -> usize {
         let Some(array) = self.array().filter(|_| !self.reported.get()) else { return 0 };
         match array.num_numbers() {
             0 => usize::from(!self.asked.get()),
-            // A number that is read twice takes the place of none.
+            // A number that is read twice does not replace another one.
             numbers => numbers.abs_diff(self.read.get()),
         }
     }
 
-    /// Whether some of it is in the value.
+    /// Whether a part of it is in the value.
     pub(crate) fn is_read(&self) -> bool {
         self.asked.get() || self.read.get() > 0
     }
@@ -212,7 +213,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// How many elements without bytes may be made for so many tensors.
+/// The number of elements without bytes that may be made for this number of tensors.
 pub(crate) fn most_made(tensors: usize) -> usize {
     tensors.saturating_mul(MADE_FOR_EACH).saturating_add(MADE)
 }

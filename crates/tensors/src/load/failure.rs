@@ -1,4 +1,4 @@
-//! Why a type could not be read to its end.
+//! Why a type could not be read completely.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use std::fmt;
 pub(crate) enum Failure {
     /// serde misses a field that has no default.
     Field(&'static str),
-    /// Something was learnt that the walk has to begin anew with.
+    /// The walk has learnt something and has to start again.
     Again,
-    /// What was reported suffices.
+    /// The reports are complete.
     Reported,
-    /// The elements of an absent sequence have what is around it, without end.
+    /// The elements of an absent sequence contain the type around it, endlessly.
     Recursive,
     Limit(String),
     /// An error of the type, and the name of the place.

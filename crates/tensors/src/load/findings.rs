@@ -1,27 +1,27 @@
-//! What a walk through a type finds: how the tensors differ, and which types are open.
+//! The findings of a walk through a type: the differences of the tensors, and the open types.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::load::entry::Entry;
 use crate::load::report::Asked;
 
-/// The most names that are listed as missing before gaps in sequences are skipped.
+/// The maximum number of names that are listed as missing before gaps in sequences are skipped.
 const ENOUGH: usize = 1_000;
 
 pub(crate) struct Findings {
     pub(crate) missing: Vec<(String, Asked)>,
-    /// The name of a tensor, what is expected, and what was found.
+    /// The name of a tensor, the expected type and the found one.
     pub(crate) changed: Vec<(String, String, String)>,
     /// The names that are in one of these.
     reported: HashSet<String>,
-    /// How many differences were reported, duplicates included.
+    /// The number of reported differences, including duplicates.
     pub(crate) num_reports: usize,
-    /// The structs that are read, from the root on, and `None` for an absent sequence.
+    /// The structs that are being read, from the root on, and `None` for an absent sequence.
     open: Vec<Option<String>>,
-    /// The fields that a struct has to have, because serde missed them: the address of its list of
+    /// The fields that a struct requires, because serde missed them: the address of its list of
     /// fields, or the name of its place if it has none.
     required: BTreeSet<(String, &'static str)>,
-    /// How many elements without bytes may still be made, in all walks.
+    /// The number of elements without bytes that may still be made, in all walks.
     left: usize,
 }
 
@@ -38,14 +38,14 @@ impl Findings {
         *self = Findings { required, num_reports: self.num_reports, ..Findings::new(self.left) };
     }
 
-    /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
+    /// Counts an element without bytes in the file. Returns whether there may be one more.
     pub(crate) fn make(&mut self) -> bool {
         let may_be = self.left > 0;
         self.left = self.left.saturating_sub(1);
         may_be
     }
 
-    /// Whether so much is missing that more of the same says nothing.
+    /// Whether so many names are missing that more add no information.
     pub(crate) fn misses_enough(&self) -> bool {
         self.missing.len() >= ENOUGH
     }
@@ -83,12 +83,12 @@ impl Findings {
         self.open.iter().take(sequence).flatten().any(|outer| outer == type_id)
     }
 
-    /// Learns that a type has to have a field. Returns whether it was not known.
+    /// Learns that a type requires a field. Returns whether this is new.
     pub(crate) fn require(&mut self, of: String, field: &'static str) -> bool {
         self.required.insert((of, field))
     }
 
-    /// The fields that a type has to have.
+    /// The fields that a type requires.
     pub(crate) fn required<'f>(&'f self, of: &'f str) -> impl Iterator<Item = &'static str> + 'f {
         let first = (of.to_owned(), "");
         let fields = self.required.range(first..).take_while(move |(name, _)| name == of);

@@ -1,5 +1,5 @@
-//! What a type has below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not say what it asks
-//! for: the structure of an example does, or that of the file.
+//! The types below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not show the
+//! requested type: they come from the structure of an example, or of the file.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::glob::parts;
 use crate::load::entry::{Entry, most_made};
 use crate::names::push_parts;
 
-/// What a tensor is in a buffer.
+/// The form of a tensor in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Nested sequences, or the numbers of a matrix of columns.
@@ -19,26 +19,26 @@ pub(crate) enum Form {
     /// A struct with an array.
     Struct {
         names: &'static [&'static str],
-        /// How many dimensions the elements have. The shape has the others.
+        /// The number of dimensions of the elements. The shape has the others.
         inner: usize,
         /// Whether the shape is one integer.
         is_size: bool,
-        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
+        /// Whether the type of a boolean includes its form in memory, as in later versions of burn.
         has_store: bool,
     },
-    /// A tuple of numbers, rows and columns, of which the type may have one.
+    /// A tuple of numbers, rows and columns. The type may fix one of the sizes.
     Matrix([bool; 2]),
 }
 
-/// What the keys of a map are in a buffer.
+/// The form of the keys of a map in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
     Texts,
-    /// Integers and bools, where a key is one.
+    /// Integers and bools, if a key is one.
     Numbers,
 }
 
-/// What a structure has at a name, and below it.
+/// The content of a structure at and below a name.
 #[derive(Default)]
 struct Known {
     form: Option<Form>,
@@ -48,7 +48,7 @@ struct Known {
     element: Option<Box<Known>>,
 }
 
-/// The forms that the structures of an example and of a file tell.
+/// The forms from the structures of an example and of a file.
 #[derive(Default)]
 pub(crate) struct Forms {
     example: Option<Known>,
@@ -84,7 +84,7 @@ impl Forms {
         if is_matrix == matches!(form, Form::Matrix(_)) { form } else { Form::Nested }
     }
 
-    /// What the keys below a name are. `None` if no structure has a map there.
+    /// The form of the keys below a name. `None` if no structure has a map there.
     pub(crate) fn keys(&self, name: &str, separator: &str) -> Option<Keys> {
         let known = [&self.example, &self.file].into_iter().flatten();
         known.filter_map(|it| it.at(name, separator)?.keys).next()
@@ -101,8 +101,8 @@ impl Known {
         self.below.get(part).or_else(element)
     }
 
-    /// Adds what is at and below a node, as far as there are visits left. The recursion is as deep as the limits of
-    /// a structure allow.
+    /// Adds the forms at and below a node, as long as visits are left. The recursion is as deep as the
+    /// limits of a structure allow.
     fn add(&mut self, node: NodeRef<'_>, separator: &str, left: &mut usize) {
         let Some(rest) = left.checked_sub(1) else { return };
         *left = rest;
@@ -140,7 +140,7 @@ impl Known {
     }
 }
 
-/// What a struct with the fields of an array is.
+/// The form of a struct with the fields of an array.
 fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
     let (shape, mut data) =
         (node.child(fields.shape())?, node.child(fields.data())?.inside_newtypes());
@@ -160,7 +160,7 @@ fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
     })
 }
 
-/// What a tuple of the numbers, rows and columns of a matrix is.
+/// The form of a tuple of the numbers, rows and columns of a matrix.
 fn matrix_form(node: NodeRef<'_>) -> Option<Form> {
     let node = node.inside_newtypes();
     matrix_data(node)?;

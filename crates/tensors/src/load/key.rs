@@ -1,4 +1,4 @@
-//! Names as serde asks for them: keys, fields and variants.
+//! Names that serde requests: keys, fields and variants.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ fn is_number(key: &str) -> bool {
 /// The key of a map.
 pub(crate) struct KeyDeserializer<'k, 'de> {
     pub(crate) key: &'de str,
-    /// Is called if serde does not say what the key is, and says what it then is.
+    /// Called with the form of the key, if serde does not request one.
     pub(crate) in_buffer: &'k dyn Fn() -> Option<Keys>,
-    /// The numbers that keys were read as, with these keys: `1` and `01` are one.
+    /// The numbers for which keys were read, with these keys: `1` and `01` are one.
     pub(crate) numbers: &'k mut HashMap<String, &'de str>,
 }
 

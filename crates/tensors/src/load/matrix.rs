@@ -1,7 +1,7 @@
 //! Matrices for types that have them column by column, without a name: `nalgebra` and `glam`.
 //!
-//! A static one is a tuple of its numbers, and a dynamic one a tuple of the numbers, rows and columns.
-//! A type that asks for a tuple of 3 shows by what it asks for first which of them it is.
+//! A static matrix is a tuple of its numbers, and a dynamic one a tuple of the numbers, rows and columns.
+//! For a tuple of 3, the first request shows which one it is.
 
 use std::cell::Cell;
 
@@ -51,7 +51,7 @@ pub(crate) fn visit_numbers<'de, V: Visitor<'de>>(
     Elements::flat(part, matrix.rank()).visit(visitor)
 }
 
-/// Reads the numbers, rows and columns for a buffer of serde. A size that the type has is a unit.
+/// Reads the numbers, rows and columns for a buffer of serde. A size that the type fixes is a unit.
 pub(crate) fn visit_tuple<'de, V: Visitor<'de>>(
     part: Part<'de>,
     sizes: [bool; 2],
@@ -96,9 +96,9 @@ impl<'de> Matrix<'de> {
 struct Parts<'de> {
     matrix: Matrix<'de>,
     next: usize,
-    /// Whether the first was asked for as a sequence.
+    /// Whether the first was requested as a sequence.
     is_dynamic: Cell<bool>,
-    /// Which of the sizes the type asked for: it has the others.
+    /// Which of the sizes the type requested: it fixes the others.
     asked: [Cell<bool>; 2],
     /// Which of the sizes a buffer gets.
     buffered: Option<[bool; 2]>,
@@ -236,7 +236,7 @@ impl<'de> Deserializer<'de> for Item<'_, 'de> {
         Elements::flat(part, self.parts.matrix.rank()).visit(visitor)
     }
 
-    /// A size that the type has.
+    /// A size that the type fixes.
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         visitor.visit_unit()
     }

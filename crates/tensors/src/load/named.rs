@@ -1,4 +1,4 @@
-//! The tensors and texts of a source under the names that the rules give them.
+//! The tensors and texts of a source, under their names after the rules.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,10 +18,10 @@ use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
 
-/// The most texts of an array, each of which has a name here.
+/// The maximum number of texts of an array. Each has a name here.
 const MOST_TEXTS: usize = 1 << 18;
 
-/// A tensor or a text, and what the rules do to it.
+/// A tensor or a text, and its changes by the rules.
 #[derive(Clone)]
 struct Named<'t> {
     name: Cow<'t, str>,
@@ -29,7 +29,7 @@ struct Named<'t> {
     held: Held<'t>,
     origin: Origin,
     tie: Option<usize>,
-    /// Whether a rule gave the tensor this name beside its own.
+    /// Whether a rule gave the tensor this name as an additional one.
     is_alias: bool,
     transposed: bool,
     column_major: bool,
@@ -67,7 +67,7 @@ impl<'t> Named<'t> {
         Ok(())
     }
 
-    /// Adds the texts of an array of numpy, under the names that sequences of texts have.
+    /// Adds the texts of an array of numpy, under the names of a sequence of texts.
     fn put_texts(
         &self,
         stored: &Stored<'_>,
@@ -113,7 +113,7 @@ impl<'t> Named<'t> {
     }
 }
 
-/// The tensors and texts under the names that the rules give them.
+/// The tensors and texts under their names after the rules.
 pub(crate) fn named<'t>(
     source: &'t Source<'t>,
     rules: &'t [Rule],
@@ -127,8 +127,8 @@ pub(crate) fn named<'t>(
     let renames = read_renames(source.metadata(RENAMES).filter(|_| structure.is_some()))?;
     let in_file = Renames::new(renames.iter().map(|(from, to)| (from, to)), separator)?;
     let in_file = |name: &str| in_file.rename(name, |_, _| {});
-    // The names of the structure are those of the file before `Export::rename`. If the file does not
-    // say how it was renamed, they may be those that rules lead to.
+    // The names in the structure are the names in the file before `Export::rename`. If the file
+    // does not record how it was renamed, they may be names after the rules.
     let mut found = HashSet::new();
     for (at, rule) in rules.iter().map(Some).chain([None]).enumerate() {
         if let Some(treedef) = structure.as_ref().filter(|_| at == 0 || renames.is_empty()) {
@@ -139,8 +139,8 @@ pub(crate) fn named<'t>(
             apply(rule, &mut all, separator)?;
         }
     }
-    // Where the rules undo it, the names are those of the structure: of what has no tensor, too,
-    // though the rules may not undo its name.
+    // If the rules undo the renaming, the names are the names in the structure, also for parts
+    // without a tensor, whose names the rules may not change.
     let is_undone = |it: &Named<'_>| in_file(&it.name) == it.original;
     let of_file = |it: &&Named<'_>| it.origin == Origin::Value && !it.is_alias;
     if !renames.is_empty() && all.iter().filter(of_file).all(is_undone) {
@@ -158,7 +158,7 @@ pub(crate) fn named<'t>(
     Ok(entries)
 }
 
-/// A tensor under the name that the rules of a load give it.
+/// A tensor under its name after the rules of a load.
 pub(crate) struct Renamed<'t> {
     pub(crate) name: Cow<'t, str>,
     pub(crate) stored: &'t Stored<'t>,
@@ -167,7 +167,7 @@ pub(crate) struct Renamed<'t> {
     pub(crate) transposed: bool,
 }
 
-/// The tensors under the names that the rules give them, without what the metadata has.
+/// The tensors under their names after the rules, without the metadata.
 pub(crate) fn renamed<'t>(
     source: &'t Source<'t>,
     rules: &'t [Rule],
@@ -231,7 +231,7 @@ fn texts<'t>(
     Ok(texts.into_iter().map(text).collect())
 }
 
-/// What the structure has and no tensor does, under its names in the file.
+/// The parts that the structure has and no tensor, under their names in the file.
 fn empties<'t>(
     structure: &TreeDef,
     all: &[Named<'_>],
@@ -253,7 +253,7 @@ fn empties<'t>(
         found: Vec::new(),
     };
     if empties.add(structure.root(), false).is_none() {
-        // The axes of stacked tensors say how many elements there are.
+        // The axes of stacked tensors have the number of elements.
         if !stacks.is_empty() {
             return Ok(Vec::new());
         }
@@ -268,7 +268,8 @@ fn empties<'t>(
     Ok(found.collect())
 }
 
-/// Applies a rule to what is of the value. It has to match some of it, unless the rule may match nothing.
+/// Applies a rule to the parts of the value. It has to match some of them, unless the rule may match
+/// nothing.
 fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Result<()> {
     let mut of_value = all.iter_mut().filter(|it| it.origin != Origin::File);
     match rule {
@@ -288,7 +289,7 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
             for it in of_value {
                 let matched =
                     |rule: usize| idle.iter_mut().skip(rule).take(1).for_each(|it| *it = false);
-                // What has no tensor may have any name.
+                // A part without a tensor may have any name.
                 it.name = Cow::Owned(match it.origin {
                     Origin::Structure => both.renamed_in_type(&it.name, matched),
                     _ => both.in_type(&it.name, matched)?,
@@ -331,7 +332,7 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
     }
 }
 
-/// Gives the tensors that match another name beside their own, unless a tensor of the file has it.
+/// Gives matching tensors an additional name, unless a tensor of the file has it.
 fn tie<'t>(stored: &str, alias: &str, all: &mut Vec<Named<'t>>, separator: &str) -> Result<()> {
     let rename = Rename::new(stored, alias, separator)?;
     let tensors = all.iter().filter(|it| matches!(it.held, Held::Tensor(_)));

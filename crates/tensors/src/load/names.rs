@@ -1,4 +1,4 @@
-//! What names lead to.
+//! The entries at and below a name.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,23 +13,23 @@ use crate::load::part::{Part, check_depth};
 use crate::load::table::Table;
 use crate::shape::display;
 
-/// What a name leads to.
+/// A set of entries with a name.
 #[derive(Clone)]
 pub(crate) struct Below<'c> {
     pub(crate) table: &'c Table<'c>,
-    /// More than one where some tensors have an axis for a sequence above, and others an index.
+    /// More than one if some tensors have an axis for a sequence above, and others an index.
     views: Vec<View<'c>>,
     /// The parts of the name, with the indices in stacked sequences, if there are any.
     parts: Vec<String>,
     pub(crate) depth: usize,
 }
 
-/// The entries with a name and those below it.
+/// The entries with a name and below it.
 #[derive(Clone)]
 struct View<'c> {
     /// Sorted by name.
     entries: Rc<[&'c Entry<'c>]>,
-    /// The entries, of which the first may have the name itself.
+    /// The entries. The first may have the name itself.
     range: Range<usize>,
     /// The bytes of the name; none for the root.
     length: Option<usize>,
@@ -56,12 +56,12 @@ impl<'c> View<'c> {
         all.get(..own).or_bug()
     }
 
-    /// Where the next part of a name below begins.
+    /// The beginning of the next part of a name below.
     fn start(&self) -> usize {
         self.length.map_or(0, |length| length + self.separator.len())
     }
 
-    /// The entries below the name, and where their next part begins.
+    /// The entries below the name, and the beginning of their next part.
     fn below(&self) -> (Range<usize>, usize) {
         (self.range.start + self.own().len()..self.range.end, self.start())
     }
@@ -88,7 +88,7 @@ impl<'c> View<'c> {
         low
     }
 
-    /// What is below the name under one more part.
+    /// The entries below the name under one more part.
     fn child(&self, part: &str) -> Option<View<'c>> {
         let (below, start) = self.below();
         let first = self.search(below.clone(), start, part, Ordering::Less);
@@ -97,7 +97,7 @@ impl<'c> View<'c> {
         (first < last).then(|| View { range: first..last, length, ..self.clone() })
     }
 
-    /// The distinct next parts, without those of texts for the whole file.
+    /// The distinct next parts, without texts for the whole file.
     fn children(&self) -> Vec<&'c str> {
         let (below, start) = self.below();
         let (mut parts, mut at) = (Vec::new(), below.start);
@@ -113,7 +113,7 @@ impl<'c> View<'c> {
         parts
     }
 
-    /// Those of the entries that are stacked, or are not.
+    /// The entries that are stacked, or those that are not.
     fn filtered(&self, keep: impl Fn(&Entry<'c>) -> bool) -> Option<View<'c>> {
         let kept = self.all().iter().copied().filter(|entry| keep(entry));
         let entries: Rc<[_]> = kept.collect();
@@ -166,7 +166,7 @@ impl<'c> Below<'c> {
         })
     }
 
-    /// The text of this name: a literal, or what flax has in place of one.
+    /// The text of this name: a literal, or flax's text in place of one.
     pub(crate) fn text(&self) -> Option<&'c str> {
         self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {
@@ -177,17 +177,17 @@ impl<'c> Below<'c> {
         })
     }
 
-    /// Whether the file has nothing of this name.
+    /// Whether the file has nothing with this name.
     pub(crate) fn is_filled(&self) -> bool {
         self.views.iter().flat_map(View::all).all(|entry| entry.filled)
     }
 
-    /// Whether the text of this name stands for an empty container.
+    /// Whether the text of this name represents an empty container.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_some_and(literal::is_empty)
     }
 
-    /// What is below the name under one more part.
+    /// The entries below the name under one more part.
     pub(crate) fn child(&self, part: &str) -> Option<Below<'c>> {
         let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
         (!views.is_empty()).then(|| self.joined(views, part))
@@ -220,8 +220,8 @@ impl<'c> Below<'c> {
         last.checked_add(1)
     }
 
-    /// The tensors that have an axis for this sequence, with its length, and the other names. None
-    /// of either after a report that the lengths differ.
+    /// The tensors that have an axis for this sequence, with its length, and the other names.
+    /// `None` if the lengths differ, after a report.
     pub(crate) fn stacked(&self) -> Option<(Below<'c>, usize, Below<'c>)> {
         let table = self.table;
         let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
@@ -267,23 +267,23 @@ impl<'c> Below<'c> {
         self.table.change(entry, display(array.dtype, &dims));
     }
 
-    /// Reports all tensors, as the sequence above them has this length.
+    /// Reports all tensors, because the sequence above them has this length.
     pub(crate) fn expect_lengths(&self, length: usize) {
         self.arrays()
             .for_each(|(entry, array, depth)| self.expect_length(entry, array, depth, length));
     }
 
-    /// Takes all tensors for asked for.
+    /// Marks all tensors as requested.
     pub(crate) fn ask_all(&self) {
         self.arrays().for_each(|(entry, ..)| entry.asked.set(true));
     }
 
-    /// Does not report them as unused: they cannot be read.
+    /// Prevents a report that they are unused: they cannot be read.
     pub(crate) fn use_all(&self) {
         self.arrays().for_each(|(entry, ..)| entry.reported.set(true));
     }
 
-    /// An element of a sequence of which some tensors may be stacked, and others have its index.
+    /// An element of a sequence for which some tensors may be stacked, and others have its index.
     pub(crate) fn element(&self, stacked: Option<&Below<'c>>, index: usize) -> Option<Below<'c>> {
         let part = index.to_string();
         let named = self.views.iter().filter_map(|view| view.child(&part));
@@ -295,7 +295,7 @@ impl<'c> Below<'c> {
         (!views.is_empty()).then(|| self.joined(views, &part))
     }
 
-    /// How many tensors have no bytes.
+    /// The number of tensors without bytes.
     pub(crate) fn count_empty(&self) -> usize {
         self.arrays().filter(|(_, array, _)| array.tensor.is_empty()).count()
     }

@@ -1,4 +1,4 @@
-//! The bytes of a tensor, read piece by piece as the type asks for its numbers.
+//! The bytes of a tensor, read piece by piece as the type requests its numbers.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -9,30 +9,31 @@ use crate::shape::display;
 use crate::source::Stored;
 use crate::tensor::Dtype;
 
-/// How much of a tensor is read at once.
+/// The number of bytes of a tensor that are read at once.
 const PIECE: usize = 1 << 20;
-/// How much of all tensors may be in memory where they are read by turns, as stacked ones are.
+/// The number of bytes of all tensors that may be in memory if they are read alternately, like
+/// stacked ones.
 const PIECES: usize = 1 << 26;
 /// The largest number: two `f64`.
 const ZEROS: [u8; 16] = [0; 16];
 
-/// What all tensors of a table have in common.
+/// The common state of all tensors of a table.
 pub(crate) struct Reading {
-    /// Why a file could not be read.
+    /// The reason why a file could not be read.
     failed: RefCell<Option<Error>>,
-    /// Whether nothing more is read: the value is lost, and only its shape is asked for.
+    /// Whether nothing more is read: the value is lost, and only its shape is needed.
     is_lost: Cell<bool>,
-    /// Whether zeros stood for numbers that were not read.
+    /// Whether zeros replaced numbers that were not read.
     has_zeros: Cell<bool>,
     /// Whether the numbers are read although the value is lost, because the type refuses zeros.
     is_kept: Cell<bool>,
     piece: usize,
-    /// Room for a piece.
+    /// A buffer for a piece.
     spare: RefCell<Vec<u8>>,
 }
 
 impl Reading {
-    /// Of so many tensors, which may be read by turns.
+    /// For this number of tensors, which may be read alternately.
     pub(crate) fn new(by_turns: Option<usize>) -> Self {
         let piece = by_turns.map_or(PIECE, |count| (PIECES / count.max(1)).clamp(1 << 12, PIECE));
         let [is_lost, has_zeros, is_kept] = [const { Cell::new(false) }; 3];
@@ -40,7 +41,7 @@ impl Reading {
         Reading { failed, is_lost, has_zeros, is_kept, piece, spare }
     }
 
-    /// Reads no more: the value is lost.
+    /// Stops reading: the value is lost.
     pub(crate) fn lose(&self) {
         self.is_lost.set(!self.is_kept.get());
     }
@@ -50,7 +51,7 @@ impl Reading {
         self.has_zeros.set(false);
     }
 
-    /// Whether what a type refused may have been zeros, so that it is to be read with its numbers.
+    /// Whether the type may have refused zeros, so that it has to be read with the real numbers.
     pub(crate) fn keep(&self) -> bool {
         let may_be = self.has_zeros.get() && self.failed.borrow().is_none();
         may_be && !self.is_kept.replace(true)
@@ -74,11 +75,11 @@ pub(crate) struct Numbers<'t> {
     /// All bytes, if they are in memory.
     bytes: Option<&'t [u8]>,
     window: RefCell<Window>,
-    /// Whether its numbers are asked for in another order than they have in the file.
+    /// Whether its numbers are requested in another order than in the file.
     is_whole: Cell<bool>,
 }
 
-/// A piece of the bytes, and where it begins.
+/// A piece of the bytes, and its position.
 #[derive(Default)]
 struct Window {
     start: usize,
@@ -132,7 +133,7 @@ impl<'t> Numbers<'t> {
         self.size == 0
     }
 
-    /// The type that is printed, which is that of the file.
+    /// The type for messages, as in the file.
     pub(crate) fn type_in_file(&self) -> &str {
         self.stored.type_in_file()
     }
@@ -141,7 +142,8 @@ impl<'t> Numbers<'t> {
         display(self.type_in_file(), self.shape())
     }
 
-    /// Keeps all of it in memory while it is read, as its numbers are not asked for in their order.
+    /// Keeps all of it in memory while it is read, because its numbers are requested in another
+    /// order.
     pub(crate) fn read_as_whole(&self) {
         self.is_whole.set(true);
     }
@@ -152,9 +154,8 @@ impl<'t> Numbers<'t> {
         self.bytes
     }
 
-    /// Copies bytes from some byte on: as many numbers of a size as are in memory and have room. The
-    /// last one of a tensor that is in a file is not among them, because who reads it ends the
-    /// [window](Self::with).
+    /// Copies bytes from some byte on: as many numbers of a size as are in memory and fit. The last
+    /// number of a tensor in a file is excluded, because reading it ends the [window](Self::with).
     pub(crate) fn copy(&self, start: usize, size: usize, to: &mut [u8]) -> usize {
         let window = self.window.borrow();
         let bytes = match self.bytes {
@@ -176,7 +177,7 @@ impl<'t> Numbers<'t> {
         }
     }
 
-    /// Gives some bytes to a function: those of a number, of at most 16.
+    /// Passes the bytes of a number, at most 16, to a function.
     #[inline]
     pub(crate) fn with<R>(
         &self,
@@ -199,7 +200,7 @@ impl<'t> Numbers<'t> {
         }
     }
 
-    /// The same of a number that is not in memory, or is the last one.
+    /// The same for a number that is not in memory, or is the last one.
     #[cold]
     fn with_next<R>(
         &self,

@@ -1,4 +1,4 @@
-//! Objects, such as the tensors of a framework, that are read from named tensors.
+//! Loads objects, such as the tensors of a framework, from named tensors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +19,10 @@ use crate::structure::{RENAMES, STRUCTURE, parse_structure, read_renames};
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The most pairs of names that are compared to find the nearest.
+/// The maximum number of pairs of names that are compared to find the nearest.
 const COMPARED: usize = 1 << 17;
 
-/// So many of the names that may be the nearest are compared character by character.
+/// The number of candidates that are compared character by character.
 const NEAR: usize = 32;
 
 /// The tensors of a source by their names after the rules of a load.
@@ -33,7 +33,8 @@ struct Named<'t> {
 
 impl Loader {
     /// Reads the tree that [`Export::objects`] wrote, by the structure in the metadata: `object` makes each
-    /// object. A tensor that several names share is given each time, under the one name that it is stored by.
+    /// object. For a tensor that several names share, it is called each time with the name of the stored
+    /// one.
     ///
     /// # Errors
     ///
@@ -66,9 +67,9 @@ impl Loader {
         Ok(Tree::new(treedef, names)?.try_map(read)?)
     }
 
-    /// Reads the objects of a tree by their names. `described` says the type and the shape that an object has,
-    /// under the name that it is given; `object` makes the new one from the one that is there and its
-    /// tensor, which is of this shape, and of this type or, by [`convert_floats`](Self::convert_floats), of
+    /// Reads the objects of a tree by their names. `described` returns the type and the shape of an object,
+    /// under the name that it is passed. `object` makes the new object from the existing one and its
+    /// tensor. The tensor has this shape, and this type or, with [`convert_floats`](Self::convert_floats),
     /// floats of another width.
     ///
     /// # Errors
@@ -113,8 +114,8 @@ impl Loader {
         if report.is_exact() { Ok(tree) } else { Err(ErrorKind::Load(Box::new(report)).into()) }
     }
 
-    /// As [`objects_like`](Self::objects_like), where the objects that the tensors do not fit stay as they are.
-    /// The report has them, and the tensors that are not used.
+    /// As [`objects_like`](Self::objects_like), but objects that the tensors do not fit are unchanged. The
+    /// report lists them, and the unused tensors.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl Loader {
         let mut missing = Vec::new();
         let (mut filled, mut changed) = (Vec::new(), Vec::new());
         let asked = like.as_ref().zip(with_names)?;
-        // Where each object comes from, if something fits it.
+        // The source of each object, if something fits it.
         let fitting = asked.try_map(|(old, name)| -> Result<_, E> {
             let expected = described(&name, old)?;
             let Some(tensor) = named.get(&name) else {
@@ -177,7 +178,7 @@ impl Loader {
         Ok((fitting.try_map(read)?, report))
     }
 
-    /// Whether an object of one type can be made of a tensor of another.
+    /// Whether an object of one type can be made from a tensor of another.
     fn takes(&self, found: &Descriptor, expected: &Descriptor) -> bool {
         let is_float = |it: &Descriptor| it.dtype().is_some_and(is_float);
         found.type_name() == expected.type_name()
@@ -211,7 +212,7 @@ impl<'t> Named<'t> {
         self.tensors.get(*self.positions.get(name)?)
     }
 
-    /// What does not fit the names that are asked for: with what is unused, and what that perhaps was.
+    /// The requested names for which nothing fits, with the unused tensors that may be meant.
     fn report(
         &self,
         missing: Vec<(String, Option<Descriptor>)>,
@@ -241,15 +242,15 @@ impl<'t> Named<'t> {
     }
 }
 
-/// Finds the nearest of many names, in a time that has a limit for all.
+/// Finds the nearest of many names, with a limit on the total time.
 struct Nearest<'u> {
     unused: &'u [(&'u str, Descriptor)],
     counts: Vec<Counts>,
-    /// How many pairs may still be compared.
+    /// The number of pairs that may still be compared.
     left: usize,
 }
 
-/// How often characters are in a name, which have one of so many places.
+/// How often each character is in a name. Characters share a fixed number of counters.
 type Counts = [u16; 32];
 
 impl<'u> Nearest<'u> {
@@ -261,13 +262,13 @@ impl<'u> Nearest<'u> {
         }
     }
 
-    /// The nearest name, among those of the shape if there is one. One of another shape is perhaps meant if it
-    /// has nearly the name, or more in front of it.
+    /// The nearest name, among the names of the same shape if there are any. A name of another shape is a
+    /// candidate if it is spelled similarly, or has more in front.
     fn of(&mut self, name: &str, shape: Option<&[usize]>) -> Option<&'u (&'u str, Descriptor)> {
         self.left = self.left.checked_sub(self.unused.len())?;
         let here = counts(name);
         let has_other = |found: &Descriptor| shape.is_some_and(|shape| found.shape() != shape);
-        // The edits are at least as many as the characters that differ, which are counted sooner.
+        // There are at least as many edits as different characters, which are faster to count.
         let least = self.unused.iter().zip(&self.counts).map(|(it, there)| {
             let apart =
                 here.iter().zip(there).map(|(a, b)| usize::from(a.abs_diff(*b))).sum::<usize>();
@@ -311,7 +312,7 @@ impl Renamed<'_> {
         descriptor.with_shape(shape)
     }
 
-    /// Gives the tensor to a function, transposed if a rule says so.
+    /// Passes the tensor to a function, transposed if a rule requires it.
     fn read<O, E: Into<AnyError>>(
         &self,
         object: impl FnOnce(&Stored<'_>) -> Result<O, E>,

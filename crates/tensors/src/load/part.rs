@@ -1,4 +1,4 @@
-//! A part of a tensor, or what is not there.
+//! A part of a tensor, or an absent one.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::load::report::Asked;
 use crate::load::table::Table;
 use crate::tensor::Dtype;
 
-/// As deep as serde's recursion may go.
+/// The maximum depth of serde's recursion.
 const MAX_DEPTH: usize = 128;
 
-/// A part of a tensor: what is left after `depth` dimensions.
+/// A part of a tensor: the rest after `depth` dimensions.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'c> {
     pub(crate) table: &'c Table<'c>,
@@ -22,13 +22,13 @@ pub(crate) struct Part<'c> {
     pub(crate) offset: usize,
 }
 
-/// A name that is not there, or not as it is asked for. What is read from it is thrown away, but
-/// shows what the type asks for.
+/// A name that is missing, or has another type than requested. The values that are read from it are
+/// dropped, but show the requested type.
 #[derive(Clone)]
 pub(crate) struct Absent<'c> {
     pub(crate) table: &'c Table<'c>,
     pub(crate) name: String,
-    /// The lengths of the sequences that were asked for since, and the indices in them.
+    /// The lengths of the sequences that were requested since, and the indices in them.
     pub(crate) dims: Vec<(Option<usize>, usize)>,
     /// The tensor that has another shape.
     pub(crate) instead: Option<&'c Entry<'c>>,
@@ -44,7 +44,7 @@ pub(crate) fn check_depth(depth: usize) -> Result<(), Failure> {
 }
 
 impl<'c> Part<'c> {
-    /// The bytes of all elements that are left, in row-major order.
+    /// The bytes of all remaining elements, in row-major order.
     pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
         let (array, size) = (self.array, self.array.dtype.size());
         let all = array.tensor.all(&self.table.reading);
@@ -62,7 +62,7 @@ impl<'c> Part<'c> {
         bytes.copied().collect()
     }
 
-    /// The number of elements that are left.
+    /// The number of remaining elements.
     pub(crate) fn num_left(&self) -> usize {
         let above = self.array.dims.iter().take(self.depth);
         // The product of all dimensions is that of a tensor, so it fits.
@@ -70,7 +70,7 @@ impl<'c> Part<'c> {
         self.array.num_numbers().checked_div(above).unwrap_or(0)
     }
 
-    /// Gives the bytes of the element to a function, if no dimension is left.
+    /// Passes the bytes of the element to a function, if no dimension is left.
     #[inline]
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if self.depth != self.array.dims.len() {
@@ -81,8 +81,8 @@ impl<'c> Part<'c> {
         self.array.tensor.with(&self.table.reading, start, size, read)
     }
 
-    /// Copies the bytes of the elements from this one on, which has no dimension left: as many whole
-    /// ones as are at hand and have room. Returns the number of bytes.
+    /// Copies the bytes of elements from this one on, which has no dimension left: as many complete
+    /// ones as are in memory and fit. Returns the number of bytes.
     pub(crate) fn copy_numbers(&self, to: &mut [u8]) -> usize {
         let size = self.array.dtype.size();
         match self.offset.checked_mul(size) {
@@ -116,20 +116,20 @@ impl<'c> Part<'c> {
         }
     }
 
-    /// Whether it is a matrix that a type has by columns, and no element of it.
+    /// Whether it is a matrix that a type stores by columns, and not an element of it.
     pub(crate) fn is_of_columns(&self) -> bool {
         let parts = usize::from(self.array.dtype != self.array.tensor.dtype()); // of a complex number
         self.array.column_major && self.depth.saturating_add(parts) < self.array.dims.len()
     }
 
-    /// The element of this number among those of so many dimensions, in row-major order.
+    /// The element with this number over some dimensions, in row-major order.
     pub(crate) fn element_of_all(&self, taken: usize, number: usize) -> Part<'c> {
         let below = self.depth.saturating_add(taken).min(self.array.dims.len());
         let within = self.array.offset(self.depth.min(below)..below, number);
         Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
     }
 
-    /// How far apart the elements of so many dimensions are, if row-major order is that of the memory.
+    /// The distance of the elements of some dimensions, if they are in row-major order in memory.
     pub(crate) fn step(&self, taken: usize) -> Option<usize> {
         let end = self.depth.saturating_add(taken).min(self.array.dims.len());
         let dims = self.array.dims.get(self.depth..end)?;
@@ -142,7 +142,7 @@ impl<'c> Part<'c> {
         pairs.all(|is_row_major| is_row_major).then(|| strides.last().copied().unwrap_or(0))
     }
 
-    /// The element of this number among those of so many dimensions, which are equally far apart.
+    /// The element with this number over some dimensions with equal distances.
     #[inline]
     pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
         let below = self.depth.saturating_add(taken).min(self.array.dims.len());
@@ -150,7 +150,7 @@ impl<'c> Part<'c> {
         Part { depth: below, offset, ..*self }
     }
 
-    /// What is read instead to find out which shape the type expects.
+    /// A replacement to read, in order to find out the shape that the type expects.
     pub(crate) fn mismatch(&self) -> Absent<'c> {
         let dims = self.array.dims.iter().take(self.depth).map(|dim| (Some(*dim), 0)).collect();
         let (table, name) = (self.table, self.entry.name.to_string());
@@ -163,7 +163,7 @@ impl<'c> Absent<'c> {
         Absent { table, name, dims: Vec::new(), instead: None, depth }
     }
 
-    /// Reports what the type asks for here.
+    /// Reports the type that is requested here.
     pub(crate) fn report(&self, dtype: Option<Dtype>, kind: &'static str) {
         let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
         let asked = Asked { dtype, dims, kind };
@@ -188,7 +188,7 @@ impl<'c> Absent<'c> {
             && lengths.all(|((asked, _), dim)| asked.is_none_or(|asked| asked == *dim))
     }
 
-    /// Reports that a sequence is asked for here, of this length if it is known.
+    /// Reports that a sequence is requested here, with its length if it is known.
     pub(crate) fn report_sequence(&self, length: Option<usize>) {
         match (self.instead, length) {
             (Some(entry), _) if self.element(length, 0).is_shape_of(entry, usize::le) => {}
@@ -196,7 +196,7 @@ impl<'c> Absent<'c> {
             (Some(entry), Some(length)) => {
                 self.table.change(entry, format!("a sequence of {length}"));
             }
-            // A fixed sequence of what has no tensor needs none.
+            // A fixed sequence of elements without tensors needs none.
             (None, Some(_)) => {}
             (None, None) => self.report(None, "a sequence"),
         }

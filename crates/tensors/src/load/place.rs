@@ -1,4 +1,4 @@
-//! Where a type is read from: names below a prefix, a part of a tensor, or nothing.
+//! The source of a value: names below a prefix, a part of a tensor, or nothing.
 
 use half::{bf16, f16};
 use treedef::__private::narrow_to_odd;
@@ -13,7 +13,7 @@ use crate::load::part::{Absent, Part};
 use crate::shape::display;
 use crate::tensor::Dtype;
 
-/// A place that a type is read from.
+/// A source of a value.
 #[derive(Clone)]
 pub(crate) enum Place<'de> {
     Names(Below<'de>),
@@ -104,7 +104,7 @@ fn float(dtype: Dtype, bytes: &[u8]) -> Option<f64> {
     }
 }
 
-/// That a number of a tensor would become infinite as a float of another type.
+/// The error if a number of a tensor would become infinite as a float of another type.
 pub(crate) fn overflow(entry: &Entry<'_>, dtype: Dtype, reading: &Reading) -> Option<Failure> {
     let array = entry.array()?;
     let fits = |value: &f64| match dtype {
@@ -119,7 +119,7 @@ pub(crate) fn overflow(entry: &Entry<'_>, dtype: Dtype, reading: &Reading) -> Op
     Some(too_large(large, dtype, entry.name.to_string()))
 }
 
-/// Why a float is not converted.
+/// The reason why a float is not converted.
 fn too_large(value: f64, dtype: Dtype, name: String) -> Failure {
     Failure::Custom(format!("{value:e} does not fit into {dtype}"), Some(name))
 }
@@ -142,7 +142,7 @@ impl<'de> Place<'de> {
         }
     }
 
-    /// What shows the type's wish where it cannot be met.
+    /// A replacement that shows the requested type if it cannot be provided.
     pub(crate) fn absent(&self) -> Absent<'de> {
         match self {
             Place::Names(names) => Absent::new(names.table, names.name().to_owned(), names.depth),
@@ -151,7 +151,7 @@ impl<'de> Place<'de> {
         }
     }
 
-    /// A place without a tensor, for those who ask for names.
+    /// A place without a tensor, for code that needs names.
     pub(crate) fn without_tensor(self) -> Self {
         match self {
             Place::Part(part) | Place::Flat(part, _) => {
@@ -174,7 +174,7 @@ impl<'de> Place<'de> {
         self.number_of_file()
     }
 
-    /// A number of a tensor that is in a file.
+    /// A number of a tensor in a file.
     #[inline(never)]
     fn number_of_file<N: Number>(self) -> Result<N, Failure> {
         if let Place::Part(part) = &self
@@ -187,7 +187,7 @@ impl<'de> Place<'de> {
         self.other_number()
     }
 
-    /// A number of another type, or none.
+    /// A number of another type, or a failure.
     #[cold]
     fn other_number<N: Number>(self) -> Result<N, Failure> {
         let Some(part) = self.part() else {

@@ -1,4 +1,4 @@
-//! What a type asks for, and what is not used: what was perhaps renamed.
+//! The requests of a type, the unused tensors, and probable renames.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::shape::display;
 use crate::source::{Source, Stored};
 use crate::tensor::Dtype;
 
-/// What a type asks for: a type of elements, and lengths, where it says them.
+/// A request of a type: a type of elements, and lengths, if they are fixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) dtype: Option<Dtype>,
@@ -39,14 +39,14 @@ impl fmt::Display for Asked {
 /// A tensor whose numbers are not all in the value.
 pub(crate) struct Unused<'t> {
     pub(crate) name: String,
-    /// The name that a rule gave it.
+    /// Its name after the rules.
     pub(crate) renamed: Option<String>,
     pub(crate) tensor: &'t Numbers<'t>,
-    /// How many of how many were not read, if the type asked for what is there.
+    /// The number of unread numbers, and of all, if the type requested the tensor.
     pub(crate) unread: Option<(usize, usize)>,
 }
 
-/// `f32[3, 2]`, or what else a type asks for there.
+/// `f32[3, 2]`, or another type that is requested there.
 impl fmt::Display for Unused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tensor.display())?;
@@ -65,11 +65,11 @@ impl fmt::Display for Unused<'_> {
     }
 }
 
-/// So many pairs are compared to find what was renamed.
+/// The maximum number of pairs that are compared to find renames.
 const COMPARED: usize = 1 << 20;
 
 impl LoadReport {
-    /// Adds the arrays of texts of which a text is not in the value. Those that a rule ignores have no
+    /// Adds the arrays of texts with texts that are not in the value. Texts that a rule ignores have no
     /// entries.
     pub(crate) fn drop_texts(
         &mut self,
@@ -102,7 +102,7 @@ impl LoadReport {
         }
     }
 
-    /// Takes what is missing and what is unused for renamed, where only one of each has a shape.
+    /// Treats a missing and an unused name as renamed if each is the only one with its shape.
     pub(crate) fn find_renamed(&mut self, missing: &[(String, Asked)], unused: &[Unused<'_>]) {
         let mut candidates = HashMap::<usize, Vec<usize>>::new();
         if missing.len().saturating_mul(unused.len()) <= COMPARED {

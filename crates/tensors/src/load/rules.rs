@@ -1,11 +1,11 @@
-//! Patterns over names, and what is done to the tensors that they match.
+//! Patterns over names, and operations on the tensors that they match.
 
 use crate::bug::OrBug;
 use crate::error::Result;
 use crate::glob::{Glob, parts};
 use crate::renames::Names;
 
-/// What happens to tensors on the way into a type, in the order of the rules.
+/// Operations on tensors while they are loaded, in the order of the rules.
 #[derive(Clone, Debug)]
 pub(crate) enum Rule {
     Rename {
@@ -14,7 +14,7 @@ pub(crate) enum Rule {
         may_match_nothing: bool,
     },
     Names(Names),
-    /// Another name for the tensors that match, and their own.
+    /// An additional name for the tensors that match.
     Tie(String, String),
     Transpose(String),
     ColumnMajor(String),
@@ -24,7 +24,7 @@ pub(crate) enum Rule {
 /// The elements of a sequence in a pattern of stacks.
 const ELEMENTS: &str = "[*]";
 
-/// A place in a pattern of stacks: the name of a sequence, and what of its elements is stacked.
+/// A place in a pattern of stacks: the name of a sequence, and the stacked part of its elements.
 pub(crate) struct Stack<'a> {
     pub(crate) above: Glob<'a>,
     /// In the names of a file, where stacked sequences have no part.
@@ -43,7 +43,8 @@ impl<'a> Stack<'a> {
         }
         let stack = |at: usize| {
             let (above, below) = steps.split_at_checked(at).or_bug();
-            // What is below may be stacked, too, and has no part then; and all below that is meant.
+            // The part below may be stacked, too, and then has no part in the name; everything
+            // below is included.
             let below = below.iter().skip(1).chain([&ELEMENTS]);
             let (above, below) = (replaced(above.iter(), "*"), replaced(below, "**"));
             Ok(Stack { above: Glob::of(above)?, below: Glob::of(below)? })

@@ -1,4 +1,4 @@
-//! The tensors by name, in an order in which those below a name are neighbours.
+//! The tensors by name, sorted so that the names below a name are neighbours.
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::cmp::Ordering;
@@ -20,15 +20,15 @@ use crate::shape::display;
 use crate::source::Source;
 use crate::structure::{is_of_file, is_of_structure};
 
-/// It does not change, but for what a walk [finds](Findings).
+/// It does not change, except for the [findings](Findings) of a walk.
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
     pub(crate) separator: &'t str,
     pub(crate) stacks: Vec<Stack<'t>>,
     pub(crate) convert: bool,
-    /// Tensors of another shape or type than those that are taken in their place.
+    /// Tensors of another shape or type than the ones that replace them.
     pub(crate) replaced: Vec<(String, String, String)>,
-    /// What structures tell of tensors in buffers.
+    /// The forms of tensors in buffers, from structures.
     forms: OnceCell<Forms>,
     findings: RefCell<Findings>,
     pub(crate) reading: Reading,
@@ -53,7 +53,7 @@ impl<'t> Table<'t> {
             None => Vec::new(),
         };
         filling.retain(|entry| !is_of_structure(&entry.original));
-        // What the file has no tensor for is filled, unless it is a variant without fields.
+        // Parts without a tensor in the file are filled, except variants without fields.
         let numbers = filling.iter().filter(|entry| entry.origin == Origin::Value);
         let filled: HashSet<&str> =
             numbers.flat_map(|entry| with_names_above(&entry.name, separator)).collect();
@@ -84,7 +84,7 @@ impl<'t> Table<'t> {
         let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
         filling.retain(|entry| {
             let is_there = match entry.origin {
-                // It is empty, or a variant: what is below is there instead.
+                // It is empty, or a variant: the parts below replace it.
                 Origin::Structure => above.contains(entry.name.as_ref()),
                 _ => present.contains(entry.name.as_ref()),
             };
@@ -112,7 +112,7 @@ impl<'t> Table<'t> {
         Ok(table)
     }
 
-    /// Whether the entries are in the order in which they are searched, and have the numbers of their shapes.
+    /// Whether the entries are sorted, and have the numbers of their shapes.
     fn is_sound(&self) -> bool {
         let is_before =
             |a: &Entry<'_>, b: &Entry<'_>| compare(&a.name, &b.name, self.separator).is_le();
@@ -132,23 +132,23 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// What was found up to here. No walk goes on while it is borrowed.
+    /// The findings so far. No walk goes on while they are borrowed.
     pub(crate) fn findings(&self) -> RefMut<'_, Findings> {
         self.findings.borrow_mut()
     }
 
-    /// Has these forms from now on.
+    /// Uses these forms from now on.
     pub(crate) fn learn(&self, forms: Forms) {
         let is_first = self.forms.set(forms).is_ok();
         debug_assert!(is_first, "the forms are learnt twice");
     }
 
-    /// What a tensor is in a buffer.
+    /// The form of a tensor in a buffer.
     pub(crate) fn form(&self, entry: &Entry<'_>) -> Form {
         self.forms.get().map_or(Form::Nested, |forms| forms.form(entry, self.separator))
     }
 
-    /// What the keys below a name are in a buffer.
+    /// The form of the keys below a name in a buffer.
     pub(crate) fn keys_below(&self, name: &str) -> Option<Keys> {
         self.forms.get()?.keys(name, self.separator)
     }
@@ -165,7 +165,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Checks that a pattern of stacks names a tensor, or a sequence without elements.
+/// Checks that a pattern of stacks matches a tensor, or a sequence without elements.
 fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Result<()> {
     let stacks = Stack::all(pattern, separator)?;
     let is_named = |entry: &Entry<'_>| {
@@ -204,7 +204,7 @@ fn expect_distinct(entries: &[Entry<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// How a tensor differs from that which may be taken in its place.
+/// The difference between a tensor and its replacement.
 fn differs(
     entry: &Entry<'_>,
     filling: &HashMap<&str, &Array<'_>>,
@@ -214,7 +214,7 @@ fn differs(
     let is_type = found.dtype == expected.dtype
         || convert && is_float(found.dtype) && is_float(expected.dtype);
     let show = |array: &Array<'_>| array.display();
-    // What a type with columns has is flat, or in a tuple, so its shape is not known.
+    // For a type that stores columns, it is flat or in a tuple, so its shape is unknown.
     if found.column_major {
         return None;
     }
@@ -222,8 +222,8 @@ fn differs(
         .then(|| (entry.name.to_string(), show(expected), show(found)))
 }
 
-/// The tensors that have fewer elements than what they would be taken for: their names, the shapes that have
-/// room for it, and their own. A sequence reads as many as there are, and would lose the rest in silence.
+/// The tensors that have fewer elements than their replacements: their names, the larger shapes, and their
+/// own. A sequence reads only the existing elements, and would silently lose the rest.
 fn fewer(
     entries: &[Entry<'_>],
     filling: &[Entry<'_>],
@@ -250,11 +250,11 @@ fn fewer(
     fewer.collect()
 }
 
-/// Makes room for the element at these indices, which has a shape of its own.
+/// Enlarges the shape for the element at these indices, which has a shape of its own.
 fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
     let lengths = indices.iter().map(|index| index.parse::<usize>().ok()?.checked_add(1));
     let lengths = lengths.chain(shape.unwrap_or_default().iter().map(|length| Some(*length)));
-    // Of another depth, it is something else.
+    // With another number of dimensions, it is a different type.
     if indices.len() + shape.map_or(0, <[usize]>::len) <= room.len() {
         for (room, length) in room.iter_mut().zip(lengths) {
             let Some(length) = length else { return };
@@ -263,18 +263,19 @@ fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
     }
 }
 
-/// The name and those that lead to it.
+/// The name and the names above it.
 fn with_names_above<'n>(name: &'n str, separator: &'n str) -> impl Iterator<Item = &'n str> {
     let ends = name.match_indices(separator).map(|(at, _)| at).filter(|_| !separator.is_empty());
     [0].into_iter().chain(ends).chain([name.len()]).map(|end| name.get(..end).or_bug())
 }
 
-/// By parts, so that those below a name follow it.
+/// By parts, so that the names below a name follow it.
 fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
 }
 
-/// Reads a value. If serde buffers tensors whose forms are in the structures, reads it once more with them.
+/// Reads a value. If serde buffers tensors whose forms are in the structures, reads it a second time with
+/// these forms.
 pub(crate) fn with_forms<'t, T>(
     table: &Table<'t>,
     structures: impl FnOnce() -> Forms,

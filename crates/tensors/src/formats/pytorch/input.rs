@@ -4,15 +4,15 @@ use std::io::{self, Read};
 
 use crate::error::{Error, ErrorKind, Result, malformed};
 
-/// The most bytes of a pickle. Those of large models have some million.
+/// The maximum number of bytes of a pickle. Large models have some million.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
-/// The longest line of the pickles in text.
+/// The maximum length of a line in text pickles.
 const MAX_LINE: usize = 1 << 20;
 
 pub(super) struct Input<R> {
     reader: R,
     at: u64,
-    /// Where the instruction begins that is read, which errors name.
+    /// The position of the current instruction, for errors.
     start: u64,
 }
 
@@ -46,7 +46,7 @@ impl<R: Read> Input<R> {
             let what = format!("{length} bytes in a pickle, at most {MAX_BYTES} are read");
             return Err(self.beyond("bytes of a pickle", what));
         }
-        // The vector grows with what is there, and not with what is declared.
+        // The vector grows with the data that is there, not with a declared length.
         let mut bytes = Vec::new();
         self.reader.by_ref().take(length).read_to_end(&mut bytes)?;
         if u64::try_from(bytes.len()) != Ok(length) {
@@ -81,7 +81,7 @@ impl<R: Read> Input<R> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// The bytes behind a number of them, which has one, four or eight bytes.
+    /// The bytes after their count, which has one, four or eight bytes.
     pub(super) fn counted(&mut self, width: u8) -> Result<Vec<u8>> {
         let length = match width {
             1 => u64::from(self.u8()?),

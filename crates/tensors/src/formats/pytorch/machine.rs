@@ -1,5 +1,5 @@
-//! The instructions of pickles, protocols 0 to 5. They build objects that are only described: no class
-//! is looked up, and nothing is called.
+//! The instructions of pickles, protocols 0 to 5. They build descriptions of objects: no class is looked
+//! up, and nothing is called.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -9,11 +9,11 @@ use crate::formats::pytorch::input::Input;
 use crate::formats::pytorch::literal;
 use crate::formats::pytorch::object::{Call, Graph, Id, Object};
 
-/// The most objects, entries of the stack and of the memo. Checkpoints of large models have some
-/// hundred thousand objects.
+/// The maximum number of objects, and of entries of the stack and of the memo. Checkpoints of large
+/// models have some hundred thousand objects.
 const MAX_OBJECTS: usize = 1 << 24;
 
-/// Reads one pickle: its objects, and which of them it is about.
+/// Reads one pickle: its objects, and the one that is its result.
 pub(super) fn read<R: Read>(input: &mut Input<R>) -> Result<(Graph, Id)> {
     let (graph, stack, marks, memo) = (Graph::default(), Vec::new(), Vec::new(), HashMap::new());
     let mut machine = Machine { graph, input, stack, marks, memo };
@@ -32,7 +32,7 @@ struct Machine<'m, R> {
     graph: Graph,
     input: &'m mut Input<R>,
     stack: Vec<Id>,
-    /// Where the stack was when an instruction marked it.
+    /// The height of the stack when an instruction marked it.
     marks: Vec<usize>,
     memo: HashMap<u64, Id>,
 }
@@ -46,7 +46,7 @@ impl<R: Read> Machine<'_, R> {
         Err(self.input.beyond("objects", format!("more than {MAX_OBJECTS} objects in a pickle")))
     }
 
-    /// Carries one instruction out. Python's `pickletools` has a table of them.
+    /// Executes one instruction. Python's `pickletools` has a table of them.
     fn step(&mut self, op: u8) -> Result<()> {
         match op {
             0x80 => match self.input.u8()? {
@@ -81,7 +81,7 @@ impl<R: Read> Machine<'_, R> {
         self.stack.push(id);
     }
 
-    /// The floor of the stack: what is below a mark is out of reach.
+    /// The floor of the stack: everything below a mark is out of reach.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -98,14 +98,14 @@ impl<R: Read> Machine<'_, R> {
         top.copied().ok_or_else(missing)
     }
 
-    /// What came since the last mark.
+    /// The values since the last mark.
     fn since_mark(&mut self) -> Result<Vec<Id>> {
         let mark = self.marks.pop();
         let mark = mark.ok_or_else(|| self.input.fail("an instruction that needs a mark"))?;
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
-    /// What came since the last mark, as keys with values.
+    /// The values since the last mark, as keys with values.
     fn pairs(&mut self) -> Result<Vec<(Id, Id)>> {
         let ids = self.since_mark()?;
         let (pairs, rest) = ids.as_chunks::<2>();
@@ -298,7 +298,7 @@ impl<R: Read> Machine<'_, R> {
         Ok(())
     }
 
-    /// Gives a state to the object below it.
+    /// Sets the state of the object below it.
     fn build(&mut self) -> Result<()> {
         let state = self.pop()?;
         let target = self.top()?;

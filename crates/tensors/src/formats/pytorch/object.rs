@@ -1,4 +1,4 @@
-//! What a pickle describes: objects that refer to each other, of which none was made.
+//! The content of a pickle: descriptions of objects that refer to each other. No object is made.
 
 /// The number of an object.
 pub(super) type Id = u32;
@@ -21,22 +21,22 @@ pub(super) enum Object {
     /// A class or a function: `torch.FloatStorage`.
     Global(Box<str>),
     Call(Box<Call>),
-    /// What is stored beside the pickle.
+    /// A value that is stored beside the pickle.
     Persistent(Id),
 }
 
-/// What a class or a function would be called with, and what would be done with the result.
+/// A call of a class or a function, and the operations on the result.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) callee: Id,
-    /// A tuple, unless the pickle is odd.
+    /// A tuple, unless the pickle is unusual.
     pub(super) arguments: Id,
     /// The arguments by name.
     pub(super) named: Option<Id>,
     pub(super) state: Option<Id>,
-    /// What is appended.
+    /// The appended items.
     pub(super) items: Vec<Id>,
-    /// What is put under keys.
+    /// The items that are set under keys.
     pub(super) entries: Vec<(Id, Id)>,
 }
 
@@ -51,7 +51,7 @@ impl Graph {
         self.objects.len()
     }
 
-    /// The names of all classes and functions, also of those that nothing refers to any more.
+    /// The names of all classes and functions, even if nothing refers to them any more.
     pub(super) fn globals(&self) -> impl Iterator<Item = &str> {
         self.objects.iter().filter_map(|object| match object {
             Object::Global(name) => Some(&**name),
@@ -97,7 +97,7 @@ impl Graph {
         }
     }
 
-    /// The elements of a list or a tuple; of a `torch.Size`, those of its tuple.
+    /// The elements of a list or a tuple; for a `torch.Size`, the elements of its tuple.
     pub(super) fn elements(&self, id: Id) -> Option<&[Id]> {
         match self.get(id) {
             Object::List(ids) => Some(ids),

@@ -1,4 +1,4 @@
-//! Where the numbers of a tensor are.
+//! The places of the numbers of tensors.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +26,7 @@ pub(super) struct Places<'p, 'a> {
 }
 
 impl<'a> Places<'_, 'a> {
-    /// The tensor of a view. One that cannot be read is a fault: it comes with the reason, which is also the
+    /// The tensor of a view. If it cannot be read, this is a fault: it has the reason, which is also the
     /// error of each read.
     pub(super) fn stored(&mut self, view: &View) -> Result<(Stored<'a>, Option<String>), String> {
         let shape: Result<Vec<usize>, _> =
@@ -93,7 +93,7 @@ impl<'a> Places<'_, 'a> {
     }
 }
 
-/// The first byte of a tensor in its storage, and where the last one ends.
+/// The first byte of a tensor in its storage, and the end of the last one.
 fn extent(view: &View, size: u64) -> Option<(u64, u64)> {
     let start = view.offset.checked_mul(size)?;
     if view.shape.contains(&0) {
@@ -105,7 +105,7 @@ fn extent(view: &View, size: u64) -> Option<(u64, u64)> {
     Some((start, last.checked_add(1)?.checked_mul(size)?.checked_add(start)?))
 }
 
-/// Whether the elements are one after the other.
+/// Whether the elements are contiguous.
 fn is_contiguous(view: &View) -> bool {
     let mut expected = 1_u64;
     view.shape.contains(&0)
@@ -116,7 +116,7 @@ fn is_contiguous(view: &View) -> bool {
         })
 }
 
-/// The bytes of a damaged tensor: why there are none.
+/// The bytes of a damaged tensor: the reason why there are none.
 struct Unreadable(String);
 
 impl ReadAt for Unreadable {

@@ -1,4 +1,4 @@
-//! Reading tensors whose numbers are not one after the other, or have another order of bytes.
+//! Reads tensors whose numbers are not contiguous, or have another byte order.
 
 use std::io;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::bytes::Bytes;
 use crate::formats::pytorch::container::Span;
 
-/// Parts of a storage that are not farther apart are read at once.
+/// Parts of a storage with smaller gaps are read together.
 const GAP: u64 = 1 << 12;
-/// So much is read at once.
+/// The number of bytes that are read at once.
 const MOST: u64 = 1 << 20;
 
-/// Where the bytes of a storage are.
+/// The location of the bytes of a storage.
 #[derive(Clone)]
 pub(super) enum Base<'a> {
     File(Bytes<'a>, Span),
@@ -39,18 +39,18 @@ impl Base<'_> {
 /// A tensor that is read in the order of its elements.
 pub(super) struct Strided<'a> {
     pub(super) base: Base<'a>,
-    /// In bytes, as the strides. All elements are inside of the base.
+    /// In bytes, like the strides. All elements are inside of the base.
     pub(super) offset: u64,
     pub(super) shape: Vec<u64>,
     pub(super) strides: Vec<u64>,
     /// The bytes of an element.
     pub(super) size: u64,
-    /// The bytes of a number whose bytes are turned around; 1 if none is.
+    /// The size of the groups whose bytes are reversed; 1 if none are.
     pub(super) swapped: usize,
 }
 
 impl Strided<'_> {
-    /// Reads bytes of the tensor from `offset` on, which are inside of it.
+    /// Reads bytes of the tensor from `offset` on. They are inside of it.
     pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let size = usize::try_from(self.size).map_err(io::Error::other)?;
         let inside = usize::try_from(offset % self.size.max(1)).map_err(io::Error::other)?;
@@ -65,7 +65,7 @@ impl Strided<'_> {
         Ok(())
     }
 
-    /// Reads the elements from `first` on, as many as the buffer has.
+    /// Fills the buffer with elements from `first` on.
     fn elements(&self, buffer: &mut [u8], first: u64) -> io::Result<()> {
         let size = usize::try_from(self.size).map_err(io::Error::other)?.max(1);
         let mut wanted = self.places(first, buffer.len() / size);
@@ -100,7 +100,7 @@ impl Strided<'_> {
         Ok(())
     }
 
-    /// Where elements are in the base, and where they go.
+    /// The places of elements in the base, and their destinations.
     fn places(&self, first: u64, count: usize) -> Vec<(u64, usize)> {
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
         let (mut index, mut left) = (vec![0; self.shape.len()], first);

@@ -14,25 +14,25 @@ use crate::formats::pytorch::object::{Call, Graph, Id, Object};
 use crate::formats::pytorch::place::Places;
 use crate::source::Stored;
 
-/// The most levels of objects in objects. Structures have no more by default.
+/// The maximum nesting of objects, the default limit of structures.
 const MAX_DEPTH: usize = 120;
-/// An object may be in several places: so many times the objects there are, and some more.
+/// An object may be in several places: this many times the number of objects, and some more.
 const PLACES: usize = 64;
 const MORE_PLACES: usize = 1 << 16;
-/// The most bytes of texts, of which one may be in several places.
+/// The maximum number of bytes of texts, each of which may be in several places.
 const MAX_TEXT: usize = 1 << 29;
-/// The most parts of a key, which may be tuples in tuples.
+/// The maximum number of parts of a key, which may be nested tuples.
 const MAX_KEY: usize = 64;
 
 /// A place in the tree that has no children.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// The tensor of this number.
+    /// The tensor with this number.
     Tensor(usize),
     Value(Leaf),
 }
 
-/// What was found in a pickle.
+/// The content of a pickle.
 pub(super) struct Found<'a> {
     pub(super) tree: Tree<Slot>,
     pub(super) tensors: Vec<(View, Stored<'a>)>,
@@ -76,9 +76,9 @@ struct Walk<'p, 'a> {
     tensors: Vec<(View, Stored<'a>)>,
     faults: Vec<(Path, String)>,
     path: Vec<Key>,
-    /// The objects around the one that is walked.
+    /// The objects around the current one.
     open: Vec<Id>,
-    /// How many places may come yet, and how many bytes of texts.
+    /// The number of places that may still follow, and of bytes of texts.
     left: usize,
     text: usize,
 }
@@ -135,7 +135,7 @@ impl<'p> Walk<'p, '_> {
         })
     }
 
-    /// `('module', class, file, source)`, as old files have classes; or what nothing is known of.
+    /// `('module', class, file, source)`, as in old files; or an unknown object.
     fn persistent(&mut self, inside: Id) -> Result<Part> {
         match self.graph.elements(inside) {
             Some([kind, class, ..]) if self.graph.text(*kind) == Some("module") => {
@@ -187,7 +187,7 @@ impl<'p> Walk<'p, '_> {
         }
     }
 
-    /// A number of numpy. Of those that are no number of Rust, the tensor without dimensions.
+    /// A number of numpy. If Rust has no such number, the tensor without dimensions.
     fn scalar(&mut self, view: &View) -> Result<Part> {
         let stored = self.places.stored(view);
         let bytes =
@@ -215,7 +215,7 @@ impl<'p> Walk<'p, '_> {
     }
 
     fn map(&mut self, entries: &[(Id, Id)]) -> Result<Part> {
-        // Of two equal keys Python has the last value, in the place of the first.
+        // If two keys are equal, Python has the last value, in the place of the first.
         let (mut order, mut values) = (Vec::new(), HashMap::new());
         for (key, value) in entries {
             let key = self.key(*key)?;
@@ -261,8 +261,8 @@ impl<'p> Walk<'p, '_> {
         Ok(Part { treedef: TreeDef::named_struct(name, fields)?, slots })
     }
 
-    /// An object of a class that is not known: a struct with the name of the class, and the fields that
-    /// it would have. One without fields has the arguments of the call.
+    /// An object of an unknown class: a struct with the name of the class and the fields that it would
+    /// have. If it has no fields, it has the arguments of the call.
     fn opaque(&mut self, call: &'p Call) -> Result<Part> {
         let graph = self.graph;
         let (class, arguments) = class_of(graph, call);
@@ -283,7 +283,7 @@ impl<'p> Walk<'p, '_> {
         }
     }
 
-    /// All that is known of an object, in fields of their own.
+    /// Everything that is known about an object, in separate fields.
     fn all_of(&mut self, name: &str, call: &Call, arguments: &[Id]) -> Result<Part> {
         let arguments = Inside::Children(NodeKind::Tuple, arguments);
         let parts = [
@@ -310,7 +310,7 @@ impl<'p> Walk<'p, '_> {
     }
 }
 
-/// A part of an object whose class is not known.
+/// A part of an object of an unknown class.
 enum Inside<'g> {
     Object(Id),
     Children(NodeKind, &'g [Id]),
@@ -341,7 +341,7 @@ fn class_of<'g>(graph: &'g Graph, call: &'g Call) -> (Id, &'g [Id]) {
     }
 }
 
-/// A state as the attributes of an object: those of its dict, and those of its slots.
+/// A state as the attributes of an object: from its dict and its slots.
 fn attributes(graph: &Graph, state: Id) -> Option<Vec<(String, Id)>> {
     let dicts = match graph.get(state) {
         Object::Tuple(both) if both.len() == 2 => both.to_vec(),
@@ -371,7 +371,7 @@ fn integer(number: i128) -> Leaf {
     i64::try_from(number).map_or_else(|_| Leaf::from(number), Leaf::from)
 }
 
-/// The most bytes of an integer whose decimal digits are found.
+/// The maximum number of bytes of an integer that is converted to decimal digits.
 const DECIMAL: usize = 1 << 10;
 
 /// An integer of more than 128 bits with a sign: its digits, which are hexadecimal if there are many.
@@ -438,7 +438,7 @@ fn number(element: ElementType, bytes: &[u8]) -> Option<Leaf> {
     })
 }
 
-/// How many parts and how much text a key may have yet.
+/// The number of parts, and of bytes of text, that a key may still have.
 #[derive(Clone, Copy)]
 struct Room<'r> {
     parts: &'r Cell<usize>,
@@ -453,8 +453,8 @@ impl Room<'_> {
     }
 }
 
-/// A key of a dict: a scalar, or a tuple of keys. An object is the tuple of its class and the arguments; one that has
-/// more is told apart by its number.
+/// A key of a dict: a scalar, or a tuple of keys. An object becomes the tuple of its class and its
+/// arguments; an object with more data also gets its number.
 struct HashableKey<'g> {
     graph: &'g Graph,
     id: Id,
