@@ -24,16 +24,16 @@ pub enum ErrorKind {
     /// A type does not fit the content of the tree, or a `Serialize` or `Deserialize`
     /// implementation failed.
     Value,
-    /// Two structures differ, which [`Error::differences`] may list, or the number of leaves
+    /// Two structures differ, which [`Error::differences`](crate::Error::differences) may list, or the number of leaves
     /// differs from the structure's.
     Structure,
     /// A structure, a file or an operation exceeds one of its [`Limits`](crate::Limits), or a count exceeds
-    /// this platform's `usize`. [`Error::hint`] names the limit.
+    /// this platform's `usize`. [`Error::hint`](crate::Error::hint) names the limit.
     Limit,
     /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
     Text,
     /// The bytes are not a file of this library, are damaged, or were written by a later release; or
-    /// an error of the operating system: see [`Error::is_not_found`].
+    /// an error of the operating system: see [`is_not_found`](crate::Error::is_not_found).
     File,
     /// An argument does not suit an operation, e.g. a path that is not there, a number that its leaf cannot
     /// hold, or no trees to stack.

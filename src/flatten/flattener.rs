@@ -36,10 +36,10 @@ use super::word::ALL_KINDS;
 ///
 /// | you need | call |
 /// |---|---|
-/// | a vector and a structure, for code that knows only vectors | `flatten`; if all leaves are of one kind, [`flatten_as`], whose vector is a `Vec<f64>` and takes a third of the memory |
-/// | to find, map, split or compare by path | [`Tree::of`], [`Tree::of_as`]: both in one, with methods |
-/// | to say what is a leaf: floats alone, arrays, other types as a whole | a [`Flattener`], which has all three |
-/// | the same structure again and again | [`TreeDef::flatten_like`], which keeps its buffer |
+/// | a vector and a structure, for code that knows only vectors | `flatten`; if all leaves are of one kind, [`flatten_as`], which returns e.g. a `Vec<f64>` and takes a third of the memory |
+/// | to find, map, split or compare by path | [`Tree::of`], [`Tree::of_as`]: leaves and structure in one value with methods |
+/// | other leaves: only floats, arrays, other types as a whole | a [`Flattener`], which has methods for all three |
+/// | the same structure again and again | [`TreeDef::flatten_like`], which reuses a buffer |
 ///
 /// # Errors
 ///
@@ -118,10 +118,11 @@ pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     Flattener::new().signature(value)
 }
 
-/// Flattens a value into its objects of one type and its treedef. All that is no object is static,
-/// [opaque](crate::Opaque) values as well.
+/// Flattens a value into its objects of one type and its treedef. Everything else is static,
+/// including [opaque](crate::Opaque) values.
 ///
-/// The [page about objects](crate::object) says how a field becomes one. Each object is cloned once.
+/// The [page about objects](crate::object) shows how to make a field an object. Each object is
+/// cloned once.
 ///
 /// # Errors
 ///
@@ -205,9 +206,9 @@ impl Flattener {
     /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
     /// `Vec<f64>`.
     ///
-    /// A `Some` around a `None`, a `Some` or a unit stays a node, with or without newtypes and
-    /// marks between them. So nested options stay exact, also in serde's buffers. A rule gets the tree
-    /// without the others: what it makes static is `3`, not `Some(3)`.
+    /// A `Some` around a `None`, a `Some` or a unit stays a node, also with newtypes and marks between
+    /// them. So nested options stay exact, also in serde's buffers. Rules see the tree without the other
+    /// `Some`s: a static is `3`, not `Some(3)`.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -227,8 +228,8 @@ impl Flattener {
         self
     }
 
-    /// Makes types with two forms use the one that is not human-readable. An `IpAddr` is one string leaf
-    /// by default, and four numbers with `true`.
+    /// Makes types with two forms use the compact one instead of the human-readable one. An `IpAddr` is one
+    /// string leaf by default, and four numbers with `true`.
     ///
     /// serde's own buffers (`flatten`, `untagged`, internal tags) always use the human-readable form.
     #[doc(alias = "human_readable")]
@@ -280,11 +281,11 @@ impl Flattener {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
     }
 
-    /// Makes the values that a selector finds static: they are stored in the treedef. For types that cannot be
-    /// [annotated](fn@crate::as_static).
+    /// Makes the values that a selector matches static: they are stored in the treedef. For types that
+    /// cannot be [annotated](fn@crate::as_static).
     ///
-    /// The first mark of a node wins. A selector that finds nothing is no error:
-    /// [`unmatched_rules`](Self::unmatched_rules) tells.
+    /// The first mark of a node wins. A selector that matches nothing is not an error;
+    /// [`unmatched_rules`](Self::unmatched_rules) lists such selectors.
     ///
     /// # Errors
     ///
@@ -309,7 +310,7 @@ impl Flattener {
         self.with_rule(selector, Becomes::Static)
     }
 
-    /// Makes each value that a selector finds one leaf, with its whole subtree. For types that cannot be
+    /// Makes each value that a selector matches one leaf, with its whole subtree. For types that cannot be
     /// [annotated](fn@crate::as_opaque).
     ///
     /// # Errors
@@ -334,8 +335,8 @@ impl Flattener {
         self.with_rule(selector, Becomes::Leaf)
     }
 
-    /// Makes each node that a function chooses one leaf, with its whole subtree. It is called for every node that is not a scalar, from the root down, but not inside a leaf or a
-    /// static.
+    /// Makes each node that a function chooses one leaf, with its whole subtree. The function is called for
+    /// every node that is not a scalar, from the root down, but not inside a leaf or a static.
     ///
     /// ```
     /// use treedef::{Flattener, NodeKind};
@@ -353,11 +354,11 @@ impl Flattener {
         self.with_rules(|rules| rules.is_leaf = Some(Arc::new(is_leaf)))
     }
 
-    /// Applies the rules, and [`arrays`](Self::arrays), to a tree that was loaded, parsed or made by
-    /// other rules. The result is what these rules make of its value.
+    /// Applies the rules, and [`arrays`](Self::arrays), to a tree that was loaded, parsed or made by other
+    /// rules. The result is the same as flattening its value with these rules.
     ///
-    /// Options and limits are taken from `tree`, not from this flattener. A rule that makes a leaf of a static there
-    /// takes it out of the structure.
+    /// Options and limits are taken from `tree`, not from this flattener. If a rule turns a static into a
+    /// leaf, its value moves from the treedef into the leaves.
     ///
     /// # Errors
     ///
@@ -417,11 +418,11 @@ impl Flattener {
     /// Serializes every value only once.
     ///
     /// By default, an element of a sequence that follows plain data, like a number or a struct of
-    /// numbers, is first compared with it. If it is something else, it is serialized again.
+    /// numbers, is first compared with its predecessor. If it differs, it is serialized again.
     ///
-    /// This is fast, and makes no difference to a `Serialize` implementation that can run twice.
-    /// One that gives something away, such as an iterator in a cell, has less to give the second
-    /// time. For such values, turn this option on.
+    /// This is fast, and a normal `Serialize` implementation does not notice. But an implementation
+    /// that gives its content away, such as an iterator in a cell, has less the second time. Turn
+    /// this option on for such values.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -547,9 +548,10 @@ impl Flattener {
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
     ///
     /// The buffer is a `Vec`, or a slice of the right length: see [`LeafBuffer`].
-    /// The options of the walk are taken from the treedef. Without rules,
-    /// [`TreeDef::flatten_like`] does the same. The rules are taken from this flattener, and
-    /// should be the rules that the treedef was made with. Map entries are found by their keys.
+    ///
+    /// The options of the walk are taken from the treedef, the rules from this flattener: use the
+    /// rules that the treedef was made with. Without rules, [`TreeDef::flatten_like`] does the
+    /// same. Map entries are found by their keys.
     ///
     /// # Errors
     ///
@@ -628,9 +630,9 @@ impl Flattener {
     /// Lets [`flatten_like`](Self::flatten_like) accept a static with another value, such as a step
     /// counter. The default is `false`.
     ///
-    /// It concerns only that function. Functions of two trees, such as [`Tree::zip_with`], always
+    /// Only that function is affected. Functions of two trees, such as [`Tree::zip_with`], always
     /// compare the statics. To combine two values that differ in a static, flatten the second like
-    /// the first. The statics of the first are kept:
+    /// the first, which keeps the statics of the first:
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind, Tree};
@@ -727,9 +729,9 @@ impl Flattener {
         }
     }
 
-    /// Adds what serde does not tell of the types of an array crate: shapes and versions are not
-    /// numbers of the model, a list is a matrix, two bytes are a float. The page about
-    /// [arrays](crate::_guide::arrays) says which types need it.
+    /// Adds facts about the types of an array crate that serde does not show: shapes and versions
+    /// are not numbers of the model, a list is a matrix, two bytes are a float. The page about
+    /// [arrays](crate::_guide::arrays) lists the types that need it.
     ///
     /// ```
     /// use treedef::{ArrayRule, Flattener};
@@ -776,13 +778,13 @@ impl Flattener {
         self
     }
 
-    /// As [`flatten_objects`](crate::flatten_objects()), with these options and rules. Which scalars
-    /// are leaves plays no part.
+    /// As [`flatten_objects`](crate::flatten_objects()), with these options and rules.
+    /// [`leaves_where`](Self::leaves_where) is ignored.
     ///
     /// # Errors
     ///
     /// As [`flatten_objects`](crate::flatten_objects()); also with
-    /// [`none_is_leaf`](Self::none_is_leaf), because an absent value is no object.
+    /// [`none_is_leaf`](Self::none_is_leaf), because an absent value is not an object.
     ///
     /// ```
     /// use treedef::{Flattener, Object};
@@ -891,9 +893,9 @@ impl TreeDef {
     ///
     /// # When to use which
     ///
-    /// This is [`Flattener::flatten_like`] with the options of the treedef and without rules. A structure
-    /// that was made with rules, and one whose statics may differ, needs the flattener. Objects are put
-    /// into a buffer by [`Flattener::flatten_objects_like`].
+    /// This is [`Flattener::flatten_like`] with the options of the treedef and without rules. If the
+    /// structure was made with rules, or its statics may differ, use the flattener. For objects, use
+    /// [`Flattener::flatten_objects_like`].
     ///
     /// # Errors
     ///

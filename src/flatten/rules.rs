@@ -1,7 +1,7 @@
 //! Rules that make values leaves or statics, for types that cannot be annotated.
 //!
-//! Those for array crates use the names that these crates pass to serde, which tests check. Such a rule is never
-//! reported as unmatched.
+//! Rules for array crates use the names that these crates pass to serde, which tests check. Such a rule is
+//! never reported as unmatched.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) enum Becomes {
     Static,
     /// It is one leaf.
     Leaf,
-    /// It is the bits of a [`Half`], and is that float.
+    /// It is the bits of a [`Half`], and becomes that float.
     Half,
 }
 
@@ -111,7 +111,7 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// Facts about the arrays at some paths that serde does not tell.
+/// Facts about the arrays at some paths that serde does not show.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayHint {
     pub(crate) pattern: Pattern,
@@ -122,7 +122,7 @@ pub(crate) struct ArrayHint {
 pub(crate) enum ArrayMeaning {
     /// Pairs of floats are complex numbers.
     Complex,
-    /// Lists of as many numbers as a matrix of this shape has are its columns, one after the other.
+    /// Lists of as many numbers as a matrix of this shape has are stored by columns.
     Columns(usize, usize),
 }
 
@@ -143,7 +143,8 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// Facts about the types of array crates that serde does not tell: for [`Flattener::array_rule`](crate::Flattener::array_rule).
+/// Facts about the types of array crates that serde does not show: for
+/// [`Flattener::array_rule`](crate::Flattener::array_rule).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArrayRule {
@@ -168,8 +169,8 @@ pub enum ArrayRule {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     Ndarray,
-    /// The numbers of rows and columns are static, of dynamic matrices and vectors of `nalgebra` 0.32
-    /// to 0.35 at this pattern.
+    /// The numbers of rows and columns are static, in dynamic matrices and vectors of `nalgebra` 0.32 to
+    /// 0.35 at this pattern.
     ///
     /// A dynamic matrix serializes as a tuple `(numbers, rows, columns)` without a name, so only a
     /// path can find it. Matrices of fixed size consist of numbers only, and need no rule.
@@ -184,19 +185,18 @@ pub enum ArrayRule {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     Nalgebra(Pattern),
-    /// An `f16` or `bf16` of `half` 2.7 is an `f32` leaf, instead of a newtype of its bits, which are a
-    /// `u16`.
+    /// An `f16` or `bf16` of `half` 2.7 is an `f32` leaf, instead of a newtype around its bits, a `u16`.
     ///
-    /// It is a leaf whatever [`leaves_where`](crate::Flattener::leaves_where) says. The conversion is
-    /// lossless: an unchanged leaf rebuilds the same 16 bits, also of a NaN. A changed leaf is
-    /// rounded to the nearest, ties to even; a finite number that would become infinite is an error.
-    /// In `f64` leaves the floats are widened, as `f32`s are.
+    /// It is a leaf even if [`leaves_where`](crate::Flattener::leaves_where) excludes it. The conversion is
+    /// lossless: an unchanged leaf rebuilds the same 16 bits, even of a NaN. A changed leaf is rounded to
+    /// the nearest, with ties to even; a finite number that would become infinite is an error. In `f64`
+    /// leaves the floats are widened, like `f32`s.
     ///
-    /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers
-    /// hold the float there, and `half` asks them for the bits.
+    /// Below `flatten`, `untagged` and an internal `tag` such a value cannot be rebuilt: serde's
+    /// buffers hold the float there, and `half` requests the bits.
     ///
     /// A field with `#[serde(serialize_with = "f16::serialize_as_f32")]` needs no rule: it is an
-    /// `f32` in every format, and comes back in the same way.
+    /// `f32` in every format, and is rebuilt from it.
     ///
     /// ```
     /// use serde::Serialize;
@@ -237,7 +237,7 @@ pub enum ArrayRule {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     Complex(Pattern),
-    /// Lists of `rows * columns` numbers are matrices, column by column, in the
+    /// Lists of `rows * columns` numbers are matrices stored by columns, in the
     /// [arrays](crate::Flattener::arrays) at this pattern and below.
     ///
     /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of

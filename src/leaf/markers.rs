@@ -15,7 +15,8 @@ pub(crate) const STATIC_MARK: &str = "__treedef_private_Static";
 pub(crate) const LEAF_MARK: &str = "__treedef_private_Leaf";
 
 /// Marks a field as static: its value belongs to the treedef, and is part of its equality, hash and
-/// text.
+/// text. The overview compares [static, opaque and skipped
+/// fields](crate#what-belongs-to-the-structure).
 ///
 /// Write `#[serde(serialize_with = "treedef::as_static")]`. `with` instead of `serialize_with`
 /// works too, but then serde returns an error for an absent `Option` field. Other formats serialize

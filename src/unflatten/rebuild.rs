@@ -24,9 +24,18 @@ use super::fast::{is_plain, read_whole};
 ///
 /// The value is built by its own `Deserialize`, so serde's attributes work as usual: fields are
 /// found by name, `default` fills missing fields, and unknown fields are ignored. The type may
-/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored. An `f64`
-/// leaf is rounded into a field `f32`, as serde does it. A type that borrows, with a `&str` in it,
-/// needs [`unflatten_borrowed`].
+/// differ from the one that was flattened. As always in serde, an `f64` leaf is rounded into an `f32`
+/// field.
+///
+/// # When to use which
+///
+/// | you want | call | it costs |
+/// |---|---|---|
+/// | a value | `unflatten`; of a [`Tree`], [`into_typed`](Tree::into_typed) | one walk |
+/// | an error where serde would ignore, default or convert something | [`unflatten_strict`] | a second walk, to flatten the result; needs `Serialize`, too |
+/// | a type that borrows, with a `&str` in it | [`unflatten_borrowed`] | nothing: texts are not copied |
+/// | to keep `#[serde(skip)]` fields, and the memory of `Vec`s | [`unflatten_into`](crate::unflatten_into) | the feature `in_place` |
+/// | to read a saved value into a changed type, with a report | [`Tree::migrate`] | the feature `migrate` |
 ///
 /// # Errors
 ///
@@ -48,8 +57,8 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
 ///
-/// [`unflatten`] and [`Tree::into_typed`] give back owned values only. With a type that borrows,
-/// such as `struct Row<'a> { name: &'a str, n: i32 }`, they do not compile:
+/// [`unflatten`] and [`Tree::into_typed`] return only owned values. With a type that borrows, such as
+/// `struct Row<'a> { name: &'a str, n: i32 }`, they do not compile:
 ///
 /// ```text
 /// error: implementation of `Deserialize` is not general enough
@@ -58,8 +67,8 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 ///           for some specific lifetime `'1`
 /// ```
 ///
-/// Then either call this function, which borrows from `treedef` and `leaves`, or let the type own
-/// its strings (`String`, or `Cow<'static, str>`).
+/// Either call this function, which borrows from `treedef` and `leaves`, or let the type own its
+/// strings (`String`, or `Cow<'static, str>`).
 ///
 /// # Errors
 ///
@@ -87,10 +96,11 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
 /// Rebuilds a value, flattens it again, and returns an error if something was lost or changed.
 ///
 /// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that
-/// fails into `None`, and convert numbers. All of these are differences here. Not compared are the
-/// names of types, the order of map entries, whether a value is static or an opaque leaf, an `f32`
-/// that was flattened into `f64` leaves, and a half that was flattened into a float by
-/// [`ArrayRule::Half`](crate::ArrayRule::Half).
+/// fails into `None`, and convert numbers. All of these are errors here.
+///
+/// The comparison ignores the names of types, the order of map entries, whether a value is static or
+/// an opaque leaf, an `f32` that was flattened into `f64` leaves, and a half that
+/// [`ArrayRule::Half`](crate::ArrayRule::Half) flattened into a float.
 ///
 /// # Errors
 ///
