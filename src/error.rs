@@ -77,7 +77,12 @@ impl Inner {
         if self.above.is_empty() {
             return &self.path;
         }
-        self.whole.get_or_init(|| self.above.iter().rev().chain(&self.path).cloned().collect())
+        self.whole.get_or_init(|| {
+            let mut keys = self.above.clone();
+            keys.reverse();
+            keys.extend_from_slice(self.path.keys());
+            Path(keys)
+        })
     }
 }
 

@@ -89,12 +89,26 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// The printed items with a separator between them.
+pub(crate) fn joined<T: fmt::Display>(
+    items: impl IntoIterator<Item = T>,
+    separator: &str,
+) -> String {
+    let mut text = String::new();
+    let mut before = "";
+    for item in items {
+        text.push_str(before);
+        text.push_str(&item.to_string());
+        before = separator;
+    }
+    text
+}
+
 pub(crate) fn quoted_names(names: &[Name]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.len() {
-        0 => "are no fields".to_owned(),
-        1 => format!("is {}", quoted.concat()),
-        _ => format!("are {}", quoted.join(", ")),
+    match names {
+        [] => "are no fields".to_owned(),
+        [only] => format!("is `{only}`"),
+        _ => format!("are `{}`", joined(names, "`, `")),
     }
 }
 
@@ -102,9 +116,6 @@ pub(crate) fn alternatives(names: &[&str]) -> String {
     match names {
         [] => "none: there are no variants".to_owned(),
         [only] => format!("`{only}`"),
-        [names @ .., last] => {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("{} or `{last}`", names.join(", "))
-        }
+        [names @ .., last] => format!("`{}` or `{last}`", joined(names, "`, `")),
     }
 }

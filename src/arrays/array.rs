@@ -9,6 +9,7 @@ use crate::leaf::Scalar;
 use crate::leaf::column::home;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::LeafType;
+use crate::message::joined;
 use crate::model::{Array, Column, Content, Dtype, Late, Leaf, Tree, Value};
 
 impl Array {
@@ -227,8 +228,7 @@ pub(crate) fn late() -> Arc<dyn Late<Leaf>> {
 /// `f32[3, 4]`
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        write!(f, "{}[{}]", self.dtype, sizes.join(", "))
+        write!(f, "{}[{}]", self.dtype, joined(&self.shape, ", "))
     }
 }
 

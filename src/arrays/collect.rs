@@ -347,9 +347,8 @@ impl<'a> Arrays<'a> {
             [size] => Some(Some(usize::try_from(size.as_u64()?).ok()?)),
             _ => None,
         };
-        let sizes: Vec<Option<usize>> = sizes.iter().map(size).collect::<Option<_>>()?;
-        let [rows, columns] = sizes.as_slice() else { return None };
-        matrix_shape(*rows, *columns, length)
+        let [rows, columns] = sizes else { return None };
+        matrix_shape(size(rows)?, size(columns)?, length)
     }
 
     /// The integers in some nodes, each of which is an integer, a list of integers, or a unit.
@@ -362,8 +361,9 @@ impl<'a> Arrays<'a> {
                 Some(value) if value.root().kind() == NodeKind::Unit => {}
                 None if node.kind() == NodeKind::Unit => {}
                 None if is_list(node) => {
-                    let leaves = node.leaf_range().map(|index| self.leaf(index));
-                    integers.extend(leaves.collect::<Option<Vec<_>>>()?);
+                    for index in node.leaf_range() {
+                        integers.push(self.leaf(index)?);
+                    }
                 }
                 _ => return None,
             }

@@ -3,7 +3,7 @@
 use crate::bug::OrBug;
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
-use crate::message::counted;
+use crate::message::{counted, joined};
 use crate::model::{Array, Leaf, LeafKind};
 
 /// Arrays of at most this many elements print their elements.
@@ -17,25 +17,29 @@ impl Array {
         if self.num_leaves().max(size) > SHORT_ARRAY {
             return Some(format!("{self}{}", statistics_of(|| self.numbers())));
         }
-        let numbers: Vec<String> = self.numbers_as_text().collect();
+        let numbers = self.numbers_as_text();
         let is_plain = numbers.len() == size && !self.is_column_major();
         is_plain.then(|| format!("{self} {}", nested(self.shape(), &numbers)))
     }
 
     /// The numbers without their kind, which the array has.
-    fn numbers_as_text(&self) -> impl Iterator<Item = String> {
-        let half = Half::named(self.dtype().name());
-        let halves = half.into_iter().flat_map(|half| {
-            let bits = self.as_slice::<u16>().or_bug().iter();
-            bits.map(move |bits| format!("{:?}", half.shortest(*bits)))
-        });
-        let plain = self.numbers().filter(move |_| half.is_none());
-        halves.chain(plain.map(|number| match number {
-            Scalar::F32(number) => format!("{number:?}"),
-            Scalar::F64(number) => format!("{number:?}"),
-            Scalar::Bool(value) => value.to_string(),
-            number => Leaf::from(number).as_i128().or_bug().to_string(),
-        }))
+    fn numbers_as_text(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let Some(half) = Half::named(self.dtype().name()) {
+            for bits in self.as_slice::<u16>().or_bug() {
+                texts.push(format!("{:?}", half.shortest(*bits)));
+            }
+            return texts;
+        }
+        for number in self.numbers() {
+            texts.push(match number {
+                Scalar::F32(number) => format!("{number:?}"),
+                Scalar::F64(number) => format!("{number:?}"),
+                Scalar::Bool(value) => value.to_string(),
+                number => Leaf::from(number).as_i128().or_bug().to_string(),
+            });
+        }
+        texts
     }
 }
 
@@ -48,10 +52,10 @@ impl Leaf {
 
 /// `[[1.0, 2.0], [3.0, 4.0]]`. The recursion depth is the number of dimensions.
 fn nested(shape: &[usize], numbers: &[String]) -> String {
-    let Some((size, inner)) = shape.split_first() else { return numbers.concat() };
+    let Some((size, inner)) = shape.split_first() else { return joined(numbers, "") };
     let width = numbers.len().checked_div(*size).unwrap_or(0);
     let rows = numbers.chunks(width.max(1)).map(|row| nested(inner, row));
-    format!("[{}]", rows.collect::<Vec<_>>().join(", "))
+    format!("[{}]", joined(rows, ", "))
 }
 
 /// The statistics of booleans or numbers; nothing for other kinds.
@@ -61,7 +65,11 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
             let count = |value| scalars().filter(|scalar| *scalar == Scalar::Bool(value)).count();
             format!(" ({} true, {} false)", count(true), count(false))
         }
-        Some(kind) if kind.is_number() => statistics(|| scalars().filter_map(Scalar::nearest_f64)),
+        Some(kind) if kind.is_number() => statistics(&|see| {
+            for scalar in scalars() {
+                scalar.nearest_f64().into_iter().for_each(&mut *see);
+            }
+        }),
         _ => String::new(),
     }
 }
@@ -77,11 +85,14 @@ struct Looked {
     infinite: usize,
 }
 
+/// Calls a function with each number.
+type Numbers<'a> = &'a dyn Fn(&mut dyn FnMut(f64));
+
 impl Looked {
-    fn at(numbers: impl Iterator<Item = f64>) -> Self {
+    fn at(numbers: Numbers<'_>) -> Self {
         let (sum, low, high) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
         let mut looked = Looked { finite: 0, sum, low, high, zeros: 0, nans: 0, infinite: 0 };
-        for number in numbers {
+        numbers(&mut |number| {
             if number.is_finite() {
                 looked.finite += 1; // at most the numbers, as the other counts
                 looked.sum += number;
@@ -93,42 +104,54 @@ impl Looked {
             } else {
                 looked.infinite += 1;
             }
-        }
+        });
         looked
     }
 }
 
+/// The sum of a function over the finite numbers.
+fn sum_of(numbers: Numbers<'_>, f: &dyn Fn(f64) -> f64) -> f64 {
+    let mut sum = 0.0;
+    numbers(&mut |number| sum += if number.is_finite() { f(number) } else { 0.0 });
+    sum
+}
+
 /// ` (mean 0.1, sd 1, -2.3 … 2.2, 3 zeros, 1 NaN, 2 infinite)`
 #[allow(clippy::cast_precision_loss, reason = "counts, for a mean of three digits")]
-fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
-    let Looked { finite, sum, low, high, zeros, nans, infinite } = Looked::at(numbers());
+fn statistics(numbers: Numbers<'_>) -> String {
+    let Looked { finite, sum, low, high, zeros, nans, infinite } = Looked::at(numbers);
     let mut parts = Vec::new();
     if finite > 0 {
         let count = finite as f64;
-        let finite = || numbers().filter(|number| number.is_finite());
         // The sum of large numbers may be infinite where the sum of their fractions is not.
-        let mean =
-            if sum.is_finite() { sum / count } else { finite().map(|number| number / count).sum() };
+        let mean = match sum / count {
+            mean if sum.is_finite() => mean,
+            _ => sum_of(numbers, &|number| number / count),
+        };
         // The square of a distance must not overflow or vanish, so distances are measured in
         // widths of the range. The width itself is finite because it is computed from halves.
         let part = if low.abs().max(high.abs()) < f64::MAX / 4.0 { 1.0 } else { 0.5 };
         let width = high * part - low * part;
         let square = |number: f64| ((number * part - mean * part) / width).powi(2);
         let deviation = if width > 0.0 {
-            (finite().map(square).sum::<f64>() / count).sqrt() * width / part
+            (sum_of(numbers, &square) / count).sqrt() * width / part
         } else {
             0.0
         };
-        let [mean, deviation, low, high] = [mean, deviation, low, high].map(three_digits);
-        parts = vec![format!("mean {mean}"), format!("sd {deviation}"), format!("{low} … {high}")];
+        parts.push(format!("mean {}", three_digits(mean)));
+        parts.push(format!("sd {}", three_digits(deviation)));
+        parts.push(format!("{} … {}", three_digits(low), three_digits(high)));
     }
-    let counts = [
-        (zeros, counted(zeros, "zero", "zeros")),
-        (nans, format!("{nans} NaN")),
-        (infinite, format!("{infinite} infinite")),
-    ];
-    parts.extend(counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text));
-    format!(" ({})", parts.join(", "))
+    if zeros > 0 {
+        parts.push(counted(zeros, "zero", "zeros"));
+    }
+    if nans > 0 {
+        parts.push(format!("{nans} NaN"));
+    }
+    if infinite > 0 {
+        parts.push(format!("{infinite} infinite"));
+    }
+    format!(" ({})", joined(parts, ", "))
 }
 
 /// A number with three digits, e.g. `0.571`, `1230` or `1.5e-9`.

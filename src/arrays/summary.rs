@@ -8,6 +8,7 @@ use crate::arrays::blocks::{have_one_kind, shape_of};
 use crate::arrays::statistics::{SHORT_ARRAY, statistics_of};
 use crate::bug::missing;
 use crate::leaf::leaf_type::LeafType;
+use crate::message::joined;
 use crate::model::{Array, NodeKind, Tree, Value};
 use crate::text::{LeafText, write_tree};
 use crate::treedef::node_ref::NodeRef;
@@ -102,8 +103,6 @@ fn summary_of<L: LeafType>(leaves: &[L], node: NodeRef<'_>) -> Option<String> {
     let leaves = leaves.get(node.leaf_range())?;
     let kind = leaves.first()?.kind();
     let scalars = || leaves.iter().filter_map(L::as_scalar);
-    have_one_kind(leaves.iter().map(L::kind)).then(|| {
-        let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-        format!("{kind}[{}]{}", sizes.join(", "), statistics_of(scalars))
-    })
+    have_one_kind(leaves.iter().map(L::kind))
+        .then(|| format!("{kind}[{}]{}", joined(&shape, ", "), statistics_of(scalars)))
 }

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::bug::OrBug;
-use crate::message::brief;
-use crate::message::counted;
-use crate::path::{Key, Path};
+use crate::message::{brief, counted, joined};
+use crate::path::Path;
 use crate::pattern::Pattern;
 
 use super::change::{Change, ChangeKind, Diff};
@@ -115,8 +114,7 @@ impl<T: fmt::Display> Change<T> {
             }
             ChangeKind::Retyped { old, new } => format!("~ {path}: type `{old}` → `{new}`"),
             ChangeKind::Reordered { keys } => {
-                let keys: Vec<String> = keys.iter().map(Key::to_string).collect();
-                format!("~ {path}: now in the order {}", brief(&keys.join(" ")))
+                format!("~ {path}: now in the order {}", brief(&joined(keys, " ")))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crc32fast::hash;
 
-use crate::bug::{OrBug, bug};
+use crate::bug::bug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Limits, Options};
 
@@ -86,17 +86,18 @@ impl NewFile<'_> {
         for block in leaves.chunks(1 << 16) {
             hash(block).write(&mut blocks);
         }
-        let [nodes, count] = self.counts.map(wide);
+        let len = |part: &[u8]| wide(part.len());
+        let [nodes, count] = self.counts;
         let mut header = Vec::with_capacity(HEADER);
         let parts = Header {
             magic: MAGIC,
             version: VERSION,
             kind: self.kind as u16,
             flags: flags(self.options),
-            nodes,
-            leaves: count,
-            lengths: self.parts.map(|part| wide(part.len())),
-            checksums: [structure, orders, values, kinds, &blocks].map(hash),
+            nodes: wide(nodes),
+            leaves: wide(count),
+            lengths: [len(structure), len(orders), len(values), len(kinds), len(leaves)],
+            checksums: [hash(structure), hash(orders), hash(values), hash(kinds), hash(&blocks)],
         };
         parts.write(&mut header);
         hash(&header).write(&mut header);
@@ -146,16 +147,22 @@ impl Container {
         let [structure, orders, values, kinds, leaves] = header.lengths;
         let blocks = leaves.div_ceil(BLOCK).saturating_mul(4); // too many are beyond any file
         let mut end = Some(wide(HEADER));
-        let ranges = [structure, orders, values, kinds, blocks, leaves].map(|bytes| {
+        let mut next = |bytes: u64| {
             let start = end.unwrap_or(u64::MAX);
             end = end.and_then(|end| end.checked_add(bytes));
             start..end.unwrap_or(u64::MAX)
-        });
+        };
+        let [a, b, c, d, e] = header.checksums;
+        let parts = [
+            (next(structure), a),
+            (next(orders), b),
+            (next(values), c),
+            (next(kinds), d),
+            (next(blocks), e),
+        ];
+        let leaves = next(leaves);
         let end = end.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))?;
         check_length(end, length)?;
-        let [parts @ .., leaves] = ranges;
-        let mut checksums = header.checksums.into_iter();
-        let parts = parts.map(|range| (range, checksums.next().or_bug()));
         // Not every reader reads an empty part, so its checksum is checked here.
         let fits = parts.iter().all(|(range, checksum)| !range.is_empty() || *checksum == 0);
         check(fits, "an empty part has a checksum")?;

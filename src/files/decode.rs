@@ -297,15 +297,21 @@ impl Decoder<'_, '_> {
         let labels = match row.form {
             form::NONE if labels == 0 => Labels::None,
             form::FIELDS => {
-                let numbers: Vec<u32> = self.labels.by_ref().take(labels).collect();
-                let fields = numbers.into_iter().map(|number| self.name(number));
-                Labels::Fields(fields.collect::<Result<_>>()?)
+                let mut fields = Vec::new();
+                for _ in 0..labels {
+                    let number = self.labels.next().unwrap_or(NO_INDEX);
+                    fields.push(self.name(number)?);
+                }
+                Labels::Fields(fields.into())
             }
             form::KEYS => {
-                let keys: Box<[Value]> = (0..labels).map(|_| take(self)).collect::<Result<_>>()?;
+                let mut keys: Vec<Value> = Vec::new();
+                for _ in 0..labels {
+                    keys.push(take(self)?);
+                }
                 let in_order = options.insertion || keys.is_sorted();
                 self.check(in_order, "the keys of a map are not in their order")?;
-                Labels::Keys(keys)
+                Labels::Keys(keys.into())
             }
             form::STATIC if labels == 1 => Labels::Static(take(self)?),
             _ => return Err(wire::invalid(self.part, "node data has an unknown form")),

@@ -100,7 +100,7 @@ pub(super) fn structure_of(
     let part = EncodedBytes { name: STRUCTURE, bytes, structure: Some(container.options) };
     let Decoded { structure, nodes, .. } = decode(&part, orders, limits)?;
     let treedef = structure.ok_or_else(|| invalid(STRUCTURE, "there is none"))?;
-    if [nodes, treedef.num_leaves()].map(wide) == container.counts {
+    if [wide(nodes), wide(treedef.num_leaves())] == container.counts {
         Ok(treedef)
     } else {
         Err(invalid("the header", "it counts a wrong number of nodes or leaves"))

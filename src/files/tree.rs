@@ -194,7 +194,8 @@ fn read_leaves<L: Emit>(
 
 /// The indices and paths of the leaves whose bytes are damaged.
 fn name_damage(treedef: &TreeDef, rows: &IndexedRows, bytes: Range<u64>) -> String {
-    let [first, last] = [bytes.start, bytes.end - 1].map(|byte| near(rows.scalar_at(byte)));
+    let leaf_at = |byte| near(rows.scalar_at(byte));
+    let (first, last) = (leaf_at(bytes.start), leaf_at(bytes.end - 1));
     match (treedef.leaf_path(first), treedef.leaf_path(last)) {
         (Ok(from), Ok(to)) if first < last => {
             format!("leaves {first} to {last}, `{}` to `{}`", from.brief(), to.brief())

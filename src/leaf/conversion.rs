@@ -100,18 +100,23 @@ impl Leaf {
     /// opaque leaves.
     pub(crate) fn parsed(text: &str, kind: LeafKind) -> Option<Self> {
         let leaf: Leaf = {
-            each_scalar! { [sized] ($kind $type) => {
+            // The widest integers are parsed, for less code than a parser of each.
+            each_scalar! { [signed i128 unsigned] ($kind $type) => {
                 match kind {
-                    $(LeafKind::$kind => text.parse::<$type>().ok()?.into(),)*
+                    $(LeafKind::$kind => <$type>::try_from(text.parse::<i128>().ok()?).ok()?.into(),)*
+                    LeafKind::U128 => text.parse::<u128>().ok()?.into(),
+                    LeafKind::Bool => text.parse::<bool>().ok()?.into(),
+                    LeafKind::F32 => text.parse::<f32>().ok()?.into(),
+                    LeafKind::F64 => text.parse::<f64>().ok()?.into(),
+                    LeafKind::Char => text.parse::<char>().ok()?.into(),
                     LeafKind::Str => text.into(),
                     LeafKind::Bytes => text.as_bytes().into(),
                     LeafKind::None | LeafKind::Opaque => return None,
                 }
             }}
         };
-        // A number that is too large for a float is not an infinity.
-        let spelled = || text.to_ascii_lowercase().contains("inf");
+        // A number that is too large for a float is not an infinity, which is spelled.
         let is_finite = leaf.as_f64().is_none_or(|value| !value.is_infinite());
-        (is_finite || spelled()).then_some(leaf)
+        (is_finite || text.contains(['i', 'I'])).then_some(leaf)
     }
 }

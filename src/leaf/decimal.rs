@@ -18,7 +18,7 @@ impl Decimal {
         let is_negative = number.starts_with('-');
         let number = number.strip_prefix(['-', '+']).unwrap_or(number);
         let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        let all = [whole, part].concat();
+        let all = format!("{whole}{part}");
         if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }

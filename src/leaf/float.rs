@@ -52,8 +52,14 @@ impl Half {
             return exact;
         }
         // Five digits tell apart all floats with a mantissa of 10 bits.
-        let mut decimals = (0..5).flat_map(|places| decimals(exact, places));
-        decimals.find(|near| self.narrow(narrow_to_odd(*near)) == bits).or_bug()
+        for places in 0..5 {
+            for near in decimals(exact, places) {
+                if self.narrow(narrow_to_odd(near)) == bits {
+                    return near;
+                }
+            }
+        }
+        None.or_bug()
     }
 
     /// The bits of the nearest float, with ties to even. A [widened](Self::widen) float becomes the

@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::Hash;
 
 use crate::error::Difference;
+use crate::message::joined;
 use crate::path::Path;
 use crate::pattern::{Pattern, generalised, keep_common};
 
@@ -163,19 +164,18 @@ impl fmt::Display for Migration {
         const SHOWN: usize = 3;
         let groups = self.groups();
         if f.alternate() {
-            let lines: Vec<String> = groups.iter().map(ToString::to_string).collect();
-            return f.write_str(&lines.join("\n"));
+            return f.write_str(&joined(&groups, "\n"));
         }
         let clause = |groups: &[MigrationGroup]| {
             let verb = groups.first().map_or("", |group| group.kind.verb());
-            let shown: Vec<String> = groups.iter().take(SHOWN).map(MigrationGroup::rest).collect();
-            let listed = format!("{verb} {}", shown.join(", "));
+            let shown = joined(groups.iter().take(SHOWN).map(MigrationGroup::rest), ", ");
+            let listed = format!("{verb} {shown}");
             match groups.len().saturating_sub(SHOWN) {
                 0 => listed,
                 more => format!("{listed} and {more} more"),
             }
         };
         let clauses = groups.chunk_by(|a, b| a.kind == b.kind).map(clause);
-        f.write_str(&clauses.collect::<Vec<_>>().join("; "))
+        f.write_str(&joined(clauses, "; "))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::bug::missing;
+use crate::message::joined;
 use crate::model::{LeafKind, NodeKind};
 use crate::treedef::node_ref::NodeRef;
 
@@ -27,8 +28,9 @@ impl LeafText for KindsAndShapes<'_> {
         let mut text = kind.to_string();
         for container in dims.chunk_by(|(a, _), (b, _)| a == b) {
             let (start, end) = container.first().map_or(("", ""), |(kind, _)| delimiters(*kind));
-            let sizes: Vec<String> = container.iter().map(|(_, size)| size.to_string()).collect();
-            text.extend([start, &sizes.join(", "), end]);
+            text.push_str(start);
+            text.push_str(&joined(container.iter().map(|(_, size)| size), ", "));
+            text.push_str(end);
         }
         if dims.is_empty() {
             text.push_str("[]");

@@ -136,7 +136,7 @@ impl<'t> Lexer<'t> {
     /// Reads a bare word, which may be a keyword. Empty if none is next.
     pub(super) fn word(&mut self) -> &'t str {
         self.skip_space();
-        self.take_while(|char| char.is_ascii_alphanumeric() || char == '_')
+        self.take_while(&|char| char.is_ascii_alphanumeric() || char == '_')
     }
 
     /// The next bare word, without reading it.
@@ -147,7 +147,7 @@ impl<'t> Lexer<'t> {
         word
     }
 
-    fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'t str {
+    fn take_while(&mut self, accept: &dyn Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let length = rest.find(|char| !accept(char)).unwrap_or(rest.len());
         self.at += length;
@@ -211,7 +211,7 @@ impl<'t> Lexer<'t> {
     fn unicode(&mut self) -> Result<char> {
         let mut ahead = Lexer { at: self.at + 2, ..*self };
         if ahead.eat_here("{") {
-            let digits = ahead.take_while(|char| char.is_ascii_hexdigit());
+            let digits = ahead.take_while(&|char| char.is_ascii_hexdigit());
             if ahead.eat_here("}")
                 && let Ok(code) = u32::from_str_radix(digits, 16)
                 && let Some(char) = char::from_u32(code)
@@ -263,7 +263,7 @@ impl<'t> Lexer<'t> {
     pub(super) fn count(&mut self) -> Result<usize> {
         self.skip_space();
         let at = self.at;
-        let digits = self.take_while(|char| char.is_ascii_digit());
+        let digits = self.take_while(&|char| char.is_ascii_digit());
         match digits.parse() {
             Ok(count) => Ok(count),
             Err(_) if !digits.is_empty() => Err(Cause::TooLarge.into()),
@@ -292,20 +292,20 @@ impl<'t> Lexer<'t> {
             return self.special_float(negative);
         }
         let digits = |char: char| char.is_ascii_digit();
-        if self.take_while(digits).is_empty() {
+        if self.take_while(&digits).is_empty() {
             return None;
         }
         let mut is_float = false;
         if self.eat_here(".") {
             is_float = true;
-            if self.take_while(digits).is_empty() {
+            if self.take_while(&digits).is_empty() {
                 return None;
             }
         }
         if self.eat_here("e") {
             is_float = true;
             let _ = self.eat_here("-") || self.eat_here("+");
-            if self.take_while(digits).is_empty() {
+            if self.take_while(&digits).is_empty() {
                 return None;
             }
         }
@@ -329,7 +329,7 @@ impl<'t> Lexer<'t> {
             "inff32" => Some(Leaf::F32((sign * f64::INFINITY) as f32)), // infinity stays infinity
             "nan" if !negative && self.eat_here("(0x") => {
                 let bits =
-                    u64::from_str_radix(self.take_while(|char| char.is_ascii_hexdigit()), 16)
+                    u64::from_str_radix(self.take_while(&|char| char.is_ascii_hexdigit()), 16)
                         .ok()?;
                 if !self.eat_here(")") {
                     return None;
@@ -350,6 +350,6 @@ impl<'t> Lexer<'t> {
     }
 
     fn word_here(&mut self) -> &'t str {
-        self.take_while(|char| char.is_ascii_alphanumeric() || char == '_')
+        self.take_while(&|char| char.is_ascii_alphanumeric() || char == '_')
     }
 }

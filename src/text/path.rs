@@ -172,21 +172,29 @@ impl Path {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_joined_string(&self, separator: &str) -> String {
-        let escape = |text: String| match separator.chars().next() {
-            // Only its first character is escaped, because a separator could be split between the
-            // end of a key and the next key.
-            Some(first) => text.replace('\\', "\\\\").replace(first, &format!("\\{first}")),
-            None => text,
-        };
-        let keys = self.keys().iter().filter_map(|key| match key {
-            Key::Field(name) | Key::VariantField(_, name) => Some(name.to_string()),
-            Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
-                Some(index.to_string())
+        let (mut joined, mut before) = (String::new(), "");
+        // Only its first character is escaped, because a separator could be split between the
+        // end of a key and the next key.
+        let first = separator.chars().next();
+        for key in self.keys() {
+            let text = match key {
+                Key::Field(name) | Key::VariantField(_, name) => name.to_string(),
+                Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
+                    index.to_string()
+                }
+                Key::Entry(key) => bare(key),
+                Key::Some => continue,
+            };
+            joined.push_str(before);
+            before = separator;
+            for char in text.chars() {
+                if first.is_some_and(|first| char == first || char == '\\') {
+                    joined.push('\\');
+                }
+                joined.push(char);
             }
-            Key::Entry(key) => Some(bare(key)),
-            Key::Some => None,
-        });
-        keys.map(escape).collect::<Vec<_>>().join(separator)
+        }
+        joined
     }
 }
 

@@ -60,7 +60,7 @@ impl Tolerance {
         // The difference of the largest floats would be infinite.
         let large = found.float.abs().max(expected.float.abs()) > f64::MAX / 4.0;
         let scale = if large { 0.125 } else { 1.0 };
-        let [a, b] = [found.float, expected.float].map(|number| number * scale);
+        let (a, b) = (found.float * scale, expected.float * scale);
         (a - b).abs() <= self.atol * scale + self.rtol * b.abs()
     }
 }
@@ -129,11 +129,16 @@ fn difference(path: Path, found: &Leaf, expected: &Leaf) -> Difference {
 
 /// The differences between the numbers of two arrays with the same structure.
 fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) -> Vec<Difference> {
-    let pairs = found.scalars().map(Leaf::from).zip(expected.scalars().map(Leaf::from)).enumerate();
-    let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
     let mut walk = Walk::new(found.treedef.root(), Visits::Everywhere);
-    let mut place = |index| path.join(&walk.path_to_leaf(index));
-    far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
+    let mut differences = Vec::new();
+    for (index, (found, expected)) in found.scalars().zip(expected.scalars()).enumerate() {
+        let (found, expected) = (Leaf::from(found), Leaf::from(expected));
+        if !tolerance.allows(&found, &expected) {
+            let path = path.join(&walk.path_to_leaf(index));
+            differences.push(difference(path, &found, &expected));
+        }
+    }
+    differences
 }
 
 /// Whether the numbers of two arrays are close. To serde they are byte strings, so single numbers
@@ -178,21 +183,23 @@ impl Tree<Leaf> {
     #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;
-        let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
-        let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
         let mut walk = Walk::new(self.treedef.root(), Visits::Everywhere);
-        let differences = far.flat_map(|(index, (found, expected))| {
+        let mut differences = Vec::new();
+        for (index, (found, expected)) in self.leaves.iter().zip(&expected.leaves).enumerate() {
+            if tolerance.allows(found, expected) {
+                continue;
+            }
             let path = walk.path_to_leaf(index);
             match (found.as_array(), expected.as_array()) {
-                (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => Vec::new(),
+                (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => {}
                 (Some(a), Some(b))
                     if a.bytes.is_none() && a.shape() == b.shape() && a.treedef == b.treedef =>
                 {
-                    in_array(&path, a, b, tolerance)
+                    differences.extend(in_array(&path, a, b, tolerance));
                 }
-                _ => vec![difference(path, found, expected)],
+                _ => differences.push(difference(path, found, expected)),
             }
-        });
-        expect_none(differences.collect())
+        }
+        expect_none(differences)
     }
 }

@@ -93,9 +93,9 @@ fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)
             } else {
                 keys.len()
             };
-            let (before, after) = keys.split_at(position); // at most the length
-            let keys = before.iter().chain([&entry]).chain(after).cloned();
-            let labels = Labels::Keys(keys.collect());
+            let mut keys = keys.to_vec();
+            keys.insert(position, entry); // at most the length
+            let labels = Labels::Keys(keys.into());
             Ok((position, parent.data().map(|data| NodeData { labels, ..data.clone() })))
         }
         (NodeKind::Seq, Key::Index(index) | Key::Position(index)) => {

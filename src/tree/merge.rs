@@ -13,7 +13,7 @@ use crate::treedef::compare::{self, Heads, Labelled, have_leaves};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
-use crate::positions::sorted_positions;
+use crate::positions::{destinations, permute, sorted_positions};
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement, in_same_order};
@@ -282,13 +282,14 @@ impl<'a> MergedNode<'a> {
         }
         let (children, order) =
             if labelled { merged_by_label(a, b) } else { (merged_by_position(a, b), None) };
+        let (mut keys, mut fields) = (Vec::new(), Vec::new());
+        for (key, _) in &children {
+            keys.extend(key.as_ref().and_then(Key::entry).cloned());
+            fields.extend(key.as_ref().and_then(Key::field).cloned());
+        }
         let labels = match a.kind() {
-            NodeKind::Map => Labels::Keys(
-                children.iter().filter_map(|(key, _)| key.as_ref()?.entry().cloned()).collect(),
-            ),
-            _ if labelled => Labels::Fields(
-                children.iter().filter_map(|(key, _)| key.as_ref()?.field().cloned()).collect(),
-            ),
+            NodeKind::Map => Labels::Keys(keys.into()),
+            _ if labelled => Labels::Fields(fields.into()),
             _ => Labels::None,
         };
         Ok(MergedNode { labels, order, children })
@@ -326,12 +327,16 @@ fn merged_by_label<'a>(
         Labelled::Second(position, _) => first.len() + second.get(*position).copied().or_bug(),
         Labelled::First(_) | Labelled::Both(..) => first.get(at).copied().or_bug(),
     };
-    let ranked = |(at, (key, child))| (rank(at, &child), merged(key, child));
-    let ranked: Vec<_> = children.enumerate().map(ranked).collect();
-    let entry = |at: usize| ranked[at].1.0.as_ref().and_then(Key::entry);
-    let sorted = sorted_positions(ranked.len(), &mut |a, b| entry(a).cmp(&entry(b)));
-    let mut ranked: Vec<_> = ranked.into_iter().map(Some).collect();
-    let sorted = sorted.into_iter().filter_map(|at| ranked[at].take());
-    let (ranks, children): (Vec<usize>, Vec<_>) = sorted.unzip();
-    (children, insertion_order(&ranks))
+    let (mut ranks, mut merged_children) = (Vec::new(), Vec::new());
+    for (at, (key, child)) in children.enumerate() {
+        ranks.push(rank(at, &child));
+        merged_children.push(merged(key, child));
+    }
+    let entry = |at: usize| merged_children[at].0.as_ref().and_then(Key::entry);
+    let sorted = sorted_positions(ranks.len(), &mut |a, b| entry(a).cmp(&entry(b)));
+    permute(destinations(&sorted), |a, b| {
+        ranks.swap(a, b);
+        merged_children.swap(a, b);
+    });
+    (merged_children, insertion_order(&ranks))
 }

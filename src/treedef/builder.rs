@@ -317,12 +317,10 @@ impl TreeDefBuilder {
     }
 
     fn refuse<T>(&self, what: impl fmt::Display) -> Result<T> {
-        let path: Path = match self.open.split_last() {
-            Some((_, around)) => {
-                around.iter().map(|open| open.key(open.children.saturating_sub(1))).collect()
-            }
-            None => Path::root(),
-        };
+        let mut path = Path::root();
+        if let Some((_, around)) = self.open.split_last() {
+            around.iter().for_each(|open| path.push(open.key(open.children.saturating_sub(1))));
+        }
         Err(Error::argument(what).at(path))
     }
 }

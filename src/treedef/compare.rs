@@ -220,31 +220,41 @@ pub(crate) fn by_label<'a, 'b>(
     b: NodeRef<'b>,
     label: &dyn Fn(&Key) -> Key,
 ) -> Vec<(Key, Labelled<'a, 'b>)> {
-    let firsts: Vec<(Key, NodeRef<'a>)> = a.entries().collect();
-    let seconds: Vec<(Key, NodeRef<'b>)> = b.entries().collect();
-    let labels: Vec<Key> = firsts.iter().map(|(key, _)| label(key)).collect();
-    let others: Vec<Key> = seconds.iter().map(|(key, _)| label(key)).collect();
-    let in_order =
-        |labels: &[Key]| sorted_positions(labels.len(), &mut |a, b| labels[a].cmp(&labels[b]));
+    let in_order = |node: NodeRef<'_>| {
+        let count = node.num_children();
+        let labels: Vec<Key> =
+            (0..count).map(|position| label(&node.child_key(position))).collect();
+        let order = sorted_positions(count, &mut |a, b| labels[a].cmp(&labels[b]));
+        (labels, order)
+    };
+    let ((labels, firsts), (others, seconds)) = (in_order(a), in_order(b));
+    // The child of `b` for each of `a`, and the reverse.
     let mut pairs = vec![None; labels.len()];
     let mut is_alone = vec![true; others.len()];
-    let mut next = in_order(&others).into_iter().peekable();
-    for first in in_order(&labels) {
-        while next.next_if(|second| others[*second] < labels[first]).is_some() {}
-        pairs[first] = next.next_if(|second| others[*second] == labels[first]);
-    }
-    let mut children = Vec::with_capacity(labels.len());
-    for ((key, child), second) in firsts.into_iter().zip(pairs) {
-        let labelled = match second {
-            Some(second) => {
-                is_alone[second] = false;
-                Labelled::Both(child, second, seconds[second].1)
+    let mut next = seconds.as_slice();
+    for first in firsts {
+        while let [second, rest @ ..] = next
+            && others[*second] <= labels[first]
+        {
+            next = rest;
+            if others[*second] == labels[first] {
+                (pairs[first], is_alone[*second]) = (Some(*second), false);
+                break;
             }
-            None => Labelled::First(child),
-        };
-        children.push((key, labelled));
+        }
     }
-    for (second, (key, child)) in seconds.into_iter().enumerate() {
+    let there: Vec<NodeRef<'b>> = b.children().collect();
+    let mut children = Vec::with_capacity(labels.len());
+    for (first, (key, child)) in a.entries().enumerate() {
+        children.push((
+            key,
+            match pairs[first] {
+                Some(second) => Labelled::Both(child, second, there[second]),
+                None => Labelled::First(child),
+            },
+        ));
+    }
+    for (second, (key, child)) in b.entries().enumerate() {
         if is_alone[second] {
             children.push((key, Labelled::Second(second, child)));
         }

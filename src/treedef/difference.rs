@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::leaf::float::{Half, widen};
-use crate::message::brief;
-use crate::message::counted;
+use crate::message::{brief, counted, joined};
 use crate::model::{Array, Leaf, Name, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{
@@ -370,8 +369,7 @@ pub(crate) fn quoted(node: NodeRef<'_>) -> String {
 }
 
 fn quoted_labels(node: NodeRef<'_>) -> String {
-    let keys: Vec<String> = node.entries().map(|(key, _)| key.to_string()).collect();
-    format!("`{}`", keys.join("`, `"))
+    format!("`{}`", joined(node.entries().map(|(key, _)| key), "`, `"))
 }
 
 fn children(node: NodeRef<'_>) -> String {

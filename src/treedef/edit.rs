@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{Labels, NodeData, NodeKind, TreeDef};
 use crate::path::Path;
@@ -270,8 +271,11 @@ impl EnteredNode<'_> {
 
 /// All items except those in the ranges, which are in order.
 fn without<T: Clone>(all: &[T], removed: &[Range<usize>]) -> Box<[T]> {
-    let mut removed = removed.iter().flat_map(Range::clone).peekable();
-    let stays = |position: &usize| removed.next_if_eq(position).is_none();
-    let kept = (0..all.len()).filter(stays);
-    kept.filter_map(|position| all.get(position).cloned()).collect()
+    let (mut kept, mut from) = (Vec::new(), 0);
+    for range in removed {
+        kept.extend_from_slice(all.get(from..range.start).or_bug());
+        from = range.end;
+    }
+    kept.extend_from_slice(all.get(from..).or_bug());
+    kept.into()
 }

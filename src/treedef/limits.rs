@@ -109,9 +109,14 @@ impl Encoding {
     /// The bytes of all names in memory, including the names in keys and statics. The recursion is as
     /// deep as the nesting of keys.
     pub(crate) fn bytes_of_names(&self) -> usize {
-        let own = self.node_data.iter().flat_map(NodeData::names).map(str::len);
-        let values = self.node_data.iter().flat_map(NodeData::values).map(Value::bytes_of_names);
-        own.chain(values).fold(0, usize::saturating_add)
+        let mut bytes = 0usize;
+        for data in &self.node_data {
+            bytes = bytes.saturating_add(data.bytes_of_names());
+            for value in data.values() {
+                bytes = bytes.saturating_add(value.bytes_of_names());
+            }
+        }
+        bytes
     }
 }
 
@@ -196,15 +201,6 @@ pub(crate) fn in_memory<T>(items: &[T]) -> usize {
 }
 
 impl NodeData {
-    /// All names: the type, the variant and the fields.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let fields = match &self.labels {
-            Labels::Fields(fields) => &fields[..],
-            _ => &[],
-        };
-        [&self.name, &self.variant].into_iter().chain(fields).map(|name| name.as_ref())
-    }
-
     /// The keys or the static.
     pub(crate) fn values(&self) -> &[Value] {
         match &self.labels {
@@ -221,8 +217,19 @@ impl NodeData {
         self.values().iter().map(Value::work).fold(self.names_in_nodes(), usize::saturating_add)
     }
 
+    /// The bytes of the type, the variant and the fields.
+    fn bytes_of_names(&self) -> usize {
+        let mut bytes = self.name.len().saturating_add(self.variant.len());
+        if let Labels::Fields(fields) = &self.labels {
+            for field in fields {
+                bytes = bytes.saturating_add(field.len());
+            }
+        }
+        bytes
+    }
+
     fn names_in_nodes(&self) -> usize {
-        in_nodes(self.names().map(str::len).fold(0, usize::saturating_add))
+        in_nodes(self.bytes_of_names())
     }
 
     /// The nodes and leaves of keys and statics to which `; n` in the text expands.

@@ -171,7 +171,8 @@ impl<'a> Iterator for Matches<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (key, node) = self.next_node()?;
         let mut path = Path(Vec::with_capacity(self.path.0.len() + 1));
-        path.extend(self.path.keys().iter().cloned().chain(key));
+        path.0.extend_from_slice(self.path.keys());
+        path.0.extend(key);
         Some((path, node))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::{Difference, DifferenceKind, Error};
+use crate::message::joined;
 use crate::model::Options;
 use crate::path::Path;
 
@@ -14,8 +15,8 @@ impl fmt::Display for Options {
             (self.none_is_leaf, "none_is_leaf"),
             (self.compact, "compact"),
         ];
-        let set: Vec<_> = names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-        if set.is_empty() { Ok(()) } else { write!(f, "#[{}]", set.join(", ")) }
+        let set = joined(names.iter().filter(|(set, _)| *set).map(|(_, name)| name), ", ");
+        if set.is_empty() { Ok(()) } else { write!(f, "#[{set}]") }
     }
 }
 

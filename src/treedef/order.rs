@@ -127,8 +127,7 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
                         rank(x, a).cmp(&rank(y, b))
                     } else {
                         // A scalar is less than any other node.
-                        let heads = [x, y].map(|node| (node.kind(), node.name(), node.variant()));
-                        y.is_leaf().cmp(&x.is_leaf()).then_with(|| heads[0].cmp(&heads[1]))
+                        y.is_leaf().cmp(&x.is_leaf()).then_with(|| head(x).cmp(&head(y)))
                     }
                 })
             }
@@ -139,6 +138,10 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
         }
     }
     Ordering::Equal
+}
+
+fn head(node: NodeRef<'_>) -> (NodeKind, Option<&str>, Option<&str>) {
+    (node.kind(), node.name(), node.variant())
 }
 
 /// Equal pairs without leaves and labels are compared once: there may be 2⁶⁰ of them.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::error::{Cause, Error};
-use crate::message::limited;
-use crate::model::{Name, Value};
+use crate::message::{joined, limited};
+use crate::model::Name;
 use crate::treedef::lookup::distance;
 use crate::treedef::node_ref::NodeRef;
 
@@ -68,7 +68,7 @@ pub(super) fn of_struct(
         (Cause::Message(message), Some(taken))
             if error.is_at_root() && message.starts_with("duplicate field") =>
         {
-            let taken = limited(&format_args!("`{}`", taken.join("`, `")), 60);
+            let taken = limited(&format_args!("`{}`", joined(taken, "`, `")), 60);
             error.with_hint(format!("the elements were read as the fields {taken}"))
         }
         _ => error,
@@ -127,7 +127,9 @@ fn old_name<'n>(unknown: &[&'n Name], finds_others: bool, missing: &str) -> Opti
 
 /// The names of the fields of a struct. A struct with a flattened field is a map.
 fn field_names(node: NodeRef<'_>) -> Vec<Name> {
-    let keys =
-        node.entry_keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
-    node.fields().iter().cloned().chain(keys).collect()
+    let mut names = node.fields().to_vec();
+    for key in node.entry_keys() {
+        names.extend(key.as_str().map(|key| Name::Owned(key.to_owned())));
+    }
+    names
 }

@@ -10,6 +10,7 @@ use crate::call_stack::deepest;
 use crate::error::{Cause, Difference, DifferenceKind, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
+use crate::message::joined;
 use crate::model::{Content, Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::difference::tree_differences;
 use crate::treedef::value::scalar_root;
@@ -135,8 +136,8 @@ fn what_serde_did(differences: &[Difference]) -> Option<String> {
     let dropped = first(DifferenceKind::Missing).map(|at| format!("dropped `{}`", at.path.brief()));
     let filled =
         first(DifferenceKind::Extra).map(|at| format!("filled `{}` by default", at.path.brief()));
-    let did: Vec<String> = dropped.into_iter().chain(filled).collect();
-    (!did.is_empty()).then(|| format!("the type {}", did.join(" and ")))
+    let did = joined([dropped, filled].iter().flatten(), " and ");
+    (!did.is_empty()).then(|| format!("the type {did}"))
 }
 
 /// Rebuilds a value in place, so that `#[serde(skip)]` fields keep their content.
