@@ -1,6 +1,5 @@
 //! What goes wrong: the causes of errors, their categories and what each says.
 
-use std::fmt;
 use std::io;
 
 use crate::message::{alternatives, counted, quoted_names};
@@ -46,16 +45,19 @@ pub enum ErrorKind {
 }
 
 /// The cause.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[cfg_attr(not(all(feature = "diff", feature = "persist")), allow(dead_code))]
 pub(crate) enum Cause {
     /// The message of a `Serialize` or `Deserialize` implementation, or a violation of serde's
     /// protocol.
+    #[error("{0}")]
     Message(String),
     /// The error of a function that was passed to this crate; [`source`](std::error::Error::source)
     /// returns it.
+    #[error("{0}")]
     Function(Box<dyn std::error::Error + Send + Sync>),
     /// A type refused the content of the tree.
+    #[error("invalid type: {found}, expected {expected}")]
     InvalidType {
         /// The content of the tree in serde's words, such as `map`.
         found: String,
@@ -63,6 +65,7 @@ pub(crate) enum Cause {
         expected: String,
     },
     /// A struct requests a field that its node does not have and that has no default.
+    #[error("missing field `{field}`; here {}", quoted_names(.present))]
     MissingField {
         /// The field.
         field: &'static str,
@@ -70,6 +73,7 @@ pub(crate) enum Cause {
         present: Vec<Name>,
     },
     /// A variant that the enum does not have.
+    #[error("unknown variant `{variant}`, the type has {}", alternatives(.expected))]
     UnknownVariant {
         /// The name of the variant, from the treedef or from a string leaf.
         variant: String,
@@ -77,6 +81,7 @@ pub(crate) enum Cause {
         expected: &'static [&'static str],
     },
     /// The number of leaves differs from the treedef's.
+    #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
     LeafCount {
         /// The number of leaves of the treedef.
         expected: usize,
@@ -84,6 +89,7 @@ pub(crate) enum Cause {
         found: usize,
     },
     /// A leaf of a kind that the typed leaves cannot hold.
+    #[error("expected {expected}, found {found}")]
     LeafKind {
         /// The kind of the typed leaves.
         expected: LeafKind,
@@ -91,6 +97,7 @@ pub(crate) enum Cause {
         found: LeafKind,
     },
     /// The rebuilt type did not read all children of a node.
+    #[error("the type read {read} of {}", counted(*.children, "child", "children"))]
     Unread {
         /// The number of children of the node.
         children: usize,
@@ -98,23 +105,30 @@ pub(crate) enum Cause {
         read: usize,
     },
     /// Containers are nested deeper than [`Limits::max_depth`](crate::Limits::max_depth).
+    #[error("nested deeper than {}", counted(*.limit, "level", "levels"))]
     Depth {
         /// The limit.
         limit: usize,
     },
     /// A count exceeds this platform's `usize`.
+    #[error("too large: a count exceeds {} bits", usize::BITS)]
     TooLarge,
     /// Two structures differ. The list is in the order of the tree. If only structures were
     /// compared, it ends after about 4,096 differences.
+    #[error("{}", expected_and_found(.0))]
     Structure(Vec<Difference>),
     /// A diff was made for another structure or tree.
+    #[error("{0}")]
     DoesNotApply(String),
     /// An argument does not suit an operation, e.g. a number that its leaf cannot hold, the path of
     /// a struct where a leaf is expected, or two parts to combine that both have a leaf.
+    #[error("{0}")]
     Argument(String),
     /// A bug of this library. Please report it.
+    #[error("a bug in treedef: {0}")]
     Internal(&'static str),
     /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
+    #[error("expected {expected}, found {found} at byte {offset}")]
     Syntax {
         /// The index of the byte where parsing failed.
         offset: usize,
@@ -124,6 +138,7 @@ pub(crate) enum Cause {
         found: String,
     },
     /// A path names a child that its parent does not have.
+    #[error("no child `{key}` in `{node}`")]
     NoSuchChild {
         /// The key of the missing child.
         key: Key,
@@ -133,6 +148,7 @@ pub(crate) enum Cause {
         nearest: Option<Path>,
     },
     /// A pattern names no node.
+    #[error("no node matches `{pattern}`")]
     NoMatch {
         /// The pattern.
         pattern: String,
@@ -140,6 +156,7 @@ pub(crate) enum Cause {
         nearest: Option<Pattern>,
     },
     /// A key in a path fits two children of the node.
+    #[error("`{key}` can mean `{first}` or `{second}`")]
     Ambiguous {
         /// The key.
         key: Key,
@@ -149,6 +166,7 @@ pub(crate) enum Cause {
         second: Key,
     },
     /// The index of a leaf is out of range.
+    #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
     NoSuchLeaf {
         /// The index.
         index: usize,
@@ -157,9 +175,11 @@ pub(crate) enum Cause {
     },
     /// An input or a result is empty where it must not be, e.g. no trees to stack or no parts to
     /// combine.
+    #[error("{0}")]
     Nothing(&'static str),
     /// The bytes are not a file of this library, or a file of the other kind: a tree instead of a
     /// treedef.
+    #[error("expected {expected}, found {found}")]
     FileKind {
         /// What was expected.
         expected: &'static str,
@@ -168,6 +188,7 @@ pub(crate) enum Cause {
         found: String,
     },
     /// A later release wrote the file, and this release cannot read it.
+    #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
     Unsupported {
         /// The unknown part: the format version, the codec, the flags.
         what: &'static str,
@@ -178,9 +199,11 @@ pub(crate) enum Cause {
     },
     /// A file of this library was changed: its length differs from the header, a checksum does not
     /// match, or a part breaks a rule of the format.
+    #[error("{0}")]
     Damaged(String),
     /// A structure, a file or an operation exceeds a field of [`Limits`](crate::Limits) other than
     /// its depth.
+    #[error("{needed} {what}, the limit is {limit}")]
     Limit {
         /// The limited quantity, e.g. `nodes`, or `nodes to visit` for
         /// [`Limits::max_work`](crate::Limits::max_work).
@@ -191,6 +214,7 @@ pub(crate) enum Cause {
         limit: usize,
     },
     /// An error of the operating system.
+    #[error("{0}")]
     Io(io::Error),
 }
 
@@ -232,60 +256,6 @@ pub enum DifferenceKind {
     Leaf,
     /// The treedefs were made with different options.
     Options,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use Cause::*;
-        match self {
-            Message(text) | DoesNotApply(text) | Argument(text) | Damaged(text) => {
-                f.write_str(text)
-            }
-            Nothing(text) => f.write_str(text),
-            Function(error) => write!(f, "{error}"),
-            Io(error) => write!(f, "{error}"),
-            InvalidType { found, expected } => {
-                write!(f, "invalid type: {found}, expected {expected}")
-            }
-            MissingField { field, present } => {
-                write!(f, "missing field `{field}`; here {}", quoted_names(present))
-            }
-            UnknownVariant { variant, expected } => {
-                write!(f, "unknown variant `{variant}`, the type has {}", alternatives(expected))
-            }
-            LeafCount { expected, found } => {
-                write!(f, "expected {}, found {found}", counted(*expected, "leaf", "leaves"))
-            }
-            LeafKind { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Unread { children, read } => {
-                write!(f, "the type read {read} of {}", counted(*children, "child", "children"))
-            }
-            Depth { limit } => {
-                write!(f, "nested deeper than {}", counted(*limit, "level", "levels"))
-            }
-            TooLarge => write!(f, "too large: a count exceeds {} bits", usize::BITS),
-            Structure(differences) => f.write_str(&expected_and_found(differences)),
-            Internal(what) => write!(f, "a bug in treedef: {what}"),
-            Syntax { offset, expected, found } => {
-                write!(f, "expected {expected}, found {found} at byte {offset}")
-            }
-            NoSuchChild { key, node, .. } => write!(f, "no child `{key}` in `{node}`"),
-            NoMatch { pattern, .. } => write!(f, "no node matches `{pattern}`"),
-            Ambiguous { key, first, second } => {
-                write!(f, "`{key}` can mean `{first}` or `{second}`")
-            }
-            NoSuchLeaf { index, leaves } => {
-                let leaves = counted(*leaves, "leaf", "leaves");
-                write!(f, "no leaf {index}, the treedef has {leaves}")
-            }
-            FileKind { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Unsupported { what, found, known } => {
-                let later = "a later release wrote it, this one knows";
-                write!(f, "unknown {what} {found}: {later} {known}")
-            }
-            Limit { what, needed, limit } => write!(f, "{needed} {what}, the limit is {limit}"),
-        }
-    }
 }
 
 impl Cause {

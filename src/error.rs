@@ -299,7 +299,8 @@ impl Error {
 
 /// The error of a comparison that only returns whether a value has a structure. It is zero-sized. A
 /// second walk finds the reason and returns an [`Error`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("another structure")]
 pub(crate) struct Mismatch;
 
 /// The result of a comparison.
@@ -307,7 +308,8 @@ pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
 /// The error of an element whose calls differ from the element before: a code of the place. The
 /// element is walked again, and no user sees this error.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("another element")]
 pub(crate) struct ElementMismatch(pub(crate) u32);
 
 impl ElementMismatch {
@@ -317,21 +319,6 @@ impl ElementMismatch {
     /// The code for a number of another kind than in the element before.
     pub(crate) const NUMBER: u32 = u32::MAX - 1;
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another structure")
-    }
-}
-
-impl fmt::Display for ElementMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another element")
-    }
-}
-
-impl std::error::Error for Mismatch {}
-impl std::error::Error for ElementMismatch {}
 
 impl serde::ser::Error for ElementMismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {

@@ -31,8 +31,8 @@
 //!
 //! # Format 1
 //!
-//! All integers are little endian and of fixed width, and a row is its fields one after another. A table
-//! or string is its length as a `u64`,
+//! The tables are written by bincode 2 in its legacy configuration: integers are little endian and of
+//! fixed width, and a row is its fields one after another. A table or string is its length as a `u64`,
 //! followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1. Checksums are CRC-32 as in zip and PNG; the
 //! checksum of no bytes is 0.
 //!
@@ -115,6 +115,25 @@
 //!    be shorter. So a reader can read and check some leaves without the others.
 //! 5. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
 //!    the second part.
+//!
+//! # Why bincode, and how it could be replaced
+//!
+//! bincode is small and fast, and the bytes that it writes are specified above. It is no longer
+//! maintained (RUSTSEC-2025-0141), and its version 3 intentionally does not compile. Hence:
+//!
+//! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
+//!   public signature.
+//! - It only decodes rows of integers of known width, from bytes whose checksum was verified. Nested
+//!   values and huge lengths, on which bincode can abort, do not occur. Its output is checked as if it
+//!   were hostile.
+//! - Some forty lines could replace it without a change of the format.
+//!
+//! Projects that check advisories need this in their `deny.toml`:
+//!
+//! ```toml
+//! [advisories]
+//! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef, behind checks" }]
+//! ```
 
 #[allow(unused_imports, reason = "the page links to them")]
 use crate::{Fingerprint, Limits, TreeDef};

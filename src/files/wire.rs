@@ -1,10 +1,12 @@
-//! The tables of a file: rows of numbers, flat, of fixed width, little endian, and independent of the types in memory.
+//! The tables of a file in bincode: rows of numbers, flat, of fixed width, and independent of the types in memory.
+
+use bincode::config;
 
 use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{LeafKind, NodeKind};
 
-/// A number, or numbers one after another.
+/// A number, or a row of numbers: in bincode's legacy configuration one after another, little endian.
 pub(super) trait FixedWidth: Sized {
     const BYTES: usize;
 
@@ -14,19 +16,22 @@ pub(super) trait FixedWidth: Sized {
     fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
+/// Rows are composed of numbers, so that bincode's generic code is compiled for these four types only.
 macro_rules! numbers {
     ($($number:ty)*) => {$(
         impl FixedWidth for $number {
             const BYTES: usize = size_of::<$number>();
 
             fn write(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+                // Only a vector that runs out of memory fails here, which ends the process.
+                let written = bincode::encode_into_std_write(*self, out, config::legacy());
+                debug_assert!(matches!(written, Ok(bytes) if bytes == Self::BYTES));
             }
 
             fn read(bytes: &mut &[u8]) -> Option<Self> {
-                let (number, rest) = bytes.split_first_chunk()?;
-                *bytes = rest;
-                Some(<$number>::from_le_bytes(*number))
+                let (number, used) = bincode::decode_from_slice(bytes, config::legacy()).ok()?;
+                *bytes = bytes.get(used..)?;
+                Some(number)
             }
         }
     )*};
