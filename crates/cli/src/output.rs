@@ -4,20 +4,20 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
-use treedef::{Leaf, NodeKind, Tree};
+use treedef::{Key, Leaf, NodeKind, Path, Tree};
 
-use crate::bignums::for_cbor;
-use crate::dates::wrong_date_at;
-use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::json5;
-use crate::long_numbers;
+use crate::formats::cbor_numbers::for_cbor;
+use crate::formats::cbor_tags::wrong_tag_at;
+use crate::formats::json_limits;
+use crate::formats::json5;
+use crate::formats::toml_dates::wrong_date_at;
+use crate::numbers::exact;
+use crate::numbers::long_numbers;
 use crate::paths::readable;
-use crate::tags::wrong_tag_at;
-use crate::tensor_files;
-use crate::tensors::{self, Halves};
-use crate::unheld;
+use crate::tensors::files;
+use crate::tensors::trees::{self, Halves};
 
 /// Writes a tree as a document.
 ///
@@ -33,7 +33,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_short = |leaf: &Leaf| matches!(leaf, Leaf::F32(_) | Leaf::U16(_) | Leaf::Opaque(_));
     let has_short = format.is_text() && tree.leaves().iter().any(is_short);
-    let doubles = has_short.then(|| tensors::numbers(tree.clone(), Halves::Double)).transpose()?;
+    let doubles = has_short.then(|| trees::numbers(tree.clone(), Halves::Double)).transpose()?;
     let tree = doubles.as_ref().unwrap_or(tree);
     let rounded = match format {
         Format::Json
@@ -49,7 +49,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     };
     let tree = rounded.as_ref().unwrap_or(tree);
     if matches!(format, Format::Json | Format::Json5 | Format::Jsonl | Format::Toml)
-        && let Some(it) = unheld::keys(tree, format, 1).first()
+        && let Some(it) = json_limits::keys(tree, format, 1).first()
     {
         return Err(refused(&format!("{}, at `{}`", it.what, readable(&it.path))));
     }
@@ -109,14 +109,23 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
         Format::Tree => bytes = tree.to_bytes()?,
         Format::Treedef => bytes = tree.treedef().to_bytes()?,
-        Format::Safetensors | Format::Npz | Format::Npy => {
-            bytes = tensor_files::write(tree, format)?
-        }
+        Format::Safetensors | Format::Npz | Format::Npy => bytes = files::write(tree, format)?,
         Format::Gguf | Format::Pytorch | Format::Orbax => {
             return Err(Failure::new(format!("{} is only read", format.name())));
         }
     }
     Ok(bytes)
+}
+
+/// Writes the elements of a sequence as documents of YAML.
+pub(crate) fn write_yaml_documents(all: &Tree<Leaf>) -> Result<Vec<u8>> {
+    let mut text = String::new();
+    for index in 0..all.treedef().root().num_children() {
+        let document = all.subtree(Path::root().child(Key::Index(index)))?;
+        text += "---\n";
+        text += &String::from_utf8_lossy(&write(&document, Format::Yaml)?);
+    }
+    Ok(text.into_bytes())
 }
 
 /// Writes documents as the elements of one sequence, in JSON or as lines. None is kept in memory.

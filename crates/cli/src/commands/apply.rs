@@ -6,17 +6,17 @@ use treedef::{Diff, Leaf, Tree};
 use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, Reading, Report};
-use crate::checkpoint::expect_room;
+use crate::comparing::common_form::{restored, with_paths};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input, name_of, read_beside};
-use crate::json::json_failure;
-use crate::keys::with_keys_for;
-use crate::patching::patched;
-use crate::plain::{restored, with_paths};
-use crate::tensor_files;
-use crate::tensors;
-use crate::values::{PatchTree, tree_and_beside, with_values};
+use crate::formats::json::json_failure;
+use crate::formats::keys::with_keys_for;
+use crate::reading::input::{self, Input, name_of, read_beside};
+use crate::tensors::checkpoint::expect_room;
+use crate::tensors::files;
+use crate::tensors::patch::patched;
+use crate::tensors::trees;
+use crate::tensors::values::{PatchTree, tree_and_beside, with_values};
 
 use super::convert::{Written, document, format_of, write_as};
 
@@ -105,12 +105,12 @@ fn to_tensors(
     if !to.is_of_tensors() {
         let (_, beside) = tree_and_beside(source, limits)?;
         let tree = with_values(new, false, limits)?;
-        return document(tree, tensors::types(source), beside.lost(), (from, to), limits);
+        return document(tree, trees::types(source), beside.lost(), (from, to), limits);
     }
     let (tensors, mut lost) = patched(source, &old, &new, (is_plain, to))?;
-    let (bytes, not_held) = tensor_files::copy(&tensors, to, true)?;
+    let (bytes, not_held) = files::copy(&tensors, to, true)?;
     lost.extend(not_held);
-    lost.extend(tensor_files::records_of(source));
+    lost.extend(files::records_of(source));
     Ok(Written::new(bytes, to, lost))
 }
 

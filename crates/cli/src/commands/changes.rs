@@ -5,12 +5,12 @@ use std::fmt::Display;
 use treedef::__private::OrBug;
 use treedef::{Array, Change, ChangeKind, Diff, Leaf, Path, Pattern, Tolerance, Tree};
 
-use crate::exact;
+use crate::color::bare_numbers;
 use crate::failure::Result;
-use crate::far::Far;
-use crate::paint::bare_numbers;
+use crate::numbers::exact;
 use crate::paths::{leaf_at, readable, shown, shown_pattern, without_indices};
-use crate::tensors::{DocumentLeaf, has_arrays};
+use crate::tensors::distance::Far;
+use crate::tensors::trees::{DocumentLeaf, has_arrays};
 
 /// The changes of a diff. In a document, a child with another key is another child, because a
 /// rename would be a guess. `part` is the old document at a path.

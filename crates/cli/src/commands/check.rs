@@ -11,20 +11,20 @@ use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_tensors::__display_shape;
 
 use crate::args::{Check, Folds, Json};
-use crate::documents::Place;
+use crate::color::{counted, grouped};
+use crate::comparing::notation::{self, Folded, Form, Numbers};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input;
-use crate::keys::Pairs;
-use crate::notation::{self, Folded, Form, Numbers};
-use crate::paint::{counted, grouped};
-use crate::parse::{Document, is_saved, read_within};
+use crate::formats::keys::Pairs;
 use crate::paths::{readable, shown};
+use crate::reading::documents::Place;
+use crate::reading::input;
+use crate::reading::parse::{Document, is_saved, read_within};
 #[cfg(feature = "schema")]
-use crate::schema::Schema;
-use crate::tensors::kinds;
+use crate::schema::validation::Schema;
+use crate::tensors::trees::kinds;
 #[cfg(feature = "schema")]
-use crate::tensors::{Halves, numbers};
+use crate::tensors::trees::{Halves, numbers};
 
 use super::print::{print, print_json};
 use super::scope::Scope;

@@ -7,17 +7,16 @@ use serde::Serialize;
 use treedef::{Leaf, NodeKind, Tree};
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
-use crate::checkpoint::expect_room;
+use crate::comparing::losses::{Loss, losses};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input, Rest};
-use crate::losses::{Loss, losses};
 use crate::output;
-use crate::parse::{Document, read_within};
-use crate::tensor_files;
-use crate::tensors::{self, Halves};
-use crate::values::tree_and_beside;
-use crate::yaml;
+use crate::reading::input::{self, Input, Rest};
+use crate::reading::parse::{Document, read_within};
+use crate::tensors::checkpoint::expect_room;
+use crate::tensors::files;
+use crate::tensors::trees::{self, Halves};
+use crate::tensors::values::tree_and_beside;
 
 use super::print::{expect_kept, report_json, tell_loss, write_to, write_with};
 use super::shards::{Conversion, calls_of, copy, names_of, types_of, values_of};
@@ -43,15 +42,15 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
                 let (file, renamed) = file.with_distinct_names();
                 let source = file.source()?;
                 expect_room(source.num_bytes(), limits)?;
-                let (bytes, lost) = tensor_files::copy(&source.separate(), to, false)?;
+                let (bytes, lost) = files::copy(&source.separate(), to, false)?;
                 let lost = lost.into_iter().map(Loss::of).chain(calls_of(&file));
                 let lost = names_of(renamed).chain(lost).chain(values_of(&file, to)).collect();
                 Ok(Written { bytes, format, lost })
             })?
         }
         (true, to) if to.is_of_tensors() => input.with_tensors(|source, _| {
-            let (bytes, mut lost) = tensor_files::copy(source, to, true)?;
-            lost.extend(tensor_files::records_of(source));
+            let (bytes, mut lost) = files::copy(source, to, true)?;
+            lost.extend(files::records_of(source));
             Ok(Written::new(bytes, format, lost))
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
@@ -60,7 +59,7 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         })?,
         (true, to) => input.with_tensors(|source, limits| {
             let (tree, beside) = tree_and_beside(source, limits)?;
-            document(tree, tensors::types(source), beside.lost(), (from, to), limits)
+            document(tree, trees::types(source), beside.lost(), (from, to), limits)
         })?,
         _ => {
             let (tree, rest) = input.tree_and_rest()?;
@@ -89,7 +88,7 @@ pub(super) fn document(
 /// doubles.
 fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     let halves = if to.is_text() { Halves::Double } else { Halves::Exact };
-    if to == Format::Tree { Ok(tree) } else { tensors::numbers(tree, halves) }
+    if to == Format::Tree { Ok(tree) } else { trees::numbers(tree, halves) }
 }
 
 /// The types of short floats, which a text does not keep, and of small ones, which only files of tensors
@@ -171,7 +170,7 @@ fn write_rest(
     }
     if rest.is_many && tree.treedef().root().kind() == NodeKind::Seq {
         match to {
-            Format::Yaml => written.bytes = yaml::write_documents(tree)?,
+            Format::Yaml => written.bytes = output::write_yaml_documents(tree)?,
             Format::Jsonl => {}
             _ => written.lost.insert(0, Loss::of("the documents, which are one list there")),
         }
@@ -218,8 +217,7 @@ fn write(
     let bytes = output::write(tree, format)?;
     let lost = match read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
-            let [before, after] =
-                [tree.clone(), back].map(|it| tensors::numbers(it, Halves::Exact));
+            let [before, after] = [tree.clone(), back].map(|it| trees::numbers(it, Halves::Exact));
             losses(&before?, &after?, from.is_typed(), types)
         }
         Ok(_) => vec![Loss::of("the values")],

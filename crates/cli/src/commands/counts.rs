@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 use treedef_structures::Structures;
 
 use crate::args::{Reading, Shapes};
-use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, extension};
-use crate::input::{self, Input, STDIN};
-use crate::json::Bad;
-use crate::json_lines::LineReader;
-use crate::lines::Tally;
+use crate::formats::json::Bad;
+use crate::formats::json_lines::LineReader;
+use crate::reading::documents::Place;
+use crate::reading::input::{self, Input, STDIN};
+use crate::reading::parallel_lines::Tally;
 
 use super::print::write_with;
 

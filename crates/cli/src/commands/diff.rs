@@ -10,18 +10,20 @@ use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree, TreeDef};
 use treedef_tensors::{__is_of_structure, __leaf_names};
 
 use crate::args::{Reading, Renaming};
-use crate::exact;
+use crate::color::{bare_numbers, paint_change, with_null, without_open_kinds};
+use crate::comparing::common_form::{
+    lowered, with_numbers_by_value, with_paths, with_plain_leaves, with_widths_of,
+};
+use crate::comparing::stored::Stored;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input};
-use crate::keys::with_keys_of;
-use crate::paint::{bare_numbers, paint_change, with_null, without_open_kinds};
-use crate::parse::Document;
+use crate::formats::keys::with_keys_of;
+use crate::numbers::exact;
 use crate::paths::{node_at, part_at, shown};
-use crate::plain::{lowered, with_numbers_by_value, with_paths, with_plain_leaves, with_widths_of};
-use crate::progress::Progress;
-use crate::stored::Stored;
-use crate::tensors::{TensorLeaf, has_arrays, kinds};
+use crate::reading::input::{self, Input};
+use crate::reading::parse::Document;
+use crate::reading::progress::Progress;
+use crate::tensors::trees::{TensorLeaf, has_arrays, kinds};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::diff_tensors::{

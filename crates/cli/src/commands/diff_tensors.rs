@@ -8,12 +8,12 @@ use treedef::__private::OrBug;
 use treedef::{ChangeKind, Leaf, NodeKind, Path, Tolerance, Tree};
 use treedef_tensors::{__is_of_structure, __narrowed};
 
+use crate::color::{bare_numbers, paint_change};
+use crate::comparing::stored::{Slot, Stored};
 use crate::failure::Result;
 use crate::format::Format;
-use crate::names::Names;
-use crate::paint::{bare_numbers, paint_change};
 use crate::paths::{part_at, readable, shown};
-use crate::stored::{Slot, Stored};
+use crate::tensors::names::Names;
 
 use super::changes::{far, folded, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};

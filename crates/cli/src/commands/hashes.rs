@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::args::Reading;
+use crate::comparing::stored::Stored;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input;
-use crate::progress::Progress;
-use crate::stored::Stored;
+use crate::reading::input;
+use crate::reading::progress::Progress;
 
 use super::print::{print, print_json};
 
@@ -31,7 +31,7 @@ pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<
     }
     if json {
         let object = |(hash, file, name, leaf): &(String, String, String, _)| {
-            let leaf: &crate::tensors::TensorLeaf = leaf;
+            let leaf: &crate::tensors::trees::TensorLeaf = leaf;
             let (dtype, shape) = (&leaf.dtype, &leaf.shape);
             serde_json::json!({"file": file, "tensor": name, "type": dtype, "shape": shape, "sha256": hash})
         };
@@ -40,7 +40,7 @@ pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<
     let is_one = files.len() == 1;
     let line = |(hash, file, name, leaf): &(String, String, String, _)| {
         let file = if is_one { String::new() } else { format!("{}: ", file.escape_debug()) };
-        let leaf: &crate::tensors::TensorLeaf = leaf;
+        let leaf: &crate::tensors::trees::TensorLeaf = leaf;
         format!("{hash}  {file}{}  {leaf}\n", name.escape_debug())
     };
     print(&all.iter().map(line).collect::<String>())

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use treedef::__private::{entries, nearest};
 use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
-use crate::paint::listed;
+use crate::color::listed;
 use crate::paths::{readable, text_of, with_shown_paths};
 
 /// The maximum number of keys that are listed.

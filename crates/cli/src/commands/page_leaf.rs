@@ -4,12 +4,12 @@ use std::fmt;
 
 use treedef::{Array, Leaf, LeafKind, Tree};
 
+use crate::comparing::stored::Stored;
 use crate::failure::Result;
 use crate::format::Format;
-use crate::input::Input;
-use crate::parse::Document;
-use crate::stored::Stored;
-use crate::tensors::{DocumentLeaf, Halves, with_halves};
+use crate::reading::input::Input;
+use crate::reading::parse::Document;
+use crate::tensors::trees::{DocumentLeaf, Halves, with_halves};
 
 /// A leaf of a page.
 #[derive(Clone, Debug, PartialEq)]

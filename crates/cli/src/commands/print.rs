@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::Output;
-use crate::compression::compressed;
+use crate::comparing::losses::Loss;
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::format::Format;
-use crate::json::visible;
-use crate::losses::Loss;
+use crate::formats::json::visible;
+use crate::reading::compression::compressed;
 
 /// Prints a text with colours, which are removed if the output is not a terminal.
 pub(super) fn print(text: &str) -> Result<bool> {

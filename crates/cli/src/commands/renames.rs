@@ -7,12 +7,12 @@ use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::args::Renaming;
+use crate::comparing::stored::{Slot, Stored};
 use crate::failure::{Failure, Result};
-use crate::input::read_beside;
-use crate::names::Names;
-use crate::parse::text;
-use crate::stored::{Slot, Stored};
-use crate::tensors::TensorLeaf;
+use crate::reading::input::read_beside;
+use crate::reading::parse::text;
+use crate::tensors::names::Names;
+use crate::tensors::trees::TensorLeaf;
 
 use super::print::{print, print_json};
 

@@ -4,9 +4,9 @@ use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
 use treedef_tensors::__leaf_names;
 
 use crate::args::Part;
+use crate::comparing::stored::{Slot, Stored};
 use crate::failure::{Failure, Result};
-use crate::parse::Document;
-use crate::stored::{Slot, Stored};
+use crate::reading::parse::Document;
 
 /// A part of both sides, restricted to some paths.
 #[derive(Default)]

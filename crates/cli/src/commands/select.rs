@@ -10,16 +10,16 @@ use treedef::__private::OrBug;
 use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeReader, Value};
 
 use crate::args::OneFile;
-use crate::documents::{Documents, Place};
+use crate::color::paint;
+use crate::comparing::stored::{Slot, Stored};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input};
-use crate::json::visible;
+use crate::formats::json::visible;
 use crate::output;
-use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
-use crate::stored::{Slot, Stored};
-use crate::tensors::{Halves, has_arrays, numbers, of_array, with_halves, write_numbers};
+use crate::reading::documents::{Documents, Place};
+use crate::reading::input::{self, Input};
+use crate::tensors::trees::{Halves, has_arrays, numbers, of_array, with_halves, write_numbers};
 
 use super::nearest::no_match;
 use super::scope::parse;

@@ -10,19 +10,19 @@ use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
 use treedef_structures::{Structure, StructureCount, Structures};
 
 use crate::args::{DuplicateKeys, Folds, Shapes};
-use crate::documents::{Documents, Place};
-use crate::duplicates;
-use crate::exact;
+use crate::color::{counted, grouped, paint, paint_change, width, with_null};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Input, STDIN};
-use crate::json::{BAD, Bad, TWICE};
-use crate::json_lines::LineReader;
-use crate::lines::{How, LineCounter, Tally, count_line};
-use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
+use crate::formats::duplicate_keys;
+use crate::formats::json::{BAD, Bad, TWICE};
+use crate::formats::json_limits::in_json;
+use crate::formats::json_lines::LineReader;
+use crate::numbers::exact;
 use crate::paths::{part_at, readable};
-use crate::tensors::{Halves, numbers};
-use crate::unheld::in_json;
+use crate::reading::documents::{Documents, Place};
+use crate::reading::input::{self, Input, STDIN};
+use crate::reading::parallel_lines::{How, LineCounter, Tally, count_line};
+use crate::tensors::trees::{Halves, numbers};
 
 use super::changes;
 use super::counts::{self, Counted, Counting, Indices};
@@ -267,8 +267,8 @@ impl Counted {
             |index| matches!(self.file(index), Some(Counting { indices: Indices::Lines, .. }));
         let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));
         for it in all {
-            if let Some((path, key)) = duplicates::first(&it.structure) {
-                let one = Bad::said(it.first, &duplicates::message(&path, &key));
+            if let Some((path, key)) = duplicate_keys::first(&it.structure) {
+                let one = Bad::said(it.first, &duplicate_keys::message(&path, &key));
                 found.add(Bad { count: it.count, ..one });
             }
         }

@@ -6,16 +6,16 @@ use treedef_tensors::pytorch::{Entry, Pytorch};
 use treedef_tensors::{Error, Source, safetensors};
 
 use crate::args::{Limits, Output, Report, Shards};
-use crate::checkpoint::{Checkpoint, expect_room};
-use crate::compression::is_made_in_memory;
+use crate::color::listed;
+use crate::comparing::losses::Loss;
 use crate::failure::{Failure, Result};
 use crate::file;
 use crate::format::Format;
-use crate::input::Input;
-use crate::losses::Loss;
-use crate::paint::listed;
-use crate::progress::Progress;
-use crate::tensor_files::{holdable, separate};
+use crate::reading::compression::is_made_in_memory;
+use crate::reading::input::Input;
+use crate::reading::progress::Progress;
+use crate::tensors::checkpoint::{Checkpoint, expect_room};
+use crate::tensors::files::{holdable, separate};
 
 use super::print::{expect_kept, report_json, tell_loss, write_with};
 

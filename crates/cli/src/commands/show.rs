@@ -9,17 +9,17 @@ use serde::ser::{SerializeSeq, Serializer};
 use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
 use crate::args::{OneFile, Reading};
-use crate::checkpoint::Checkpoint;
-use crate::exact;
-use crate::failure::{Failure, Result};
-use crate::format::Format;
-use crate::input;
-use crate::paint::{
+use crate::color::{
     bare_numbers, bare_scalars, counted, grouped, paint, short_strings, width, with_null,
 };
-use crate::parse::Document;
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::numbers::exact;
 use crate::paths::shown;
-use crate::tensors::{Halves, TensorLeaf, kinds, with_halves};
+use crate::reading::input;
+use crate::reading::parse::Document;
+use crate::tensors::checkpoint::Checkpoint;
+use crate::tensors::trees::{Halves, TensorLeaf, kinds, with_halves};
 
 use super::print::{print, print_json};
 

@@ -8,9 +8,9 @@ use treedef::{Change, Tree};
 use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input;
-use crate::keys::with_keys_of;
+use crate::formats::keys::with_keys_of;
 use crate::paths::part_at;
+use crate::reading::input;
 
 use super::changes;
 use super::page_leaf::{self, PageLeaf};

@@ -6,9 +6,9 @@ use std::ops::Range;
 use treedef::__private::OrBug;
 use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
 
-use crate::paint::{bare_numbers, counted, with_null};
+use crate::color::{bare_numbers, counted, with_null};
 use crate::paths::{readable, text_of};
-use crate::tensors::{DocumentLeaf, Halves, SHORT, numeral, of_array};
+use crate::tensors::trees::{DocumentLeaf, Halves, SHORT, numeral, of_array};
 
 use super::changes;
 use super::page_leaf::PageLeaf;

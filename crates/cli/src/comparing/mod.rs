@@ -1,0 +1,7 @@
+//! What two documents are compared by: one form for all formats, tensors that stay on disk, folded structures,
+//! and what a conversion lost.
+
+pub(crate) mod common_form;
+pub(crate) mod losses;
+pub(crate) mod stored;
+pub(crate) mod notation;
