@@ -1,5 +1,5 @@
 //! What a call costs at the border, with numpy, JAX and pythonize (which knows lists only) beside it. The least
-//! of some runs is shown.
+//! of some runs is shown. `cargo bench --bench costs -- 10^7 lists` shows the rows with such a name.
 //!
 //! A copy of 10^7 numbers is compared with the copy of a `Vec`: most of it is the kernel's work on fresh
 //! memory. numpy asks for huge pages, and so is faster; with `NUMPY_MADVISE_HUGEPAGE=0` it takes as long.
@@ -14,8 +14,8 @@ use pyo3::types::{PyDict, PyList};
 use pythonize::{depythonize, pythonize};
 use serde::{Deserialize, Serialize};
 use treedef_python::{
-    Like, NdArray, PyTreeDef, Rules, flat_from_python, flat_to_python, from_python, into_python,
-    to_python, to_python_like,
+    Like, NdArray, PyTreeDef, Reader, Rules, flat_from_python, flat_to_python, from_python,
+    into_python, to_python, to_python_like,
 };
 
 macro_rules! scalars {
@@ -40,6 +40,11 @@ fn time<T>(what: &str, mut call: impl FnMut() -> T) {
 
 /// The same, where each call takes something that is not timed.
 fn time_with<A, T>(what: &str, mut prepare: impl FnMut() -> A, mut call: impl FnMut(A) -> T) {
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    if !wanted.is_empty() && !wanted.iter().any(|part| what.contains(part)) {
+        return;
+    }
     let (mut least, begin, mut runs) = (Duration::MAX, Instant::now(), 0);
     while begin.elapsed() < Duration::from_millis(400) || runs < 5 {
         let argument = prepare();
@@ -87,6 +92,13 @@ fn main() -> PyResult<()> {
         time("10^7 f64: a copy by numpy", || large.call_method0("copy").is_ok());
         time("10^7 f64, in as NdArray", || from_python::<NdArray<f64>>(&large).unwrap());
         time("10^7 f64, in as Vec<f64>", || from_python::<Vec<f64>>(&large).unwrap());
+        let single = eval(c"__import__('numpy').ones(10_000_000, 'f4')")?;
+        let reader = Reader::new().convert_numbers(true);
+        time("10^7 f32: astype of numpy", || single.call_method1("astype", ("f8",)).is_ok());
+        time("10^7 f32, converted to Vec<f64>", || reader.read::<Vec<f64>>(&single).unwrap());
+        time("10^7 f32, converted to NdArray<f64>", || {
+            reader.read::<NdArray<f64>>(&single).unwrap()
+        });
         let vec = vec![1.0; 10_000_000];
         time("10^7 f64: a copy of a Vec", || vec.clone());
         let prepare = || {

@@ -24,6 +24,7 @@ use crate::read::number::Wanted;
 use crate::read::object::{Entries, is_iterable, is_scalar, member_name};
 use crate::read::part::{Part, Whole};
 use crate::read::place::{Place, Unused};
+use crate::read::shared::{self, SHARED};
 
 impl<'py> Place<'_, 'py> {
     #[cold]
@@ -260,6 +261,13 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
                     _ => visitor.visit_newtype_struct(self),
                 };
             }
+            SHARED => match as_array(self.object)? {
+                Some(array) => {
+                    shared::offer(array.unbind());
+                    visitor.visit_unit()
+                }
+                None => visitor.visit_newtype_struct(self),
+            },
             "f16" | "bf16" => match self.half(name)? {
                 Some(bits) => visitor.visit_newtype_struct(U16Deserializer::<Error>::new(bits)),
                 None => match self.array()? {

@@ -262,7 +262,10 @@ impl<T: Number + Serialize> Serialize for NdArray<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
 
-        if let Some(number) = give_up(self) {
+        let array = || -> Box<dyn GivenUp> {
+            Box::new(NdArray { shape: self.shape.clone(), data: self.data.clone() })
+        };
+        if let Some(number) = give_up(array) {
             return serializer.serialize_newtype_variant(MOVED, 0, "moved", &number);
         }
         let mut fields = serializer.serialize_struct("NdArray", 2)?;
@@ -293,11 +296,11 @@ impl<T: Number> GivenUp for NdArray<T> {
     }
 }
 
-fn give_up<T: Number>(array: &NdArray<T>) -> Option<u64> {
+/// The number of an array that the walk around gives up. `None` outside of such a walk.
+pub(crate) fn give_up(array: impl FnOnce() -> Box<dyn GivenUp>) -> Option<u64> {
     GIVEN_UP.with_borrow_mut(|arrays| {
         let arrays = arrays.as_mut()?;
-        let (shape, data) = (array.shape.clone(), array.data.clone());
-        arrays.push(Some(Box::new(NdArray { shape, data })));
+        arrays.push(Some(array()));
         Some(arrays.len() as u64 - 1) // it was pushed
     })
 }

@@ -7,6 +7,7 @@ mod flat;
 mod like;
 mod like_tables;
 mod out;
+mod shared;
 mod strict;
 mod table;
 
