@@ -13,6 +13,7 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
         ["candle", "mpi", "python"]
             .map(|member| root.join("crates").join(member).join("README.md")),
     );
+    files.push(root.join("crates/python/JAX.md"));
     files.extend(
         ["README.md", "FROM_EQUINOX_AND_OPTAX.md"].map(|page| root.join("crates/optim").join(page)),
     );

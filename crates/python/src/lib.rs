@@ -10,6 +10,9 @@ mod read;
 mod write;
 mod flat;
 
+#[doc = include_str!("../JAX.md")]
+pub mod _jax {}
+
 pub use crate::detached::detached;
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::flat::{PyTreeDef, Rules, flat_from_python, flat_to_python};

@@ -33,7 +33,8 @@ pub(crate) const SHARED: &str = "treedef_python::SharedArray";
 /// struct Field { values: SharedArray<f64>, scale: f64 }
 ///
 /// Python::attach(|py| {
-///     let object = py.eval(c"{'values': __import__('numpy').ones(3), 'scale': 2.0}", None, None)?;
+///     let code = c"{'values': __import__('numpy').ones(3), 'scale': 2.0}";
+///     let object = py.eval(code, None, None)?;
 ///     let field: Field = treedef_python::from_python(&object)?;
 ///     let values = field.values.bind(py).readonly();
 ///     assert_eq!(values.as_slice()?.iter().sum::<f64>() * field.scale, 6.0);
