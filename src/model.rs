@@ -188,7 +188,8 @@ pub struct Value(pub(crate) Content);
 #[derive(Clone)]
 pub(crate) enum Content {
     Scalar(Leaf),
-    Tree(Box<Tree<Leaf>>),
+    /// The keys of one map that are alike share their structure.
+    Tree(Arc<TreeDef>, Box<[Leaf]>),
     Array(Arc<Array>),
 }
 
@@ -257,9 +258,6 @@ pub(crate) struct Word {
 #[derive(Clone)]
 pub(crate) struct Label {
     pub(crate) value: Value,
-    /// How the value was recorded, if it is a compound whose leaves came in the order of its structure and
-    /// it has no labels, because their numbers belong to one walk.
-    pub(crate) words: Option<Arc<[Word]>>,
     /// Its value is needed only once.
     pub(crate) is_last_use: bool,
 }

@@ -259,7 +259,7 @@ impl Value {
     pub fn as_array(&self) -> Option<&Array> {
         match &self.0 {
             Content::Array(array) => Some(array),
-            Content::Scalar(_) | Content::Tree(_) => None,
+            Content::Scalar(_) | Content::Tree(..) => None,
         }
     }
 }

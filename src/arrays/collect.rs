@@ -85,14 +85,13 @@ pub(crate) fn collect_arrays(
     allow(dead_code, reason = "values are read from diffs and files")
 )]
 pub(crate) fn in_one_buffer(value: Value) -> Value {
-    let Content::Tree(tree) = &value.0 else { return value };
-    let root = tree.treedef.root();
+    let Content::Tree(treedef, leaves) = &value.0 else { return value };
     let may_be = |kind| Dtype::of_kind(kind).is_some() || kind == LeafKind::Bytes;
-    if !tree.leaves.iter().all(|leaf| may_be(leaf.kind())) {
+    if !leaves.iter().all(|leaf| may_be(leaf.kind())) {
         return value;
     }
-    let columns = tree.leaves.iter().cloned().collect();
-    match Arrays::new(&tree.treedef, columns, true).array_at(root) {
+    let columns = leaves.iter().cloned().collect();
+    match Arrays::new(treedef, columns, true).array_at(treedef.root()) {
         Some(array) => Value(Content::Array(Arc::new(array))),
         None => value,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Cause, Error, Result};
 use crate::model::{
     Content, Insertion, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options,
-    Tree, TreeDef, Value,
+    TreeDef, Value,
 };
 use crate::treedef::encoding::EncodingBuilder;
 
@@ -207,8 +207,7 @@ impl Decoder<'_, '_> {
         for _ in 0..places {
             leaves.push(self.scalar(scalars)?);
         }
-        let tree = Tree::from_parts(treedef, leaves);
-        let value = Some(Value(Content::Tree(Box::new(tree))));
+        let value = Some(Value::compound(treedef.into(), leaves.into()));
         Ok(DecodedValue { value, nesting: nesting + 1 })
     }
 

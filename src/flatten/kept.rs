@@ -7,9 +7,10 @@ use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Tree, Value, Word};
+use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Tree, Value};
 use crate::path::Key;
 
+use super::labels::LabelStructures;
 use super::marks::{Keep, Objects, object_is_kept, object_leaf, put_leaf};
 use super::nodes::{Made, is_nothing};
 use super::tape::{BeforeLabel, Kept, Tape};
@@ -27,17 +28,14 @@ impl Tape {
         if self.keeping.values.len() >= MAX_KEY_NESTING {
             return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        let outermost = self.keeping.values.is_empty();
-        let sink = outermost.then(|| {
-            let leaves = Sink::Leaves(mem::take(&mut self.keeping.leaves));
-            mem::replace(&mut self.leaves, leaves)
-        });
+        if self.keeping.values.is_empty() {
+            mem::swap(&mut self.leaves, &mut self.keeping.aside);
+        }
         self.keeping.values.push(Kept {
             keep,
             at,
             word: self.drivers.recorder.words.len(),
             leaf: self.leaves.len(),
-            sink,
             accepts: self.accepts,
             pending: mem::take(&mut self.drivers.pending),
         });
@@ -175,15 +173,13 @@ impl Tape {
         let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
         let expected = self.expected_label(&kept);
         let value = self.take_off(kept.word, kept.leaf, expected);
-        let Kept { keep, at, word, leaf, sink, accepts, pending, .. } = kept;
+        let Kept { keep, at, word, leaf, accepts, pending } = kept;
         self.drivers.recorder.words.truncate(word);
         if let Sink::Leaves(leaves) = &mut self.leaves {
             leaves.truncate(leaf);
         }
-        if let Some(sink) = sink
-            && let Sink::Leaves(leaves) = mem::replace(&mut self.leaves, sink)
-        {
-            self.keeping.leaves = leaves;
+        if self.keeping.values.is_empty() {
+            mem::swap(&mut self.leaves, &mut self.keeping.aside);
         }
         (self.accepts, self.drivers.pending) = (accepts, pending);
         let tag = match keep {
@@ -197,8 +193,8 @@ impl Tape {
                 None => Err(bug!("a kept value has an opaque leaf")),
             },
             Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
-            Recorded::Value { value, words } => {
-                let number = self.drivers.recorder.labels.compound(tag, value, words);
+            Recorded::Compound(value) => {
+                let number = self.drivers.recorder.labels.compound(tag, value);
                 Ok(self.put_label(at, tag, number))
             }
         }
@@ -217,28 +213,30 @@ impl Tape {
         {
             return Ok(Recorded::Scalar(leaf));
         }
-        let values = leaves.get(leaf..).or_bug();
-        if let Some(number) = expected
-            && recorder.labels.is_recorded(number, words, values)
-        {
-            return Ok(Recorded::Known(number));
+        let own = leaves.get(leaf..).or_bug();
+        if let Some(structure) = recorder.labels.structures.get(words) {
+            if let Some(number) = expected
+                && recorder.labels.is_compound(number, structure, own)
+            {
+                return Ok(Recorded::Known(number));
+            }
+            let structure = Arc::clone(structure);
+            let own = leaves.split_off(leaf.min(leaves.len()));
+            return Ok(Recorded::Compound(Value::compound(structure, own.into())));
         }
-        let mut values = leaves.split_off(leaf.min(leaves.len()));
-        if let Some((words, treedef)) = recorder.labels.structure_of(words) {
-            let value = Value::from_tree(Tree::from_parts(treedef.clone(), values));
-            return Ok(Recorded::Value { value, words: Some(Arc::clone(words)) });
-        }
+        let mut own = leaves.split_off(leaf.min(leaves.len()));
         let Made { treedef, swaps } = recorder.made_from(word)?;
         let words = recorder.words.get(word..).or_bug();
-        swaps.iter().for_each(|swap| swap.apply(&mut values)); // its leaves
+        swaps.iter().for_each(|swap| swap.apply(&mut own)); // its leaves
         let treedef = treedef.with_limits(self.settings.limits);
-        let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
-        let words: Option<Arc<[Word]>> = is_found.then(|| words.into());
-        if let Some(words) = &words {
-            recorder.labels.remember_structure(Arc::clone(words), treedef.clone());
+        if !LabelStructures::takes(words) {
+            return Ok(Recorded::Compound(Value::from_tree(Tree::from_parts(treedef, own))));
         }
-        let value = Value::from_tree(Tree::from_parts(treedef, values));
-        Ok(Recorded::Value { value, words })
+        let labels = &mut recorder.labels;
+        let known = expected.and_then(|number| labels.shared(number, &treedef)).cloned();
+        let structure = known.unwrap_or_else(|| Arc::new(treedef));
+        labels.structures.add(words, Arc::clone(&structure));
+        Ok(Recorded::Compound(Value::compound(structure, own.into())))
     }
 
     /// The number of the label that is expected in the place of a key or a static.
@@ -254,7 +252,7 @@ impl Tape {
         self.check_end();
         match self.take_off(0, 0, None)? {
             Recorded::Scalar(leaf) => Ok(leaf.into()),
-            Recorded::Value { value, .. } => Ok(value),
+            Recorded::Compound(value) => Ok(value),
             Recorded::Known(_) => Err(bug!("a whole value is no label")),
         }
     }
@@ -304,10 +302,10 @@ impl Tape {
     fn put_opaque(&mut self, at: usize, value: Recorded) -> Result<usize> {
         let (leaf, tag) = match value {
             Recorded::Scalar(leaf) => (leaf, None),
-            Recorded::Value { value, .. } if is_nothing(&value) => {
+            Recorded::Compound(value) if is_nothing(&value) => {
                 (value.into(), Some(word::OPAQUE_NOTHING))
             }
-            Recorded::Value { value, .. } => (value.into(), Some(word::OPAQUE)),
+            Recorded::Compound(value) => (value.into(), Some(word::OPAQUE)),
             Recorded::Known(_) => return Err(bug!("a leaf is no label")),
         };
         put_leaf(&mut self.leaves, leaf, "a mark")?;
@@ -326,9 +324,5 @@ enum Recorded {
     Scalar(Leaf),
     /// The number of its label.
     Known(usize),
-    Value {
-        value: Value,
-        /// The words by which its label is found again.
-        words: Option<Arc<[Word]>>,
-    },
+    Compound(Value),
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Label, Labels, Leaf, TreeDef, Value, Word};
+use crate::model::{Content, Label, Labels, Leaf, Limits, TreeDef, Value, Word};
 
-use super::word::{self, Tag, same};
+use super::word::{self, MOST_KEPT_WORDS, Tag, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
@@ -26,8 +26,41 @@ pub(super) struct LabelTable {
     hasher: DefaultHashBuilder,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
-    /// The structure of the last compound, and its words: keys of one map mostly have one structure.
-    structure: Option<(Arc<[Word]>, TreeDef)>,
+    pub(super) structures: LabelStructures,
+}
+
+/// The structures of the last compounds that were labels, by their words. The keys of one map mostly have one
+/// or a few.
+#[derive(Default)]
+pub(super) struct LabelStructures(Vec<(Box<[Word]>, Arc<TreeDef>)>);
+
+impl LabelStructures {
+    /// Enough for the variants of most enums: with one, keys of two variants that take turns are made anew
+    /// each time.
+    const MOST: usize = 8;
+
+    pub(super) fn get(&self, words: &[Word]) -> Option<&Arc<TreeDef>> {
+        self.0.iter().rev().find(|(known, _)| same(known, words)).map(|(_, treedef)| treedef)
+    }
+
+    /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
+    /// one walk.
+    pub(super) fn takes(words: &[Word]) -> bool {
+        let is_small = words.len() <= MOST_KEPT_WORDS / LabelStructures::MOST;
+        is_small && !words.iter().any(|word| word.has_label())
+    }
+
+    pub(super) fn add(&mut self, words: &[Word], treedef: Arc<TreeDef>) {
+        if self.0.len() == LabelStructures::MOST {
+            self.0.remove(0);
+        }
+        self.0.push((words.into(), treedef));
+    }
+
+    /// A walk with these limits begins.
+    pub(super) fn keep(&mut self, limits: Limits) {
+        self.0.retain(|(_, treedef)| treedef.limits == limits);
+    }
 }
 
 /// The most labels that are kept, and the most that is stored for all of them: 1 for each node, each
@@ -39,11 +72,13 @@ pub(super) struct Most {
 }
 
 impl Most {
+    /// The labels of a structure that a thread keeps: 64 KiB of texts at most.
+    pub(super) const FEW: Most = Most { labels: 64, stored: 4_096 };
     pub(super) const ANY: Most = Most { labels: usize::MAX, stored: usize::MAX };
 }
 
 /// After this number of new keys, a map is expected to have no known ones.
-pub(super) const MOST_NEW_KEYS: usize = 64;
+const MOST_NEW_KEYS: usize = 16;
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
@@ -51,11 +86,11 @@ fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
 
 /// Whether the entries of all maps in two equal values came in the same orders.
 fn came_alike(a: &Value, b: &Value) -> bool {
-    let (Content::Tree(a), Content::Tree(b)) = (&a.0, &b.0) else { return true };
-    let (orders, others) = (a.treedef.insertions(), b.treedef.insertions());
+    let (Content::Tree(a, _), Content::Tree(b, _)) = (&a.0, &b.0) else { return true };
+    let (orders, others) = (a.insertions(), b.insertions());
     orders.len() == others.len()
         && orders.iter().zip(others).all(|(a, b)| a.map == b.map && a.order == b.order)
-        && a.treedef.encoding.node_data.iter().zip(&b.treedef.encoding.node_data).all(|(a, b)| {
+        && a.encoding.node_data.iter().zip(&b.encoding.node_data).all(|(a, b)| {
             match (&a.labels, &b.labels) {
                 (Labels::Keys(a), Labels::Keys(b)) => {
                     a.iter().zip(b).all(|(a, b)| came_alike(a, b))
@@ -80,8 +115,8 @@ fn is_other_scalar(leaf: Option<&Leaf>, scalar: Scalar<'_>) -> bool {
 }
 
 impl Label {
-    fn new(value: Value, words: Option<Arc<[Word]>>) -> Self {
-        Label { value, words, is_last_use: false }
+    fn new(value: Value) -> Self {
+        Label { value, is_last_use: false }
     }
 
     fn of_scalar(scalar: Scalar<'_>) -> Self {
@@ -89,7 +124,7 @@ impl Label {
             Scalar::None => Leaf::None.into(),
             other => Value(Content::Scalar(other.into())),
         };
-        Label::new(value, None)
+        Label::new(value)
     }
 
     fn take_value(&mut self) -> Value {
@@ -104,10 +139,6 @@ impl Label {
     /// orders.
     pub(super) fn is_of(&self, value: &Value) -> bool {
         self.value == *value && came_alike(&self.value, value)
-    }
-
-    fn is(&self, words: &[Word], leaves: &[Leaf]) -> bool {
-        self.words.as_ref().is_some_and(|own| same(own, words)) && *self.value.leaves() == *leaves
     }
 }
 
@@ -131,6 +162,11 @@ impl LabelTable {
     #[inline]
     pub(super) fn value(&self, number: usize) -> Option<&Value> {
         self.get(number).map(|label| &label.value)
+    }
+
+    /// Whether there are so few that a thread may keep them. Asked first, because it costs nothing.
+    pub(super) fn are_few(&self) -> bool {
+        self.own.len() <= Most::FEW.labels
     }
 
     /// The value of a key: moved out if this is its last use.
@@ -186,35 +222,39 @@ impl LabelTable {
         self.came(known, hash, || Label::of_scalar(scalar))
     }
 
-    /// Whether the label of that number is a compound that was recorded as these words and leaves.
-    pub(super) fn is_recorded(&self, number: usize, words: &[Word], leaves: &[Leaf]) -> bool {
-        self.get(number).is_some_and(|label| label.is(words, leaves))
+    /// Whether the label of that number has this structure, which has no keys, and these leaves.
+    pub(super) fn is_compound(
+        &self,
+        number: usize,
+        structure: &Arc<TreeDef>,
+        own: &[Leaf],
+    ) -> bool {
+        let known = self.value(number).map(|value| &value.0);
+        matches!(known, Some(Content::Tree(treedef, leaves)) if treedef == structure && **leaves == *own)
     }
 
-    /// The number of a compound, which is found by these words again. Equal values whose maps had
-    /// other orders are different labels.
-    pub(super) fn compound(&mut self, tag: Tag, value: Value, words: Option<Arc<[Word]>>) -> usize {
+    /// The structure of the label of that number, if it is equal to this one.
+    pub(super) fn shared(&self, number: usize, structure: &TreeDef) -> Option<&Arc<TreeDef>> {
+        match &self.value(number)?.0 {
+            Content::Tree(treedef, _) if **treedef == *structure => Some(treedef),
+            _ => None,
+        }
+    }
+
+    /// The number of a compound. Equal values whose maps had other orders are different labels.
+    pub(super) fn compound(&mut self, tag: Tag, value: Value) -> usize {
         if tag == word::KEY && self.expects_new_keys() {
-            return self.push(Label::new(value, words));
+            return self.push(Label::new(value));
         }
         let (labels, hash) = (self.len(), self.hash_of_compound(&value));
         let known = self.find(hash, |label| label.is_of(&value));
-        let number = self.came(known, hash, || Label::new(value, words));
+        let number = self.came(known, hash, || Label::new(value));
         if tag == word::KEY { self.key_came(number, labels) } else { number }
     }
 
     /// Compounds in one place differ in their leaves rather than in their structure.
     fn hash_of_compound(&self, value: &Value) -> u64 {
         self.hasher.hash_one(value.leaves())
-    }
-
-    /// The structure of these words, if the last compound had them as well.
-    pub(super) fn structure_of(&self, words: &[Word]) -> Option<&(Arc<[Word]>, TreeDef)> {
-        self.structure.as_ref().filter(|(known, _)| same(known, words))
-    }
-
-    pub(super) fn remember_structure(&mut self, words: Arc<[Word]>, treedef: TreeDef) {
-        self.structure = Some((words, treedef));
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
@@ -292,7 +332,6 @@ impl LabelTable {
             self.index = HashTable::new();
         }
         self.index.clear();
-        self.structure = None;
     }
 }
 

@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
-use super::labels::{LabelTable, MOST_NEW_KEYS};
+use super::labels::LabelTable;
 use super::word::{self, Forms, FormsOf, Tag, begins_with, empty};
 
 /// A structure, and what brings the leaves of a walk into its order.
@@ -442,10 +442,9 @@ impl WordReader {
     }
 }
 
-/// If these are the keys of a known map: the numbers of the entries in canonical order. The keys of a large map all
-/// have new numbers.
+/// If these are the keys of a known map, and few: the numbers of the entries in canonical order.
 fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
-    if known.len() != numbers.len() || numbers.len() > MOST_NEW_KEYS {
+    if known.len() != numbers.len() || numbers.len() > 64 {
         return None;
     }
     let (mut inserted, mut entries) = (Vec::with_capacity(numbers.len()), 0u64);

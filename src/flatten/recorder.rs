@@ -13,8 +13,7 @@ use crate::model::{Options, Word};
 use super::follower::Follower;
 use super::labels::LabelTable;
 use super::nodes::{MOST_SPARE, Made, WordReader};
-use super::script::MOST_KEPT_WORDS;
-use super::word::{self, Forms, FormsOf, empty, hash_of, same};
+use super::word::{self, Forms, FormsOf, MOST_KEPT_WORDS, empty, hash_of, same};
 
 /// The position of who records, at the end of no words. A script has no word there.
 pub(super) const RECORDED: usize = 1 << (usize::BITS - 1);
@@ -178,9 +177,10 @@ impl Recorder {
         self.position()
     }
 
-    /// The words, if all are there, and they are so few that another value may be expected to have them.
+    /// The words, if all are there, and so few words and labels that another value may be expected to have them.
     pub(super) fn few_words(&self) -> Option<&[Word]> {
-        (self.words.len() <= MOST_KEPT_WORDS && self.early.is_none()).then_some(&*self.words)
+        let are_few = self.words.len() <= MOST_KEPT_WORDS && self.labels.are_few();
+        (are_few && self.early.is_none()).then_some(&*self.words)
     }
 
     /// The structure of the words from one on, which are those of a kept value.

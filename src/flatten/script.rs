@@ -7,14 +7,7 @@ use hashbrown::DefaultHashBuilder;
 
 use crate::model::{Encoding, Insertion, Label, Limits, Options, Script, Swap, TreeDef, Word};
 
-use super::labels::Most;
 use super::word::same;
-
-/// The maximum number of words of a structure that a thread remembers: 24 KiB.
-pub(super) const MOST_KEPT_WORDS: usize = 1_024;
-
-/// The labels of such a structure: 64 KiB of texts at most.
-pub(super) const MOST_LABELS: Most = Most { labels: 64, stored: 4_096 };
 
 /// The maximum number of structures that a thread remembers. With one, two that take turns take three times as
 /// long.

@@ -69,18 +69,29 @@ pub(super) struct Settings {
 }
 
 /// The keys, statics and opaque leaves that are being recorded.
-#[derive(Default)]
 pub(super) struct Keeping {
     /// A key or a static comes next.
     pub(super) before_label: Option<BeforeLabel>,
     /// The values that are being kept, the outermost first.
     pub(super) values: Vec<Kept>,
-    /// A buffer for their leaves. While one is kept it is empty: they are in those of the tape then.
-    pub(super) leaves: Vec<Leaf>,
+    /// A buffer for their leaves. While a value is kept it is the tape's, and the sink of the walk is here.
+    pub(super) aside: Sink,
     /// The whole value is one that is kept.
     pub(super) whole: bool,
     /// The position behind the last float that was no leaf of the next slot.
     pub(super) after_float: usize,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Keeping {
+            before_label: None,
+            values: Vec::new(),
+            aside: Sink::Leaves(Vec::new()),
+            whole: false,
+            after_float: 0,
+        }
+    }
 }
 
 /// A label that comes next, and what was accepted before it.
@@ -96,8 +107,6 @@ pub(super) struct Kept {
     pub(super) at: usize,
     pub(super) word: usize,
     pub(super) leaf: usize,
-    /// Buffers that are set aside.
-    pub(super) sink: Option<Sink>,
     pub(super) accepts: Accepts,
     pub(super) pending: u64,
 }

@@ -11,7 +11,7 @@ use crate::model::{Limits, Options, Script, TreeDef, Value};
 use super::labels::Most;
 use super::marks::Objects;
 use super::nodes::{MOST_SPARE, Made};
-use super::script::{Known, MOST_LABELS};
+use super::script::Known;
 use super::tape::{Accepts, Settings, Tape};
 use super::word::{ALL_KINDS, KindSet, empty};
 
@@ -80,6 +80,7 @@ impl Tape {
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
         self.settings = Settings { options, limits, objects, predicts, is_like: like.is_some() };
+        self.drivers.recorder.labels.structures.keep(limits);
         self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
             self.leaves.reserve(self.memory.leaves);
@@ -107,8 +108,9 @@ impl Tape {
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
         let mut tape = Tape::spared();
         tape.drivers.install(None);
-        tape.leaves = Sink::Leaves(std::mem::take(&mut tape.keeping.leaves));
+        tape.leaves = std::mem::replace(&mut tape.keeping.aside, Sink::Leaves(Vec::new()));
         tape.settings = Settings { options, limits, ..Settings::default() };
+        tape.drivers.recorder.labels.structures.keep(limits);
         tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
         tape.keeping.whole = true;
         tape
@@ -136,7 +138,7 @@ impl Tape {
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
             && (is_like || memory.came(words))
-            && let Some((words, labels)) = recorder.labels.used(words.to_vec(), MOST_LABELS)
+            && let Some((words, labels)) = recorder.labels.used(words.to_vec(), Most::FEW)
         {
             let known = match memory.recorded(options, &words, &labels) {
                 Some(known) => known.clone(),
@@ -221,9 +223,7 @@ impl Tape {
     /// Ends the walk of a value that is kept as a whole.
     pub(super) fn finish_whole(mut self: Box<Self>, end: Result<usize>) -> Result<Value> {
         let value = self.ended(end).and_then(|at| self.whole(at));
-        if let Sink::Leaves(leaves) = std::mem::take(&mut self.leaves) {
-            self.keeping.leaves = leaves;
-        }
+        self.keeping.aside = std::mem::take(&mut self.leaves);
         self.spare();
         value
     }
@@ -237,7 +237,11 @@ impl Tape {
         drivers.clear();
         self.rows.checks = 0;
         empty(&mut self.keeping.values, MOST_SPARE);
-        empty(&mut self.keeping.leaves, MOST_SPARE);
+        match &mut self.keeping.aside {
+            Sink::Leaves(leaves) => empty(leaves, MOST_SPARE),
+            // The walk failed while a value was kept.
+            other => *other = Sink::Leaves(Vec::new()),
+        }
         self.keeping.before_label = None;
         (self.keeping.whole, self.settings.objects) = (false, Objects::None);
         self.leaves = Sink::Counted(0);

@@ -29,6 +29,9 @@ pub(super) const STATIC: Tag = 50;
 /// An element has the words of an earlier one of its sequence, which begin `n` words before.
 pub(super) const AGAIN: Tag = 51;
 
+/// The maximum number of words of a structure that a thread remembers: 24 KiB.
+pub(super) const MOST_KEPT_WORDS: usize = 1_024;
+
 /// How many elements an `AGAIN` may be of. Recorded one by one, the people of `benches/instructions`, of whom
 /// 16 are different, take 1.6 times as long; for documents that all differ, the search takes 1 %.
 const MOST_FORMS: usize = 16;

@@ -85,8 +85,8 @@ impl From<Value> for Leaf {
     fn from(value: Value) -> Self {
         match value.0 {
             Content::Scalar(leaf) => leaf,
-            Content::Tree(tree)
-                if tree.treedef.encoding.nodes.iter().all(|node| node.kind == NodeKind::None) =>
+            Content::Tree(treedef, _)
+                if treedef.encoding.nodes.iter().all(|node| node.kind == NodeKind::None) =>
             {
                 Leaf::None
             }

@@ -96,17 +96,17 @@ impl NodeData {
 impl Value {
     /// The value of a key or a static has only scalars as leaves, and no statics.
     fn check_label(&self) -> Checked {
-        let tree = match &self.0 {
+        let (treedef, leaves) = match &self.0 {
             Content::Scalar(Leaf::Opaque(_)) => return Err("a label is an opaque leaf".to_owned()),
             Content::Scalar(_) => return Ok(()),
             Content::Array(_) => return Err("a label is an array".to_owned()),
-            Content::Tree(tree) => tree,
+            Content::Tree(treedef, leaves) => (treedef, leaves),
         };
         let is_opaque = |leaf: &Leaf| matches!(leaf, Leaf::Opaque(_));
-        let opaque = tree.leaves.iter().any(is_opaque);
+        let opaque = leaves.iter().any(is_opaque);
         ensure(!opaque, || format!("a label has an opaque leaf: {self}"))?;
         let is_static = |node: &Node| node.kind == NodeKind::Static;
-        let has_static = tree.treedef.encoding.nodes.iter().any(is_static);
+        let has_static = treedef.encoding.nodes.iter().any(is_static);
         ensure(!has_static, || format!("a label has a static: {self}"))
     }
 }

@@ -263,13 +263,18 @@ impl Value {
         nodes.saturating_add(self.num_leaves()).saturating_add(self.text_in_nodes())
     }
 
+    #[inline]
     fn text_in_nodes(&self) -> usize {
-        let bytes = self.scalars().map(|scalar| match scalar {
-            Scalar::Str(text) => text.len(),
-            Scalar::Bytes(bytes) => bytes.len(),
+        let nodes = |scalar| match scalar {
+            Scalar::Str(text) => in_nodes(text.len()),
+            Scalar::Bytes(bytes) => in_nodes(bytes.len()),
             _ => 0,
-        });
-        bytes.map(in_nodes).fold(0, usize::saturating_add)
+        };
+        let is_text = |leaf: &Leaf| matches!(leaf, Leaf::Str(_) | Leaf::Bytes(_));
+        match &self.0 {
+            Content::Tree(_, leaves) if !leaves.iter().any(is_text) => 0, // as in most keys
+            _ => self.scalars().map(nodes).fold(0, usize::saturating_add),
+        }
     }
 }
 

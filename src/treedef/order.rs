@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::leaf::{Integer, Scalar};
-use crate::model::{Leaf, LeafKind, NodeKind, Value};
+use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
 
@@ -12,14 +12,18 @@ use crate::treedef::walk::{PairEvent, PairWalk};
 /// width, floats by `total_cmp`, strings by bytes, and everything else lexicographically.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self.as_leaf(), other.as_leaf()) {
-            (Some(a), Some(b)) => compare_leaves(a, b),
+        match (&self.0, &other.0) {
+            (Content::Scalar(a), Content::Scalar(b)) => compare_leaves(a, b),
+            (Content::Tree(a, leaves), Content::Tree(b, others)) if a == b => {
+                compare_alike(leaves, others)
+            }
             _ => compare_values(self, other),
         }
     }
 }
 
 /// Optimised for keys of one kind, for which computing ranks takes three times as long.
+#[inline(always)]
 fn compare_leaves(a: &Leaf, b: &Leaf) -> Ordering {
     match (a, b) {
         (Leaf::Str(a), Leaf::Str(b)) => a.cmp(b),
@@ -29,6 +33,12 @@ fn compare_leaves(a: &Leaf, b: &Leaf) -> Ordering {
         (Leaf::U64(a), Leaf::U64(b)) => a.cmp(b),
         _ => a.as_scalar().map(ScalarRank::of).cmp(&b.as_scalar().map(ScalarRank::of)),
     }
+}
+
+/// Compares the leaves of two equal structures.
+fn compare_alike(leaves: &[Leaf], others: &[Leaf]) -> Ordering {
+    let mut orders = leaves.iter().zip(others).map(|(a, b)| compare_leaves(a, b));
+    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 impl PartialOrd for Value {
@@ -107,14 +117,7 @@ fn rank<'a>(node: NodeRef<'_>, of: &'a Value) -> ScalarRank<'a> {
 /// If two compounds are equal up to the end of the shorter one, the shorter one is less.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     if a.treedef() == b.treedef() {
-        let (leaves, others) = (a.leaves(), b.leaves());
-        for (a, b) in leaves.iter().zip(&*others) {
-            let order = compare_leaves(a, b);
-            if order.is_ne() {
-                return order;
-            }
-        }
-        return Ordering::Equal;
+        return compare_alike(&a.leaves(), &b.leaves());
     }
     let mut walk = PairWalk::new(a.root(), b.root(), most_alike);
     while let Some(event) = walk.next() {

@@ -42,7 +42,7 @@ impl Value {
     pub(crate) fn treedef(&self) -> Option<&TreeDef> {
         match &self.0 {
             Content::Scalar(_) => None,
-            Content::Tree(tree) => Some(&tree.treedef),
+            Content::Tree(treedef, _) => Some(treedef),
             Content::Array(array) => Some(&array.treedef),
         }
     }
@@ -55,7 +55,7 @@ impl Value {
     pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
         match &self.0 {
             Content::Scalar(leaf) => leaf.as_scalar().filter(|_| index == 0),
-            Content::Tree(tree) => tree.leaves.get(index)?.as_scalar(),
+            Content::Tree(_, leaves) => leaves.get(index)?.as_scalar(),
             Content::Array(array) => array.scalar(index),
         }
     }
@@ -70,7 +70,14 @@ impl Value {
         {
             return Value(Content::Scalar(leaf));
         }
-        Value(Content::Tree(Box::new(tree)))
+        Value::compound(tree.treedef.into(), tree.leaves.into())
+    }
+
+    /// A value that is no scalar.
+    pub(crate) fn compound(treedef: Arc<TreeDef>, leaves: Box<[Leaf]>) -> Self {
+        debug_assert_eq!(treedef.num_leaves(), leaves.len());
+        debug_assert_ne!(treedef.root().kind(), NodeKind::Leaf);
+        Value(Content::Tree(treedef, leaves))
     }
 
     /// The value as a tree with leaves of its own.
@@ -99,7 +106,7 @@ impl Value {
     pub fn leaves(&self) -> Cow<'_, [Leaf]> {
         match &self.0 {
             Content::Scalar(leaf) => std::slice::from_ref(leaf).into(),
-            Content::Tree(tree) => (&tree.leaves).into(),
+            Content::Tree(_, leaves) => (&**leaves).into(),
             Content::Array(array) => array.scalars().map(Leaf::from).collect(),
         }
     }
@@ -118,7 +125,7 @@ impl Value {
     pub fn as_leaf(&self) -> Option<&Leaf> {
         match &self.0 {
             Content::Scalar(leaf) => Some(leaf),
-            Content::Tree(_) | Content::Array(_) => None,
+            Content::Tree(..) | Content::Array(_) => None,
         }
     }
 }
@@ -128,7 +135,7 @@ impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Content::Scalar(a), Content::Scalar(b)) => a == b,
-            (Content::Tree(a), Content::Tree(b)) => a == b,
+            (Content::Tree(a, leaves), Content::Tree(b, others)) => a == b && leaves == others,
             _ => self.treedef() == other.treedef() && self.scalars().eq(other.scalars()),
         }
     }
@@ -140,7 +147,7 @@ impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
             Content::Scalar(leaf) => leaf.hash(state),
-            Content::Tree(tree) => tree.hash(state),
+            Content::Tree(treedef, leaves) => (treedef, leaves).hash(state),
             Content::Array(array) => {
                 array.treedef.hash(state);
                 array.num_leaves().hash(state); // as a vector of leaves does

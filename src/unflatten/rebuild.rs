@@ -285,7 +285,7 @@ impl Value {
     /// As [`unflatten`].
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
         let (mut leaf, limits) = match self.0 {
-            Content::Tree(tree) => return tree.into_typed(),
+            Content::Tree(treedef, leaves) => return unflatten(&treedef, leaves.into_vec()),
             Content::Scalar(leaf) => (leaf, Limits::default()),
             Content::Array(array) => {
                 let limits = array.treedef.limits;
