@@ -24,6 +24,7 @@ impl Kept {
 
 impl Tape {
     /// Begins to keep a value. Returns the position of its first word.
+    #[inline]
     fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
         if self.keeping.values.len() >= MAX_KEY_NESTING {
             return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
@@ -173,11 +174,8 @@ impl Tape {
         let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
         let expected = self.expected_label(&kept);
         let value = self.take_off(kept.word, kept.leaf, expected);
-        let Kept { keep, at, word, leaf, accepts, pending } = kept;
+        let Kept { keep, at, word, accepts, pending, .. } = kept;
         self.drivers.recorder.words.truncate(word);
-        if let Sink::Leaves(leaves) = &mut self.leaves {
-            leaves.truncate(leaf);
-        }
         if self.keeping.values.is_empty() {
             mem::swap(&mut self.leaves, &mut self.keeping.aside);
         }
@@ -218,6 +216,7 @@ impl Tape {
             if let Some(number) = expected
                 && recorder.labels.is_compound(number, structure, own)
             {
+                leaves.truncate(leaf);
                 return Ok(Recorded::Known(number));
             }
             let structure = Arc::clone(structure);

@@ -125,6 +125,11 @@ impl WordReader {
         made
     }
 
+    /// Makes room for a number of nodes in all.
+    pub(super) fn reserve(&mut self, nodes: usize) {
+        self.builder.reserve_exact(nodes.saturating_sub(self.builder.len()));
+    }
+
     pub(super) fn clear(&mut self) {
         self.builder.clear();
         empty(&mut self.open, MOST_SPARE);

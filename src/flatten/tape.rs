@@ -212,7 +212,11 @@ impl Tape {
 
     /// Writes down the leaves since the last word, if there are any.
     pub(super) fn count_leaves(&mut self, at: usize) -> usize {
-        if self.drivers.pending > 0 { self.emit(at, word::LEAVES, "") } else { at }
+        match self.drivers.pending {
+            0 => at,
+            _ if is_recorded(at) => self.unexpected(at, word::LEAVES, ""),
+            _ => self.emit(at, word::LEAVES, ""),
+        }
     }
 }
 

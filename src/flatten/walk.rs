@@ -127,17 +127,17 @@ impl Tape {
                 _ => WalkEnd::Known(known.treedef(self.settings.limits)),
             });
         }
-        self.recorded(like.is_some())
+        self.recorded(like)
     }
 
     /// The structure of a value that was recorded, which the thread keeps if it is small and came
     /// twice, or is compared with a treedef.
-    fn recorded(&mut self, is_like: bool) -> Result<WalkEnd> {
+    fn recorded(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
         let Tape { drivers, memory, leaves, settings, .. } = self;
         let Settings { options, limits, .. } = *settings;
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
-            && (is_like || memory.came(words))
+            && (like.is_some() || memory.came(words))
             && let Some((words, labels)) = recorder.labels.used(words.to_vec(), Most::FEW)
         {
             let known = match memory.recorded(options, &words, &labels) {
@@ -155,7 +155,10 @@ impl Tape {
             drivers.install(Some(known));
             return Ok(WalkEnd::Known(treedef));
         }
-        let made = recorder.made(options, is_like)?;
+        if let Some(like) = like {
+            recorder.expect_nodes(like.encoding.nodes.len());
+        }
+        let made = recorder.made(options, like.is_some())?;
         leaves.swap(&made.swaps);
         let treedef = TreeDef { limits, walked: true, ..made.treedef };
         Ok(WalkEnd::New(Made { treedef, ..made }))

@@ -255,7 +255,7 @@ impl Value {
     }
 
     fn work_of_any(&self) -> usize {
-        self.root().work().saturating_add(self.text_in_nodes())
+        self.root_node().map_or(1, |root| root.work).saturating_add(self.text_in_nodes())
     }
 
     pub(crate) fn stored(&self) -> usize {
@@ -263,18 +263,22 @@ impl Value {
         nodes.saturating_add(self.num_leaves()).saturating_add(self.text_in_nodes())
     }
 
-    #[inline]
     fn text_in_nodes(&self) -> usize {
+        let is_text = |leaf: &Leaf| matches!(leaf, Leaf::Str(_) | Leaf::Bytes(_));
+        match &self.0 {
+            Content::Tree(_, leaves) if !leaves.iter().any(is_text) => 0, // as in most keys
+            _ => self.texts_in_nodes(),
+        }
+    }
+
+    #[inline(never)]
+    fn texts_in_nodes(&self) -> usize {
         let nodes = |scalar| match scalar {
             Scalar::Str(text) => in_nodes(text.len()),
             Scalar::Bytes(bytes) => in_nodes(bytes.len()),
             _ => 0,
         };
-        let is_text = |leaf: &Leaf| matches!(leaf, Leaf::Str(_) | Leaf::Bytes(_));
-        match &self.0 {
-            Content::Tree(_, leaves) if !leaves.iter().any(is_text) => 0, // as in most keys
-            _ => self.scalars().map(nodes).fold(0, usize::saturating_add),
-        }
+        self.scalars().map(nodes).fold(0, usize::saturating_add)
     }
 }
 

@@ -111,9 +111,15 @@ impl Value {
         }
     }
 
+    /// The first node of a value that is no scalar.
+    #[inline]
+    pub(crate) fn root_node(&self) -> Option<&Node> {
+        self.treedef()?.encoding.nodes.first()
+    }
+
     /// The nesting depth of compounds.
     pub(crate) fn depth(&self) -> u32 {
-        self.treedef().map_or(0, |treedef| treedef.root().depth())
+        self.root_node().map_or(0, |root| root.depth)
     }
 
     /// The text, if this value is a string.

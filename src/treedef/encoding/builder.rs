@@ -67,7 +67,6 @@ impl EncodingBuilder {
         self.nodes.get(at)
     }
 
-    #[cfg(feature = "persist")]
     pub(crate) fn reserve_exact(&mut self, nodes: usize) {
         self.nodes.reserve_exact(nodes);
     }
