@@ -272,7 +272,7 @@ fn each_format_has_its_rows() {
             (tests.clone(), below(&tests), "NAME::"),
             ("fuzz/targets".to_owned(), below("fuzz/targets"), "NAME::"),
         ];
-        let modules = read(&format!("{folder}/{modules}"));
+        let modules = read(format!("{folder}/{modules}"));
         let modules = modules.lines();
         for name in modules.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')) {
             for (place, text, row) in &places {
