@@ -1,18 +1,30 @@
-//! The two that take the calls of a value: the [follower](super::follower) of a script, and from the
-//! first difference on the [recorder](super::recorder).
+//! The two that take the calls of a value: the [follower](super::follower), which compares them with a script,
+//! and the [recorder](super::recorder), which writes them.
 //!
-//! Who serializes hands on a position by value. It says which of the two has the next call: the
-//! follower if it is an index of the script, the recorder from [`RECORDED`] on. There is no other
-//! state that says so, and no way back. Only what is kept as one value (a key, a static, a subtree that is
-//! a leaf) is recorded while the value around it is followed; when it is complete, its words are cut off.
+//! The position says which of the two has the next call. It is passed by value from call to call. If it is an
+//! index of the script, the call is followed; from [`RECORDED`] on, it is recorded. No flag says the same a second
+//! time. A thread that has the script of `(vec![1.0, 2.0], None)` walks `(vec![3.0, 4.0], Some(5.0))`:
+//!
+//! ```text
+//! script                               Tuple  Seq  CLOSE, after 2  None  CLOSE
+//!
+//!                       position       recorded
+//! the sequence ended    3              -
+//! `Some` comes          RECORDED + 4   Tuple  Seq  CLOSE, after 2  Some
+//! the value ended       RECORDED + 5   Tuple  Seq  CLOSE, after 2  Some  CLOSE, after 1
+//! ```
+//!
+//! At the first difference, [`Drivers::part`] copies the words that were followed, and the recorder goes on. The
+//! value is not asked again, and there is no way back to the script. Only a key, a static or an opaque leaf is
+//! recorded while the value around it is followed: see [`kept`](super::kept).
 
 use crate::model::Word;
+use crate::treedef::encoding::empty;
 
 use super::follower::Follower;
-use super::nodes::MOST_SPARE;
 use super::recorder::{RECORDED, RecordedSeq, Recorder};
 use super::script::Known;
-use super::word::{self, Tag, empty};
+use super::word::{self, Tag};
 
 #[derive(Default)]
 pub(super) struct Drivers {
@@ -45,7 +57,7 @@ impl Drivers {
     pub(super) fn clear(&mut self) {
         self.pending = 0;
         self.recorder.clear();
-        empty(&mut self.follower.open, MOST_SPARE);
+        empty(&mut self.follower.open);
         // The record is followed next time, and then needs no memory.
         self.follower.open.reserve(self.recorder.open.capacity());
     }

@@ -23,8 +23,7 @@ use super::apply::{Ruled, apply};
 use super::marks::Objects;
 use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
-use super::tape::Tape;
-use super::walk::Request;
+use super::walk::{Request, ValueWalk};
 use super::word::ALL_KINDS;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
@@ -598,9 +597,9 @@ impl Flattener {
         let options = treedef.encoding.options;
         if self.arrays.is_none() && self.node_rules().is_none() {
             let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
-            let mut tape = Tape::begin(task, Some((treedef, self.ignore_statics)));
-            let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-            let walked = tape.finish_like(end, treedef, |found| self.expect_same(treedef, found));
+            let mut walk = ValueWalk::begin(task, Some((treedef, self.ignore_statics)));
+            let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
+            let walked = walk.finish_like(end, treedef, |found| self.expect_same(treedef, found));
             *sink = walked.map_err(|error| perhaps_of_rules(treedef, error))?;
             return Ok(());
         }
@@ -687,9 +686,9 @@ impl Flattener {
     /// Returns the structure, the leaves, and for each rule whether it applied.
     fn walk_any<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<Ruled> {
         let (request, to) = self.begin(sink);
-        let mut tape = Tape::begin(request, None);
-        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-        self.end(tape.finish(end), to)
+        let mut walk = ValueWalk::begin(request, None);
+        let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
+        self.end(walk.finish(end), to)
     }
 
     /// A walk, and where its leaves go then: rules choose leaves of the finished tree.
@@ -935,8 +934,8 @@ impl Value {
         options: Options,
         limits: Limits,
     ) -> Result<Self> {
-        let mut tape = Tape::begin_whole(options, limits);
-        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
-        tape.finish_whole(end)
+        let mut walk = ValueWalk::begin_whole(options, limits);
+        let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
+        walk.finish_whole(end)
     }
 }

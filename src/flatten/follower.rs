@@ -1,8 +1,17 @@
 //! Follows a script: compares the calls of a value with those that are expected, and writes nothing.
 //!
-//! A position is an index of the script's words. While the value makes the same calls, only the
-//! position moves. At the first difference the [recorder](super::recorder) goes on, which copies what was
-//! followed; so nothing is serialized twice.
+//! As long as the value makes the same calls, only the position moves. A sequence has each of its elements once
+//! in the script, so who follows goes back. With the script of `vec![Some(1.0), Some(2.0), None]`:
+//!
+//! ```text
+//! script       0 Seq   1 Some   2 LEAVES, after 1   3 REPEAT 2   4 None   5 CLOSE
+//!
+//!                         position    elements that share the REPEAT
+//! the sequence began      1           0
+//! the first ended         1           1    the next one begins at its words again
+//! the second ended        4           0    both came
+//! the third ended         5           0
+//! ```
 
 use std::sync::Arc;
 

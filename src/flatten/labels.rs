@@ -1,4 +1,8 @@
-//! The keys and statics of a walk, by number.
+//! The labels of a walk, which are its keys and statics, by number.
+//!
+//! Words have the numbers of labels instead of the labels. Of `[{"a": 1, "b": 2}, {"a": 3, "b": 4}]`, each map is
+//! `Map   KEY 0   LEAVES, after 1   KEY 1   CLOSE, after 1`, so the second is equal to the first, word by word. A walk that follows a
+//! script has the labels of the script under the same numbers, and new ones behind them.
 
 use std::hash::BuildHasher;
 use std::mem;
@@ -8,8 +12,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
 use crate::model::{Content, Label, Labels, Leaf, Limits, TreeDef, Value, Word};
+use crate::treedef::encoding::{SPARE_BYTES, empty};
 
-use super::word::{self, MOST_KEPT_WORDS, Tag, same};
+use super::word::{self, MOST_COMPARED, MOST_KEPT_WORDS, Tag, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
@@ -35,10 +40,6 @@ pub(super) struct LabelTable {
 pub(super) struct LabelStructures(Vec<(Box<[Word]>, Arc<TreeDef>)>);
 
 impl LabelStructures {
-    /// Enough for the variants of most enums: with one, keys of two variants that take turns are made anew
-    /// each time.
-    const MOST: usize = 8;
-
     pub(super) fn get(&self, words: &[Word]) -> Option<&Arc<TreeDef>> {
         self.0.iter().rev().find(|(known, _)| same(known, words)).map(|(_, treedef)| treedef)
     }
@@ -46,12 +47,12 @@ impl LabelStructures {
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
     /// one walk.
     pub(super) fn takes(words: &[Word]) -> bool {
-        let is_small = words.len() <= MOST_KEPT_WORDS / LabelStructures::MOST;
+        let is_small = words.len() <= MOST_KEPT_WORDS / MOST_COMPARED;
         is_small && !words.iter().any(|word| word.has_label())
     }
 
     pub(super) fn add(&mut self, words: &[Word], treedef: Arc<TreeDef>) {
-        if self.0.len() == LabelStructures::MOST {
+        if self.0.len() == MOST_COMPARED {
             self.0.remove(0);
         }
         self.0.push((words.into(), treedef));
@@ -76,9 +77,6 @@ impl Most {
     pub(super) const FEW: Most = Most { labels: 64, stored: 4_096 };
     pub(super) const ANY: Most = Most { labels: usize::MAX, stored: usize::MAX };
 }
-
-/// After this number of new keys, a map is expected to have no known ones.
-const MOST_NEW_KEYS: usize = 16;
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
@@ -201,7 +199,7 @@ impl LabelTable {
     }
 
     fn expects_new_keys(&self) -> bool {
-        self.new_keys >= MOST_NEW_KEYS
+        self.new_keys >= MOST_COMPARED
     }
 
     fn push(&mut self, label: Label) -> usize {
@@ -325,10 +323,9 @@ impl LabelTable {
     }
 
     /// Removes its own labels, and keeps the memory unless it is large.
-    pub(super) fn clear(&mut self, most_room: usize) {
-        self.own.clear();
-        self.own.shrink_to(most_room);
-        if self.index.capacity() > most_room {
+    pub(super) fn clear(&mut self) {
+        empty(&mut self.own);
+        if self.index.allocation_size() > SPARE_BYTES {
             self.index = HashTable::new();
         }
         self.index.clear();

@@ -1,4 +1,16 @@
 //! Makes the nodes of a structure from recorded words.
+//!
+//! A word opens a node, or closes one, or says something about the next. Of `[(1.0, 2.0), (3.0, 4.0)]`:
+//!
+//! ```text
+//! words read                       nodes                           leaves so far
+//! Seq   Tuple                      Seq   Tuple                     0
+//! CLOSE, after 2                   Seq   Tuple ×1   Leaf ×2        2
+//! REPEAT 2                         Seq   Tuple ×2   Leaf ×2        4
+//! CLOSE                            Seq ×1   Tuple ×2   Leaf ×2     4
+//! ```
+//!
+//! The entries of a map are sorted when it is closed. The swaps that do the same to the leaves are noted.
 
 use std::mem;
 use std::ops::Range;
@@ -8,10 +20,10 @@ use crate::error::Result;
 use crate::model::{
     Limits, Node, NodeData, NodeHead, NodeKind, Options, Swap, TreeDef, Value, Word,
 };
-use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, empty};
 
 use super::labels::LabelTable;
-use super::word::{self, Forms, FormsOf, Tag, begins_with, empty};
+use super::word::{self, Forms, FormsOf, MOST_COMPARED, Tag, begins_with};
 
 /// A structure, and what brings the leaves of a walk into its order.
 pub(super) struct Made {
@@ -20,14 +32,6 @@ pub(super) struct Made {
     pub(super) swaps: Vec<Swap>,
 }
 
-/// The maximum number of keys, fields, open compounds or kept values for which a thread keeps room: together with
-/// that for words and nodes, 4 MiB.
-pub(super) const MOST_SPARE: usize = 4_096;
-
-/// A map is expected to have the keys of one of this number of maps before it. Without this, lists of documents take 1.3 times
-/// as long.
-const MOST_MAPS: usize = 8;
-
 /// Reads words and makes nodes. It lives as long as the recorder of a thread: what a structure fills is
 /// taken out or cleared at its end.
 #[derive(Default)]
@@ -35,11 +39,7 @@ pub(super) struct WordReader {
     builder: EncodingBuilder,
     /// The open compounds.
     open: Vec<Open>,
-    fields: Vec<&'static str>,
-    /// The numbers of the keys.
-    numbers: Vec<usize>,
-    /// The name of the variant that comes next.
-    variant: &'static str,
+    names: Names,
     options: Options,
     /// The nodes so far.
     so_far: Count,
@@ -48,6 +48,15 @@ pub(super) struct WordReader {
     known_keys: KnownKeys,
     /// The elements of sequences that may come again.
     forms: Forms<MadeElement>,
+}
+
+/// The names and keys that were read, for the open compounds and the next one.
+#[derive(Default)]
+struct Names {
+    fields: Vec<&'static str>,
+    /// The numbers of the keys.
+    keys: Vec<usize>,
+    variant: &'static str,
 }
 
 /// The keys of maps in canonical order.
@@ -132,12 +141,12 @@ impl WordReader {
 
     pub(super) fn clear(&mut self) {
         self.builder.clear();
-        empty(&mut self.open, MOST_SPARE);
-        empty(&mut self.fields, MOST_SPARE);
-        empty(&mut self.numbers, MOST_SPARE);
-        empty(&mut self.known_keys.maps, MOST_SPARE);
-        empty(&mut self.known_keys.keys, MOST_SPARE);
-        self.forms.clear(MOST_SPARE);
+        empty(&mut self.open);
+        empty(&mut self.names.fields);
+        empty(&mut self.names.keys);
+        empty(&mut self.known_keys.maps);
+        empty(&mut self.known_keys.keys);
+        self.forms.clear();
         (self.swaps, self.so_far) = Default::default();
     }
 
@@ -151,10 +160,10 @@ impl WordReader {
             self.so_far.word += 1; // it is in range
             match word.tag() {
                 word::LEAVES => {}
-                word::FIELD => self.fields.push(word.name),
-                word::VARIANT => self.variant = word.name,
+                word::FIELD => self.names.fields.push(word.name),
+                word::VARIANT => self.names.variant = word.name,
                 word::KEY => {
-                    self.numbers.push(word.number());
+                    self.names.keys.push(word.number());
                     self.count_if_again(words)?;
                 }
                 word::AGAIN => self.again(word.number())?,
@@ -181,7 +190,7 @@ impl WordReader {
     ) -> Result<()> {
         self.options = options;
         self.read(words, labels)?;
-        self.forms.clear(MOST_SPARE);
+        self.forms.clear();
         for open in &mut self.open {
             // No value can be found by its words any more.
             (open.child.word, open.forms) = (usize::MAX, self.forms.open());
@@ -191,7 +200,7 @@ impl WordReader {
 
     fn node(&mut self, word: Word, words: &[Word], labels: &LabelTable) -> Result<()> {
         let Some(kind) = word.kind() else { return Err(bug!("a word is of no kind")) };
-        let variant = if kind.is_variant() { self.variant } else { "" };
+        let variant = if kind.is_variant() { self.names.variant } else { "" };
         let after = words.get(self.so_far.word..).or_bug();
         let head = NodeHead { kind, name: word.name, variant };
         self.begin_child(1 + usize::from(kind.is_variant()));
@@ -224,7 +233,7 @@ impl WordReader {
             next: self.builder.len(),
             last: None,
             children: 0,
-            first_label: if is_map { self.numbers.len() } else { self.fields.len() },
+            first_label: if is_map { self.names.keys.len() } else { self.names.fields.len() },
             begin: self.so_far,
             child: self.so_far,
             forms: self.forms.open(),
@@ -394,14 +403,14 @@ impl WordReader {
         let data = match head.kind {
             NodeKind::Map => {
                 let data = self.keys_of(node, &open, labels);
-                self.numbers.truncate(open.first_label);
+                self.names.keys.truncate(open.first_label);
                 data
             }
             NodeKind::Struct | NodeKind::StructVariant => {
-                let labels = LabelsRef::Fields(&self.fields[open.first_label..]); // as above
+                let labels = LabelsRef::Fields(&self.names.fields[open.first_label..]); // as above
                 let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
                 let data = self.builder.node_data.intern(data);
-                self.fields.truncate(open.first_label);
+                self.names.fields.truncate(open.first_label);
                 data
             }
             _ => self.unlabelled(head),
@@ -413,10 +422,10 @@ impl WordReader {
 
     /// The node data of the map at `node`. Sorts its entries if they did not come in order.
     fn keys_of(&mut self, node: usize, open: &Open, labels: &mut LabelTable) -> usize {
-        let numbers = self.numbers.get(open.first_label..).or_bug();
+        let numbers = self.names.keys.get(open.first_label..).or_bug();
         let Count { leaf, map, .. } = open.begin;
         let sorts = !self.options.insertion;
-        for (known, data) in self.known_keys.maps.iter().rev().take(MOST_MAPS) {
+        for (known, data) in self.known_keys.maps.iter().rev().take(MOST_COMPARED) {
             let known = self.known_keys.keys.get(known.clone()).or_bug();
             if known == numbers {
                 return *data;

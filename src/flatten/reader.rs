@@ -16,7 +16,7 @@ use crate::path::{Key, Path};
 use crate::type_names;
 
 use super::tape::Tape;
-use super::walk::Request;
+use super::walk::{Request, ValueWalk};
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
@@ -65,17 +65,18 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
         let leaves = Sink::Leaves(Vec::new());
-        let mut tape = Tape::begin(Request::new(leaves, Options::default(), self.limits), None);
-        match (Reader { tape: &mut tape, at: 0, place: DocumentPlace::Root }).deserialize(document)
+        let mut walk = ValueWalk::begin(Request::new(leaves, Options::default(), self.limits), None);
+        match (Reader { tape: &mut walk.tape, at: 0, place: DocumentPlace::Root })
+            .deserialize(document)
         {
             Ok(at) => {
-                let (treedef, leaves) = tape.finish(Ok(at)).map_err(de::Error::custom)?;
+                let (treedef, leaves) = walk.finish(Ok(at)).map_err(de::Error::custom)?;
                 let treedef = TreeDef { walked: false, ..treedef };
                 let treedef = treedef.within_limits().map_err(de::Error::custom)?;
                 Ok(Tree::from_parts(treedef, leaves.into_leaves()))
             }
             Err(error) => {
-                tape.spare();
+                walk.spare();
                 Err(error)
             }
         }
@@ -173,7 +174,7 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
         let KeyReader { tape, at, map } = self;
         let outer = tape.expect_key();
         let next = Reader { tape, at, place: DocumentPlace::Key(map) }.deserialize(document)?;
-        let came = tape.key_came(outer, next);
+        let came = tape.end_key(outer, next);
         told(tape, map, came)
     }
 }
@@ -333,12 +334,13 @@ impl<'de> Visitor<'de> for TagReader<'_> {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        let mut tape = Tape::begin_whole(Options::default(), Limits::default());
-        match (Reader { tape: &mut tape, at: 0, place: DocumentPlace::Root }).deserialize(document)
+        let mut walk = ValueWalk::begin_whole(Options::default(), Limits::default());
+        match (Reader { tape: &mut walk.tape, at: 0, place: DocumentPlace::Root })
+            .deserialize(document)
         {
-            Ok(at) => tape.finish_whole(Ok(at)).map_err(de::Error::custom),
+            Ok(at) => walk.finish_whole(Ok(at)).map_err(de::Error::custom),
             Err(error) => {
-                tape.spare();
+                walk.spare();
                 Err(error)
             }
         }

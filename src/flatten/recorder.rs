@@ -1,29 +1,35 @@
 //! Records the calls of a value, from its first difference to the script that was followed.
 //!
-//! Each call is a word at the end. An element of a sequence that has the words of the one before is cut off
-//! again, and becomes a count: a word `REPEAT` behind them. One that has those of another of the last
-//! ones becomes a word `AGAIN`. Without this, the same nodes would be made.
+//! Each call is a word at the end. An element of a sequence is recorded as well, and then compared with the one
+//! before it and with a few earlier ones, so that equal elements take one word. `vec![Some(1.0), Some(2.0), None,
+//! Some(3.0)]`:
+//!
+//! ```text
+//! the second `Some` ended   Seq  Some  LEAVES, after 1  Some  LEAVES, after 1
+//! it equals the last one    Seq  Some  LEAVES, after 1  REPEAT 2
+//! `None` ended              Seq  Some  LEAVES, after 1  REPEAT 2  None
+//! the last `Some` equals    Seq  Some  LEAVES, after 1  REPEAT 2  None  AGAIN, 4 words back
+//! an earlier element
+//! ```
+//!
+//! At the end [`nodes`](super::nodes) makes the nodes of the words. If a long sequence fills the room that is kept
+//! for them, they are made early, at the end of an element, and the words are forgotten.
 
 use std::mem;
+use std::sync::Arc;
 
 use crate::bug::OrBug;
 use crate::error::Result;
-use crate::model::{Options, Word};
+use crate::model::{Leaf, Limits, Options, Tree, Value, Word};
+use crate::treedef::encoding::{SPARE_BYTES, empty};
 
 use super::follower::Follower;
-use super::labels::LabelTable;
-use super::nodes::{MOST_SPARE, Made, WordReader};
-use super::word::{self, Forms, FormsOf, MOST_KEPT_WORDS, empty, hash_of, same};
+use super::labels::{LabelStructures, LabelTable};
+use super::nodes::{Made, WordReader};
+use super::word::{self, Forms, FormsOf, MOST_KEPT_WORDS, hash_of, same};
 
 /// The position of who records, at the end of no words. A script has no word there.
 pub(super) const RECORDED: usize = 1 << (usize::BITS - 1);
-
-/// From this number of words on, nodes are made before the value ends: 384 KiB. Without this, the words of 200,000
-/// documents need three quarters of the memory of their nodes.
-const EARLY_FROM: usize = 16_384;
-
-/// The maximum number of words for which a thread keeps room: 3 MiB.
-const MOST_SPARE_WORDS: usize = 131_072;
 
 #[derive(Default)]
 pub(super) struct Recorder {
@@ -38,6 +44,14 @@ pub(super) struct Recorder {
     inner: WordReader,
     /// Nodes were made of words that are not there any more.
     early: Option<Result<()>>,
+}
+
+/// A value that was recorded to become one value.
+pub(super) enum KeptValue {
+    Scalar(Leaf),
+    /// The number of its label.
+    Known(usize),
+    Compound(Value),
 }
 
 /// An open sequence: each element begins at the end of the words.
@@ -159,8 +173,10 @@ impl Recorder {
         }
     }
 
+    /// Whether the words fill the room that is kept for them, so that nodes are made before the value ends. Without
+    /// this, the words of 200,000 documents need three quarters of the memory of their nodes.
     pub(super) fn has_many_words(&self) -> bool {
-        self.words.len() >= EARLY_FROM
+        self.words.len() >= SPARE_BYTES / size_of::<Word>()
     }
 
     /// An element of the outermost sequence ended: makes nodes of all words, and forgets them. The next element is
@@ -183,10 +199,45 @@ impl Recorder {
         (are_few && self.early.is_none()).then_some(&*self.words)
     }
 
-    /// The structure of the words from one on, which are those of a kept value.
-    pub(super) fn made_from(&mut self, first: usize) -> Result<Made> {
-        let words = self.words.get(first..).or_bug();
-        self.inner.made_of(words, &mut self.labels, Options::default())
+    /// Takes off a value that was recorded from a word and a leaf on. It may be the label of that number.
+    pub(super) fn kept_value(
+        &mut self,
+        word: usize,
+        leaves: &mut Vec<Leaf>,
+        leaf: usize,
+        expected: Option<usize>,
+        limits: Limits,
+    ) -> Result<KeptValue> {
+        let Recorder { words, labels, inner, .. } = self;
+        let words = words.get(word..).or_bug();
+        if let [only] = words
+            && only.tag() == word::LEAVES
+            && let Some(leaf) = leaves.pop()
+        {
+            return Ok(KeptValue::Scalar(leaf));
+        }
+        if let Some(structure) = labels.structures.get(words) {
+            if let Some(number) = expected
+                && labels.is_compound(number, structure, leaves.get(leaf..).or_bug())
+            {
+                leaves.truncate(leaf);
+                return Ok(KeptValue::Known(number));
+            }
+            let structure = Arc::clone(structure);
+            let own = leaves.split_off(leaf.min(leaves.len()));
+            return Ok(KeptValue::Compound(Value::compound(structure, own.into())));
+        }
+        let mut own = leaves.split_off(leaf.min(leaves.len()));
+        let Made { treedef, swaps } = inner.made_of(words, labels, Options::default())?;
+        swaps.iter().for_each(|swap| swap.apply(&mut own)); // its leaves
+        let treedef = treedef.with_limits(limits);
+        if !LabelStructures::takes(words) {
+            return Ok(KeptValue::Compound(Value::from_tree(Tree::from_parts(treedef, own))));
+        }
+        let known = expected.and_then(|number| labels.shared(number, &treedef)).cloned();
+        let structure = known.unwrap_or_else(|| Arc::new(treedef));
+        labels.structures.add(words, Arc::clone(&structure));
+        Ok(KeptValue::Compound(Value::compound(structure, own.into())))
     }
 
     /// The value should have a structure of this number of nodes. Only if the words may be as many, room is made
@@ -209,10 +260,10 @@ impl Recorder {
 
     /// Forgets all that was recorded.
     pub(super) fn clear(&mut self) {
-        empty(&mut self.words, MOST_SPARE_WORDS);
-        empty(&mut self.open, MOST_SPARE);
-        self.forms.clear(MOST_SPARE);
-        self.labels.clear(MOST_SPARE);
+        empty(&mut self.words);
+        empty(&mut self.open);
+        self.forms.clear();
+        self.labels.clear();
         if self.early.take().is_some() {
             self.reader.clear();
         }

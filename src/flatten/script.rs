@@ -1,4 +1,8 @@
 //! The structures that a thread has walked before, and the script of each.
+//!
+//! A script has the words of a walk, its labels, the swaps that sort its leaves, and the order of the entries of
+//! its maps. It is never changed, so any number of walks and threads follow it at a time. When they are kept, and
+//! how long: see [`walk`](super::walk).
 
 use std::hash::BuildHasher;
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 //! Only code that depends on the type of a value is here, because it is compiled for each type. The
 //! tape does the rest, and is compiled once.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::mem;
 
 use serde::{Serialize, Serializer};
 
 use crate::call_stack;
-use crate::calls::{children, text_of};
+use crate::calls::children;
 use crate::error::{Error, Result};
 use crate::leaf::{Scalar, each_scalar};
 use crate::model::{Name, NodeKind};
@@ -239,7 +239,7 @@ impl MapWriter<'_> {
     }
 
     fn key_came(&mut self, outer: usize, key: Result<usize>) -> Result<()> {
-        match key.and_then(|next| self.tape.key_came(outer, next)) {
+        match key.and_then(|next| self.tape.end_key(outer, next)) {
             Ok(next) => {
                 self.at = next;
                 self.key = self.tape.last_label();
@@ -470,15 +470,6 @@ impl<'t> Serializer for Writer<'t> {
 
     fn is_human_readable(&self) -> bool {
         !self.tape.settings.options.compact
-    }
-}
-
-impl Tape {
-    fn display(&mut self, at: usize, value: fmt::Arguments<'_>) -> Result<usize> {
-        match text_of(value) {
-            Some(text) => self.scalar(at, Scalar::Str(&text)),
-            None => Err(Error::protocol("a `Display` implementation failed")),
-        }
     }
 }
 

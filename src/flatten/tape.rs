@@ -1,34 +1,52 @@
-//! The state of a walk: who takes the serde calls, and the leaves.
+//! The state of a walk: it takes the calls that serde makes for a value.
 //!
-//! Nothing here depends on the type of the value. serde's side is the
-//! [serializer](super::serializer).
+//! Nothing here depends on the type of the value. serde's side is the [serializer](super::serializer).
 //!
 //! # Invariants
 //!
-//! 1. There is a word for each serde call that is not a scalar, and for each end of a compound
-//!    with any number of children. A leaf is only counted: the next word says how many came.
-//! 2. Who serializes hands on a position by value: it is where the next word belongs, in the script
-//!    that is followed or behind what is recorded. See [`drivers`](super::drivers).
-//! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is recorded behind the
-//!    other words, with leaves of its own. When it is complete, it is taken off again.
-//! 4. The nodes of a long sequence are made early, and its words are forgotten. See
-//!    [`recorder`](super::recorder).
-//! 5. After a failure nothing is followed or recorded, and each call is an error.
+//! 1. There is a word for each serde call that is not a scalar, and for each end of a compound with any
+//!    number of children. A leaf is only counted: the next word says how many came.
+//! 2. Each call gets a position and returns the next one, which is an index of the script or behind the record:
+//!    [`drivers`](super::drivers) compare or write the word there.
+//! 3. A key, a static and a subtree that is a leaf are recorded apart: [`kept`](super::kept).
+//! 4. The nodes of a long sequence are made early, and its words are forgotten: [`recorder`](super::recorder).
+//! 5. After an error nothing is followed or recorded.
+//!
+//! # At an error
+//!
+//! `(1.0, vec!["x"])` is flattened into floats. A text is no float, so its call returns an error. serde returns it
+//! from each call around it, and on the way out each compound adds the key of its child:
+//!
+//! ```text
+//!                                  keys      script and record
+//! the text is refused              -         as they were
+//! the sequence returns the error   [0]       forgotten
+//! the tuple returns it             [0], .1   forgotten
+//! the walk ends                    the error is at `.1[0]`
+//! ```
+//!
+//! A `Serialize` implementation may ignore the error and go on. Then the next call is an error as well, because
+//! nothing is accepted any more, and the path leads to the compound that ignored it.
 
-use std::mem;
+use std::{fmt, mem};
 
+use crate::bug::bug;
 use crate::call_stack;
+use crate::calls::text_of;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options, Word};
+use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options, Value, Word};
 use crate::path::Key;
 
 use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
-use super::marks::{Keep, Objects, wrong_scalar};
+use super::kept::{Accepts, BeforeLabel, Keeping, Kept};
+use super::marks::{Keep, Objects, object_is_kept, object_leaf, put_leaf, wrong_scalar};
+use super::nodes::is_nothing;
+use super::recorder::KeptValue;
 use super::script::Memory;
-use super::word::{self, KindSet, Tag, bit};
+use super::word::{self, ALL_KINDS, Tag, bit};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
@@ -47,15 +65,6 @@ pub(super) struct Tape {
     pub(super) memory: Memory,
 }
 
-/// The kinds of values that are not kept.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Accepts {
-    /// The kinds of scalars that are leaves.
-    pub(super) leaves: KindSet,
-    /// How many more compounds may be nested.
-    pub(super) levels: usize,
-}
-
 /// The options of a walk.
 #[derive(Default)]
 pub(super) struct Settings {
@@ -66,49 +75,6 @@ pub(super) struct Settings {
     pub(super) predicts: bool,
     /// The words are kept if the value is like a treedef.
     pub(super) is_like: bool,
-}
-
-/// The keys, statics and opaque leaves that are being recorded.
-pub(super) struct Keeping {
-    /// A key or a static comes next.
-    pub(super) before_label: Option<BeforeLabel>,
-    /// The values that are being kept, the outermost first.
-    pub(super) values: Vec<Kept>,
-    /// A buffer for their leaves. While a value is kept it is the tape's, and the sink of the walk is here.
-    pub(super) aside: Sink,
-    /// The whole value is one that is kept.
-    pub(super) whole: bool,
-    /// The position behind the last float that was no leaf of the next slot.
-    pub(super) after_float: usize,
-}
-
-impl Default for Keeping {
-    fn default() -> Self {
-        Keeping {
-            before_label: None,
-            values: Vec::new(),
-            aside: Sink::Leaves(Vec::new()),
-            whole: false,
-            after_float: 0,
-        }
-    }
-}
-
-/// A label that comes next, and what was accepted before it.
-pub(super) struct BeforeLabel {
-    pub(super) keep: Keep,
-    pub(super) accepts: Accepts,
-}
-
-/// A value that is being kept.
-pub(super) struct Kept {
-    pub(super) keep: Keep,
-    /// The position of the value, and its first word and leaf.
-    pub(super) at: usize,
-    pub(super) word: usize,
-    pub(super) leaf: usize,
-    pub(super) accepts: Accepts,
-    pub(super) pending: u64,
 }
 
 /// The first error, and the known part of its path.
@@ -287,6 +253,13 @@ impl Tape {
         Err(self.wrong_scalar(scalar.kind()))
     }
 
+    pub(super) fn display(&mut self, at: usize, value: fmt::Arguments<'_>) -> Result<usize> {
+        match text_of(value) {
+            Some(text) => self.scalar(at, Scalar::Str(&text)),
+            None => Err(Error::protocol("a `Display` implementation failed")),
+        }
+    }
+
     /// A node that never has children.
     #[inline(never)]
     pub(super) fn atom(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
@@ -441,12 +414,8 @@ impl Tape {
     /// kept, or to compare an element with.
     #[inline(never)]
     fn make_early(&mut self, at: usize) -> usize {
-        let Tape { drivers, settings, rows, .. } = self;
-        if settings.is_like
-            || self.keeping.whole
-            || !self.keeping.values.is_empty()
-            || rows.checks > 0
-        {
+        let Tape { drivers, settings, rows, keeping, .. } = self;
+        if settings.is_like || keeping.is_inside() || rows.checks > 0 {
             return at;
         }
         drivers.recorder.make_early(settings.options)
@@ -493,6 +462,292 @@ impl Tape {
     #[inline(never)]
     fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
         self.rows.end_row(&mut self.drivers, at, is_leaf, progress)
+    }
+}
+
+/// Keys, statics and opaque leaves: see [`kept`](super::kept).
+impl Tape {
+    /// Begins to keep a value. Returns the position of its first word.
+    #[inline]
+    fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
+        self.keeping.begin(&mut self.leaves)?;
+        self.keeping.values.push(Kept {
+            keep,
+            at,
+            word: self.drivers.recorder.words.len(),
+            leaf: self.leaves.len(),
+            accepts: self.accepts,
+            pending: mem::take(&mut self.drivers.pending),
+        });
+        self.accepts.leaves = ALL_KINDS;
+        Ok(self.drivers.recorder.position())
+    }
+
+    /// A label that is not a scalar begins.
+    pub(super) fn keep_label(&mut self, at: usize) -> Result<usize> {
+        match self.keeping.before_label.take() {
+            Some(BeforeLabel { keep, accepts }) => {
+                self.accepts = accepts;
+                self.keep(at, keep)
+            }
+            None => Ok(at),
+        }
+    }
+
+    /// A key or a static comes next.
+    fn expect_label(&mut self, keep: Keep) {
+        let accepts = mem::take(&mut self.accepts);
+        self.keeping.before_label = Some(BeforeLabel { keep, accepts });
+    }
+
+    /// A key comes next. Returns how many values are being kept.
+    pub(super) fn expect_key(&mut self) -> usize {
+        if self.failed.is_none() {
+            self.expect_label(Keep::Key);
+        }
+        self.keeping.values.len()
+    }
+
+    /// Takes the result of a key, which began when `outer` values were being kept.
+    pub(super) fn end_key(&mut self, outer: usize, at: usize) -> Result<usize> {
+        if self.keeping.values.len() == outer { Ok(at) } else { self.end_keeping(at) }
+    }
+
+    /// The meaning of a newtype of this name in this walk, if it is a mark.
+    pub(super) fn mark(&self, name: &str) -> Option<Keep> {
+        Keep::marked_by(name).map(|keep| keep.among(self.settings.objects))
+    }
+
+    /// Opens a newtype or a mark.
+    pub(super) fn open_newtype(
+        &mut self,
+        at: usize,
+        name: &'static str,
+        mark: Option<Keep>,
+    ) -> Result<usize> {
+        let Some(keep) = mark else { return self.open(at, NodeKind::NewtypeStruct, name) };
+        if keep == Keep::Object {
+            return self.open_object(at);
+        }
+        // Inside a kept value, a mark changes nothing.
+        if self.is_keeping() || self.keeping.before_label.is_some() || self.failed.is_some() {
+            return self.descend(at);
+        }
+        if keep == Keep::Static {
+            self.expect_label(keep);
+            return Ok(at);
+        }
+        self.keep(at, keep)
+    }
+
+    /// Takes the result of the child of a newtype or a mark.
+    pub(super) fn close_newtype(
+        &mut self,
+        child: Result<usize>,
+        mark: Option<Keep>,
+    ) -> Result<usize> {
+        let at = match child {
+            Ok(at) => at,
+            Err(error) if mark.is_some() => return Err(error),
+            Err(error) => return Err(self.child_failed(Some(Key::Position(0)), error)),
+        };
+        if mark == Some(Keep::Object) {
+            self.close_object();
+            return Ok(at);
+        }
+        match (mark, self.keeping.values.last()) {
+            // Its own mark keeps it: a mark inside of it would accept fewer levels.
+            (Some(_), Some(kept))
+                if !kept.is_key() && kept.accepts.levels == self.accepts.levels =>
+            {
+                self.end_keeping(at)
+            }
+            // The static was a scalar.
+            (Some(Keep::Static), None) if !self.keeping.whole => Ok(at),
+            _ => {
+                self.ascend();
+                Ok(at)
+            }
+        }
+    }
+
+    /// The number of an object comes next, the only scalar that is a leaf.
+    #[cold]
+    fn open_object(&mut self, at: usize) -> Result<usize> {
+        if self.failed.is_some() {
+            return Err(self.swallowed(true));
+        }
+        if self.is_keeping() || self.keeping.before_label.is_some() {
+            return Err(object_is_kept());
+        }
+        if self.settings.objects == Objects::None {
+            return Err(Error::protocol("an object came in a walk that takes none"));
+        }
+        self.accepts.leaves = bit(LeafKind::F64);
+        Ok(at)
+    }
+
+    #[cold]
+    fn close_object(&mut self) {
+        self.accepts.leaves = 0;
+        if self.settings.objects == Objects::AmongLeaves
+            && self.failed.is_none()
+            && let Sink::Leaves(leaves) = &mut self.leaves
+        {
+            self.accepts.leaves = ALL_KINDS;
+            let object = leaves.pop().map(object_leaf); // the number came
+            leaves.extend(object);
+        }
+    }
+
+    /// Whether the current value is part of one that is kept.
+    pub(super) fn is_keeping(&self) -> bool {
+        self.keeping.is_inside()
+    }
+
+    /// Takes the complete value off the tape, and puts it in its place. Returns the position behind
+    /// it.
+    #[inline(never)]
+    fn end_keeping(&mut self, at: usize) -> Result<usize> {
+        self.count_leaves(at);
+        let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
+        let expected = self.expected_label(&kept);
+        let value = self.take_off(kept.word, kept.leaf, expected);
+        let Kept { keep, at, word, accepts, pending, .. } = kept;
+        self.drivers.recorder.words.truncate(word);
+        self.keeping.end(&mut self.leaves);
+        (self.accepts, self.drivers.pending) = (accepts, pending);
+        let tag = match keep {
+            Keep::Key => word::KEY,
+            Keep::Static => word::STATIC,
+            Keep::Leaf | Keep::Object => return self.put_opaque(at, value?),
+        };
+        match value? {
+            KeptValue::Scalar(leaf) => match leaf.as_scalar() {
+                Some(scalar) => Ok(self.label(at, tag, scalar)),
+                None => Err(bug!("a kept value has an opaque leaf")),
+            },
+            KeptValue::Known(number) => Ok(self.put_label(at, tag, number)),
+            KeptValue::Compound(value) => {
+                let number = self.drivers.recorder.labels.compound(tag, value);
+                Ok(self.put_label(at, tag, number))
+            }
+        }
+    }
+
+    /// The value that was recorded from a word and a leaf on, which may be the label of that number.
+    fn take_off(&mut self, word: usize, leaf: usize, expected: Option<usize>) -> Result<KeptValue> {
+        match &mut self.leaves {
+            Sink::Leaves(leaves) => {
+                let limits = self.settings.limits;
+                self.drivers.recorder.kept_value(word, leaves, leaf, expected, limits)
+            }
+            _ => Err(bug!("a kept value has other leaves")),
+        }
+    }
+
+    /// The number of the label that is expected in the place of a key or a static.
+    fn expected_label(&self, kept: &Kept) -> Option<usize> {
+        let at = kept.at + usize::from(kept.pending > 0); // behind the count of the leaves before it
+        let expected = self.drivers.follower.word(at)?;
+        (kept.keep != Keep::Leaf && expected.has_label()).then(|| expected.number())
+    }
+
+    /// A value that is recorded as a whole.
+    pub(super) fn whole(&mut self, at: usize) -> Result<Value> {
+        self.count_leaves(at);
+        self.check_end();
+        match self.take_off(0, 0, None)? {
+            KeptValue::Scalar(leaf) => Ok(leaf.into()),
+            KeptValue::Compound(value) => Ok(value),
+            KeptValue::Known(_) => Err(bug!("a whole value is no label")),
+        }
+    }
+
+    /// A scalar that is a label.
+    pub(super) fn scalar_label(&mut self, at: usize, scalar: Scalar<'_>) -> usize {
+        match self.keeping.before_label.take() {
+            Some(BeforeLabel { keep, accepts }) => {
+                self.accepts = accepts;
+                self.label(at, if keep == Keep::Key { word::KEY } else { word::STATIC }, scalar)
+            }
+            None => self.label(at, word::STATIC, scalar),
+        }
+    }
+
+    /// Writes a scalar that is a key or a static.
+    fn label(&mut self, at: usize, tag: Tag, scalar: Scalar<'_>) -> usize {
+        let at = self.count_leaves(at);
+        let labels = &mut self.drivers.recorder.labels;
+        if let Some(number) = self.drivers.follower.label(at, tag)
+            && (labels.is(number, scalar) || self.drivers.follower.overlooks(tag))
+        {
+            labels.last = number;
+            return at + 1; // it is in range
+        }
+        let number = if tag == word::KEY { labels.key(scalar) } else { labels.scalar(scalar) };
+        self.write_label(at, tag, number)
+    }
+
+    fn put_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
+        let at = self.count_leaves(at);
+        let follower = &self.drivers.follower;
+        if let Some(expected) = follower.label(at, tag)
+            && (expected == number || follower.overlooks(tag))
+        {
+            self.drivers.recorder.labels.last = expected;
+            return at + 1; // it is in range
+        }
+        self.write_label(at, tag, number)
+    }
+
+    /// The number of the last key or static.
+    pub(super) fn last_label(&self) -> usize {
+        self.drivers.recorder.labels.last
+    }
+
+    fn put_opaque(&mut self, at: usize, value: KeptValue) -> Result<usize> {
+        let (leaf, tag) = match value {
+            KeptValue::Scalar(leaf) => (leaf, None),
+            KeptValue::Compound(value) if is_nothing(&value) => {
+                (value.into(), Some(word::OPAQUE_NOTHING))
+            }
+            KeptValue::Compound(value) => (value.into(), Some(word::OPAQUE)),
+            KeptValue::Known(_) => return Err(bug!("a leaf is no label")),
+        };
+        put_leaf(&mut self.leaves, leaf, "a mark")?;
+        match tag {
+            Some(tag) => Ok(self.emit(at, tag, "")),
+            None => {
+                self.drivers.pending += 1; // at most the leaves
+                Ok(at)
+            }
+        }
+    }
+}
+
+/// The end of a walk.
+impl Tape {
+    /// At the end of a walk that did not fail, nothing is open, and no label comes next.
+    #[inline]
+    pub(super) fn check_end(&self) {
+        debug_assert!(self.drivers.no_seq_is_open(), "a sequence is open at the end of a walk");
+        debug_assert!(self.keeping.values.is_empty(), "a value is kept at the end of a walk");
+        debug_assert!(self.keeping.before_label.is_none(), "a label is missing");
+        debug_assert_eq!(self.drivers.pending, 0, "leaves are not counted at the end of a walk");
+    }
+
+    /// Forgets the value, but not the structures that may come again.
+    pub(super) fn clear(&mut self) {
+        let Tape { drivers, memory, failed, keeping, .. } = self;
+        if failed.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
+            drivers.install(None);
+        }
+        drivers.clear();
+        keeping.clear();
+        self.rows.checks = 0;
+        self.settings.objects = Objects::None;
+        self.leaves = Sink::Counted(0);
     }
 }
 

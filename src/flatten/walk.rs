@@ -1,6 +1,22 @@
 //! Begins and ends walks, and keeps the tape of a thread between them.
+//!
+//! A thread calls `flatten` three times, with `vec![1.0, 2.0]`, `vec![3.0, 4.0]` and `vec![5.0, 6.0]`:
+//!
+//! ```text
+//!     expected              the value     at the end
+//! 1   nothing               is recorded   the thread notes the hash of its words
+//! 2   nothing               is recorded   the hash is known: its words become a script
+//! 3   Seq  CLOSE, after 2   is followed   it gets the treedef of the script
+//! ```
+//!
+//! So a structure that comes once costs no copy of its words, and one that comes again costs nothing
+//! from the third time on. What stays between two walks is the [memory](super::script::Memory) of the
+//! thread, the last script, and the buffers of the tape, which are empty then and at most
+//! [`SPARE_BYTES`](super::word) long. A value that
+//! `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
 
 use std::cell::Cell;
+use std::mem;
 
 use crate::bug::bug;
 use crate::call_stack;
@@ -8,12 +24,13 @@ use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, Script, TreeDef, Value};
 
+use super::kept::Accepts;
 use super::labels::Most;
 use super::marks::Objects;
-use super::nodes::{MOST_SPARE, Made};
+use super::nodes::Made;
 use super::script::Known;
-use super::tape::{Accepts, Settings, Tape};
-use super::word::{ALL_KINDS, KindSet, empty};
+use super::tape::{Settings, Tape};
+use super::word::{ALL_KINDS, KindSet};
 
 thread_local! {
     /// The tape of the last walk: its memory, and the structures that it met.
@@ -59,39 +76,58 @@ enum WalkEnd {
     New(Made),
 }
 
-impl Tape {
+/// A walk, from its beginning to its end.
+pub(super) struct ValueWalk {
+    pub(super) tape: Box<Tape>,
+}
+
+impl ValueWalk {
     /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
     /// that the thread met last among those that came twice.
-    pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Box<Self> {
-        let mut tape = Tape::spared();
-        tape.prepare(request, like);
-        tape
+    pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Self {
+        let mut walk = ValueWalk::spared();
+        walk.prepare(request, like);
+        walk
     }
 
-    /// The tape of the last walk of the thread, or a new one: inside of a walk, or while the thread ends.
-    fn spared() -> Box<Self> {
-        SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default()
+    /// Begins the walk of a value that is kept as a whole.
+    pub(super) fn begin_whole(options: Options, limits: Limits) -> Self {
+        let mut walk = ValueWalk::spared();
+        let Tape { drivers, leaves, accepts, settings, keeping, .. } = &mut *walk.tape;
+        drivers.install(None);
+        drivers.recorder.labels.structures.keep(limits);
+        *leaves = mem::replace(&mut keeping.aside, Sink::Leaves(Vec::new()));
+        *settings = Settings { options, limits, ..Settings::default() };
+        *accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
+        keeping.whole = true;
+        walk
     }
 
-    pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
+    /// With the tape of the last walk of the thread, or a new one: inside of a walk, or while the thread ends.
+    fn spared() -> Self {
+        ValueWalk { tape: SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default() }
+    }
+
+    fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
         let Request { leaves, takes, options, limits, predicts, objects } = request;
         let takes = if objects == Objects::AmongStatics { 0 } else { takes };
-        self.leaves = leaves;
+        let tape = &mut *self.tape;
+        tape.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
-        self.settings = Settings { options, limits, objects, predicts, is_like: like.is_some() };
-        self.drivers.recorder.labels.structures.keep(limits);
-        self.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
+        tape.settings = Settings { options, limits, objects, predicts, is_like: like.is_some() };
+        tape.drivers.recorder.labels.structures.keep(limits);
+        tape.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
-            self.leaves.reserve(self.memory.leaves);
+            tape.leaves.reserve(tape.memory.leaves);
         }
-        self.drivers.follower.ignore_statics = like.is_some_and(|(_, ignored)| ignored);
+        tape.drivers.follower.ignore_statics = like.is_some_and(|(_, ignored)| ignored);
         self.install_script(options, like.map(|(like, _)| like));
     }
 
     /// Expects the structure `like`, or else the last one that came.
     fn install_script(&mut self, options: Options, like: Option<&TreeDef>) {
-        let Tape { drivers, memory, .. } = self;
+        let Tape { drivers, memory, .. } = &mut *self.tape;
         let is_it = |known: &Known| match like {
             Some(like) => known.is_of(like),
             None => known.encoding.options == options,
@@ -104,27 +140,16 @@ impl Tape {
         drivers.install(known.or_else(|| memory.last(options).cloned()));
     }
 
-    /// Begins the walk of a value that is kept as a whole.
-    pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
-        let mut tape = Tape::spared();
-        tape.drivers.install(None);
-        tape.leaves = std::mem::replace(&mut tape.keeping.aside, Sink::Leaves(Vec::new()));
-        tape.settings = Settings { options, limits, ..Settings::default() };
-        tape.drivers.recorder.labels.structures.keep(limits);
-        tape.accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
-        tape.keeping.whole = true;
-        tape
-    }
-
     /// The structure of the value that ends at `at`. Brings the leaves into its order.
     fn structure(&mut self, at: usize, like: Option<&TreeDef>) -> Result<WalkEnd> {
-        let at = self.count_leaves(at);
-        self.check_end();
-        if let Some(known) = self.drivers.end(at) {
-            self.leaves.swap(&known.script.swaps);
+        let tape = &mut *self.tape;
+        let at = tape.count_leaves(at);
+        tape.check_end();
+        if let Some(known) = tape.drivers.end(at) {
+            tape.leaves.swap(&known.script.swaps);
             return Ok(match like {
                 Some(like) if known.is_of(like) => WalkEnd::Expected,
-                _ => WalkEnd::Known(known.treedef(self.settings.limits)),
+                _ => WalkEnd::Known(known.treedef(tape.settings.limits)),
             });
         }
         self.recorded(like)
@@ -133,7 +158,7 @@ impl Tape {
     /// The structure of a value that was recorded, which the thread keeps if it is small and came
     /// twice, or is compared with a treedef.
     fn recorded(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
-        let Tape { drivers, memory, leaves, settings, .. } = self;
+        let Tape { drivers, memory, leaves, settings, .. } = &mut *self.tape;
         let Settings { options, limits, .. } = *settings;
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
@@ -169,27 +194,18 @@ impl Tape {
     fn keep_beside(&mut self, like: &TreeDef, Made { treedef, swaps }: Made) {
         let insertions = treedef.insertions.clone();
         drop(treedef); // it is large
-        let recorder = &mut self.drivers.recorder;
-        let words = std::mem::take(&mut recorder.words);
+        let recorder = &mut self.tape.drivers.recorder;
+        let words = mem::take(&mut recorder.words);
         if let Some((words, labels)) = recorder.labels.used(words, Most::ANY) {
             like.encoding.script.put(Script::new(words, labels, swaps, insertions));
         }
     }
 
-    /// At the end of a walk that did not fail, nothing is open, and no label comes next.
-    #[inline]
-    pub(super) fn check_end(&self) {
-        debug_assert!(self.drivers.no_seq_is_open(), "a sequence is open at the end of a walk");
-        debug_assert!(self.keeping.values.is_empty(), "a value is kept at the end of a walk");
-        debug_assert!(self.keeping.before_label.is_none(), "a label is missing");
-        debug_assert_eq!(self.drivers.pending, 0, "leaves are not counted at the end of a walk");
-    }
-
     /// Ends a walk. Returns the structure and the leaves.
-    pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
-        let found = self.ended(end).and_then(|at| self.structure(at, None));
-        let leaves = std::mem::take(&mut self.leaves);
-        self.memory.leaves = leaves.len().min(MOST_EXPECTED);
+    pub(super) fn finish(mut self, end: Result<usize>) -> Result<(TreeDef, Sink)> {
+        let found = self.tape.ended(end).and_then(|at| self.structure(at, None));
+        let leaves = mem::take(&mut self.tape.leaves);
+        self.tape.memory.leaves = leaves.len().min(MOST_EXPECTED);
         self.spare();
         match found? {
             WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => Ok((treedef, leaves)),
@@ -199,17 +215,17 @@ impl Tape {
 
     /// Ends a walk that should be like another one. `check` says whether the structure is.
     pub(super) fn finish_like(
-        mut self: Box<Self>,
+        mut self,
         end: Result<usize>,
         like: &TreeDef,
         check: impl FnOnce(&TreeDef) -> Result<()>,
     ) -> Result<Sink> {
-        let found = self.ended(end).and_then(|at| self.structure(at, Some(like)));
+        let found = self.tape.ended(end).and_then(|at| self.structure(at, Some(like)));
         let checked = found.and_then(|found| match found {
             WalkEnd::Expected => Ok(()),
             WalkEnd::Known(treedef) if treedef == *like => {
-                self.memory.share(&like.encoding);
-                self.install_script(self.settings.options, Some(like));
+                self.tape.memory.share(&like.encoding);
+                self.install_script(self.tape.settings.options, Some(like));
                 Ok(())
             }
             WalkEnd::New(made) if made.treedef == *like => {
@@ -218,37 +234,23 @@ impl Tape {
             }
             WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => check(&treedef),
         });
-        let leaves = std::mem::take(&mut self.leaves);
+        let leaves = mem::take(&mut self.tape.leaves);
         self.spare();
         checked.map(|()| leaves)
     }
 
     /// Ends the walk of a value that is kept as a whole.
-    pub(super) fn finish_whole(mut self: Box<Self>, end: Result<usize>) -> Result<Value> {
-        let value = self.ended(end).and_then(|at| self.whole(at));
-        self.keeping.aside = std::mem::take(&mut self.leaves);
+    pub(super) fn finish_whole(mut self, end: Result<usize>) -> Result<Value> {
+        let value = self.tape.ended(end).and_then(|at| self.tape.whole(at));
+        self.tape.keeping.aside = mem::take(&mut self.tape.leaves);
         self.spare();
         value
     }
 
     /// Gives the tape back to the thread. After a walk that panics, the next one makes a new tape.
-    pub(super) fn spare(mut self: Box<Self>) {
-        let Tape { drivers, memory, failed, .. } = &mut *self;
-        if failed.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
-            drivers.install(None);
-        }
-        drivers.clear();
-        self.rows.checks = 0;
-        empty(&mut self.keeping.values, MOST_SPARE);
-        match &mut self.keeping.aside {
-            Sink::Leaves(leaves) => empty(leaves, MOST_SPARE),
-            // The walk failed while a value was kept.
-            other => *other = Sink::Leaves(Vec::new()),
-        }
-        self.keeping.before_label = None;
-        (self.keeping.whole, self.settings.objects) = (false, Objects::None);
-        self.leaves = Sink::Counted(0);
+    pub(super) fn spare(mut self) {
+        self.tape.clear();
         // This fails only while the thread ends. The tape is dropped then.
-        let _ = SPARE.try_with(|spare| spare.set(Some(self)));
+        let _ = SPARE.try_with(|spare| spare.set(Some(self.tape)));
     }
 }

@@ -1,6 +1,10 @@
-//! Code that is here only for speed. Without it, the result is the same.
+//! Code that is here only for speed. Without it, the result is the same: [`serialize_once`] switches it off, and
+//! tests compare both ways.
 //!
-//! Without [`rows`], for which [`element`] compares, each number of a sequence is a call.
+//! Without [`rows`], for which [`element`] compares, each number of a sequence is a call. Then the serializer
+//! would not have `collect_seq`, and the tape neither `rows` nor `row`.
+//!
+//! [`serialize_once`]: crate::Flattener::serialize_once
 
 mod element;
 pub(super) mod rows;
