@@ -14,7 +14,7 @@
 //! the value ended       RECORDED + 5   Tuple  Seq  CLOSE, after 2  Some  CLOSE, after 1
 //! ```
 //!
-//! At the first difference, [`Drivers::part`] copies the words that were followed, and the recorder goes on. The
+//! At the first difference, [`Drivers::diverge`] copies the words that were followed, and the recorder goes on. The
 //! value is not asked again, and there is no way back to the script. Only a key, a static or an opaque leaf is
 //! recorded while the value around it is followed: see [`kept`](super::kept).
 
@@ -79,7 +79,7 @@ impl Drivers {
     }
 
     /// Copies the followed words before `at` into the recorder, which goes on. Returns its position.
-    pub(super) fn part(&mut self, at: usize) -> usize {
+    pub(super) fn diverge(&mut self, at: usize) -> usize {
         if !is_recorded(at) {
             self.recorder.replay(&mut self.follower, at);
         }
@@ -89,7 +89,7 @@ impl Drivers {
     /// The structure of a value that made all calls of its script. Otherwise all was recorded.
     pub(super) fn end(&mut self, at: usize) -> Option<&Known> {
         if self.follower.complete(at).is_none() {
-            self.part(at);
+            self.diverge(at);
         }
         self.follower.complete(at)
     }
@@ -108,8 +108,8 @@ impl Drivers {
     /// A sequence ends that is recorded, or expected to go on. After a failure none is followed.
     #[inline(never)]
     fn close_recorded(&mut self, at: usize) -> usize {
-        let is_parted = is_recorded(at) || self.follower.open.is_empty();
-        let at = if is_parted { at } else { self.part(at) };
+        let has_diverged = is_recorded(at) || self.follower.open.is_empty();
+        let at = if has_diverged { at } else { self.diverge(at) };
         self.recorder.close_seq();
         at
     }

@@ -18,15 +18,14 @@
 
 use std::mem;
 
-use crate::error::{Cause, Result};
 use crate::leaf::sink::Sink;
-use crate::model::MAX_KEY_NESTING;
 use crate::treedef::encoding::empty;
 
 use super::marks::Keep;
 use super::word::KindSet;
 
 /// The keys, statics and opaque leaves that are being recorded.
+#[derive(Default)]
 pub(super) struct Keeping {
     /// A key or a static comes next.
     pub(super) before_label: Option<BeforeLabel>,
@@ -66,28 +65,15 @@ pub(super) struct Kept {
     pub(super) pending: u64,
 }
 
-impl Default for Keeping {
-    fn default() -> Self {
-        Keeping {
-            before_label: None,
-            values: Vec::new(),
-            aside: Sink::Leaves(Vec::new()),
-            whole: false,
-            after_float: 0,
-        }
-    }
-}
-
 impl Keeping {
-    /// A value begins, unless too many are nested.
-    pub(super) fn begin(&mut self, leaves: &mut Sink) -> Result<()> {
-        if self.values.len() >= MAX_KEY_NESTING {
-            return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
-        }
+    /// A value begins: the leaves of the outermost go into the buffer.
+    pub(super) fn begin(&mut self, leaves: &mut Sink) {
         if self.values.is_empty() {
             mem::swap(leaves, &mut self.aside);
+            if !matches!(leaves, Sink::Leaves(_)) {
+                *leaves = Sink::Leaves(Vec::new()); // the first of the thread, or after a failure
+            }
         }
-        Ok(())
     }
 
     /// The last value was taken off.
@@ -105,10 +91,10 @@ impl Keeping {
     pub(super) fn clear(&mut self) {
         (self.before_label, self.whole) = (None, false);
         empty(&mut self.values);
-        match &mut self.aside {
-            Sink::Leaves(leaves) => empty(leaves),
-            // The walk failed while a value was kept.
-            other => *other = Sink::Leaves(Vec::new()),
+        if let Sink::Leaves(leaves) = &mut self.aside {
+            empty(leaves);
+        } else {
+            self.aside = Sink::default(); // the walk failed while a value was kept
         }
     }
 }

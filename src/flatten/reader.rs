@@ -65,7 +65,8 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
         let leaves = Sink::Leaves(Vec::new());
-        let mut walk = ValueWalk::begin(Request::new(leaves, Options::default(), self.limits), None);
+        let mut walk =
+            ValueWalk::begin(Request::new(leaves, Options::default(), self.limits), None);
         match (Reader { tape: &mut walk.tape, at: 0, place: DocumentPlace::Root })
             .deserialize(document)
         {

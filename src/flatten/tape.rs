@@ -33,10 +33,10 @@ use std::{fmt, mem};
 use crate::bug::bug;
 use crate::call_stack;
 use crate::calls::text_of;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options, Value, Word};
+use crate::model::{Leaf, LeafKind, Limits, MAX_KEY_NESTING, NodeKind, Options, Value, Word};
 use crate::path::Key;
 
 use super::drivers::{Drivers, is_recorded};
@@ -151,7 +151,7 @@ impl Tape {
         if at == 0 && self.expects_other(word) {
             return 1;
         }
-        self.drivers.part(at);
+        self.drivers.diverge(at);
         self.drivers.recorder.write(word)
     }
 
@@ -470,7 +470,10 @@ impl Tape {
     /// Begins to keep a value. Returns the position of its first word.
     #[inline]
     fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
-        self.keeping.begin(&mut self.leaves)?;
+        if self.keeping.values.len() >= MAX_KEY_NESTING {
+            return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
+        }
+        self.keeping.begin(&mut self.leaves);
         self.keeping.values.push(Kept {
             keep,
             at,

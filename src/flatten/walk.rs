@@ -96,7 +96,7 @@ impl ValueWalk {
         let Tape { drivers, leaves, accepts, settings, keeping, .. } = &mut *walk.tape;
         drivers.install(None);
         drivers.recorder.labels.structures.keep(limits);
-        *leaves = mem::replace(&mut keeping.aside, Sink::Leaves(Vec::new()));
+        keeping.begin(leaves);
         *settings = Settings { options, limits, ..Settings::default() };
         *accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
         keeping.whole = true;
@@ -242,7 +242,7 @@ impl ValueWalk {
     /// Ends the walk of a value that is kept as a whole.
     pub(super) fn finish_whole(mut self, end: Result<usize>) -> Result<Value> {
         let value = self.tape.ended(end).and_then(|at| self.tape.whole(at));
-        self.tape.keeping.aside = mem::take(&mut self.tape.leaves);
+        self.tape.keeping.end(&mut self.tape.leaves);
         self.spare();
         value
     }
