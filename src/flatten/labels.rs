@@ -12,7 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
 use crate::model::{Content, Label, Labels, Leaf, Limits, TreeDef, Value, Word};
-use crate::treedef::encoding::{SPARE_BYTES, empty};
+use crate::treedef::encoding::{SPARE, empty};
 
 use super::word::{self, MOST_COMPARED, MOST_KEPT_WORDS, Tag, same};
 
@@ -325,7 +325,7 @@ impl LabelTable {
     /// Removes its own labels, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
         empty(&mut self.own);
-        if self.index.allocation_size() > SPARE_BYTES {
+        if self.index.capacity() > SPARE {
             self.index = HashTable::new();
         }
         self.index.clear();

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::bug::OrBug;
 use crate::error::Result;
 use crate::model::{Leaf, Limits, Options, Tree, Value, Word};
-use crate::treedef::encoding::{SPARE_BYTES, empty};
+use crate::treedef::encoding::{SPARE, empty};
 
 use super::follower::Follower;
 use super::labels::{LabelStructures, LabelTable};
@@ -176,7 +176,7 @@ impl Recorder {
     /// Whether the words fill the room that is kept for them, so that nodes are made before the value ends. Without
     /// this, the words of 200,000 documents need three quarters of the memory of their nodes.
     pub(super) fn has_many_words(&self) -> bool {
-        self.words.len() >= SPARE_BYTES / size_of::<Word>()
+        self.words.len() >= SPARE
     }
 
     /// An element of the outermost sequence ended: makes nodes of all words, and forgets them. The next element is

@@ -11,8 +11,7 @@
 //!
 //! So a structure that comes once costs no copy of its words, and one that comes again costs nothing
 //! from the third time on. What stays between two walks is the [memory](super::script::Memory) of the
-//! thread, the last script, and the buffers of the tape, which are empty then and at most
-//! [`SPARE_BYTES`](super::word) long. A value that
+//! thread, the last script, and the buffers of the tape, which are empty then. A value that
 //! `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
 
 use std::cell::Cell;

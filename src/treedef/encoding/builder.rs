@@ -27,15 +27,15 @@ pub(crate) struct EncodingBuilder {
     pub(crate) orders: MapOrders,
 }
 
-/// The most room that each list of a thread keeps between two walks: a dozen of them take less than the 4 MiB
-/// that the guide promises. A list of 5,000 different enums has more, and grows anew in each walk, which takes 2 %
-/// of the instructions.
-pub(crate) const SPARE_BYTES: usize = 1 << 18;
+/// For how many elements each list of a thread keeps room between two walks: the nodes of 3,000 different records,
+/// so that another walk of them allocates no more than one of 300. All lists together take less than the guide
+/// promises.
+pub(crate) const SPARE: usize = 16_384;
 
 /// Removes all elements, and keeps some room.
 pub(crate) fn empty<T>(list: &mut Vec<T>) {
     list.clear();
-    list.shrink_to(SPARE_BYTES / size_of::<T>().max(1));
+    list.shrink_to(SPARE);
 }
 
 impl EncodingBuilder {
@@ -299,7 +299,7 @@ impl EncodingBuilder {
     /// Takes out the finished structure. Afterwards the builder has to be cleared.
     pub(crate) fn finish(&mut self, options: Options, limits: Limits) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
-        let nodes = if self.nodes.capacity() > SPARE_BYTES / size_of::<Node>() {
+        let nodes = if self.nodes.capacity() > SPARE {
             mem::take(&mut self.nodes).into()
         } else {
             self.nodes[..].into()

@@ -3,5 +3,5 @@
 mod node_data;
 mod builder;
 
-pub(crate) use builder::{EncodingBuilder, SPARE_BYTES, empty};
+pub(crate) use builder::{EncodingBuilder, SPARE, empty};
 pub(crate) use node_data::{LabelsRef, NAMELESS, NodeDataRef};
