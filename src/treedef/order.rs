@@ -37,8 +37,13 @@ fn compare_leaves(a: &Leaf, b: &Leaf) -> Ordering {
 
 /// Compares the leaves of two equal structures.
 fn compare_alike(leaves: &[Leaf], others: &[Leaf]) -> Ordering {
-    let mut orders = leaves.iter().zip(others).map(|(a, b)| compare_leaves(a, b));
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    for (a, b) in leaves.iter().zip(others) {
+        let order = compare_leaves(a, b);
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
 }
 
 impl PartialOrd for Value {
