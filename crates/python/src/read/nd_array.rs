@@ -28,7 +28,7 @@ pub(crate) const MOVED: &str = "treedef_python::Moved";
 /// Nested `Vec`s and arrays of other crates cross the border as well, number by number.
 /// This one is copied in at once, and [`into_python`](crate::into_python) moves its numbers into numpy.
 /// A clone shares the numbers until one of the two changes. For serde it is a struct with the fields
-/// `shape` and `data`.
+/// `shape` and `data`; formats that people read may have nested sequences in its place.
 ///
 /// ```
 /// use pyo3::prelude::*;

@@ -55,9 +55,9 @@ impl Reader {
         Reader { unused, ..self }
     }
 
-    /// Reads arrays of numbers of another type than the type has: integers as floats, and floats of
-    /// one width as those of another, which are rounded. An integer has to fit. Half floats and complex
-    /// numbers are not converted to.
+    /// Reads arrays of numbers of another type than the type has: integers as others and as floats, which have to
+    /// have them exactly, and floats of one width as those of another, which are rounded, but not to infinity. Half
+    /// floats and complex numbers are not converted to.
     #[must_use]
     pub fn convert_numbers(self, yes: bool) -> Self {
         Reader { convert: yes, ..self }
@@ -133,8 +133,8 @@ impl Reader {
 /// arrays of numpy, JAX, PyTorch and all others that numpy reads.
 ///
 /// A field finds the key or the attribute of its name. An array becomes nested `Vec`s and `[T; N]`,
-/// an array of `ndarray`, a matrix of `nalgebra`, or an [`NdArray`](crate::NdArray); its shape and the
-/// type of its numbers have to be those of the type. `Option` is `None` or the value, an enum the name
+/// an array of `ndarray`, a matrix of `nalgebra`, an [`NdArray`](crate::NdArray), or without a copy a
+/// [`SharedArray`](crate::SharedArray); its shape and the type of its numbers have to be those of the type. `Option` is `None` or the value, an enum the name
 /// of a variant or `{"Name": content}`. [`Reader`] has the options.
 ///
 /// # Errors

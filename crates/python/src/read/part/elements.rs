@@ -2,7 +2,11 @@
 
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 
+use treedef::__private::OrBug;
+
 use crate::error::{Error, Result};
+use crate::read::array::Numbers;
+use crate::read::part::row::Row;
 use crate::read::part::whole::{Asked, Part};
 use crate::read::probe::Wish;
 
@@ -17,6 +21,19 @@ impl Part<'_> {
                 let asked = &Asked { outer: self.asked, length };
                 let step = dims.iter().product();
                 let part = Part { dims, asked: Some(asked), ..self };
+                let end = self.start + found; // of a row
+                match self.whole.numbers {
+                    _ if !dims.is_empty() || found == 0 => {}
+                    Numbers::F64(numbers) => {
+                        let numbers = numbers.get(self.start..end).or_bug().iter();
+                        return visitor.visit_seq(Row { part, numbers });
+                    }
+                    Numbers::F32(numbers) => {
+                        let numbers = numbers.get(self.start..end).or_bug().iter();
+                        return visitor.visit_seq(Row { part, numbers });
+                    }
+                    _ => {}
+                }
                 visitor.visit_seq(Elements { part, step, left: found, is_empty: found == 0 })
             }
             _ => Err(self.mismatch(Wish::of_sequence(length, visitor))),

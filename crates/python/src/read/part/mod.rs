@@ -1,6 +1,7 @@
 //! An array and the parts of it, as a type asks for them.
 
 mod whole;
+mod row;
 mod elements;
 mod matrix;
 mod fields;
