@@ -152,12 +152,15 @@ pub(crate) struct Array<'py> {
 }
 
 impl<'py> Array<'py> {
-    /// The numbers of an object that is or gives an array.
-    pub(crate) fn of(source: &Bound<'py, PyUntypedArray>) -> Result<Self> {
+    /// The numbers of an array. `None` if its elements are objects or texts.
+    pub(crate) fn of(source: &Bound<'py, PyUntypedArray>) -> Result<Option<Self>> {
         let py = source.py();
         let dtype = source.dtype();
-        let shape = shape(source)?;
+        if is_of_objects(&dtype) {
+            return Ok(None);
+        }
         let (kind, step) = plan(&dtype).ok_or_else(|| unsupported(source))?;
+        let shape = step.shape(source);
         let mut array = source.as_any().clone();
         let is_native = dtype.is_native_byteorder() != Some(false);
         if let Step::Cast(name) = step {
@@ -177,7 +180,7 @@ impl<'py> Array<'py> {
             array = array.call_method1(intern!(py, "reshape"), (-1,))?;
             array = array.call_method1(intern!(py, "view"), (name,))?;
         }
-        Ok(Array { held: Held::new(kind, &array)?, shape, source: source.clone() })
+        Ok(Some(Array { held: Held::new(kind, &array)?, shape, source: source.clone() }))
     }
 
     pub(crate) fn source(&self) -> Bound<'py, PyUntypedArray> {
@@ -195,11 +198,8 @@ impl<'py> Array<'py> {
 
 /// The shape of the numbers of an array, as [`Array`] has it.
 pub(crate) fn shape(source: &Bound<'_, PyUntypedArray>) -> Result<Vec<usize>> {
-    let mut shape = source.shape().to_vec();
-    if let (_, Step::Pairs(_)) = plan(&source.dtype()).ok_or_else(|| unsupported(source))? {
-        shape.push(2);
-    }
-    Ok(shape)
+    let (_, step) = plan(&source.dtype()).ok_or_else(|| unsupported(source))?;
+    Ok(step.shape(source))
 }
 
 /// What to do with an array before its numbers are read.
@@ -209,6 +209,14 @@ enum Step {
     View(&'static str),
     Pairs(&'static str),
     Cast(&'static str),
+}
+
+impl Step {
+    /// The shape of the numbers: the parts of complex ones are the last dimension.
+    fn shape(self, source: &Bound<'_, PyUntypedArray>) -> Vec<usize> {
+        let parts: &[usize] = if let Step::Pairs(_) = self { &[2] } else { &[] };
+        [source.shape(), parts].concat()
+    }
 }
 
 /// How the numbers of a type are read. `None` if they are no numbers.
@@ -266,8 +274,8 @@ fn unsupported(array: &Bound<'_, PyUntypedArray>) -> Error {
 }
 
 /// Whether the elements of an array are objects or texts, which are read as nested lists.
-pub(crate) fn is_of_objects(array: &Bound<'_, PyUntypedArray>) -> bool {
-    matches!(array.dtype().kind(), b'O' | b'U' | b'S' | b'T')
+fn is_of_objects(dtype: &Bound<'_, PyArrayDescr>) -> bool {
+    matches!(dtype.kind(), b'O' | b'U' | b'S' | b'T')
 }
 
 /// What numpy makes of an object that is an array, or gives one by `__array__`, DLPack or the buffer
@@ -337,7 +345,7 @@ fn expect_array<'py>(
     given: Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyUntypedArray>> {
     let array = given.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
-    if is_of_objects(&array) {
+    if is_of_objects(&array.dtype()) {
         let found = format!("{}, which gives {}", type_name(object), describe_array(&array));
         return Err(Error::expected("an array of numbers", found));
     }

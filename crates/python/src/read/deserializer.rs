@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::mark::MARK;
 use crate::matrix::MatrixShape;
 use crate::read::access::{Fields, Items, Key, Variant};
-use crate::read::array::{Array, as_array, is_of_objects};
+use crate::read::array::{Array, as_array};
 use crate::read::buffer::is_buffer;
 use crate::read::names::describe;
 use crate::read::nd_array;
@@ -35,8 +35,8 @@ impl<'py> Place<'_, 'py> {
     /// The array that the object is or gives. Arrays of objects are read as nested lists.
     pub(crate) fn array(&self) -> Result<Option<Array<'py>>> {
         match as_array(self.object)? {
-            Some(array) if !is_of_objects(&array) => Array::of(&array).map(Some),
-            _ => Ok(None),
+            Some(array) => Array::of(&array),
+            None => Ok(None),
         }
     }
 

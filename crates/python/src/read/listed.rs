@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::error::Result;
-use crate::read::array::{Array, is_of_objects};
+use crate::read::array::Array;
 use crate::read::part::{Part, Whole};
 use crate::read::place::Place;
 
@@ -33,10 +33,7 @@ impl<'py> Place<'_, 'py> {
             Err(interrupt) => return Err(interrupt.into()),
         };
         let array = array.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
-        if is_of_objects(&array) {
-            return Ok(Err(argument));
-        }
-        let array = Array::of(&array)?;
+        let Some(array) = Array::of(&array)? else { return Ok(Err(argument)) };
         let convert = self.context.convert || is_of_python(self.object);
         let (numbers, shape) = (array.numbers()?, array.shape.as_slice());
         let (marked, describe) = (false, &|| array.describe());
