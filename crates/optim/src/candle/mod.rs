@@ -1,5 +1,8 @@
 //! Models of candle's tensors: gradients as a model, and tensors as leaves of all optimisers.
 //!
+//! This module has what an optimiser needs of a tensor. What makes and stores models (layers, files,
+//! adapters) is in the crate `treedef-candle`, which exports this module's functions too.
+//!
 //! Mark the fields of a model that are tensors with `#[serde(with = "treedef::object")]`, see
 //! [objects](treedef::object). The model has no `Var`, and its tensors are not tracked outside the loss.
 //!
