@@ -153,7 +153,7 @@
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a
 //! register. A leaf does not change it, so a leaf is recognised by a position that is the same as
-//! before. The path of an error is made from the words, and only when there is an error.
+//! before. The path of an error is made on the way out, and only when there is an error.
 //!
 //! *Do not compile what a type cannot need.* Every serializer and deserializer that a value may
 //! meet is compiled once for each type in it, in the build of the user. So there are only two: one

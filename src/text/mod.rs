@@ -17,7 +17,7 @@
 //!          | type "(" [ items ] ")"                              tuple struct or tuple variant
 //!          | type "{" [ field { "," field } [ "," ] ] "}"        struct or struct variant
 //!          | "static" value                                      in a treedef only
-//! items    = item { "," item } [ "," ]      one item alone needs its comma or a count, but in a sequence
+//! items    = item { "," item } [ "," ]      one item alone needs its comma or a count, except in a sequence
 //! item     = node [ ";" count ]             that many equal nodes, at least 1
 //! entry    = value ":" node
 //! field    = name ":" node
@@ -32,7 +32,7 @@
 //! literal  = "true" | "false" | number [ suffix ] | "'" char "'" | '"' { char } '"' | 'b"' { byte } '"'
 //! number   = [ "-" ] digits | [ "-" ] digits [ "." digits ] [ "e" [ sign ] digits ] | [ "-" ] "inf"
 //!          | "nan(0x" hexadecimal bits ")"
-//! suffix   = the kind: "u8", "f32", …       i32 and f64 need none, but in a path, where a longer integer needs none, too
+//! suffix   = the kind: "u8", "f32", …       i32 and f64 need none; in a path, no integer that cannot be an index
 //! char     = any but control characters, the quote and "\" | "\\" | '\"' | "\'" | "\`" | "\n" | "\r" | "\t"
 //!          | "\u{" hexadecimal code "}"      which is printed for all that is invisible, such as U+202E
 //! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits

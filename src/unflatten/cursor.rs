@@ -24,8 +24,8 @@ use super::supply::Supply;
 /// asking for a scalar moves nothing.
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
-/// The current place of the walk, and the state of the whole walk. What is read moves it on; who reads
-/// a compound puts back what its [`Parent`] has.
+/// Where the walk is, and its state. Reading a value moves the cursor on; the code that has read a
+/// compound restores what it saved in [`Parent`].
 pub(super) struct Cursor<'de> {
     pub(super) found: Found,
     /// Whether there was a request since this was cleared. If not, a value was made without asking
@@ -114,7 +114,8 @@ pub(super) const LEAF: Found = Found::Node(NodeKind::Leaf);
 pub(super) struct Allowance {
     /// How many more levels of compounds are allowed.
     pub(super) levels: u32,
-    /// How many more times a place may answer in place of its inside. This ends `struct W(Box<W>)`.
+    /// How often a node may still stand for its own content, where the type asks for an option or a newtype
+    /// that the tree lacks. Without this bound `struct W(Box<W>)` would ask forever.
     passes: u32,
 }
 

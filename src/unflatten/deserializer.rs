@@ -19,9 +19,9 @@
 //! | bytes | anything else | as it is |
 //! | anything | a newtype with a name such as `$link` | the newtype: no Rust type has such a name, so it is a message to the type that reads it |
 //!
-//! All of this is compiled for each type that is rebuilt. So nothing is held across a call that
-//! need not be, and a value that may be dropped is dropped by a `return` of its own: at a common end
-//! there would be code that notes whether it was moved.
+//! All of this is compiled for each type that is rebuilt. So nothing is kept alive across a call without
+//! need, and each branch that drops a value returns by itself: with a shared exit the compiler would add
+//! drop flags.
 
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
