@@ -334,6 +334,7 @@ impl serde::de::Error for Mismatch {
 
 impl From<Cause> for Error {
     #[cold]
+    #[inline(never)]
     fn from(cause: Cause) -> Self {
         Error(Box::new(Box::new(Inner {
             cause,

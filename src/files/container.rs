@@ -205,16 +205,18 @@ impl Container {
         let last = bytes.end.next_multiple_of(BLOCK).min(end - start);
         let read = source.bytes(start + at..start + last)?;
         let checksums = checksums.chunks_exact(4).skip(near(first));
-        let blocks = (at..).step_by(1 << 16).zip(read.chunks(1 << 16).zip(checksums));
-        let mut damage = blocks
-            .filter(|(_, (block, checksum))| hash(block).to_le_bytes() != **checksum)
-            .map(|(at, (block, _))| at..at + wide(block.len()));
-        match damage.next() {
-            None => Ok((at..last, read)),
-            Some(Range { start, end }) => {
-                let end = damage.last().map_or(end, |block| block.end);
-                Err(damaged(&named(start..end)))
+        let (mut block_start, mut damage) = (at, None::<Range<u64>>);
+        for (block, checksum) in read.chunks(1 << 16).zip(checksums) {
+            let block_end = block_start + wide(block.len());
+            if hash(block).to_le_bytes() != *checksum {
+                let start = damage.map_or(block_start, |damage| damage.start);
+                damage = Some(start..block_end);
             }
+            block_start = block_end;
+        }
+        match damage {
+            None => Ok((at..last, read)),
+            Some(damage) => Err(damaged(&named(damage))),
         }
     }
 }

@@ -678,7 +678,7 @@ impl Flattener {
         let Ruled { treedef, leaves, .. } = self.walk_any(sink, value)?;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
-            self.limits.expect_work(treedef.encoding.printed(NodeData::expanded), 0)?;
+            self.limits.expect_work(treedef.encoding.printed(&NodeData::expanded), 0)?;
         }
         Ok((treedef, leaves))
     }

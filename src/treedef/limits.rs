@@ -69,8 +69,8 @@ impl Limits {
 
     /// Checks the size to which a parser expands the text, and which printing visits.
     pub(crate) fn expect_printed(self, encoding: &Encoding) -> Result<()> {
-        self.expect_work(encoding.printed(NodeData::expanded), 0)?;
-        self.expect_work(encoding.printed(|data| 1 + data.work()), encoding.stored())
+        self.expect_work(encoding.printed(&NodeData::expanded), 0)?;
+        self.expect_work(encoding.printed(&|data| 1 + data.work()), encoding.stored())
     }
 
     /// Checks a structure against all limits.
@@ -132,9 +132,9 @@ impl Encoding {
 
     /// The sum of `of` over all nodes of the text. The text has each field and entry, but a run of elements
     /// once, as `x; n`, if there are at least five or `x` has children.
-    pub(crate) fn printed(&self, of: impl Fn(&NodeData) -> usize) -> usize {
+    pub(crate) fn printed(&self, of: &dyn Fn(&NodeData) -> usize) -> usize {
         use NodeKind as Is;
-        let costs: Vec<usize> = self.node_data.iter().map(&of).collect();
+        let costs: Vec<usize> = self.node_data.iter().map(of).collect();
         let without_data = of(&NodeData::default());
         let mut sum = 0usize;
         // For each open parent: its end, its kind, and how often the text has it.

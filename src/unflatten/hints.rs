@@ -1,7 +1,5 @@
 //! Additions to the errors of visitors: what the tree has at the place, and a hint.
 
-use std::collections::HashSet;
-
 use crate::error::{Cause, Error};
 use crate::message::{joined, limited};
 use crate::model::Name;
@@ -48,8 +46,7 @@ pub(super) fn of_struct(
     });
     match (error.cause(), taken) {
         (Cause::MissingField { field, .. }, _) if error.is_at_root() => {
-            let known: HashSet<&str> = fields.iter().copied().collect();
-            let is_unknown = |name: &&Name| !known.contains(name.as_ref());
+            let is_unknown = |name: &&Name| !fields.contains(&name.as_ref());
             let unknown: Vec<&Name> = node.fields().iter().filter(is_unknown).collect();
             let is_only = node.fields().len() == fields.len();
             let hint = match old_name(&unknown, is_only, field) {

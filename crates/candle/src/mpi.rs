@@ -208,5 +208,7 @@ fn exchange<N: Float + WithDType + Into<f64>>(
         let new = Tensor::from_slice(here, tensor.shape(), &Device::Cpu)?;
         new.to_dtype(tensor.dtype())?.to_device(tensor.device())
     });
-    Ok(((*loss).into(), tree.map_err(Error::Rebuild)?))
+    let tree = tree.map_err(Error::Rebuild)?;
+    debug_assert!(rest.is_empty(), "numbers of no tensor were exchanged");
+    Ok(((*loss).into(), tree))
 }

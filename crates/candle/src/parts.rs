@@ -1,6 +1,6 @@
 //! Parts of a model, by the patterns of its paths.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
@@ -179,7 +179,9 @@ pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
         let trained = dtype.is_float() && !running_statistics;
         Row { name, dtype, shape, trained, running_statistics, shared_with }
     };
-    Ok(Summary { rows: tree.map_with_path(row), depth: None })
+    let summary = Summary { rows: tree.map_with_path(row), depth: None };
+    debug_assert!(summary.is_whole(), "the rows of a summary do not fit together");
+    Ok(summary)
 }
 
 /// Made by [`summary`]. It prints as a table.
@@ -238,6 +240,7 @@ impl Summary {
         for (row, named) in self.rows.leaves_mut().iter_mut().zip(named.leaves()) {
             row.trained &= !named;
         }
+        debug_assert!(self.is_whole(), "the rows of a summary do not fit together");
         Ok(self)
     }
 
@@ -275,6 +278,23 @@ impl Summary {
     /// How many numbers are trained. A tensor that is [shared](Row::shared_with) is trained in each place.
     pub fn trained_numbers(&self) -> usize {
         trained_numbers(self.rows().iter())
+    }
+
+    /// Whether each shared tensor has an earlier row of its own with the same type and shape, and only floats
+    /// that are no running statistics are trained.
+    fn is_whole(&self) -> bool {
+        let mut own = HashSet::new();
+        self.rows().iter().all(|row| {
+            let row_of = |name| (name, row.dtype.as_str(), &row.shape[..]);
+            let is_placed = match &row.shared_with {
+                Some(first) => own.contains(&row_of(first)),
+                None => {
+                    own.insert(row_of(&row.name));
+                    true
+                }
+            };
+            is_placed && (!row.trained || row.dtype.is_float() && !row.running_statistics)
+        })
     }
 
     /// Lines of a name, what there is, how many numbers, and whether they are trained.

@@ -376,9 +376,17 @@ fn moved_map(entries: &[(usize, usize)], map: usize) -> usize {
 fn canonical_order(keys: &[Value]) -> Vec<usize> {
     let texts = keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
     let starts = texts.map_or_else(|| vec![0; keys.len()], |texts| starts(&texts));
-    sorted_positions(keys.len(), &mut |a, b| {
-        starts[a].cmp(&starts[b]).then_with(|| keys[a].cmp(&keys[b]))
-    })
+    let mut keyed: Vec<(u64, usize)> = starts.into_iter().zip(0..).collect();
+    keyed.sort_unstable_by_key(|(start, _)| *start);
+    for alike in keyed.chunk_by_mut(|(a, _), (b, _)| a == b).filter(|alike| alike.len() > 1) {
+        let order = sorted_positions(alike.len(), &mut |a, b| {
+            let (a, b) = (alike[a].1, alike[b].1);
+            keys[a].cmp(&keys[b]).then(a.cmp(&b))
+        });
+        let sorted: Vec<(u64, usize)> = order.into_iter().map(|at| alike[at]).collect();
+        alike.copy_from_slice(&sorted);
+    }
+    keyed.into_iter().map(|(_, at)| at).collect()
 }
 
 /// The eight bytes of each text after their common beginning, as a number. They usually decide

@@ -25,7 +25,7 @@ pub(crate) fn literal(key: &Bound<'_, PyAny>) -> String {
         Some(Ok(repr)) => {
             let text = repr.to_string_lossy();
             match text.char_indices().nth(MOST_PRINTED) {
-                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+                Some(_) => text.chars().take(MOST_PRINTED).chain(['…']).collect(),
                 None => text.into(),
             }
         }
