@@ -41,7 +41,7 @@ pub fn too_deep(limit: usize) -> Error {
 
 /// The greater of each limit.
 pub fn either(limits: Limits, other: Limits) -> Limits {
-    limits.or(other)
+    limits.max(other)
 }
 
 /// Returns an error if this number of nodes exceeds the limits.

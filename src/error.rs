@@ -10,7 +10,7 @@ use serde::de::{Expected, Unexpected};
 
 pub(crate) use crate::cause::Cause;
 pub use crate::cause::{Difference, DifferenceKind, ErrorKind};
-use crate::message::{Shown, brief, counted, limited};
+use crate::message::{EscapingWriter, brief, counted, limited};
 use crate::model::Name;
 use crate::path::{Key, Path};
 
@@ -399,7 +399,7 @@ impl std::error::Error for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Shown(f), "{}", self.0.inner())
+        write!(EscapingWriter(f), "{}", self.0.inner())
     }
 }
 

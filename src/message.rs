@@ -54,9 +54,9 @@ pub fn is_invisible(char: char) -> bool {
 
 /// A writer of messages, which may quote untrusted text: invisible characters are escaped, except tabs and
 /// line breaks.
-pub(crate) struct Shown<'a, 'f>(pub(crate) &'a mut fmt::Formatter<'f>);
+pub(crate) struct EscapingWriter<'a, 'f>(pub(crate) &'a mut fmt::Formatter<'f>);
 
-impl fmt::Write for Shown<'_, '_> {
+impl fmt::Write for EscapingWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let is_escaped = |char: char| is_invisible(char) && !matches!(char, '\n' | '\t');
         let mut rest = text;

@@ -12,7 +12,7 @@ use crate::treedef::encoding::EncodingBuilder;
 
 use super::encode::encode_part;
 use super::orders::OrderReader;
-use super::scalars::{ScalarReader, ScalarRows, Stored};
+use super::scalars::{FileLeaf, ScalarReader, ScalarRows};
 use super::wire::{
     self, FixedWidth, NO_INDEX, NodeDataRow, NodeRow, ValueRow, form, node_kind, read_table,
     read_text, take_table,
@@ -213,7 +213,7 @@ impl Decoder<'_, '_> {
 
     fn scalar(&self, scalars: &mut ScalarReader<'_>) -> Result<Leaf> {
         match scalars.next()? {
-            Stored::Scalar(scalar) if scalar != crate::leaf::Scalar::None => Ok(scalar.into()),
+            FileLeaf::Scalar(scalar) if scalar != crate::leaf::Scalar::None => Ok(scalar.into()),
             _ => Err(wire::invalid(self.part, "a value holds a leaf that is not a scalar")),
         }
     }

@@ -252,7 +252,7 @@ impl LeafKind {
 }
 
 /// A leaf of a file.
-pub(super) enum Stored<'a> {
+pub(super) enum FileLeaf<'a> {
     Scalar(Scalar<'a>),
     Opaque,
 }
@@ -279,7 +279,7 @@ impl<'a> ScalarReader<'a> {
         self.bits.len().saturating_add(self.lengths.len())
     }
 
-    pub(super) fn next(&mut self) -> Result<Stored<'a>> {
+    pub(super) fn next(&mut self) -> Result<FileLeaf<'a>> {
         if self.left_in_run == 0 {
             let run = self.runs.next().ok_or_else(|| self.short())?;
             self.kind = kind_of(run);
@@ -310,12 +310,12 @@ impl<'a> ScalarReader<'a> {
                     }
                     LeafKind::Opaque => {
                         self.take_nothing()?;
-                        return Ok(Stored::Opaque);
+                        return Ok(FileLeaf::Opaque);
                     }
                 }
             }}
         };
-        Ok(Stored::Scalar(scalar))
+        Ok(FileLeaf::Scalar(scalar))
     }
 
     /// Checks that every scalar has been read.

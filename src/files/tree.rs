@@ -14,7 +14,7 @@ use super::container::{BLOCK, ByteSource, Container, KINDS, Kind, Part, VALUES};
 use super::decode::{Decoded, EncodedBytes, decode};
 use super::encode::encode_part;
 use super::orders::{OrderReader, OrderWriter};
-use super::scalars::{IndexedRows, ScalarReader, ScalarRows, ScalarWriter, Selection, Stored};
+use super::scalars::{FileLeaf, IndexedRows, ScalarReader, ScalarRows, ScalarWriter, Selection};
 use super::structure::structure_of;
 use super::wire::{invalid, near, wide};
 
@@ -177,8 +177,8 @@ fn read_leaves<L: Emit>(
     let mut leaves = Vec::with_capacity(indices.len().min(scalars.at_most()));
     for index in indices {
         let (leaf, found) = match scalars.next()? {
-            Stored::Scalar(scalar) => (L::from_scalar(scalar), scalar.kind()),
-            Stored::Opaque => {
+            FileLeaf::Scalar(scalar) => (L::from_scalar(scalar), scalar.kind()),
+            FileLeaf::Opaque => {
                 let leaf = values.next();
                 let leaf = leaf.ok_or_else(|| invalid(VALUES, "there are too few"))?;
                 (L::from_leaf(leaf), LeafKind::Opaque)

@@ -222,7 +222,7 @@ struct MergedNode<'a> {
 
 /// The subtree of one or both trees in a place. For runs without leaves, the number is the number
 /// of siblings.
-enum Merged<'a> {
+enum MergeSource<'a> {
     First(NodeRef<'a>),
     Second(NodeRef<'a>),
     Both(NodeRef<'a>, NodeRef<'a>, usize),
@@ -239,23 +239,23 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
     };
     let mut builder = PartsBuilder::onto(first.treedef.root(), first.treedef.limits);
     let mut path = Path::root();
-    let roots = (None, Merged::Both(first.treedef.root(), second.treedef.root(), 1));
+    let roots = (None, MergeSource::Both(first.treedef.root(), second.treedef.root(), 1));
     builder.assemble(roots, |builder, depth, (key, part)| {
         path.0.truncate(depth.saturating_sub(1)); // keeps the path of the parent
         path.0.extend(key);
         match part {
-            Merged::First(node) => {
+            MergeSource::First(node) => {
                 move_from(&mut a_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Merged::Second(node) => {
+            MergeSource::Second(node) => {
                 move_from(&mut b_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Merged::Both(a, b, repeat) if !have_leaves(a, b) && equal_subtrees(a, b) => {
+            MergeSource::Both(a, b, repeat) if !have_leaves(a, b) && equal_subtrees(a, b) => {
                 builder.insert(a, repeat)?;
             }
-            Merged::Both(a, b, repeat) => {
+            MergeSource::Both(a, b, repeat) => {
                 let MergedNode { labels, order, children } = MergedNode::of(a, b, &path)?;
                 let data = a.data().map(|data| NodeData { labels, ..data.clone() });
                 builder.open_new(a.kind(), data.as_ref().map(NodeData::as_ref), repeat);
@@ -296,14 +296,14 @@ impl<'a> MergedNode<'a> {
     }
 }
 
-type MergedChildren<'a> = Vec<(Option<Key>, Merged<'a>)>;
+type MergedChildren<'a> = Vec<(Option<Key>, MergeSource<'a>)>;
 
 /// Several equal pairs are one item only if the insertion orders of all their maps are equal.
 fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> {
     let (mut pairs, mut children) = (a.overlaps(b), Vec::new());
     let most = |x, y| if have_leaves(x, y) { 1 } else { in_same_order(x, y) };
     while let Some(Overlap { position, a: x, b: y, count }) = pairs.next_up_to(most) {
-        children.push((a.key(position), Merged::Both(x, y, count)));
+        children.push((a.key(position), MergeSource::Both(x, y, count)));
     }
     children
 }
@@ -314,9 +314,9 @@ fn merged_by_label<'a>(
     b: NodeRef<'a>,
 ) -> (MergedChildren<'a>, Option<Arc<[usize]>>) {
     let merged = |key: Key, child: Labelled<'a, 'a>| match child {
-        Labelled::Both(a, _, b) => (Some(key), Merged::Both(a, b, 1)),
-        Labelled::First(a) => (Some(key), Merged::First(a)),
-        Labelled::Second(_, b) => (Some(key), Merged::Second(b)),
+        Labelled::Both(a, _, b) => (Some(key), MergeSource::Both(a, b, 1)),
+        Labelled::First(a) => (Some(key), MergeSource::First(a)),
+        Labelled::Second(_, b) => (Some(key), MergeSource::Second(b)),
     };
     let children = compare::by_label(a, b, &Key::clone).into_iter();
     if !a.is_sorted_map() {

@@ -119,7 +119,7 @@ fn around<L>(
     let mut limits: Option<Limits> = None;
     for (key, child) in children {
         label(&mut builder, key)?;
-        limits = Some(limits.map_or(child.limits, |limits| limits.or(child.limits)));
+        limits = Some(limits.map_or(child.limits, |limits| limits.max(child.limits)));
         builder.insert(&child, 1)?;
     }
     builder.close()?;

@@ -27,7 +27,7 @@ const MORE_WORK: &str = "see `Limits::max_work`";
 
 impl Limits {
     /// The greater of the two for each field: the limits of a structure that is made from two.
-    pub(crate) fn or(self, other: Limits) -> Self {
+    pub(crate) fn max(self, other: Limits) -> Self {
         Limits {
             max_depth: self.max_depth.max(other.max_depth),
             max_work: self.max_work.max(other.max_work),

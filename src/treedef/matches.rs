@@ -35,7 +35,7 @@ pub(crate) struct Matches<'a> {
     pattern: Pattern,
     /// The root, until it is visited.
     root: Option<NodeRef<'a>>,
-    open: Vec<Searched<'a>>,
+    open: Vec<SearchedNode<'a>>,
     /// The path of the last open node.
     path: Path,
     /// Whether nodes without leaves are skipped.
@@ -47,7 +47,7 @@ pub(crate) struct Matches<'a> {
 }
 
 /// A node whose children are being visited.
-struct Searched<'a> {
+struct SearchedNode<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
     run: Option<Run<'a>>,
@@ -140,7 +140,7 @@ impl<'a> Matches<'a> {
             return;
         }
         self.path.extend(key);
-        self.open.push(Searched {
+        self.open.push(SearchedNode {
             node,
             children: node.children(),
             run: None,
@@ -182,7 +182,7 @@ fn hash((node, step): (u64, usize)) -> u64 {
     (node ^ (step as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
-impl<'a> Searched<'a> {
+impl<'a> SearchedNode<'a> {
     /// The next child that has to be visited, where `found` nodes were found so far.
     fn next(&mut self, pattern: &Pattern, needs_leaves: bool, found: usize) -> Option<NodeRef<'a>> {
         let has_names = self.node.is_labelled();

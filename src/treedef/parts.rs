@@ -96,7 +96,7 @@ impl PartsBuilder {
 
     /// Raises the limits to the limits of a part, where those are higher.
     pub(crate) fn allow(&mut self, limits: Limits) {
-        self.limits = self.limits.or(limits);
+        self.limits = self.limits.max(limits);
     }
 
     /// Adopts the options of a structure whose parts will be inserted.

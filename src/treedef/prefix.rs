@@ -52,7 +52,7 @@ impl TreeDef {
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
         let mut builder = PartsBuilder::default();
-        builder.set_limits(self.limits.or(other.limits));
+        builder.set_limits(self.limits.max(other.limits));
         builder.unify_options(self)?;
         builder.unify_options(other)?;
         let mut walk = PairWalk::new(self.root(), other.root(), |_, a, b| in_same_order(a, b));

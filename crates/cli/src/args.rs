@@ -72,7 +72,7 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with_all = ["at", "only", "ignore"])]
         patch: bool,
         #[command(flatten)]
-        part: Part,
+        part: ScopeArgs,
         #[command(flatten)]
         renaming: Renaming,
         #[command(flatten)]
@@ -164,7 +164,7 @@ pub(crate) enum Command {
 
 /// The part of two documents that is compared.
 #[derive(Debug, Group)]
-pub(crate) struct Part {
+pub(crate) struct ScopeArgs {
     /// Compare the part at PATH, e.g. `model` of a training. Where only one side has it, the other is compared
     /// as a whole
     #[arg(long, value_name = "PATH", help_heading = "Parts")]
@@ -224,7 +224,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) folds: Folds,
     #[command(flatten)]
-    pub(crate) part: Part,
+    pub(crate) part: ScopeArgs,
     /// List at most N violations of a file; 0 for all
     #[arg(long, default_value_t = 1_000, value_name = "N")]
     pub(crate) max: usize,

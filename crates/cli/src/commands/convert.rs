@@ -104,7 +104,7 @@ fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Resu
     let name = input.name.clone();
     let (mut lines, mut bytes) = (input.lines(), 0);
     write_with(to.output.as_deref(), |out| {
-        let mut out = Counting { out, bytes: &mut bytes };
+        let mut out = CountingWriter { out, bytes: &mut bytes };
         output::write_documents(&mut out, format == Format::Jsonl, || {
             let next = lines.next().map_err(|failure| failure.in_file(&name))?;
             Ok(next.map(|(_, tree)| tree))
@@ -115,12 +115,12 @@ fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Resu
 }
 
 /// Counts the bytes that are written.
-struct Counting<'a> {
+struct CountingWriter<'a> {
     out: &'a mut dyn Write,
     bytes: &'a mut usize,
 }
 
-impl Write for Counting<'_> {
+impl Write for CountingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         *self.bytes += written;

@@ -28,7 +28,7 @@ const VERSION: u32 = 1;
 /// The structures of files, with their places.
 pub(super) struct Counted {
     pub(super) tally: Tally,
-    pub(super) files: Vec<Counting>,
+    pub(super) files: Vec<CountedFile>,
     /// Whether the formats have a null.
     pub(super) has_null: bool,
     /// Whether keys are folded. Then structures do not show duplicate keys.
@@ -39,7 +39,7 @@ pub(super) struct Counted {
 
 /// A file whose documents were counted.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Counting {
+pub(super) struct CountedFile {
     /// None for standard input.
     pub(super) name: Option<String>,
     /// The index of its first document; of JSON lines, of its first line.
@@ -61,13 +61,13 @@ pub(super) enum Indices {
 
 impl Counted {
     /// The file of a document.
-    pub(super) fn file(&self, index: u64) -> Option<&Counting> {
+    pub(super) fn file(&self, index: u64) -> Option<&CountedFile> {
         self.files.iter().rev().find(|file| file.first <= index)
     }
 
     /// A file and the place in it, by the index of the document.
     pub(super) fn place(&self, index: u64) -> String {
-        self.file(index).map_or_else(String::new, |Counting { name, first, indices }| {
+        self.file(index).map_or_else(String::new, |CountedFile { name, first, indices }| {
             let (number, name) = (index - first + 1, name.as_deref().unwrap_or(STDIN));
             match indices {
                 Indices::One => Place::Whole.in_file(name),
@@ -91,7 +91,7 @@ struct Counts {
     treedef_shapes: u32,
     /// The number of lines or documents, including unreadable ones.
     lines: u64,
-    files: Vec<Counting>,
+    files: Vec<CountedFile>,
     bad: Bad,
     twice: Bad,
     has_null: bool,
@@ -215,7 +215,7 @@ fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) ->
                 "{name} is in these counts and in others, so it would be counted twice: pass each once"
             )));
         }
-        counted.files.push(Counting { name: Some(name), first: first + file.first, ..file });
+        counted.files.push(CountedFile { name: Some(name), first: first + file.first, ..file });
     }
     counted.tally.bad.add(counts.bad.shifted(first));
     counted.tally.twice.add(counts.twice.shifted(first));

@@ -362,9 +362,9 @@ struct JsonChange<'a, T> {
     path: String,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<Part<'a, T>>,
+    old: Option<JsonPart<'a, T>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    new: Option<Part<'a, T>>,
+    new: Option<JsonPart<'a, T>>,
     /// The number of consecutive siblings with this change, if it is more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     places: Option<usize>,
@@ -373,26 +373,26 @@ struct JsonChange<'a, T> {
 /// A part of a document, or a name.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Part<'a, T> {
+enum JsonPart<'a, T> {
     Of(&'a T),
     Named(String),
 }
 
 fn json_change<T>(change: &Change<T>) -> JsonChange<'_, T> {
     let names = |old: &dyn Display, new: &dyn Display| {
-        (Some(Part::Named(old.to_string())), Some(Part::Named(new.to_string())))
+        (Some(JsonPart::Named(old.to_string())), Some(JsonPart::Named(new.to_string())))
     };
     let (what, (old, new)) = match &change.kind {
-        ChangeKind::Removed(old) => ("removed", (Some(Part::Of(old)), None)),
-        ChangeKind::Added { new, .. } => ("added", (None, Some(Part::Of(new)))),
+        ChangeKind::Removed(old) => ("removed", (Some(JsonPart::Of(old)), None)),
+        ChangeKind::Added { new, .. } => ("added", (None, Some(JsonPart::Of(new)))),
         ChangeKind::Replaced { old, new, .. } => {
-            ("replaced", (Some(Part::Of(old)), Some(Part::Of(new))))
+            ("replaced", (Some(JsonPart::Of(old)), Some(JsonPart::Of(new))))
         }
-        ChangeKind::Renamed { to } => ("renamed", (None, Some(Part::Named(to.to_string())))),
+        ChangeKind::Renamed { to } => ("renamed", (None, Some(JsonPart::Named(to.to_string())))),
         ChangeKind::Retyped { old, new } => ("retyped", names(old, new)),
         ChangeKind::Reordered { keys } => {
             let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-            ("reordered", (None, Some(Part::Named(keys.join(" ")))))
+            ("reordered", (None, Some(JsonPart::Named(keys.join(" ")))))
         }
         _ => ("changed", (None, None)),
     };

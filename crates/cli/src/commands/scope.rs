@@ -3,7 +3,7 @@
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
 use treedef_tensors::__leaf_names;
 
-use crate::args::Part;
+use crate::args::ScopeArgs;
 use crate::comparing::stored::{Slot, Stored};
 use crate::failure::{Failure, Result};
 use crate::reading::parse::Document;
@@ -17,7 +17,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(part: &Part) -> Result<Self> {
+    pub(super) fn of(part: &ScopeArgs) -> Result<Self> {
         let all = |patterns: &[String]| patterns.iter().map(|it| parse(it)).collect::<Result<_>>();
         let at = part.at.as_ref().map(|path| {
             path.parse().map_err(|error| Failure::new(format!("the path `{path}`: {error}")))

@@ -266,7 +266,7 @@ impl<W: Write> Selecting<'_, W> {
             return Ok(None);
         }
         for (path, node) in selected(&tree, above, pattern) {
-            let found = Found { tree: &tree, node, path: &path, place, name: self.name };
+            let found = Match { tree: &tree, node, path: &path, place, name: self.name };
             if json {
                 found.write_json(&mut self.out)?;
             } else {
@@ -325,7 +325,7 @@ fn leading_to(pattern: &Pattern) -> Vec<Pattern> {
 }
 
 /// A match.
-struct Found<'a> {
+struct Match<'a> {
     tree: &'a Tree<Leaf>,
     node: NodeRef<'a>,
     path: &'a Path,
@@ -333,7 +333,7 @@ struct Found<'a> {
     name: &'a str,
 }
 
-impl Found<'_> {
+impl Match<'_> {
     fn leaf(&self) -> Option<&Leaf> {
         let at = self.node.leaf_range().start;
         self.tree.leaves().get(at).filter(|_| self.node.is_leaf())

@@ -25,7 +25,7 @@ use crate::reading::parallel_lines::{How, LineCounter, Tally, count_line};
 use crate::tensors::trees::{Halves, numbers};
 
 use super::changes;
-use super::counts::{self, Counted, Counting, Indices};
+use super::counts::{self, Counted, CountedFile, Indices};
 use super::print::{print, print_json};
 
 /// With more differences, a structure is shown as a whole.
@@ -99,7 +99,7 @@ impl Wanted {
         for (file, at) in args.files.iter().zip(0..) {
             let input = input::open(file, args.reading, Format::Jsonl)?;
             let name = input.name.clone();
-            let mut index = self.counted.files.get(at).map_or(0, |file: &Counting| file.first);
+            let mut index = self.counted.files.get(at).map_or(0, |file: &CountedFile| file.first);
             if input.format == Format::Jsonl && args.elements.is_none() {
                 let mut lines = LineReader::of(input.reader);
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
@@ -232,7 +232,7 @@ impl Counted {
             }
         }
         let name = (file.as_os_str() != "-").then_some(name);
-        self.files.push(Counting { name, first, indices });
+        self.files.push(CountedFile { name, first, indices });
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl Counted {
         let mut found = Bad::default();
         // Of other formats, each document was told when it was read.
         let are_lines =
-            |index| matches!(self.file(index), Some(Counting { indices: Indices::Lines, .. }));
+            |index| matches!(self.file(index), Some(CountedFile { indices: Indices::Lines, .. }));
         let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));
         for it in all {
             if let Some((path, key)) = duplicate_keys::first(&it.structure) {

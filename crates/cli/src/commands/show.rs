@@ -139,9 +139,14 @@ fn human(bytes: u64) -> String {
     format!("{} B", grouped(bytes))
 }
 
-type Text = treedef::Result<(TreeDef, Option<Totals>, String)>;
+type StructureText = treedef::Result<(TreeDef, Option<Totals>, String)>;
 
-fn signature(tree: Tree<LeafKind>, fold: bool, depth: Option<usize>, width: usize) -> Text {
+fn signature(
+    tree: Tree<LeafKind>,
+    fold: bool,
+    depth: Option<usize>,
+    width: usize,
+) -> StructureText {
     let treedef = tree.treedef().clone();
     let text = match (depth, fold) {
         (Some(depth), _) => format!("{:#width$}", cut(tree, depth)?),
@@ -151,7 +156,7 @@ fn signature(tree: Tree<LeafKind>, fold: bool, depth: Option<usize>, width: usiz
     Ok((treedef, None, text))
 }
 
-fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -> Text {
+fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -> StructureText {
     let text = match (depth, fold) {
         (Some(depth), _) => {
             let leaves = vec!["*"; treedef.num_leaves()];
@@ -163,7 +168,7 @@ fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -
     Ok((treedef, None, text))
 }
 
-fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> Text {
+fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> StructureText {
     let treedef = tree.treedef().clone();
     let sum =
         |of: fn(&TensorLeaf) -> u64| tree.leaves().iter().map(of).fold(0, u64::saturating_add);

@@ -15,7 +15,7 @@ use crate::reading::input;
 use super::changes;
 use super::page_leaf::{self, PageLeaf};
 use super::print::{report_json, write_to};
-use super::view_nodes::{Changes, Place, Traits, Viewed, quoted};
+use super::view_nodes::{Changes, NodePosition, Traits, Viewed, quoted};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
@@ -93,7 +93,7 @@ fn page(
     data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
     data += ",\"root\":";
     let changes = diff.map(|_| &changes);
-    let place = Place { key: "\"\"", repeat: 1, changes, added: false, depth: 0 };
+    let place = NodePosition { key: "\"\"", repeat: 1, changes, added: false, depth: 0 };
     Viewed::of(tree, traits).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);

@@ -81,7 +81,7 @@ fn new_index(change: &Change<Tree<PageLeaf>>) -> Option<usize> {
 
 /// The position of a node.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct NodePosition<'a> {
     /// As JSON: an index, or the text of the key.
     pub(super) key: &'a str,
     /// The number of equal neighbours that it represents.
@@ -200,10 +200,10 @@ impl<'t> Viewed<'t> {
     pub(super) fn node(
         &self,
         node: NodeRef<'_>,
-        place: Place<'_>,
+        place: NodePosition<'_>,
         out: &mut String,
     ) -> treedef::Result<()> {
-        let Place { key, repeat, changes, added, depth } = place;
+        let NodePosition { key, repeat, changes, added, depth } = place;
         let leaves = self.leaves.get(node.leaf_range()).or_bug();
         // The numbers of an array that is one leaf exist only while it is drawn.
         let stored = leaves.first().filter(|_| node.is_leaf()).and_then(PageLeaf::as_array);
@@ -294,7 +294,7 @@ impl<'t> Viewed<'t> {
     fn children(
         &self,
         node: NodeRef<'_>,
-        Place { changes, depth, .. }: Place<'_>,
+        NodePosition { changes, depth, .. }: NodePosition<'_>,
         out: &mut String,
     ) -> treedef::Result<()> {
         out.push('[');
@@ -328,8 +328,13 @@ impl<'t> Viewed<'t> {
             }
             new += if changes.is_some_and(Changes::is_removed) { 0 } else { repeat };
             separate(start, out);
-            let place =
-                Place { key: &key_json(&key), repeat, changes, added: false, depth: depth + 1 };
+            let place = NodePosition {
+                key: &key_json(&key),
+                repeat,
+                changes,
+                added: false,
+                depth: depth + 1,
+            };
             self.node(child, place, out)?;
         }
         added.try_for_each(|change| self.added(change, start, out))?;
@@ -348,7 +353,8 @@ impl<'t> Viewed<'t> {
             return Ok(());
         };
         separate(start, out);
-        let place = Place { key: &key_json(key), repeat: 1, changes: None, added: true, depth: 0 };
+        let place =
+            NodePosition { key: &key_json(key), repeat: 1, changes: None, added: true, depth: 0 };
         Viewed::of(new, self.traits).node(new.treedef().root(), place, out)
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn lowered(
 ) -> Result<Tree<Leaf>> {
     let tree = numbers(tree, Halves::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
-    let form = Form { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
+    let form = Features { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
     // Most documents have this form already, unless they have a duplicate key.
     let is_plain = |node: NodeRef<'_>| match node.kind() {
         NodeKind::Leaf | NodeKind::Seq => true,
@@ -40,7 +40,7 @@ pub(crate) fn lowered(
 
 /// The features of the formats of two documents.
 #[derive(Clone, Copy)]
-struct Form {
+struct Features {
     has_null: bool,
     skips_none: bool,
 }
@@ -49,7 +49,7 @@ struct Form {
 struct Lowered<'t> {
     node: NodeRef<'t>,
     leaves: &'t [Leaf],
-    form: Form,
+    form: Features,
     /// Whether it is the content of the variant.
     is_inside: bool,
 }

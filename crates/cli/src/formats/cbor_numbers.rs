@@ -19,35 +19,35 @@ const POSITIVE: u8 = 0xc2;
 /// An integer that the reader cannot represent, and its position.
 struct Bignum {
     place: Range<usize>,
-    number: Number,
+    number: BigInteger,
     is_key: bool,
 }
 
-enum Number {
+enum BigInteger {
     /// The digits of an integer beyond 128 bits.
     Long(String),
     /// An integer whose bytes are in pieces, joined.
     InPieces(Vec<u8>),
 }
 
-impl Number {
-    fn of(content: &[u8], is_negative: bool, in_pieces: bool) -> Option<Number> {
+impl BigInteger {
+    fn of(content: &[u8], is_negative: bool, in_pieces: bool) -> Option<BigInteger> {
         if let Some(digits) = digits(content, is_negative) {
-            return Some(Number::Long(digits));
+            return Some(BigInteger::Long(digits));
         }
         let zeros = content.iter().take_while(|byte| **byte == 0).count();
         let content = content.get(zeros..).filter(|content| in_pieces && content.len() <= 16)?;
         let length = u8::try_from(content.len()).ok()?;
         let head = [POSITIVE + u8::from(is_negative), 0x40 | length];
-        Some(Number::InPieces([&head[..], content].concat()))
+        Some(BigInteger::InPieces([&head[..], content].concat()))
     }
 }
 
 impl Bignum {
     fn digits(&self) -> Option<&str> {
         match &self.number {
-            Number::Long(digits) => Some(digits),
-            Number::InPieces(_) => None,
+            BigInteger::Long(digits) => Some(digits),
+            BigInteger::InPieces(_) => None,
         }
     }
 }
@@ -64,12 +64,12 @@ pub(crate) fn of_cbor(
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
     // The parts that do not depend on the leaves.
     let fixed = |at: usize| match numbers.get(at)? {
-        Bignum { number: Number::InPieces(whole), .. } => Some(whole.clone()),
-        Bignum { number: Number::Long(digits), is_key: true, .. } => {
+        Bignum { number: BigInteger::InPieces(whole), .. } => Some(whole.clone()),
+        Bignum { number: BigInteger::Long(digits), is_key: true, .. } => {
             let head = if digits.len() < 256 { 2 } else { 3 };
             Some([&head_of_text(digits.len() + head)[..], digits.as_bytes()].concat())
         }
-        Bignum { number: Number::Long(_), is_key: false, .. } => None,
+        Bignum { number: BigInteger::Long(_), is_key: false, .. } => None,
     };
     // Errors keep the positions of the file, because a text is as long as the number.
     let text = |at: usize| {
@@ -181,7 +181,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
             if let (2, Some(is_negative)) = (kind, tag)
-                && let Some(number) = Number::of(content, is_negative, false)
+                && let Some(number) = BigInteger::of(content, is_negative, false)
             {
                 numbers.push(Bignum { place: start - 1..at + content.len(), number, is_key });
             }
@@ -189,7 +189,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         }
         if let (2, None, Some(is_negative)) = (kind, value, tag)
             && let Some((content, end)) = pieces(bytes, at)
-            && let Some(number) = Number::of(&content, is_negative, true)
+            && let Some(number) = BigInteger::of(&content, is_negative, true)
         {
             numbers.push(Bignum { place: start - 1..end, number, is_key });
         }

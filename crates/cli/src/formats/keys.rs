@@ -216,25 +216,25 @@ pub(crate) fn with_keys_for(
     text_keys: bool,
 ) -> Result<Diff<Tree<Leaf>>> {
     let changes = &mut diff.changes;
-    let named = |change| Named { change, path: Path::root(), positions: Vec::new() };
-    let mut all: Vec<Named> = changes.drain(..).map(named).collect();
+    let named = |change| TargetedChange { change, path: Path::root(), positions: Vec::new() };
+    let mut all: Vec<TargetedChange> = changes.drain(..).map(named).collect();
     let are_texts = text_keys || !all.iter_mut().any(|named| named.has_others());
     let named = all.iter_mut().collect();
     follow((tree, tree.treedef().root()), named, are_texts, &mut Path::root())?;
     all.sort_by(|a, b| a.positions.cmp(&b.positions));
-    changes.extend(all.into_iter().map(Named::into_change));
+    changes.extend(all.into_iter().map(TargetedChange::into_change));
     Ok(diff)
 }
 
 /// A change, and its target in the tree.
-struct Named {
+struct TargetedChange {
     change: Change<Tree<Leaf>>,
     /// The existing part of its path, and the positions on it.
     path: Path,
     positions: Vec<usize>,
 }
 
-impl Named {
+impl TargetedChange {
     /// The keys that the tree has before the patch.
     fn keys(&self) -> &[Key] {
         match (&self.change.kind, self.change.path.keys()) {
@@ -270,11 +270,11 @@ impl Named {
 /// allow.
 fn follow(
     (tree, node): (&Tree<Leaf>, NodeRef<'_>),
-    changes: Vec<&mut Named>,
+    changes: Vec<&mut TargetedChange>,
     are_texts: bool,
     path: &mut Path,
 ) -> Result<()> {
-    let (mut here, mut groups) = (Vec::new(), Vec::<(Key, Vec<&mut Named>)>::new());
+    let (mut here, mut groups) = (Vec::new(), Vec::<(Key, Vec<&mut TargetedChange>)>::new());
     let mut places = HashMap::new();
     for named in changes {
         let Some(key) = named.keys().get(path.keys().len()).cloned() else {

@@ -13,7 +13,7 @@ use crate::formats::duplicate_keys::{self, HINT};
 use crate::formats::yaml_nodes::{Node, may_need, place};
 
 /// A document of a file.
-struct Part<'t> {
+struct YamlDocument<'t> {
     /// The number of lines before it.
     lines: usize,
     text: &'t str,
@@ -22,10 +22,10 @@ struct Part<'t> {
 /// The documents of a file. A line that begins with `---` or `...` ends a document anywhere, also
 /// in a text, where YAML forbids it. `---` always begins a document; an empty document is null. A
 /// file without any marker has one document, too.
-fn documents(text: &str) -> Vec<Part<'_>> {
+fn documents(text: &str) -> Vec<YamlDocument<'_>> {
     let mut parts = Vec::new();
     let (mut lines, mut at) = (0, 0);
-    let mut open = Part { lines: 0, text: "" };
+    let mut open = YamlDocument { lines: 0, text: "" };
     let (mut start, mut has_content, mut in_header) = (0, false, true);
     for line in text.split_inclusive('\n') {
         let is_start = is_marker(line, "---");
@@ -35,7 +35,7 @@ fn documents(text: &str) -> Vec<Part<'_>> {
             if has_content {
                 parts.push(open);
             }
-            open = Part { lines, text: "" };
+            open = YamlDocument { lines, text: "" };
             (start, has_content, in_header) = (at, false, true);
             if !is_start {
                 // The marker itself is not part of the next document.
@@ -110,7 +110,7 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
 
 /// Whether a readable text has its own tags, such as `!Ref`, which are ignored.
 pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
-    let is_refused = |part: &Part<'_>| {
+    let is_refused = |part: &YamlDocument<'_>| {
         let options = options(limits, true);
         with_deserializer(part.text, options, |yaml| IgnoredAny::deserialize(yaml)).is_err()
     };
@@ -141,7 +141,12 @@ fn options(limits: Limits, refuses_tags: bool) -> Options {
 }
 
 /// Reads one document. If `strict`, no map may have a key twice.
-fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+fn part_tree(
+    part: &YamlDocument<'_>,
+    seed: TreeSeed,
+    limits: Limits,
+    strict: bool,
+) -> Result<Tree<Leaf>> {
     let tree = if may_need(part.text) {
         on_large_stack(|| node(part, limits)?.into_tree(limits))?
     } else {
@@ -161,7 +166,7 @@ fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> R
 }
 
 /// Reads one document with its tags, its places and long numbers.
-fn node(part: &Part<'_>, limits: Limits) -> Result<Node> {
+fn node(part: &YamlDocument<'_>, limits: Limits) -> Result<Node> {
     let read = |text: &str| {
         with_deserializer(text, options(limits, false), |yaml| Node::deserialize(yaml))
     };
@@ -214,7 +219,7 @@ fn without_times(text: &str) -> Option<String> {
     (without != text).then_some(without)
 }
 
-fn failure(error: &Error, part: &Part<'_>, limits: Limits) -> Failure {
+fn failure(error: &Error, part: &YamlDocument<'_>, limits: Limits) -> Failure {
     let message = not_as_tagged(error, part.text).unwrap_or_else(|| said(error, limits));
     let Some(at) = error.location() else { return Failure::new(message) };
     let line = usize::try_from(at.line()).unwrap_or(usize::MAX).saturating_add(part.lines);

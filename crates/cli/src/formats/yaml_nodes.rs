@@ -75,7 +75,7 @@ impl Node {
     /// The node with its scalars verbatim, from the text of a document that begins after this many lines of
     /// its file.
     pub(crate) fn settled(mut self, text: &str, lines: usize) -> Result<Self> {
-        Document { text, lines }.settle_all(&mut self)?;
+        YamlText { text, lines }.settle_all(&mut self)?;
         Ok(self)
     }
 
@@ -134,12 +134,12 @@ impl Node {
 }
 
 /// The text of a document, and the number of lines of the file before it.
-struct Document<'t> {
+struct YamlText<'t> {
     text: &'t str,
     lines: usize,
 }
 
-impl Document<'_> {
+impl YamlText<'_> {
     /// The recursion is as deep as the reader of YAML allows.
     fn settle_all(&self, node: &mut Node) -> Result<()> {
         self.settle(node, false)?;

@@ -16,7 +16,7 @@ const RAW: &str = "$serde_json::private::RawValue";
 /// The text of a number. serde_json writes a struct of this name verbatim, and trees recognise it.
 #[derive(Serialize)]
 #[serde(rename = "$serde_json::private::RawValue")]
-struct Text<'t> {
+struct NumberText<'t> {
     #[serde(rename = "$serde_json::private::RawValue")]
     text: &'t str,
 }
@@ -91,7 +91,7 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
     if Decimal::of(text).is_some_and(|decimal| is(&decimal, float)) {
         return None;
     }
-    Value::of(&Text { text }).ok().map(Leaf::from)
+    Value::of(&NumberText { text }).ok().map(Leaf::from)
 }
 
 /// The text of a number that is kept verbatim.
@@ -121,14 +121,14 @@ pub(crate) fn as_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
         let [leaf] = leaves else { return Ok(Edit::Keep) };
         let text = leaf.as_str().filter(|text| node.name() == Some(RAW) && is_number(text));
         let Some(text) = text else { return Ok(Edit::Keep) };
-        Ok(Edit::Replace(Tree::leaf(Value::of(&Text { text })?.into())))
+        Ok(Edit::Replace(Tree::leaf(Value::of(&NumberText { text })?.into())))
     })
 }
 
 /// The leaf with one text for all spellings of its number.
 pub(crate) fn by_value(leaf: Leaf) -> Leaf {
     let decimal = text_of(&leaf).and_then(|text| Decimal::of(&text));
-    let one = decimal.and_then(|decimal| Value::of(&Text { text: &text(&decimal) }).ok());
+    let one = decimal.and_then(|decimal| Value::of(&NumberText { text: &text(&decimal) }).ok());
     one.map_or(leaf, Leaf::from)
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn has_texts(tree: &Tree<Leaf>) -> bool {
 /// A float of a kind with its own name: `decimal(f64)`.
 #[derive(Serialize)]
 #[serde(rename = "decimal")]
-struct Named(f64);
+struct DecimalFloat(f64);
 
 /// The tree with floats for numbers that are kept as texts. If `named`, their kind has its own name.
 pub(crate) fn rounded_for_shapes(tree: Tree<Leaf>, named: bool) -> treedef::Result<Tree<Leaf>> {
@@ -196,7 +196,7 @@ pub(crate) fn rounded_for_shapes(tree: Tree<Leaf>, named: bool) -> treedef::Resu
     tree.edit(|_, node, leaves| {
         let text = leaves.first().filter(|_| node.is_leaf()).and_then(text_of);
         let Some(float) = text.and_then(|text| text.parse().ok()) else { return Ok(Edit::Keep) };
-        Ok(Edit::Replace(Tree::of(&Named(float))?))
+        Ok(Edit::Replace(Tree::of(&DecimalFloat(float))?))
     })
 }
 

@@ -10,7 +10,7 @@ use crate::numbers::exact::{long, text_of};
 use crate::numbers::long_numbers::{joined, of_decimal, replaced, toml_text_len};
 
 /// A number of more digits than fit into 64 bits.
-struct Number {
+struct LongNumber {
     place: Range<usize>,
     leaf: Leaf,
     is_key: bool,
@@ -44,7 +44,7 @@ pub(crate) fn of_ron(text: &str, read: impl Fn(&str) -> Result<Tree<Leaf>>) -> R
 }
 
 /// Such numbers outside of texts and comments.
-fn numbers(text: &str) -> Vec<Number> {
+fn numbers(text: &str) -> Vec<LongNumber> {
     let (mut numbers, mut at) = (Vec::new(), 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let skipped = skipped(rest);
@@ -68,7 +68,7 @@ fn numbers(text: &str) -> Vec<Number> {
         let number = number.trim_end_matches('_');
         if let Some(leaf) = long(&of_decimal(number)).filter(|_| !number.is_empty()) {
             let place = at..at + length;
-            numbers.push(Number { place, leaf, is_key: is_before_colon(behind) });
+            numbers.push(LongNumber { place, leaf, is_key: is_before_colon(behind) });
         }
         at += length.max(rest.chars().next().map_or(1, char::len_utf8));
     }

@@ -184,7 +184,7 @@ pub(crate) fn count_line(
     // Only the tree shows long integers and numbers beyond the range of `f64`.
     let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !how.folds_keys;
     if is_plain && !how.decimals && !long_numbers::has_long_digits(line) {
-        match structures.seed().deserialize(Whole(&mut json_of(line))) {
+        match structures.seed().deserialize(OneDocument(&mut json_of(line))) {
             Ok(_) => return Ok(None),
             // The tree gives the reason for the refusal.
             Err(_) => structures.set_next_index(index),
@@ -250,9 +250,9 @@ impl Worker {
 }
 
 /// A document with nothing after it, so that a document with trailing text is not counted.
-struct Whole<'a, R>(&'a mut serde_json::Deserializer<R>);
+struct OneDocument<'a, R>(&'a mut serde_json::Deserializer<R>);
 
-impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Whole<'_, R> {
+impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for OneDocument<'_, R> {
     type Error = serde_json::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {

@@ -25,12 +25,12 @@ const NO_BASE: &str = "json-schema:///";
 pub(crate) struct References {
     /// Folders from the command line, and the folder of the schema.
     folders: Arc<[PathBuf]>,
-    found: Arc<Mutex<Found>>,
+    found: Arc<Mutex<SchemaFiles>>,
 }
 
 /// The documents that were read for a schema.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct SchemaFiles {
     /// The files, with their numbers verbatim.
     pub(crate) schemas: BTreeMap<PathBuf, Tree<Leaf>>,
     pub(crate) failure: Option<Failure>,
@@ -49,7 +49,7 @@ impl References {
     }
 
     /// Takes out the result so far.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> SchemaFiles {
         std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -12,7 +12,7 @@ const NAME: &str = "Tensor";
 
 #[derive(Serialize)]
 #[serde(rename = "Tensor")]
-struct Whole<'a> {
+struct PatchTensor<'a> {
     dtype: String,
     dims: &'a [usize],
     #[serde(serialize_with = "as_bytes")]
@@ -34,7 +34,7 @@ pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Le
         return Ok(None);
     }
     let Some(dtype) = __element(descriptor) else { return Ok(None) };
-    let whole = Whole { dtype, dims: descriptor.shape(), data: &stored.read_bytes()? };
+    let whole = PatchTensor { dtype, dims: descriptor.shape(), data: &stored.read_bytes()? };
     Ok(Some(Value::of(&whole)?.into()))
 }
 

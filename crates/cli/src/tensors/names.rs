@@ -16,26 +16,26 @@ pub(crate) fn told(name: &str) -> String {
 /// Named values as a tree.
 pub(crate) enum Names<T> {
     Leaf(T),
-    Inner(BTreeMap<Part, Names<T>>),
+    Inner(BTreeMap<NamePart, Names<T>>),
 }
 
 /// A part of a name. Numbers are sorted numerically.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum NamePart {
     Number(usize),
     Name(String),
 }
 
-impl Part {
+impl NamePart {
     fn of(text: &str) -> Self {
         let number = text.parse::<usize>().ok().filter(|number| number.to_string() == text);
-        number.map_or_else(|| Part::Name(text.to_owned()), Part::Number)
+        number.map_or_else(|| NamePart::Name(text.to_owned()), NamePart::Number)
     }
 
     fn text(&self) -> String {
         match self {
-            Part::Number(number) => number.to_string(),
-            Part::Name(name) => name.clone(),
+            NamePart::Number(number) => number.to_string(),
+            NamePart::Name(name) => name.clone(),
         }
     }
 }
@@ -63,22 +63,23 @@ impl<T> Names<T> {
     fn insert(&mut self, name: &str, levels: usize, it: T) {
         let Names::Inner(inner) = self else { return };
         if let Some((part, rest)) = name.split_once('.').filter(|_| levels > 0) {
-            let next = inner.entry(Part::of(part)).or_insert_with(|| Names::Inner(BTreeMap::new()));
+            let next =
+                inner.entry(NamePart::of(part)).or_insert_with(|| Names::Inner(BTreeMap::new()));
             if matches!(next, Names::Inner(_)) {
                 return next.insert(rest, levels - 1, it);
             }
         }
-        let mut part = Part::of(name);
+        let mut part = NamePart::of(name);
         while inner.contains_key(&part) {
-            part = Part::Name(part.text() + ".");
+            part = NamePart::Name(part.text() + ".");
         }
         inner.insert(part, Names::Leaf(it));
     }
 
     /// Whether the parts are the indices of a sequence.
-    fn is_seq(inner: &BTreeMap<Part, Names<T>>) -> bool {
+    fn is_seq(inner: &BTreeMap<NamePart, Names<T>>) -> bool {
         let parts = inner.keys().enumerate();
-        !inner.is_empty() && parts.into_iter().all(|(index, part)| *part == Part::Number(index))
+        !inner.is_empty() && parts.into_iter().all(|(index, part)| *part == NamePart::Number(index))
     }
 
     pub(crate) fn into_tree(self) -> Result<Tree<T>> {

@@ -175,20 +175,20 @@ pub(crate) fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<S
 #[derive(Debug, Default)]
 pub(crate) struct BesideTree {
     /// The metadata, except the structure.
-    texts: Vec<Text>,
+    texts: Vec<MetadataText>,
     /// The shapes of empty tensors, and unread values.
     shapes: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Text {
+struct MetadataText {
     key: String,
     text: String,
     /// Whether the key is an additional name of the tensor that the text names.
     is_tie: bool,
 }
 
-impl Text {
+impl MetadataText {
     fn lost_tie(&self) -> String {
         format!("the tie of `{}` to `{}`", self.key, self.text)
     }
@@ -203,7 +203,7 @@ impl BesideTree {
             let text = tensors.metadata(key)?.to_owned();
             let is_tie = key != "format" && names.contains(text.as_str());
             let is_in_tree = in_tree.contains(key) || structure.is_some() && __is_of_structure(key);
-            (is_tie || !is_in_tree).then(|| Text { key: key.to_owned(), text, is_tie })
+            (is_tie || !is_in_tree).then(|| MetadataText { key: key.to_owned(), text, is_tie })
         });
         let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
         let unread = tensors.iter().map(Stored::descriptor);
@@ -214,9 +214,10 @@ impl BesideTree {
 
     /// The losses in another format than safetensors.
     pub(crate) fn lost(&self) -> Vec<String> {
-        let (ties, texts): (Vec<&Text>, _) = self.texts.iter().partition(|text| text.is_tie);
+        let (ties, texts): (Vec<&MetadataText>, _) =
+            self.texts.iter().partition(|text| text.is_tie);
         let metadata = lost_metadata(texts.into_iter().map(|text| text.key.as_str()));
-        let ties = ties.into_iter().map(Text::lost_tie);
+        let ties = ties.into_iter().map(MetadataText::lost_tie);
         metadata.into_iter().chain(ties).chain(self.shapes.iter().cloned()).collect()
     }
 }

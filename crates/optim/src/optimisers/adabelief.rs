@@ -1,7 +1,7 @@
 //! AdaBelief.
 
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, SLOTS, constants};
+use super::moments::{AdamStep, Moments, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
@@ -55,7 +55,7 @@ impl<L: Trainable> Transform<L> for AdaBelief {
 }
 
 #[derive(Clone, Copy)]
-struct Belief(Next);
+struct Belief(AdamStep);
 
 impl Rule<2> for Belief {
     #[inline(always)]

@@ -44,10 +44,10 @@ impl AdaGrad {
     }
 
     /// The rule of a step, if its numbers make sense.
-    fn rule(&self, count: u64) -> Result<Next> {
+    fn rule(&self, count: u64) -> Result<AdaGradStep> {
         expect_at_least_zero("an initial accumulator", self.initial)?;
         expect_at_least_zero("an eps", self.eps)?;
-        Ok(Next { rate: self.rate.rate(count)?, eps: self.eps })
+        Ok(AdaGradStep { rate: self.rate.rate(count)?, eps: self.eps })
     }
 
     fn go<L: Trainable>(
@@ -71,12 +71,12 @@ impl<L: Trainable> Transform<L> for AdaGrad {
 }
 
 #[derive(Clone, Copy)]
-struct Next {
+struct AdaGradStep {
     rate: f64,
     eps: f64,
 }
 
-impl Rule<1> for Next {
+impl Rule<1> for AdaGradStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [sum]: [X; 1]) -> (X, [X; 1]) {
         let sum = gradient.clone() * gradient.clone() + sum;

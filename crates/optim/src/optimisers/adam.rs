@@ -2,7 +2,7 @@
 
 use super::decay::Decay;
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, SLOTS, constants};
+use super::moments::{AdamStep, Moments, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
@@ -11,9 +11,9 @@ use crate::transform::{Mask, Place, Slots, Step, Transform};
 
 /// With decaying weights.
 #[derive(Clone, Copy)]
-struct NextDecayed(Next);
+struct AdamWStep(AdamStep);
 
-impl Rule<2> for NextDecayed {
+impl Rule<2> for AdamWStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, slots: [X; 2]) -> (X, [X; 2]) {
         let (update, slots) = self.0.moments(gradient, slots);
@@ -109,7 +109,7 @@ impl AdamW {
         slots: &mut Slots<L>,
     ) -> Result<()> {
         self.decay.run(mode, step, slots, ("adamw", SLOTS), |count, decay| {
-            Ok(NextDecayed(self.moments.rule(count, decay)?))
+            Ok(AdamWStep(self.moments.rule(count, decay)?))
         })
     }
 }

@@ -72,10 +72,10 @@ impl Lion {
     }
 
     /// The rule of a step, if its numbers make sense.
-    fn rule(&self, count: u64, decay: f64) -> Result<Next> {
+    fn rule(&self, count: u64, decay: f64) -> Result<LionStep> {
         expect_decay(self.b1)?;
         expect_decay(self.b2)?;
-        Ok(Next { rate: self.rate.rate(count)?, b1: self.b1, b2: self.b2, decay })
+        Ok(LionStep { rate: self.rate.rate(count)?, b1: self.b1, b2: self.b2, decay })
     }
 }
 
@@ -90,14 +90,14 @@ impl<L: Trainable> Transform<L> for Lion {
 }
 
 #[derive(Clone, Copy)]
-struct Next {
+struct LionStep {
     rate: f64,
     b1: f64,
     b2: f64,
     decay: f64,
 }
 
-impl Rule<1> for Next {
+impl Rule<1> for LionStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, [mu]: [X; 1]) -> (X, [X; 1]) {
         let between = mean(gradient.clone(), mu.clone(), self.b1);

@@ -37,12 +37,12 @@ impl Moments {
     }
 
     /// The rule of a step, if its numbers make sense.
-    pub(super) fn rule(&self, count: u64, decay: f64) -> Result<Next> {
+    pub(super) fn rule(&self, count: u64, decay: f64) -> Result<AdamStep> {
         expect_decay(self.b1)?;
         expect_decay(self.b2)?;
         expect_at_least_zero("an eps", self.eps)?;
         expect_at_least_zero("an eps_root", self.eps_root)?;
-        Ok(Next {
+        Ok(AdamStep {
             rate: self.rate.rate(count)?,
             b1: self.b1,
             b2: self.b2,
@@ -57,7 +57,7 @@ impl Moments {
 
 /// The step of Adam.
 #[derive(Clone, Copy)]
-pub(super) struct Next {
+pub(super) struct AdamStep {
     pub(super) rate: f64,
     pub(super) b1: f64,
     pub(super) b2: f64,
@@ -68,7 +68,7 @@ pub(super) struct Next {
     pub(super) decay: f64,
 }
 
-impl Next {
+impl AdamStep {
     /// The mean of the gradients, and of their squares.
     #[inline(always)]
     pub(super) fn means<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> [X; 2] {
@@ -85,7 +85,7 @@ impl Next {
     }
 }
 
-impl Rule<2> for Next {
+impl Rule<2> for AdamStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, slots: [X; 2]) -> (X, [X; 2]) {
         let (update, slots) = self.moments(gradient, slots);

@@ -1,7 +1,7 @@
 //! Rectified Adam.
 
 use super::mode::{Mode, descends};
-use super::moments::{Moments, Next, SLOTS, constants};
+use super::moments::{AdamStep, Moments, SLOTS, constants};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
@@ -43,7 +43,7 @@ impl RAdam {
     }
 
     /// The step of Adam, if its numbers make sense.
-    fn rule(&self, count: u64) -> Result<Next> {
+    fn rule(&self, count: u64) -> Result<AdamStep> {
         if self.threshold >= 4.0 {
             return self.moments.rule(count, 0.0);
         }
@@ -70,9 +70,10 @@ impl RAdam {
         let names = ("radam", SLOTS);
         let next = self.rule(slots.count)?;
         match self.rectification(slots.count + 1) {
-            Some(factor) => mode
-                .run_counted(step, slots, names, |_| Ok(Next { rate: next.rate * factor, ..next })),
-            None => mode.run_counted(step, slots, names, |_| Ok(Momentum(next))),
+            Some(factor) => mode.run_counted(step, slots, names, |_| {
+                Ok(AdamStep { rate: next.rate * factor, ..next })
+            }),
+            None => mode.run_counted(step, slots, names, |_| Ok(MeanStep(next))),
         }
     }
 }
@@ -88,12 +89,12 @@ impl<L: Trainable> Transform<L> for RAdam {
 
 /// A step by the mean of the gradients only.
 #[derive(Clone, Copy)]
-struct Momentum(Next);
+struct MeanStep(AdamStep);
 
-impl Rule<2> for Momentum {
+impl Rule<2> for MeanStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, slots: [X; 2]) -> (X, [X; 2]) {
-        let Momentum(next) = self;
+        let MeanStep(next) = self;
         let [mu, nu] = next.means(gradient, slots);
         (mu.clone().times(-next.rate * next.first), [mu, nu])
     }

@@ -94,14 +94,20 @@ impl RmsProp {
     }
 
     /// The rule of a step, if its numbers make sense.
-    fn rule(&self, count: u64) -> Result<Next> {
+    fn rule(&self, count: u64) -> Result<RmsPropStep> {
         let momentum = self.momentum.unwrap_or_default();
         expect_decay(self.decay)?;
         expect_at_least_zero("an eps", self.eps)?;
         expect_at_least_zero("an initial scale", self.initial)?;
         expect_at_least_zero("a momentum", momentum)?;
         let rate = self.rate.rate(count)?;
-        Ok(Next { rate, decay: self.decay, eps: self.eps, momentum, nesterov: self.nesterov })
+        Ok(RmsPropStep {
+            rate,
+            decay: self.decay,
+            eps: self.eps,
+            momentum,
+            nesterov: self.nesterov,
+        })
     }
 
     fn go<L: Trainable>(
@@ -112,7 +118,7 @@ impl RmsProp {
     ) -> Result<()> {
         let next = self.rule(slots.count)?;
         match (self.centered, self.momentum) {
-            (false, None) => mode.run(step, &Plain(next), slots.leaves(NAME, ["nu"])?)?,
+            (false, None) => mode.run(step, &PlainRms(next), slots.leaves(NAME, ["nu"])?)?,
             (false, Some(_)) => {
                 mode.run(step, &WithMomentum(next), slots.leaves(NAME, ["nu", "trace"])?)?;
             }
@@ -145,7 +151,7 @@ impl<L: Trainable> Transform<L> for RmsProp {
 }
 
 #[derive(Clone, Copy)]
-struct Next {
+struct RmsPropStep {
     rate: f64,
     decay: f64,
     eps: f64,
@@ -153,7 +159,7 @@ struct Next {
     nesterov: bool,
 }
 
-impl Next {
+impl RmsPropStep {
     #[inline(always)]
     fn update<X: Number>(&self, gradient: X, square: X) -> X {
         (gradient / square.plus(self.eps).sqrt()).times(-self.rate)
@@ -166,9 +172,9 @@ impl Next {
 }
 
 #[derive(Clone, Copy)]
-struct Plain(Next);
+struct PlainRms(RmsPropStep);
 
-impl Rule<1> for Plain {
+impl Rule<1> for PlainRms {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [nu]: [X; 1]) -> (X, [X; 1]) {
         let nu = mean(gradient.clone() * gradient.clone(), nu, self.0.decay);
@@ -177,19 +183,19 @@ impl Rule<1> for Plain {
 }
 
 #[derive(Clone, Copy)]
-struct WithMomentum(Next);
+struct WithMomentum(RmsPropStep);
 
 impl Rule<2> for WithMomentum {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, [nu, trace]: [X; 2]) -> (X, [X; 2]) {
-        let (update, [nu]) = Plain(self.0).next(gradient, parameter, [nu]);
+        let (update, [nu]) = PlainRms(self.0).next(gradient, parameter, [nu]);
         let (update, trace) = self.0.moved(update, trace);
         (update, [nu, trace])
     }
 }
 
 #[derive(Clone, Copy)]
-struct Centered(Next);
+struct Centered(RmsPropStep);
 
 impl Rule<2> for Centered {
     #[inline(always)]
@@ -202,7 +208,7 @@ impl Rule<2> for Centered {
 }
 
 #[derive(Clone, Copy)]
-struct CenteredWithMomentum(Next);
+struct CenteredWithMomentum(RmsPropStep);
 
 impl Rule<3> for CenteredWithMomentum {
     #[inline(always)]

@@ -62,9 +62,9 @@ impl Sgd {
     ) -> Result<()> {
         let rate = self.rate(slots.count)?;
         match self.momentum {
-            None => mode.run(step, &Plain { rate }, slots.leaves(NAME, [])?)?,
+            None => mode.run(step, &PlainStep { rate }, slots.leaves(NAME, [])?)?,
             Some(decay) => {
-                let rule = Momentum { rate, decay, nesterov: self.nesterov };
+                let rule = MomentumStep { rate, decay, nesterov: self.nesterov };
                 mode.run(step, &rule, slots.leaves(NAME, ["trace"])?)?;
             }
         }
@@ -86,11 +86,11 @@ impl<L: Trainable> Transform<L> for Sgd {
 }
 
 #[derive(Clone, Copy)]
-struct Plain {
+struct PlainStep {
     rate: f64,
 }
 
-impl Rule<0> for Plain {
+impl Rule<0> for PlainStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
         (gradient.times(-self.rate), [])
@@ -98,13 +98,13 @@ impl Rule<0> for Plain {
 }
 
 #[derive(Clone, Copy)]
-struct Momentum {
+struct MomentumStep {
     rate: f64,
     decay: f64,
     nesterov: bool,
 }
 
-impl Rule<1> for Momentum {
+impl Rule<1> for MomentumStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [trace]: [X; 1]) -> (X, [X; 1]) {
         let (update, trace) = momentum(gradient, trace, self.decay, self.nesterov);

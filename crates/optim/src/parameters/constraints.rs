@@ -7,8 +7,8 @@ use treedef::{Difference, DifferenceKind, NodeRef, Path, Pattern, ToPattern, Tre
 use super::Parameters;
 use super::error::{Error, Result, quoted};
 use super::interval::Interval;
-use super::plan::Rule;
-use super::transform::{Block, Transform};
+use super::plan::Constraint;
+use super::transform::{Block, RangeMap};
 
 /// # Fix, bound, transform, tie
 ///
@@ -34,7 +34,7 @@ impl<T> Parameters<T> {
     /// # Ok::<(), treedef_optim::ParametersError>(())
     /// ```
     pub fn fix(self, pattern: impl ToPattern) -> Result<Self> {
-        self.constrained(pattern, false, |_, _| Ok(Rule::Fixed))
+        self.constrained(pattern, false, |_, _| Ok(Constraint::Fixed))
     }
 
     /// Sets bounds that the solver has to respect: they are in [`lower`](Self::lower) and
@@ -61,7 +61,7 @@ impl<T> Parameters<T> {
             );
         }
         self.constrained(pattern, true, |_, narrow| {
-            Ok(Rule::Bounds(if narrow { range.narrowed()? } else { range }))
+            Ok(Constraint::Bounds(if narrow { range.narrowed()? } else { range }))
         })
     }
 
@@ -83,7 +83,7 @@ impl<T> Parameters<T> {
     /// ```
     pub fn positive(self, pattern: impl ToPattern) -> Result<Self> {
         self.constrained(pattern, true, |_, _| {
-            Ok(Rule::Transform(Transform::Exp, Interval::POSITIVE))
+            Ok(Constraint::Transform(RangeMap::Exp, Interval::POSITIVE))
         })
     }
 
@@ -93,7 +93,7 @@ impl<T> Parameters<T> {
     ///
     /// As [`positive`](Self::positive).
     pub fn softplus(self, pattern: impl ToPattern) -> Result<Self> {
-        let softplus = Rule::Transform(Transform::Softplus, Interval::POSITIVE);
+        let softplus = Constraint::Transform(RangeMap::Softplus, Interval::POSITIVE);
         self.constrained(pattern, true, |_, _| Ok(softplus))
     }
 
@@ -122,8 +122,8 @@ impl<T> Parameters<T> {
             if has_ends && !(range.upper - range.lower).is_finite() {
                 return Err(range.refused("its length is infinite"));
             }
-            match Transform::onto(range) {
-                Some(transform) => Ok(Rule::Transform(transform, range)),
+            match RangeMap::onto(range) {
+                Some(transform) => Ok(Constraint::Transform(transform, range)),
                 None => Err(range.refused("it has no end: without `bounded` the number is free")),
             }
         })
@@ -246,7 +246,7 @@ impl<T> Parameters<T> {
         }
         self.constrained(&*pattern, true, |place, _| {
             let (leaves, position) = (place.leaves.len(), place.leaf - place.leaves.start);
-            Ok(Rule::Block { block, leaves, position })
+            Ok(Constraint::Block { block, leaves, position })
         })
     }
 
@@ -256,14 +256,14 @@ impl<T> Parameters<T> {
         mut self,
         pattern: impl ToPattern,
         vary: bool,
-        rule: impl Fn(Place<'_>, bool) -> Result<Rule>,
+        rule: impl Fn(NodeLeaf<'_>, bool) -> Result<Constraint>,
     ) -> Result<Self> {
         let pattern = pattern.to_pattern()?;
         for (_, leaves) in self.named(&pattern, vary)? {
             for leaf in leaves.clone() {
-                let asked = rule(Place { leaf, leaves: &leaves }, self.plan.narrow[leaf])?;
+                let asked = rule(NodeLeaf { leaf, leaves: &leaves }, self.plan.narrow[leaf])?;
                 let before = self.plan.rules[leaf];
-                if before != Rule::Free && before != asked {
+                if before != Constraint::Free && before != asked {
                     let (before, asked) = (before.described(), asked.described());
                     return Err(Error::Contradiction { path: self.plan.path(leaf), before, asked });
                 }
@@ -319,7 +319,7 @@ impl<T> Parameters<T> {
 }
 
 /// A leaf of a node, and its place there.
-struct Place<'a> {
+struct NodeLeaf<'a> {
     leaf: usize,
     leaves: &'a Range<usize>,
 }

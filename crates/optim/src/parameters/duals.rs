@@ -10,11 +10,11 @@ use super::plan::Plan;
 
 /// A dual number as a [`Differentiable`]: `f64` is one to both, so it needs a type of its own.
 #[derive(Clone)]
-struct Dual<D>(D);
+struct Differentiated<D>(D);
 
-impl<D: DualNum<Primitive = f64>> Differentiable for Dual<D> {
+impl<D: DualNum<Primitive = f64>> Differentiable for Differentiated<D> {
     fn of(value: f64) -> Self {
-        Dual(D::from(value))
+        Differentiated(D::from(value))
     }
 
     fn real(&self) -> f64 {
@@ -22,23 +22,23 @@ impl<D: DualNum<Primitive = f64>> Differentiable for Dual<D> {
     }
 
     fn plus(self, other: Self) -> Self {
-        Dual(self.0 + other.0)
+        Differentiated(self.0 + other.0)
     }
 
     fn times(self, other: Self) -> Self {
-        Dual(self.0 * other.0)
+        Differentiated(self.0 * other.0)
     }
 
     fn exp(self) -> Self {
-        Dual(self.0.exp())
+        Differentiated(self.0.exp())
     }
 
     fn ln_1p(self) -> Self {
-        Dual(self.0.ln_1p())
+        Differentiated(self.0.ln_1p())
     }
 
     fn recip(self) -> Self {
-        Dual(self.0.recip())
+        Differentiated(self.0.recip())
     }
 }
 
@@ -50,7 +50,7 @@ impl Plan {
         // The same errors as without derivatives.
         let real: Vec<f64> = x.iter().map(D::re).collect();
         self.with_leaves(&real, |_| Ok(()))?;
-        let x: Vec<Dual<D>> = x.iter().cloned().map(Dual).collect();
+        let x: Vec<Differentiated<D>> = x.iter().cloned().map(Differentiated).collect();
         let leaves = self.leaves_as(&x).into_iter().map(|leaf| leaf.0).collect();
         Ok(unflatten_objects(&self.treedef, leaves)?)
     }

@@ -9,7 +9,7 @@ use treedef::{unflatten, unflatten_objects};
 use super::differentiable::Differentiable;
 use super::error::{Error, Result, quoted};
 use super::interval::Interval;
-use super::plan::{Plan, Rule, Run, Work};
+use super::plan::{Constraint, Plan, Run, Work};
 
 /// The maximum number of leaves for which a thread keeps memory: 8 MiB.
 const KEPT: usize = 1 << 20;
@@ -188,7 +188,7 @@ impl Plan {
     pub(super) fn point(&self, leaves: &[f64]) -> Result<Vec<f64>> {
         for (leaf, found) in leaves.iter().enumerate() {
             let first = self.tied_to[leaf];
-            let (expected, why) = if self.rules[leaf] == Rule::Fixed {
+            let (expected, why) = if self.rules[leaf] == Constraint::Fixed {
                 (self.start[leaf], "fixed".to_owned())
             } else if first != leaf {
                 (leaves[first], format!("tied to {}", quoted(&self.path(first))))

@@ -5,16 +5,16 @@ use treedef::{Flattener, LeafKind, Path, TreeDef};
 
 use super::error::{Error, Result, quoted, shown};
 use super::interval::{Interval, narrow};
-use super::transform::{Block, Transform};
+use super::transform::{Block, RangeMap};
 
 /// The constraint of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum Constraint {
     Free,
     Fixed,
     /// Between bounds that the solver respects.
     Bounds(Interval),
-    Transform(Transform, Interval),
+    Transform(RangeMap, Interval),
     /// One of the leaves of a block.
     Block {
         block: Block,
@@ -41,7 +41,7 @@ pub(super) struct Run {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
     Copy(Interval),
-    Transform(Transform, Interval),
+    Transform(RangeMap, Interval),
     Block(Block),
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Plan {
     pub(super) start: Vec<f64>,
     /// Which leaves are floats of 32 bits.
     pub(super) narrow: Vec<bool>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<Constraint>,
     /// The first leaf that each leaf is tied to, which may be itself.
     pub(super) tied_to: Vec<usize>,
     pub(super) runs: Vec<Run>,
@@ -74,17 +74,17 @@ pub(super) struct Plan {
     pub(super) upper: Vec<f64>,
 }
 
-impl Rule {
+impl Constraint {
     /// The rule in the words of an error: `.a is …`.
     pub(super) fn described(self) -> String {
         match self {
-            Rule::Free => "free".to_owned(),
-            Rule::Fixed => "fixed".to_owned(),
-            Rule::Bounds(range) => format!("between the bounds {range}"),
-            Rule::Transform(Transform::Exp, _) => "positive".to_owned(),
-            Rule::Transform(Transform::Softplus, _) => "positive by softplus".to_owned(),
-            Rule::Transform(_, range) => format!("bounded to {range}"),
-            Rule::Block { block, leaves, position } => {
+            Constraint::Free => "free".to_owned(),
+            Constraint::Fixed => "fixed".to_owned(),
+            Constraint::Bounds(range) => format!("between the bounds {range}"),
+            Constraint::Transform(RangeMap::Exp, _) => "positive".to_owned(),
+            Constraint::Transform(RangeMap::Softplus, _) => "positive by softplus".to_owned(),
+            Constraint::Transform(_, range) => format!("bounded to {range}"),
+            Constraint::Block { block, leaves, position } => {
                 format!("element {position} of {} of {leaves}", block.named())
             }
         }
@@ -92,11 +92,11 @@ impl Rule {
 
     fn work(self) -> Option<Work> {
         match self {
-            Rule::Fixed => None,
-            Rule::Free => Some(Work::Copy(Interval::ALL)),
-            Rule::Bounds(range) => Some(Work::Copy(range)),
-            Rule::Transform(transform, range) => Some(Work::Transform(transform, range)),
-            Rule::Block { block, .. } => Some(Work::Block(block)),
+            Constraint::Fixed => None,
+            Constraint::Free => Some(Work::Copy(Interval::ALL)),
+            Constraint::Bounds(range) => Some(Work::Copy(range)),
+            Constraint::Transform(transform, range) => Some(Work::Transform(transform, range)),
+            Constraint::Block { block, .. } => Some(Work::Block(block)),
         }
     }
 }
@@ -137,7 +137,7 @@ impl Plan {
             objects,
             start,
             narrow,
-            rules: vec![Rule::Free; count],
+            rules: vec![Constraint::Free; count],
             tied_to: (0..count).collect(),
             runs: Vec::new(),
             ties: Vec::new(),
@@ -186,22 +186,24 @@ impl Plan {
             }
             x += run.inputs;
         }
-        let is_made = |leaf: usize| self.tied_to[leaf] == leaf && self.rules[leaf] != Rule::Fixed;
+        let is_made =
+            |leaf: usize| self.tied_to[leaf] == leaf && self.rules[leaf] != Constraint::Fixed;
         made.iter().enumerate().all(|(leaf, times)| *times == usize::from(is_made(leaf)))
     }
 
     /// Gives free leaves the rule of a leaf that they are tied to. Blocks have rules of their own.
     pub(super) fn share_rules(&mut self) {
-        let is_shared = |rule: Rule| !matches!(rule, Rule::Free | Rule::Block { .. });
+        let is_shared =
+            |rule: Constraint| !matches!(rule, Constraint::Free | Constraint::Block { .. });
         let tied =
             || self.tied_to.iter().copied().enumerate().filter(|(leaf, first)| leaf != first);
         for (leaf, first) in tied() {
-            if self.rules[first] == Rule::Free && is_shared(self.rules[leaf]) {
+            if self.rules[first] == Constraint::Free && is_shared(self.rules[leaf]) {
                 self.rules[first] = self.rules[leaf];
             }
         }
         for (leaf, first) in tied() {
-            if self.rules[leaf] == Rule::Free && is_shared(self.rules[first]) {
+            if self.rules[leaf] == Constraint::Free && is_shared(self.rules[first]) {
                 self.rules[leaf] = self.rules[first];
             }
         }
@@ -222,8 +224,8 @@ impl Plan {
         for leaf in (0..self.start.len()).filter(untied) {
             let Some(work) = self.rules[leaf].work() else { continue };
             let (leaves, inputs) = match self.rules[leaf] {
-                Rule::Block { block, leaves, position: 0 } => (leaves, block.inputs(leaves)),
-                Rule::Block { .. } => continue,
+                Constraint::Block { block, leaves, position: 0 } => (leaves, block.inputs(leaves)),
+                Constraint::Block { .. } => continue,
                 _ => (1, 1),
             };
             let narrow = self.narrow[leaf..leaf + leaves].contains(&true);
@@ -242,7 +244,7 @@ impl Plan {
     fn runs_of_ties(&self) -> Vec<Tie> {
         let mut ties: Vec<Tie> = Vec::new();
         for (to, from) in self.tied_to.iter().copied().enumerate() {
-            if from == to || self.rules[from] == Rule::Fixed {
+            if from == to || self.rules[from] == Constraint::Fixed {
                 continue;
             }
             match ties.last_mut() {
@@ -365,7 +367,7 @@ impl Plan {
                 return differ(shown(value), shown(other));
             }
             // The whole block repeats another block, in the same order.
-            if let Rule::Block { block, position, .. } = rule {
+            if let Constraint::Block { block, position, .. } = rule {
                 let whole = position == 0 || self.tied_to[leaf - 1] + 1 == *first;
                 if !whole {
                     return self.tied_in_part(block, leaf);
@@ -373,7 +375,7 @@ impl Plan {
             }
         }
         for (leaf, rule) in self.rules.iter().enumerate() {
-            if let Rule::Block { block, leaves, position } = *rule
+            if let Constraint::Block { block, leaves, position } = *rule
                 && position + 1 < leaves
                 && (self.tied_to[leaf] == leaf) != (self.tied_to[leaf + 1] == leaf + 1)
             {

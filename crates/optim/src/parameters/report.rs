@@ -5,7 +5,7 @@ use std::fmt;
 use super::covariance::Covariance;
 use super::error::{Error, Result, shown};
 use super::interval::Interval;
-use super::plan::{Plan, Rule};
+use super::plan::{Constraint, Plan};
 
 /// How near to a bound counts as reached, relative to the range or to the number at the start.
 const NEAR: f64 = 1e-6;
@@ -90,10 +90,10 @@ impl<'p> Report<'p> {
         plan.with_leaves(&self.x, |leaves| {
             let rows = leaves.iter().enumerate().take(count).map(|(leaf, value)| {
                 let value = plan.rounded(leaf, *value);
-                let varies = plan.rules[leaf] != Rule::Fixed;
+                let varies = plan.rules[leaf] != Constraint::Fixed;
                 let error = self.errors.get(leaf).copied().filter(|_| varies);
                 let note = match plan.rules[leaf] {
-                    Rule::Fixed => Some("fixed".to_owned()),
+                    Constraint::Fixed => Some("fixed".to_owned()),
                     rule => {
                         let reached = || bound_reached(rule, value, plan.start[leaf], error);
                         plan.tie_note(leaf).or_else(reached)
@@ -112,16 +112,16 @@ impl<'p> Report<'p> {
 }
 
 /// The bound that a leaf has reached.
-fn bound_reached(rule: Rule, value: f64, start: f64, error: Option<f64>) -> Option<String> {
-    let (Rule::Bounds(range) | Rule::Transform(_, range)) = rule else { return None };
+fn bound_reached(rule: Constraint, value: f64, start: f64, error: Option<f64>) -> Option<String> {
+    let (Constraint::Bounds(range) | Constraint::Transform(_, range)) = rule else { return None };
     let Interval { lower, upper, .. } = range;
     let length = upper - lower;
     let reached = |bound: f64| {
         let near = match rule {
             // At a bound, its error vanishes, too.
-            Rule::Transform(..) if length.is_finite() => NEAR * length,
+            Constraint::Transform(..) if length.is_finite() => NEAR * length,
             // eˣ reaches no bound.
-            Rule::Transform(..) => 0.0,
+            Constraint::Transform(..) => 0.0,
             // If the distance is greater than the error, the bound is not reached.
             _ => {
                 let scale = if length.is_finite() { length } else { start.abs().max(bound.abs()) };

@@ -10,7 +10,7 @@ use super::interval::Interval;
 
 /// A function from the real line onto a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Transform {
+pub(super) enum RangeMap {
     /// eˣ
     Exp,
     /// ln(1 + eˣ)
@@ -23,29 +23,29 @@ pub(super) enum Transform {
     Logistic { lower: f64, upper: f64 },
 }
 
-impl Transform {
+impl RangeMap {
     /// The function onto a range with at least one finite end.
     pub(super) fn onto(range: Interval) -> Option<Self> {
         let Interval { lower, upper, .. } = range;
         match (lower.is_finite(), upper.is_finite()) {
-            (true, true) => Some(Transform::Logistic { lower, upper }),
-            (true, false) => Some(Transform::Above(lower)),
-            (false, true) => Some(Transform::Below(upper)),
+            (true, true) => Some(RangeMap::Logistic { lower, upper }),
+            (true, false) => Some(RangeMap::Above(lower)),
+            (false, true) => Some(RangeMap::Below(upper)),
             (false, false) => None,
         }
     }
 
     pub(super) fn value<N: Differentiable>(self, x: N) -> N {
         match self {
-            Transform::Exp => x.exp(),
-            Transform::Softplus => x.softplus(),
-            Transform::Above(lower) => N::of(lower).plus(x.exp()),
-            Transform::Below(upper) => N::of(upper).plus(x.exp().negated()),
+            RangeMap::Exp => x.exp(),
+            RangeMap::Softplus => x.softplus(),
+            RangeMap::Above(lower) => N::of(lower).plus(x.exp()),
+            RangeMap::Below(upper) => N::of(upper).plus(x.exp().negated()),
             // From the nearer end, so that no digit is lost there.
-            Transform::Logistic { lower, upper } if x.real() < 0.0 => {
+            RangeMap::Logistic { lower, upper } if x.real() < 0.0 => {
                 N::of(lower).plus(N::of(upper - lower).times(x.logistic()))
             }
-            Transform::Logistic { lower, upper } => {
+            RangeMap::Logistic { lower, upper } => {
                 N::of(upper).plus(N::of(lower - upper).times(x.negated().logistic()))
             }
         }
@@ -54,31 +54,29 @@ impl Transform {
     /// The inverse; infinite at an end of the range, NaN outside.
     pub(super) fn inverse(self, y: f64) -> f64 {
         match self {
-            Transform::Exp => y.ln(),
-            Transform::Softplus => y + (-(-y).exp_m1()).ln(),
-            Transform::Above(lower) => (y - lower).ln(),
-            Transform::Below(upper) => (upper - y).ln(),
-            Transform::Logistic { lower, upper } => (y - lower).ln() - (upper - y).ln(),
+            RangeMap::Exp => y.ln(),
+            RangeMap::Softplus => y + (-(-y).exp_m1()).ln(),
+            RangeMap::Above(lower) => (y - lower).ln(),
+            RangeMap::Below(upper) => (upper - y).ln(),
+            RangeMap::Logistic { lower, upper } => (y - lower).ln() - (upper - y).ln(),
         }
     }
 
     pub(super) fn derivative(self, x: f64) -> f64 {
         match self {
-            Transform::Exp | Transform::Above(_) => x.exp(),
-            Transform::Softplus => x.logistic(),
-            Transform::Below(_) => -x.exp(),
-            Transform::Logistic { lower, upper } => {
-                (upper - lower) * x.logistic() * (-x).logistic()
-            }
+            RangeMap::Exp | RangeMap::Above(_) => x.exp(),
+            RangeMap::Softplus => x.logistic(),
+            RangeMap::Below(_) => -x.exp(),
+            RangeMap::Logistic { lower, upper } => (upper - lower) * x.logistic() * (-x).logistic(),
         }
     }
 
     /// ln |dy/dx|, and its derivative.
     pub(super) fn log_derivative(self, x: f64) -> (f64, f64) {
         match self {
-            Transform::Exp | Transform::Above(_) | Transform::Below(_) => (x, 1.0),
-            Transform::Softplus => (-(-x).softplus(), (-x).logistic()),
-            Transform::Logistic { lower, upper } => {
+            RangeMap::Exp | RangeMap::Above(_) | RangeMap::Below(_) => (x, 1.0),
+            RangeMap::Softplus => (-(-x).softplus(), (-x).logistic()),
+            RangeMap::Logistic { lower, upper } => {
                 // Both softplus are |x| plus the same small rest, so that no digits cancel.
                 let rest = (-x.abs()).exp().ln_1p();
                 ((upper - lower).ln() - x.abs() - 2.0 * rest, -(x / 2.0).tanh())

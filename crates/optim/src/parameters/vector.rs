@@ -11,7 +11,7 @@ use treedef::{Flattener, LeafKind, flatten_objects};
 use super::covariance::Covariance;
 use super::derivatives::Jacobian;
 use super::error::Result;
-use super::plan::{Plan, Rule};
+use super::plan::{Constraint, Plan};
 use super::report::Report;
 
 /// A struct as the vector of numbers that a solver varies, and back.
@@ -169,7 +169,7 @@ impl<T> Parameters<T> {
             block
                 .node
                 .leaf_range()
-                .any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Rule::Fixed)
+                .any(|leaf| self.plan.rules[self.plan.tied_to[leaf]] != Constraint::Fixed)
         });
         let dims = varying.map(|block| Dims {
             name: block.path.to_string(),
