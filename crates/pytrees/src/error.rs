@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! The errors of this crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use treedef::Path;
 /// The result of lowering or of reading a structure.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a structure could not be lowered or read, with the path of the node or the byte of the input
-/// where that is known.
+/// The error for a structure that cannot be lowered or read, with the path of the node or the byte
+/// of the input if it is known.
 ///
 /// `Debug` prints the same text as `Display`, because that is what `unwrap` and a `main` that
 /// returns an error print.
@@ -34,31 +34,32 @@ enum Position {
     Byte(usize),
 }
 
-/// What went wrong.
+/// The kind of the error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The format has no such node, and the [`Lowering`](crate::Lowering) does not replace it.
+    /// The format does not have this node, and the [`Lowering`](crate::Lowering) does not replace
+    /// it.
     NoCounterpart(String),
-    /// The format has no such key of a map.
+    /// The format does not allow this key of a map.
     Key(String),
-    /// The input is not of the format.
+    /// The input is not valid in the format.
     Malformed(String),
     /// The input or the structure is larger or deeper than the limits allow.
     Limit {
-        /// What is limited: `levels`, `bytes of names`, `nodes`.
+        /// The limited quantity: `levels`, `bytes of names`, `nodes`.
         what: &'static str,
-        /// How much of it there is, or how much is allowed.
+        /// The quantity, or its limit.
         message: String,
     },
-    /// There are more or fewer leaves than the structure has.
+    /// The number of leaves differs from the structure.
     Leaves {
-        /// How many the structure has.
+        /// The number of leaves in the structure.
         expected: usize,
-        /// How many were given.
+        /// The number of leaves that were given.
         found: usize,
     },
-    /// Nothing is left of the structure without its statics.
+    /// Without its statics, the structure is empty.
     Structure(String),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
@@ -71,7 +72,7 @@ impl ErrorKind {
         ErrorKind::Limit { what, message: message.into() }
     }
 
-    /// What allows more than a limit.
+    /// How to raise this limit.
     fn hint(&self) -> Option<&'static str> {
         match self {
             ErrorKind::Limit { what: "nodes", .. } => Some("see `Lowering::max_nodes`"),
@@ -81,12 +82,12 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// What may help. It is the end of the text, in brackets.
+    /// A hint. It is the end of the text, in brackets.
     ///
     /// ```
     /// use treedef_pytrees::{Lowering, python};
@@ -122,7 +123,7 @@ impl Error {
     }
 }
 
-/// A text of the input in quotes, cut where it is long.
+/// A text of the input in quotes, cut off if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
@@ -130,7 +131,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// An input that is not of the format.
+/// The error for an input that is not valid in the format.
 pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
     Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
 }

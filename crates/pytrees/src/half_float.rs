@@ -1,8 +1,8 @@
-//! Half floats, which serde tells as numbers in a newtype.
+//! Half floats, which serde passes as numbers in a newtype.
 
 use treedef::{Dtype, NodeKind, NodeRef};
 
-/// The type of the half floats in a block: they are the only thing inside newtypes of this name.
+/// The type of the half floats in a block: numbers in newtypes of this name.
 pub fn half_float(block: NodeRef<'_>) -> Option<Dtype> {
     let (mut node, mut above) = (block, block);
     while let Some(child) = node.children().find(|child| child.num_leaves() > 0) {

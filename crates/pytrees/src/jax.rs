@@ -30,7 +30,8 @@ pub use text::{keystrs, text};
 ///
 /// # Errors
 ///
-/// As [`python::literal`](crate::python::literal), and for keys that are not strings.
+/// See [`python::literal`](crate::python::literal). Also returns an error for keys that are not
+/// strings.
 ///
 /// ```
 /// use treedef_pytrees::{Lowering, jax};
@@ -66,7 +67,7 @@ pub fn from_proto(bytes: &[u8]) -> Result<Raised> {
 
 /// The structure as the flatbuffer that `jax.export` stores: a table `PyTreeDef`, alone.
 ///
-/// # Errors
+/// See [`proto`].
 ///
 /// As [`proto`].
 ///
@@ -100,10 +101,10 @@ fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<u
     })
 }
 
-/// Stands for Python's `None` among the types of leaves.
+/// The type of the leaf for a `None` of Python.
 const NONE: &str = "null";
 
-/// A key, which is a string: lowering refuses others.
+/// A key, which is a string, because lowering refuses other keys.
 fn string_key(key: &PyKey) -> &str {
     let text = if let PyKey::Str(key) = key { Some(key.as_str()) } else { None };
     text.or_bug()
@@ -118,15 +119,15 @@ pub enum ShapeDtype {
     Array {
         /// Its dtype, in numpy's notation.
         dtype: String,
-        /// Its length along each axis.
+        /// The length of each axis.
         shape: Vec<usize>,
     },
-    /// Anything else, by the name of its type; `null` is Python's `None`.
+    /// Any other leaf, by the name of its type; `null` is Python's `None`.
     Other(String),
 }
 
 impl ShapeDtype {
-    /// A scalar of a kind of leaves, as an array without axes where numpy has its dtype.
+    /// A scalar for a kind of leaves: an array without axes if numpy has its dtype.
     fn scalar(kind: LeafKind) -> Self {
         let dtype = match kind {
             LeafKind::Bool => "bool",
@@ -228,7 +229,7 @@ pub fn shapes(signature: &Tree<LeafKind>) -> Result<Tree<ShapeDtype>> {
     Ok(Tree::new(arrays.treedef().clone(), shapes)?)
 }
 
-/// The lengths along the axes, if all children of each node are alike down to the leaves.
+/// The lengths of the axes, if all children of each node are equal down to the leaves.
 fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
     let mut shape = Vec::new();
     loop {
@@ -254,7 +255,7 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 ///
 /// # Errors
 ///
-/// As [`proto`].
+/// See [`proto`].
 ///
 /// ```
 /// use treedef::Tree;

@@ -1,4 +1,4 @@
-//! JSON that keeps the order of its entries, of any depth that a structure may have.
+//! JSON with ordered entries, as deep as a structure can be.
 
 use std::fmt;
 
@@ -105,7 +105,7 @@ fn deeper_than(text: &str, most: usize) -> Option<usize> {
     None
 }
 
-/// The byte of an error, which has line and column.
+/// The byte of an error that has a line and a column.
 pub fn json_offset(text: &str, error: &serde_json::Error) -> usize {
     let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     before.map(str::len).sum::<usize>() + error.column().saturating_sub(1)

@@ -28,8 +28,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
 
-/// Shared with `treedef-tensors`: names of tensors have keys as Python writes them, headers of numpy are
-/// literals of Python, and headers of safetensors are JSON whose order counts.
+/// Shared with `treedef-tensors`: tensor names have keys in Python's notation, headers of numpy are
+/// literals of Python, and headers of safetensors are JSON with ordered entries.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::half_float::half_float;

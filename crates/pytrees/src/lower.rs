@@ -1,4 +1,4 @@
-//! Our structures as Python's containers.
+//! Converts our structures to Python's containers.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::py_key::{MAX_DEPTH, NameBytes, PyKey, py_key};
 use crate::pytree::{PyTree, sort};
 
-/// What becomes of the nodes that Python does not have.
+/// How nodes that Python does not have are replaced.
 ///
-/// | here | there |
+/// | here | in Python |
 /// |---|---|
 /// | sequence, tuple, map, `None` | list, tuple, dict, `None` |
 /// | struct | dict of its fields |
 /// | tuple struct | tuple |
-/// | newtype, `Some` | what is inside |
-/// | variant `Circle(…)`, `Circle { … }`, `Circle` | `{'Circle': …}`: what is inside, a tuple, a dict, or `()` |
+/// | newtype, `Some` | its content |
+/// | variant `Circle(…)`, `Circle { … }`, `Circle` | `{'Circle': …}`: the content, a tuple, a dict, or `()` |
 /// | unit, unit struct | `()` |
-/// | static | nothing: it goes into [`Lowered::statics`] |
+/// | static | nothing: it is kept in [`Lowered::statics`] |
 /// | opaque leaf | a leaf |
 ///
 /// [`Lowering::strict`] makes each of these an error with its path instead.
@@ -41,7 +41,7 @@ use crate::pytree::{PyTree, sort};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lowering {
-    /// Whether what Python does not have is an error.
+    /// Whether nodes that Python does not have are errors.
     strict: bool,
     max_nodes: usize,
 }
@@ -53,24 +53,25 @@ impl Default for Lowering {
 }
 
 impl Lowering {
-    /// Everything is lowered.
+    /// Replaces all nodes that Python does not have.
     pub fn new() -> Self {
         Lowering::default()
     }
 
-    /// Nothing is: what Python does not have is an error.
+    /// Replaces nothing: a node that Python does not have is an error.
     pub fn strict() -> Self {
         Lowering { strict: true, ..Lowering::default() }
     }
 
-    /// Sets how many nodes a structure may have, as Python stores each of them: 2²⁴ by default.
+    /// Sets the maximum number of nodes of a structure, because Python stores each of them: 2²⁴ by
+    /// default.
     #[must_use]
     pub fn max_nodes(self, max_nodes: usize) -> Self {
         Lowering { max_nodes, ..self }
     }
 
-    /// The containers of a structure with sorted dicts, for each of its leaves the index among ours,
-    /// and what was left out. `refuse` is as in [`lower`](Self::lower).
+    /// The containers of a structure with sorted dicts, our index of each leaf, and what was left
+    /// out. `refuse` is as in [`lower`](Self::lower).
     pub(crate) fn lower_sorted(
         &self,
         treedef: &TreeDef,
@@ -83,8 +84,8 @@ impl Lowering {
 
     /// The containers of a structure, and what was left out.
     ///
-    /// `refuse` says what is wrong with a key that the format does not have. The entries of dicts
-    /// are `sorted` as JAX and optree flatten them, or stay in the order of their declaration.
+    /// `refuse` returns the reason if the format does not have a key. The entries of dicts are
+    /// `sorted` in the order of JAX and optree, or keep the order of their declaration.
     pub(crate) fn lower(
         &self,
         treedef: &TreeDef,
@@ -118,13 +119,13 @@ struct Walk<'l> {
     refuse: fn(&PyKey) -> Option<String>,
     path: Path,
     statics: Statics,
-    /// Of all keys and statics.
+    /// The bytes of all keys and statics.
     bytes: NameBytes,
 }
 
 impl Walk<'_> {
-    /// What the node becomes, or nothing for a static. It stands in `depth` containers; a node around
-    /// one value counts as one.
+    /// The container that replaces the node, or nothing for a static. `depth` is the number of containers
+    /// around it; a node around one value counts as one.
     fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {
         use NodeKind as Is;
         self.expect_depth(depth + levels(node.kind()))?;
@@ -148,7 +149,7 @@ impl Walk<'_> {
             Is::Unit | Is::UnitStruct => PyTree::Tuple(Vec::new()),
             Is::Static => {
                 let value = node.static_value().ok_or_else(|| bug!("a static without a value"))?;
-                // What a static holds is shared; its path is not.
+                // The content of a static is shared; its path is not.
                 let size = value.root().num_leaves() + 16 * self.path.keys().len();
                 self.spend(size.saturating_add(path_bytes(&self.path)))?;
                 self.statics.push((self.path.clone(), value.clone()));
@@ -245,7 +246,7 @@ impl Walk<'_> {
     }
 }
 
-/// How many containers a node becomes, one in the other: a variant is a dict around the tuple or
+/// The number of nested containers that replace a node: a variant is a dict around the tuple or
 /// dict of its fields.
 fn levels(kind: NodeKind) -> usize {
     match kind {
@@ -266,18 +267,18 @@ pub(crate) fn path_bytes(path: &Path) -> usize {
     path.keys().iter().map(bytes).sum()
 }
 
-/// A structure in a format of Python, and how its leaves are ordered there.
+/// A structure in a format of Python, and the order of its leaves there.
 ///
-/// JAX and optree flatten dicts in the order of their keys; structs here keep the order of their
-/// declaration. Without `order` the leaves end up in the wrong places, silently.
+/// JAX and optree flatten dicts in the order of their keys, and structs here keep the order of
+/// their declaration. If `order` is ignored, the leaves silently end up in the wrong places.
 #[derive(Clone, Debug)]
 pub struct Lowered<T> {
-    /// What the format has.
+    /// The structure in the format.
     pub data: T,
-    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is
-    /// a leaf to torch.
+    /// Our index of each leaf, in Python's order. It is `None` for a `None` of Python that is a
+    /// leaf to torch.
     pub order: Vec<Option<usize>>,
-    /// What was left out, with its path.
+    /// The parts that were left out, with their paths.
     pub statics: Vec<(Path, Value)>,
     treedef: TreeDef,
 }
@@ -292,11 +293,11 @@ impl<T> Lowered<T> {
         Lowered { data, order, statics, treedef: treedef.clone() }
     }
 
-    /// Our leaves in the order in which they are there; none where there is a `None`.
+    /// Our leaves in Python's order, with `None` for each `None` of Python.
     ///
     /// # Errors
     ///
-    /// Returns an error when there are more or fewer leaves than the structure has.
+    /// Returns an error when the number of leaves differs from the structure.
     ///
     /// ```
     /// # use treedef_pytrees::Lowering;
@@ -309,12 +310,12 @@ impl<T> Lowered<T> {
         permuted(&self.order, leaves, self.treedef.num_leaves())
     }
 
-    /// The tree that has the leaves from there in their places, and the statics. What stands for a
-    /// `None` there is passed over, and may be left out.
+    /// The tree of these leaves, which are in Python's order, and the statics. Leaves for a `None`
+    /// of Python are ignored, and can be omitted.
     ///
     /// # Errors
     ///
-    /// Returns an error when there are more or fewer leaves than the format has.
+    /// Returns an error when the number of leaves differs from the format.
     ///
     /// ```
     /// # use treedef_pytrees::Lowering;

@@ -1,4 +1,4 @@
-//! The keys of Python's dicts, and the names that our keys have there.
+//! The keys of Python's dicts, and our keys as such keys.
 
 use std::fmt::{self, Write};
 
@@ -6,21 +6,21 @@ use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{ErrorKind, Result};
 
-/// How deep containers may stand inside each other: as deep as Python reads a literal.
+/// The maximum depth of containers, which is Python's limit for literals.
 pub const MAX_DEPTH: usize = 200;
 
-/// How deep the tuples of a key may.
+/// The maximum depth of the tuples of a key.
 pub(crate) const MAX_KEY_DEPTH: usize = 16;
 
-/// The bytes that names may take in all.
+/// The maximum number of bytes of all names.
 const MAX_BYTES: usize = 1 << 28;
 
-/// The bytes of all names so far, as one of a file or a structure may stand at many places.
+/// The bytes of all names so far. A name in a file or a structure can be used at many places.
 #[derive(Debug, Default)]
 pub struct NameBytes(usize);
 
 impl NameBytes {
-    /// Counts more. `what` are the names in the error: `keys`.
+    /// Adds to the number. `what` is the text for the names in the error: `keys`.
     pub fn spend(&mut self, bytes: usize, what: &str) -> Result<()> {
         self.0 = self.0.saturating_add(bytes);
         if self.0 <= MAX_BYTES {
@@ -41,21 +41,20 @@ pub enum PyKey {
     None,
     Bool(bool),
     Int(i128),
-    /// An integer that is too large for the other.
+    /// An integer that is too large for the other variant.
     Large(u128),
     Float(f64),
     Str(String),
     Bytes(Vec<u8>),
     Tuple(Vec<PyKey>),
-    /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a
-    /// complex number, `...`.
+    /// A literal that is not a key here: an integer of more than 128 bits, a complex number, `...`.
     Other,
 }
 
 /// How a tree or a key is printed.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Form {
-    /// What `ast.literal_eval` reads in any encoding, with the index of each leaf.
+    /// A literal for `ast.literal_eval`, in any encoding, with the index of each leaf.
     Literal,
     /// Python's `repr`, with `*` for each leaf.
     Repr,
@@ -179,7 +178,7 @@ pub fn key_text(key: &Value) -> String {
     }
 }
 
-/// The key that a value is there: a scalar, or a tuple of such.
+/// The key for a value: a scalar, or a tuple of keys.
 pub(crate) fn py_key(node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> Option<PyKey> {
     if depth > MAX_KEY_DEPTH {
         return None;

@@ -137,7 +137,7 @@ impl Parser<'_> {
         Ok((items, comma))
     }
 
-    /// A set is a leaf to all libraries.
+    /// Every library treats a set as a leaf.
     fn dict_or_set(&mut self) -> Result<PyTree> {
         let (start, open) = (self.at, self.open);
         let is_set = self.hashable(0).is_ok() && (self.eat(",") || self.eat("}"));

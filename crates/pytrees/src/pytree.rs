@@ -1,32 +1,32 @@
-//! A structure as Python has it: what every format here is written from and read into.
+//! A structure in Python's terms. Each format is written from it and read into it.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
 use crate::py_key::{Form, Printed, PyKey, write_items, write_tuple};
 
-/// A container of Python, or what stands in one.
+/// A container of Python, or a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PyTree {
-    /// With the index of the leaf on the side that the tree came from.
+    /// A leaf, with its index in the original.
     Leaf(usize),
     None,
     Tuple(Vec<PyTree>),
     List(Vec<PyTree>),
     Dict(Vec<(PyKey, PyTree)>),
-    /// A container of a class that only Python has: closest to what is inside.
+    /// A container of a class that only Python has, as the container that is closest to it.
     Custom {
         class: String,
         inside: Box<PyTree>,
     },
 }
 
-/// A number as Python compares it: exactly, whatever its type.
+/// A number for comparisons as in Python: exact, whatever its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number {
     /// Whether it is not negative, and its bits in two's complement.
     Int(bool, u128),
-    /// With a fraction, or beyond all integers here.
+    /// A number with a fraction, or larger than every integer here.
     Float(f64),
 }
 
@@ -65,7 +65,7 @@ impl Number {
                         Ordering::Greater
                     }
                 }
-                // The next integer below it: what equals that is less.
+                // The next integer below it, so what equals that integer is less.
                 _ => match (positive, bits).cmp(&Number::of_i128(float.floor() as i128).int()) {
                     Ordering::Equal => Ordering::Less,
                     other => other,
@@ -83,7 +83,7 @@ impl Number {
 }
 
 impl PyKey {
-    /// A text that is the same for what Python takes for the same key: `1 == 1.0 == True`.
+    /// A text that is equal for keys that are equal in Python: `1 == 1.0 == True`.
     pub(crate) fn identity(&self) -> String {
         match self {
             PyKey::Tuple(keys) => {
@@ -127,7 +127,7 @@ impl PyKey {
         }
     }
 
-    /// A total order, which is that of Python where there is one.
+    /// A total order, which agrees with Python's order where Python has one.
     fn total_compare(&self, other: &Self) -> Ordering {
         if let (PyKey::Tuple(a), PyKey::Tuple(b)) = (self, other) {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_compare(b));
@@ -144,7 +144,7 @@ impl PyKey {
         self.compare(other).unwrap_or_else(|| class(self).cmp(&class(other)))
     }
 
-    /// How deep its tuples stand in each other.
+    /// The depth of its nested tuples.
     pub(crate) fn depth(&self) -> usize {
         match self {
             PyKey::Tuple(keys) => 1 + keys.iter().map(PyKey::depth).max().unwrap_or(0),
@@ -163,8 +163,8 @@ impl PyKey {
     }
 }
 
-/// Puts entries into the order of their keys, in which JAX and optree flatten them. Returns two
-/// keys that Python cannot put in order, if there are such.
+/// Sorts entries by their keys, like JAX and optree. Returns two keys that Python cannot compare,
+/// if there are such keys.
 pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
     entries.sort_by(|(a, _), (b, _)| a.total_compare(b));
     entries.windows(2).find_map(|pair| match pair {
@@ -210,15 +210,14 @@ impl fmt::Display for Printed<'_, (PyKey, PyTree)> {
 }
 
 impl PyTree {
-    /// The leaves in the order in which the tree is written, by their indices on the side that it
-    /// came from.
+    /// The leaves in the order of the tree, by their indices in the original.
     pub(crate) fn leaves(&self) -> Vec<usize> {
         let mut leaves = Vec::new();
         self.each_leaf(&mut |leaf| leaves.extend(leaf));
         leaves
     }
 
-    /// As [`leaves`](Self::leaves), where None is a leaf as well.
+    /// See [`leaves`](Self::leaves); a `None` is a leaf as well.
     pub(crate) fn leaves_and_nones(&self) -> Vec<Option<usize>> {
         let mut leaves = Vec::new();
         self.each_leaf(&mut |leaf| leaves.push(leaf));

@@ -1,4 +1,4 @@
-//! Python's containers as our structures.
+//! Converts Python's containers to our structures.
 
 use treedef::{Key, Limits, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
 
@@ -7,34 +7,33 @@ use crate::lower::{path_bytes, permuted, restored};
 use crate::py_key::{MAX_DEPTH, NameBytes, PyKey};
 use crate::pytree::PyTree;
 
-/// A structure that was read from a format of Python, and how its leaves are ordered there.
+/// A structure that was read from a format of Python, and the order of its leaves there.
 #[derive(Clone, Debug)]
 pub struct Raised {
     /// The structure: lists as sequences, dicts as maps.
     pub treedef: TreeDef,
-    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is
-    /// a leaf to torch.
+    /// Our index of each leaf, in Python's order. It is `None` for a `None` of Python that is a
+    /// leaf to torch.
     pub order: Vec<Option<usize>>,
-    /// Where the format has a class of its own, as `collections.OrderedDict`: the path, and its
-    /// name.
+    /// The path and the name of each class that only Python has, such as `collections.OrderedDict`.
     pub classes: Vec<(Path, String)>,
 }
 
 impl Raised {
-    /// Our leaves in the order in which they are there; none where there is a `None`.
+    /// Our leaves in Python's order, with `None` for each `None` of Python.
     ///
     /// # Errors
     ///
-    /// Returns an error when there are more or fewer leaves than the structure has.
+    /// Returns an error when the number of leaves differs from the structure.
     pub fn permute<L: Clone>(&self, leaves: &[L]) -> Result<Vec<Option<L>>> {
         permuted(&self.order, leaves, self.treedef.num_leaves())
     }
 
-    /// The tree that has the leaves from there in their places.
+    /// The tree of these leaves, which are in Python's order.
     ///
     /// # Errors
     ///
-    /// Returns an error when there are more or fewer leaves than the format has.
+    /// Returns an error when the number of leaves differs from the format.
     ///
     /// ```
     /// let raised = treedef_pytrees::python::from_literal("{'b': 0, 'a': (0, None)}")?;
@@ -48,7 +47,7 @@ impl Raised {
     }
 }
 
-/// Makes our structure of `tree`, whose leaves are numbered as they are there.
+/// Makes our structure of `tree`, with leaves numbered in Python's order.
 pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     let limits = Limits::default();
     let limits = Limits { max_depth: limits.max_depth.max(2 * MAX_DEPTH), ..limits };
@@ -57,7 +56,7 @@ pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes };
     writer.node(tree, &mut Path::root())?;
     let treedef = writer.builder.finish()?;
-    // `leaves` has for each leaf here its number there, so this is the way back.
+    // `leaves` has Python's number of each leaf, so this is the inverse.
     let mut ours = vec![None; writer.leaves.len()];
     for (index, leaf) in writer.leaves.iter().enumerate() {
         if let Some(slot) = ours.get_mut(*leaf) {
@@ -72,7 +71,7 @@ struct Writer {
     builder: TreeDefBuilder,
     leaves: Vec<usize>,
     classes: Vec<(Path, String)>,
-    /// Of all names and paths.
+    /// The bytes of all names and paths.
     bytes: NameBytes,
 }
 
@@ -129,7 +128,7 @@ impl Writer {
         Ok(self.builder.close()?)
     }
 
-    /// The entries in the order of their keys, as a treedef has them.
+    /// The entries sorted by their keys, as in a treedef.
     fn map(&mut self, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
         let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
         let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
@@ -162,7 +161,7 @@ impl Writer {
     }
 }
 
-/// Not one of Python's own containers, which have counterparts here.
+/// Whether a class is not one of Python's own containers, which have counterparts here.
 fn is_named(class: &str) -> bool {
     let own = ["collections.", "builtins.", "torch.fx.immutable_collections."];
     !own.iter().any(|module| class.starts_with(module))

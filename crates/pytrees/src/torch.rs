@@ -18,8 +18,8 @@ use crate::raise::{Raised, raise};
 ///
 /// # Errors
 ///
-/// As [`python::literal`](crate::python::literal), and for keys that are neither strings, integers,
-/// floats nor bools, as JSON has no others.
+/// See [`python::literal`](crate::python::literal). Also returns an error for keys that are neither
+/// strings, integers, floats nor bools, because JSON has no others.
 ///
 /// ```
 /// use treedef_pytrees::{Lowering, torch};
@@ -200,7 +200,7 @@ impl Reader {
                 custom(PyTree::Dict(self.entries(keys, children)?))
             }
             "collections.namedtuple" => {
-                // It is not JSON, but the name.
+                // Not JSON, but the name.
                 let name = spec.get("context").and_then(Json::as_str).unwrap_or(class).to_owned();
                 PyTree::Custom { class: name, inside: Box::new(PyTree::Tuple(children)) }
             }
@@ -211,7 +211,7 @@ impl Reader {
         })
     }
 
-    /// The context of a node: most are texts of JSON, some are JSON.
+    /// The context of a node: usually a text of JSON, sometimes JSON itself.
     fn context(&self, spec: &Json) -> Result<Json> {
         match spec.get("context") {
             Some(Json::Str(text)) => Json::parse(text).map_err(|error| {
@@ -250,7 +250,7 @@ fn read_key(key: &Json, depth: usize) -> Result<PyKey, String> {
         Json::Bool(value) => PyKey::Bool(*value),
         Json::Str(text) => PyKey::Str(text.clone()),
         Json::Int(value) => PyKey::Int(*value),
-        // JSON gives an integer that is too large as a float.
+        // serde_json reads an integer that is too large as a float.
         Json::Float(value) if value.fract() != 0.0 || value.abs() < 2f64.powi(53) => {
             PyKey::Float(*value)
         }

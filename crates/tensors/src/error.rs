@@ -1,4 +1,4 @@
-//! The errors of an exchange.
+//! The errors of this crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     kind: Arc<ErrorKind>,
     place: Place,
-    /// The file that was read, unless the kind has it.
+    /// The file that was read, unless it is in the kind.
     file: Option<Arc<str>>,
 }
 
@@ -43,7 +43,7 @@ enum Place {
 pub enum ErrorKind {
     /// The input is not valid in the format.
     Malformed(String),
-    /// A feature of the other side that is missing here: elements without a
+    /// A feature of the file that is not supported here: a type that is not a
     /// [`Dtype`](crate::Dtype), metadata of an npz file.
     Unsupported(String),
     /// The input or the structure is larger or deeper than the limits allow.
@@ -55,19 +55,19 @@ pub enum ErrorKind {
     },
     /// The structure differs from the one that was lowered, or from the tensors.
     Structure(String),
-    /// Two paths have one name: the path of the error, and this one.
+    /// Two paths have the same name: the path of the error, and this one.
     Clash {
-        /// The name of both.
+        /// The name of both paths.
         name: String,
-        /// The path that had it first.
+        /// The path that was first.
         first: Path,
     },
-    /// A name that is reserved in the files.
+    /// A reserved name.
     Reserved(String),
-    /// Leaves of kinds that no tensor can hold, with the paths of their blocks.
+    /// Leaves that cannot be stored in a tensor, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
-    /// A pattern that stacks nothing, or a pattern of a [`Loader`](crate::Loader) that leads to no
-    /// tensor or to two.
+    /// A pattern that stacks nothing, or a pattern of a [`Loader`](crate::Loader) that matches no
+    /// tensor, or two.
     Rule(String),
     /// The tensors do not fit the type.
     Load(Box<LoadReport>),
@@ -86,7 +86,7 @@ impl ErrorKind {
         ErrorKind::Limit { what, message: message.into() }
     }
 
-    /// How to raise a limit.
+    /// How to raise this limit.
     fn hint(&self) -> Option<&'static str> {
         match self {
             ErrorKind::Limit { what: "bytes to unpack", .. } => {
@@ -154,7 +154,7 @@ impl Error {
         }
     }
 
-    /// Whether a file or a folder does not exist, as for a program that has no checkpoint yet.
+    /// Whether a file or a folder does not exist, for example because there is no checkpoint yet.
     ///
     /// ```
     /// use treedef_tensors::{Tensors, npz};
@@ -234,7 +234,7 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// The header of an array is a literal of Python; names are counted as those of keys.
+/// The header of an array is a literal of Python, which `treedef-pytrees` reads.
 impl From<treedef_pytrees::Error> for Error {
     fn from(error: treedef_pytrees::Error) -> Self {
         use treedef_pytrees::ErrorKind as Of;

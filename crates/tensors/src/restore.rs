@@ -1,4 +1,4 @@
-//! The leaves of a tree from the tensors that it was made into, by its structure.
+//! Restores the leaves of a tree from its tensors and its structure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +16,14 @@ use crate::source::Source;
 use crate::structure::{STRUCTURE, parse_structure, read_beside, read_matrices};
 use crate::tensor::{Tensor, Tensors};
 
-/// So many arrays without numbers are made, for which a file needs no bytes if they are stacked.
+/// The maximum number of arrays without numbers that are made. A file needs no bytes for them if
+/// they are stacked.
 const EMPTY_ARRAYS: usize = 1 << 18;
 
 impl Export {
-    /// The tree that these options made into tensors, whatever the order of the tensors now is.
-    /// Maps have their entries in the order of their keys.
+    /// Restores the tree that these options made into tensors. The order of the tensors does not
+    /// matter.
+    /// The entries of maps are in the order of their keys.
     ///
     /// # Errors
     ///
@@ -55,15 +57,15 @@ impl Export {
     }
 }
 
-/// Takes the leaves of a tree from tensors, block by block.
+/// Restores the leaves of a tree from tensors, block by block.
 struct Reader<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
     namer: Namer<'r, 'r>,
-    /// The leaves beside the numbers of arrays, if they are unusual: literals, by path.
+    /// The other leaves of arrays, such as shapes, if they are unusual: literals, by path.
     beside: HashMap<String, Vec<String>>,
-    /// The paths of matrices whose numbers the structure has by columns.
+    /// The paths of matrices that the structure stores by columns.
     matrices: HashSet<String>,
     /// The names that were read, and their indices in stacks.
     read: HashMap<String, HashSet<Vec<usize>>>,
@@ -71,7 +73,7 @@ struct Reader<'r, 'a, L> {
     leaves: Vec<L>,
 }
 
-/// A tensor that is a struct with an array, or a matrix: its name, its place in a stack, and its shape.
+/// A tensor that is a struct with an array, or a matrix: its name, its indices in stacks, and its shape.
 struct Found {
     name: String,
     indices: Vec<usize>,
@@ -104,7 +106,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         })
     }
 
-    /// All leaves of the structure, which has all numbers of all tensors.
+    /// All leaves of the structure. All numbers of all tensors have to be in it.
     fn leaves(mut self, treedef: &TreeDef) -> Result<Vec<L>> {
         let mut blocks = treedef.blocks();
         loop {
@@ -134,7 +136,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         Ok(self.leaves)
     }
 
-    /// The tensor that a node is, if it has the fields and the shape of an array, or is a matrix.
+    /// The tensor for a node that has the fields and the shape of an array, or is a matrix.
     fn find_array(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
         if let Some(found) = self.find_matrix(path, node) {
             return Some(found);
@@ -167,8 +169,8 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         fits.then_some(Found { name, indices, shape, matrix: None })
     }
 
-    /// The tensor that a matrix is, which has its numbers by columns: a list of them, or a tuple of
-    /// these, rows and columns.
+    /// The tensor for a matrix with numbers by columns: a list of the numbers, or a tuple of a
+    /// list, rows and columns.
     fn find_matrix(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
         if self.matrices.is_empty() || !self.matrices.contains(&path.to_string()) {
             return None;
@@ -222,7 +224,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         self.mark(name, indices, path)
     }
 
-    /// The leaves beside the numbers of an array: the usual ones, or others that are the same numbers.
+    /// The other leaves of an array: the usual ones, or others with the same numbers.
     fn leaves_beside(&self, path: &Path, usual: Vec<Leaf>) -> Option<Vec<Leaf>> {
         let Some(literals) = self.beside.get(&path.to_string()) else { return Some(usual) };
         let read = literals.iter().map(|text| text.parse::<Value>().ok().map(Leaf::from));
@@ -268,8 +270,8 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         self.mark(name, indices, path)
     }
 
-    /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
-    /// reads a part of the tensors, so this ends.
+    /// Reads a block. If it has no tensor, its children are read as blocks. Each call except the
+    /// last reads a part of the tensors, so this ends.
     fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
         if let Some(found) = self.find_matrix(path, node) {
             return self.matrix(path, node, found);
@@ -278,7 +280,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         let (name, place) = self.namer.name(path, stacks)?;
         let tensor = self.by_name.get(name.as_str());
         let part = tensor.and_then(|tensor| part(tensor, &place.indices, node, shape));
-        // A tuple may have the name of that of its elements which is stacked.
+        // A tuple can have the name of its element that is stacked.
         let may_be_below = !stacks.is_empty() && part.is_none() && !node.is_leaf();
         if let Some(tensor) = tensor.filter(|_| !may_be_below) {
             let read = part.is_some_and(|part| L::read(real(tensor).0, part, &mut self.leaves));
@@ -305,7 +307,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         self.mark(name, place.indices, path)
     }
 
-    /// Notes what was read. Nothing is read twice.
+    /// Notes what was read. Nothing may be read twice.
     fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
         if self.read.entry(name.clone()).or_default().insert(indices) {
             Ok(())
@@ -316,7 +318,8 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     }
 }
 
-/// The bytes of a tensor at the indices in its stacks, if it has the shape and type of the node.
+/// The bytes of a tensor at these indices in its stacks, if its shape and type are those of the
+/// node.
 fn part<'t>(
     tensor: &'t Tensor<'_>,
     indices: &[usize],
@@ -337,7 +340,7 @@ fn part<'t>(
     slice(tensor, indices, size).filter(|_| has_shape && is_half(node, dtype))
 }
 
-/// The bytes at the indices in stacks, of which each has so many.
+/// The bytes at these indices in stacks of the given lengths.
 fn slice<'t>(tensor: &'t Tensor<'_>, indices: &[usize], size: usize) -> Option<&'t [u8]> {
     let dims = tensor.shape();
     let number = indices.iter().zip(dims).try_fold(0usize, |number, (index, dim)| {
@@ -347,7 +350,7 @@ fn slice<'t>(tensor: &'t Tensor<'_>, indices: &[usize], size: usize) -> Option<&
     tensor.bytes().get(start..start.checked_add(size)?)
 }
 
-/// The type and the shape, where a complex number is two numbers.
+/// The type and the shape, with each complex number as two numbers.
 fn real(tensor: &Tensor<'_>) -> (Dtype, Vec<usize>) {
     let mut shape = tensor.shape().to_vec();
     let dtype = match tensor.dtype() {
@@ -359,7 +362,7 @@ fn real(tensor: &Tensor<'_>) -> (Dtype, Vec<usize>) {
     (dtype, shape)
 }
 
-/// Whether the numbers of a block are half floats if those of the tensor are.
+/// Whether the block and the tensor agree about half floats.
 fn is_half(node: NodeRef<'_>, dtype: Dtype) -> bool {
     let half = Some(dtype).filter(|dtype| matches!(dtype, Dtype::F16 | Dtype::Bf16));
     half_float(node) == half || half.is_none() && dtype != Dtype::U16

@@ -4,17 +4,17 @@ use std::fmt;
 
 use treedef::Dtype;
 
-/// As many dimensions as an array of numpy can have.
+/// The maximum number of dimensions, as in numpy.
 pub(crate) const MAX_DIMS: usize = 64;
 
-/// The number of elements that dimensions have.
+/// The number of elements of an array with these dimensions.
 pub(crate) fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
     dims.into_iter().try_fold(1usize, |all, dim| all.checked_mul(*dim))
 }
 
-/// The number of bytes of an array. `None` if there are more than memory can have.
+/// The number of bytes of an array. `None` if it is larger than memory can be.
 pub(crate) fn size_in_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
-    // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
+    // A zero makes the product zero, even if the product of the other dimensions is too large.
     if shape.contains(&0) {
         return Some(0);
     }

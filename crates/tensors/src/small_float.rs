@@ -1,26 +1,26 @@
-//! Floats of at most 8 bits, each of which an `f32` holds.
+//! Floats of at most 8 bits. An `f32` can represent all of them.
 
 use std::collections::HashMap;
 
-/// What the codes with the largest exponent, or that of the negative zero, are.
+/// The meaning of the codes with the largest exponent, or of the code of the negative zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Special {
-    /// Numbers as all others.
+    /// Numbers, like all other codes.
     None,
     /// Infinities and NaN, as in wider floats.
     Ieee,
-    /// NaN where all bits but the sign are set.
+    /// NaN if all bits but the sign are set.
     AllOnes,
     /// NaN in place of the negative zero.
     NegativeZero,
-    /// There are only exponents, and no sign: the powers of two, and NaN where all bits are set.
+    /// The codes have no sign and no mantissa: they are powers of two, and NaN if all bits are set.
     Powers,
 }
 
 /// A type of floats whose codes have a sign, an exponent and a mantissa.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SmallFloat {
-    /// The name in files of safetensors, and the name here.
+    /// The name in safetensors files, and the name in this crate.
     pub(crate) names: (&'static str, &'static str),
     pub(crate) bits: u8,
     mantissa_bits: u8,
@@ -36,7 +36,7 @@ const fn small(
     SmallFloat { names, bits, mantissa_bits, bias, special }
 }
 
-/// All that safetensors has.
+/// All small floats of safetensors.
 pub(crate) const SMALL_FLOATS: [SmallFloat; 8] = [
     small(("F4", "f4"), [4, 1, 1], Special::None),
     small(("F6_E2M3", "f6_e2m3"), [6, 3, 1], Special::None),
@@ -54,9 +54,9 @@ impl SmallFloat {
         (0..=u8::MAX >> (8 - self.bits)).map(|code| self.number(code)).collect()
     }
 
-    /// The bytes of numbers, if there are codes for all of them, and they fill the last byte.
+    /// Encodes numbers. `None` if a number has no code, or if the last byte is not full.
     pub(crate) fn bytes(&self, numbers: impl IntoIterator<Item = f64>) -> Option<Vec<u8>> {
-        // All NaN are one, and a negative zero is not the other.
+        // All NaNs are equal here, and a negative zero differs from a positive one.
         let bits = |number: f64| if number.is_nan() { f64::NAN } else { number }.to_bits();
         let table = self.table();
         let codes: HashMap<u64, u8> =
@@ -98,7 +98,7 @@ impl SmallFloat {
         if code & sign == 0 { number } else { -number }
     }
 
-    /// The code that begins at a bit. The lowest bits of a byte come first: of two floats in a byte, the
+    /// The code that begins at a bit. The lowest bits of a byte are first: of two floats in a byte, the
     /// first is the lower half.
     pub(crate) fn code(&self, bytes: &[u8], bit: usize) -> usize {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn numbers_have_their_codes_and_others_none() {
         for float in &SMALL_FLOATS {
-            // Each code twice, so that the last byte is full, whatever the width is.
+            // Each code twice, so that the last byte is always full.
             let table = float.table();
             let numbers = || table.iter().chain(&table).map(|number| f64::from(*number));
             let bytes = float.bytes(numbers()).unwrap();

@@ -1,4 +1,4 @@
-//! Named tensors whose bytes are read when they are asked for.
+//! Named tensors whose bytes are read on request.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,21 +15,22 @@ use crate::file::{self, OpenFile};
 use crate::structure::is_of_file;
 use crate::tensor::{Tensor, Tensors};
 
-/// How much of a tensor is copied at once.
+/// The number of bytes that are copied at once.
 const PIECE: usize = 1 << 20;
-/// So many times the bytes of a file may be in a value, through aliases.
+/// The maximum size of a value, as a multiple of the file's size. A value can be larger than its
+/// file because of aliases.
 const MOST_TIES: u64 = 64;
 
-/// Named tensors, each of which is read when it is asked for: those of one file, of the shards of a
-/// checkpoint, or of memory.
+/// Named tensors, from one file, from the shards of a checkpoint, or from memory. Each tensor is
+/// read on request.
 ///
 /// [`safetensors::open`](crate::safetensors::open) makes one, and so does `Source::from(&tensors)`.
-/// Nothing is mapped into memory: a tensor is read at its position in the file. A [`Loader`] reads
-/// from a source piece by piece.
+/// Nothing is mapped into memory: a tensor is read from its position in the file. A [`Loader`]
+/// reads from a source piece by piece.
 ///
-/// Tied tensors are stored once, as `safetensors.torch.save_model` does it: the metadata has the
-/// name of each of the others, its alias, with the name of the one that is stored. [`iter`] has the
-/// stored ones, [`aliases`] the others, and [`get`] finds both.
+/// Tied tensors are stored once, as `safetensors.torch.save_model` does it: for each other name,
+/// its alias, the metadata has the name of the stored tensor. [`iter`] has the stored tensors,
+/// [`aliases`] the other names, and [`get`] finds both.
 ///
 /// [`Loader`]: crate::Loader
 /// [`iter`]: Source::iter
@@ -55,20 +56,20 @@ const MOST_TIES: u64 = 64;
 #[derive(Clone, Default)]
 pub struct Source<'a> {
     tensors: Vec<Stored<'a>>,
-    /// The positions of all names, also of aliases.
+    /// The positions of all names, including aliases.
     positions: HashMap<String, usize>,
     aliases: Vec<(String, usize)>,
     metadata: Vec<(String, String)>,
     /// Whether only some tensors of a file were selected.
     is_part: bool,
     warnings: Arc<[Fault]>,
-    /// The arrays of records, each of whose fields is a tensor.
+    /// The names of the arrays of records. Each field of such an array is a tensor.
     records: Arc<[String]>,
     /// The file or the folder that was opened.
     file: Option<Arc<str>>,
 }
 
-/// A tensor of a [`Source`]: what it is, and where its bytes are.
+/// A tensor of a [`Source`]: its name, type and shape, and where its bytes are.
 #[derive(Clone)]
 pub struct Stored<'a> {
     descriptor: Descriptor,
@@ -77,7 +78,7 @@ pub struct Stored<'a> {
     observer: Option<Observer>,
 }
 
-/// Is called with the number of bytes whenever some were read.
+/// Called with the number of bytes after each read.
 type Observer = Arc<dyn Fn(u64) + Send + Sync>;
 
 #[derive(Clone)]
@@ -93,16 +94,16 @@ pub(crate) trait ReadAt: Send + Sync {
     /// Reads bytes, which are there, from `offset` on.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// The file, if it is in one.
+    /// The file that the tensor is stored in, if it is stored in one.
     fn path(&self) -> Option<&Path>;
 
-    /// The name of the type that the file has, if it is another.
+    /// The name of the type in the file, if it differs.
     fn type_in_file(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Bytes in memory that the tensor has for itself.
+/// Bytes in memory that belong to the tensor alone.
 impl ReadAt for Vec<u8> {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let part = usize::try_from(offset).ok().and_then(|start| self.get(start..));
@@ -116,7 +117,7 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// Bytes that a function gives.
+/// Bytes that a function returns.
 struct Given<F>(F);
 
 impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> {
@@ -178,12 +179,12 @@ impl<'a> Stored<'a> {
         Stored { descriptor, size, place: Place::Other(bytes), observer: None }
     }
 
-    /// A tensor whose bytes a function gives: those from an offset on, as many as the buffer has. It is
-    /// asked for what there is only, once for each piece when the tensor is written, and in order.
+    /// A tensor whose bytes are written into a buffer by a function, from an offset on. When the tensor is
+    /// saved, the function is called once for each piece, in order, and never beyond the end.
     ///
     /// # Errors
     ///
-    /// Returns an error when the type and the shape say no number of bytes.
+    /// Returns an error when the size in bytes cannot be computed from the type and the shape.
     ///
     /// ```
     /// use treedef_tensors::{Descriptor, Dtype, Source, Stored, safetensors};
@@ -207,7 +208,7 @@ impl<'a> Stored<'a> {
         Ok(Stored::read_by(descriptor, size, Arc::new(Given(read))))
     }
 
-    /// Whether it has the bytes of its type and shape.
+    /// Whether the number of bytes fits the type and the shape.
     fn is_sound(&self) -> bool {
         let size = self.descriptor.dtype().and_then(|_| self.descriptor.num_bytes());
         size.is_none_or(|size| size == self.size)
@@ -234,7 +235,7 @@ impl<'a> Stored<'a> {
         self.size
     }
 
-    /// The file, if it is in one.
+    /// The file that the tensor is stored in, if it is stored in one.
     pub fn file(&self) -> Option<&Path> {
         match &self.place {
             Place::Memory(_) => None,
@@ -243,8 +244,8 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The name of the type that the file has, which is that of small floats if they are
-    /// [`widened`](Self::widened).
+    /// The name of the type in the file. For small floats that are [`widened`](Self::widened), it
+    /// is the name of the small type.
     pub(crate) fn type_in_file(&self) -> &str {
         let other = match &self.place {
             Place::Other(bytes) => bytes.type_in_file(),
@@ -261,12 +262,12 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Reads the bytes from `offset` on, as many as the buffer has.
+    /// Fills the buffer with the bytes from `offset` on.
     ///
     /// # Errors
     ///
-    /// Returns an error when the tensor has not so many bytes; when the file cannot be read, or was
-    /// replaced since it was opened.
+    /// Returns an error when the tensor has fewer bytes, when the file cannot be read, or when it
+    /// was replaced after it was opened.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors};
@@ -304,11 +305,11 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// Gives all bytes to a function, piece by piece: of a file, one mebibyte at a time.
+    /// Passes all bytes to a function, piece by piece: 1 MiB at a time for a file.
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Self::read_at), and those of the function.
+    /// See [`read_at`](Self::read_at); errors of the function are returned as well.
     pub fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if let Place::Memory(bytes) = &self.place {
             return each(bytes);
@@ -325,11 +326,11 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// Reads all bytes, of whatever type. They are borrowed if they are in memory.
+    /// Reads all bytes, for any type. They are borrowed if they are in memory.
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Self::read_at), and when memory has no room for them.
+    /// See [`read_at`](Self::read_at). Also returns an error when memory is short.
     pub fn read_bytes(&self) -> Result<Cow<'a, [u8]>> {
         if let Place::Memory(bytes) = self.place {
             return Ok(bytes.into());
@@ -351,7 +352,8 @@ impl<'a> Stored<'a> {
     ///
     /// # Errors
     ///
-    /// As [`read_bytes`](Self::read_bytes), and when [`Dtype`](crate::Dtype) does not have its type.
+    /// See [`read_bytes`](Self::read_bytes). Also returns an error when the type is not a
+    /// [`Dtype`](crate::Dtype).
     pub fn read(&self) -> Result<Tensor<'a>> {
         let dtype = self.descriptor.dtype().ok_or_else(|| {
             let (name, descriptor) = (quoted(self.name()), &self.descriptor);
@@ -381,8 +383,8 @@ impl fmt::Debug for Source<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// Puts tensors with distinct names together. What of the metadata names one of them under a name
-    /// that none has is an alias.
+    /// Puts tensors with distinct names together. An entry of the metadata is an alias if its value is the
+    /// name of a tensor and its key is not.
     pub(crate) fn new(tensors: Vec<Stored<'a>>, metadata: Vec<(String, String)>) -> Self {
         let names = tensors.iter().map(|stored| stored.name().to_owned());
         let mut positions: HashMap<String, usize> = names.zip(0..).collect();
@@ -399,12 +401,12 @@ impl<'a> Source<'a> {
         Source { tensors, positions, aliases, metadata, is_part, warnings, records, file: None }
     }
 
-    /// Puts tensors of one or several sources together, with texts that belong to all of them. Nothing
-    /// is read. A text that is the name of a tensor, under a key that is none, makes the key an alias of it.
+    /// Puts the tensors of one or several sources together, with metadata for all of them. Nothing is read.
+    /// An entry of the metadata is an alias if its value is the name of a tensor and its key is not.
     ///
     /// # Errors
     ///
-    /// Returns an error when two tensors have one name.
+    /// Returns an error when two tensors have the same name.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors, safetensors};
@@ -436,7 +438,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The tensors that are stored, in the order of their files.
+    /// The stored tensors, in the order of their files.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored<'a>> {
         self.tensors.iter()
     }
@@ -446,7 +448,7 @@ impl<'a> Source<'a> {
         self.tensors.get(*self.positions.get(name)?)
     }
 
-    /// The other names of tied tensors, each with the name of the tensor that is stored.
+    /// The other names of tied tensors, each with the name of the stored tensor.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.tied().map(|(alias, _, stored)| (alias, stored.name()))
     }
@@ -456,18 +458,17 @@ impl<'a> Source<'a> {
         self.tensors.iter().fold(0, |sum, stored| sum.saturating_add(stored.size))
     }
 
-    /// The keys of the texts that belong to the whole file. Of several files, a key that occurs twice
-    /// has the text of the first.
+    /// The keys of the metadata. If a key occurs in several files, the text of the first file is used.
     pub fn metadata_keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.metadata.iter().map(|(key, _)| key.as_str())
     }
 
-    /// The text of this key.
+    /// The text of this key in the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
     }
 
-    /// Adds a text for the whole file, in place of one that has this key.
+    /// Adds a text to the metadata, and replaces one with the same key.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         let (key, text) = (key.into(), text.into());
@@ -476,9 +477,9 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// What was passed over when the files were opened: files that an index does not name, copies of
-    /// tensors in other files than the index says, a total size that is none.
-    /// [`Opening::strict`](crate::safetensors::Opening::strict) makes it an error.
+    /// What was ignored when the files were opened: files that an index does not list, copies of
+    /// tensors in other files than the index says, a total size that is wrong.
+    /// [`Opening::strict`](crate::safetensors::Opening::strict) makes these errors.
     pub fn warnings(&self) -> &[Fault] {
         &self.warnings
     }
@@ -491,7 +492,7 @@ impl<'a> Source<'a> {
         Source { file: Some(path.display().to_string().into()), ..self }
     }
 
-    /// The file or the folder that was opened, for errors of what is read from it.
+    /// The file or the folder that was opened, for errors about its content.
     #[doc(hidden)]
     pub fn file(&self) -> Option<Arc<str>> {
         self.file.clone()
@@ -502,7 +503,7 @@ impl<'a> Source<'a> {
         Source { records: records.into(), ..self }
     }
 
-    /// The names of the arrays of records, each of whose fields is a tensor here.
+    /// The names of the arrays of records. Each field of such an array is a tensor here.
     #[doc(hidden)]
     pub fn __records(&self) -> &[String] {
         &self.records
@@ -516,16 +517,16 @@ impl<'a> Source<'a> {
         &self.metadata
     }
 
-    /// The same names, each with another tensor.
+    /// The same names with other tensors.
     pub(crate) fn map(&self, make: impl Fn(&Stored<'a>) -> Stored<'a>) -> Self {
         Source { tensors: self.tensors.iter().map(make).collect(), ..self.clone() }
     }
 
-    /// The same tensors, of which those in memory have bytes of their own.
+    /// The same tensors; those in memory get bytes of their own.
     ///
     /// # Errors
     ///
-    /// As [`Stored::read_bytes`].
+    /// See [`Stored::read_bytes`].
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors};
@@ -560,7 +561,8 @@ impl<'a> Source<'a> {
         Ok(Source { tensors, positions, aliases, metadata, is_part, warnings, records, file })
     }
 
-    /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.
+    /// The tensors whose names are kept. If an alias is kept and its stored tensor is not, the
+    /// alias becomes a tensor.
     pub(crate) fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut tensors: Vec<Stored<'a>> =
             self.tensors.iter().filter(|stored| keep(stored.name())).cloned().collect();
@@ -587,8 +589,8 @@ impl<'a> Source<'a> {
         Source { is_part: true, ..Source::new(tensors, metadata) }
     }
 
-    /// The same tensors, where each alias is a tensor of its own. What is saved then has the numbers of
-    /// tied tensors as often as they have names.
+    /// The same tensors, with each alias as a tensor of its own. Saving them stores tied numbers once for
+    /// each name.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors};
@@ -610,8 +612,8 @@ impl<'a> Source<'a> {
         Source { is_part: self.is_part, ..Source::new(tensors, metadata.cloned().collect()) }
     }
 
-    /// The same tensors. The function is called with the number of bytes whenever some are read from a
-    /// file: a bar may show how far a load or a save is.
+    /// The same tensors. The function is called with the number of bytes after each read from a file, for
+    /// example to show the progress of loading or saving.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -640,11 +642,11 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// Reads all tensors that are stored. Those in memory are borrowed.
+    /// Reads all stored tensors. Tensors in memory are borrowed.
     ///
     /// # Errors
     ///
-    /// As [`Stored::read`].
+    /// See [`Stored::read`].
     ///
     /// ```
     /// use treedef::Tree;
@@ -663,7 +665,7 @@ impl<'a> Source<'a> {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata: self.metadata.clone() })
     }
 
-    /// The aliases, with the tensors that are stored, and their positions.
+    /// The aliases, with the stored tensors and their positions.
     pub(crate) fn tied(&self) -> impl Iterator<Item = (&str, usize, &Stored<'a>)> {
         self.aliases.iter().filter_map(|(alias, at)| {
             let stored = self.tensors.get(*at);
@@ -710,7 +712,7 @@ impl<'a> From<&Stored<'a>> for Stored<'a> {
     }
 }
 
-/// The same tensors: files stay open once.
+/// The same tensors; files stay open and are shared.
 impl<'a> From<&Source<'a>> for Source<'a> {
     fn from(source: &Source<'a>) -> Self {
         source.clone()

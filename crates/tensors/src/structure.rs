@@ -12,20 +12,21 @@ use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
 pub const STRUCTURE: &str = "treedef";
-/// The key of the metadata that has the leaves of arrays which no tensor has.
+/// The key of the metadata that has the leaves of arrays that are in no tensor.
 const BESIDE_ARRAYS: &str = "treedef.arrays";
-/// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
+/// The key of the metadata that has the paths of matrices that the tree stores by columns.
 pub(crate) const MATRICES: &str = "treedef.matrices";
-/// The key of the metadata that has the patterns of `Export::rename`: the structure has other names.
+/// The key of the metadata that has the patterns of `Export::rename`, because the structure has the
+/// names before renaming.
 pub(crate) const RENAMES: &str = "treedef.renames";
-/// No more bytes of patterns are matched with each name.
+/// The maximum number of bytes of patterns that are matched with each name.
 const MAX_RENAMES: usize = 1 << 16;
-/// As deep as a structure may be that is read without more stack.
+/// The maximum depth of a structure that is read without more stack.
 const MAX_DEPTH: usize = 200;
-/// No file has room for a longer text of a structure.
+/// The maximum length of the text of a structure.
 const MAX_TEXT: usize = 1 << 26;
 
-/// A text that is not longer than a file has room for.
+/// A text that is not too long for a file.
 struct Bounded(String);
 
 impl Write for Bounded {
@@ -48,7 +49,7 @@ pub(crate) fn write_structure(
     Ok(())
 }
 
-/// Writes the leaves beside the numbers of arrays: a map of JSON from paths to literals.
+/// Writes the other leaves of arrays: a map of JSON from paths to literals.
 pub(crate) fn write_beside(
     beside: Vec<(String, Vec<String>)>,
     metadata: &mut Vec<(String, String)>,
@@ -63,7 +64,7 @@ pub(crate) fn write_beside(
     Ok(())
 }
 
-/// Writes how the names of the tensors came from those of the structure.
+/// Writes how the names of the tensors are made from the names in the structure.
 pub(crate) fn write_renames(
     renames: &[(String, String)],
     metadata: &mut Vec<(String, String)>,
@@ -119,19 +120,20 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
     Ok(TreeDef::parse_with(text, Limits { max_depth: MAX_DEPTH, ..Limits::default() })?)
 }
 
-/// The structure of what was saved, if the metadata has it.
+/// The structure of the saved value, if the metadata has it.
 pub(crate) fn structure_of(text: Option<&str>, has_tensors: bool) -> Option<TreeDef> {
     let text = text?;
-    // A file of flax may have a value of this name.
+    // A file of flax can have a value of this name.
     let is_value = literal::is_value(text) && (text != EMPTY || has_tensors);
     parse_structure(Some(text)).ok().filter(|_| !is_value)
 }
 
-/// Which texts of the metadata are parts of the value. The others are for the whole file.
+/// Selects the texts of the metadata that are parts of the value. The others describe the whole
+/// file.
 pub(crate) enum ValueTexts {
-    /// All that can be, as a file of flax has no others.
+    /// All texts that can be, as a file of flax has no other texts.
     Values,
-    /// Those below these children of the root: names, and the indices of so many elements.
+    /// The texts below these children of the root: names, and indices up to a length.
     Below(HashSet<String>, usize),
 }
 
@@ -145,7 +147,7 @@ impl ValueTexts {
             return ValueTexts::Below(HashSet::new(), 0);
         };
         let mut root = treedef.root();
-        // These have no part in a name.
+        // These are not part of a name.
         while matches!(root.kind(), NodeKind::Some | NodeKind::NewtypeStruct)
             && let Some(inside) = root.child(0)
         {
@@ -167,7 +169,7 @@ impl ValueTexts {
         ValueTexts::Below(names.collect(), 0)
     }
 
-    /// Whether a text is one of them, by the first part of its key.
+    /// Whether a text is a part of the value, by the first part of its key.
     pub(crate) fn contains(&self, first: &str, text: &str) -> bool {
         match self {
             ValueTexts::Values => literal::is_value(text),
@@ -178,12 +180,12 @@ impl ValueTexts {
     }
 }
 
-/// Whether metadata of this key is for the whole file, whatever the file is.
+/// Whether metadata with this key describes the whole file, in any format.
 pub(crate) fn is_of_file(key: &str) -> bool {
     key == "format" || is_of_structure(key)
 }
 
-/// Whether metadata of this key is that of the structure, which formats without metadata leave out.
+/// Whether metadata with this key is about the structure. Formats without metadata leave it out.
 pub fn is_of_structure(key: &str) -> bool {
     matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES | RENAMES)
 }

@@ -1,4 +1,4 @@
-//! Named arrays of numbers, as the files of Python's libraries hold them.
+//! Named arrays of numbers, as in the files of Python's libraries.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,11 +24,11 @@ pub struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// Puts the parts together.
+    /// Makes a tensor from its parts.
     ///
     /// # Errors
     ///
-    /// Returns an error when the number of bytes is not that of the shape.
+    /// Returns an error when the number of bytes does not fit the type and the shape.
     pub fn new(dtype: Dtype, shape: Vec<usize>, bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if size_in_bytes(dtype, &shape) != Some(bytes.len()) {
@@ -72,7 +72,7 @@ impl<'a> Tensor<'a> {
         bytemuck::try_cast_slice(&self.bytes).ok().filter(|_| fits)
     }
 
-    /// The tensor with bytes of its own.
+    /// The tensor with its own copy of the bytes.
     pub fn into_owned(self) -> Tensor<'static> {
         Tensor { bytes: Cow::Owned(self.bytes.into_owned()), ..self }
     }
@@ -91,9 +91,9 @@ impl fmt::Debug for Tensor<'_> {
     }
 }
 
-/// Serializes the numbers in nested sequences. Half floats are newtypes of the names `f16` and
-/// `bf16` around their bits, as those of the crate `half`, and complex numbers are structs `{ re,
-/// im }`. A tensor without elements is an empty sequence, whatever its other dimensions are.
+/// Serializes the numbers as nested sequences. Half floats are newtypes `f16` and `bf16` around
+/// their bits, like the types of the crate `half`, and complex numbers are structs `{ re, im }`. A
+/// tensor without elements is an empty sequence, whatever its other dimensions are.
 ///
 /// ```
 /// use treedef::Flattener;
@@ -118,7 +118,7 @@ impl Serialize for Tensor<'_> {
     }
 }
 
-/// The most dimensions that become nested sequences, which take stack.
+/// The maximum number of dimensions that become nested sequences, because nesting takes stack.
 const MAX_LEVELS: usize = 64;
 
 /// A tensor, or a part of it that has all of its last dimensions.
@@ -143,7 +143,7 @@ impl Serialize for Part<'_> {
 
 impl Part<'_> {
     fn number<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The bytes as the number that they are.
+        /// The bytes as a number.
         macro_rules! number {
             ($type:ty, $bytes:expr) => {
                 match $bytes.try_into() {
@@ -186,7 +186,7 @@ impl Part<'_> {
     }
 }
 
-/// Named tensors in the order of their file, with the text that belongs to the whole file.
+/// Named tensors in the order of their file, with the metadata of the file.
 ///
 /// `treedef_tensors::safetensors`, `npz` and `flax` read and write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -198,11 +198,11 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Puts named tensors together, without metadata.
+    /// Makes tensors from names and arrays, without metadata.
     ///
     /// # Errors
     ///
-    /// Returns an error when two have the same name.
+    /// Returns an error when two names are the same.
     pub fn new(tensors: impl IntoIterator<Item = (String, Tensor<'a>)>) -> Result<Self> {
         let tensors: Vec<_> = tensors.into_iter().collect();
         let mut seen = HashSet::new();
@@ -215,7 +215,7 @@ impl<'a> Tensors<'a> {
         }
     }
 
-    /// Adds a text for the whole file, in place of one that has this key. Some readers want
+    /// Adds a text to the metadata, and replaces one with the same key. Some readers expect
     /// `"format"` to be `"pt"`.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
@@ -225,13 +225,14 @@ impl<'a> Tensors<'a> {
         self
     }
 
-    /// Ties two tensors: one is stored, and the other is a name of it in the metadata, its alias, as
-    /// `safetensors.torch.save_model` writes tied weights. A [`Loader`](crate::Loader) reads both.
+    /// Ties two tensors: one is stored, and the other becomes an alias, which is a name of it in
+    /// the metadata, as `safetensors.torch.save_model` writes tied weights. A
+    /// [`Loader`](crate::Loader) reads both.
     ///
     /// # Errors
     ///
-    /// Returns an error when either is not there, or they differ, or the alias is `format`, which is
-    /// never one.
+    /// Returns an error when a tensor is missing, when the two differ, or when the alias is
+    /// `format`, which cannot be one.
     ///
     /// ```
     /// use treedef::Tree;
@@ -274,7 +275,7 @@ impl<'a> Tensors<'a> {
         Ok(self.with_metadata(alias, stored))
     }
 
-    /// The tensors with bytes of their own.
+    /// The tensors with their own copies of the bytes.
     #[must_use]
     pub fn into_owned(self) -> Tensors<'static> {
         let owned = self.tensors.into_iter().map(|(name, tensor)| (name, tensor.into_owned()));
@@ -291,12 +292,12 @@ impl<'a> Tensors<'a> {
         self.tensors.iter().find(|(other, _)| other == name).map(|(_, tensor)| tensor)
     }
 
-    /// The keys of the texts that belong to the whole file, in its order.
+    /// The keys of the metadata, in the order of the file.
     pub fn metadata_keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.metadata.iter().map(|(key, _)| key.as_str())
     }
 
-    /// The text of this key.
+    /// The text of this key in the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
     }

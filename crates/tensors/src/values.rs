@@ -1,4 +1,4 @@
-//! The elements of a tensor as a tree, whatever their type is.
+//! The elements of a tensor as a tree, for all types.
 
 use treedef::{Flattener, Leaf, Tree, TreeDef};
 
@@ -7,13 +7,13 @@ use crate::numpy_type::NumpyType;
 use crate::source::Stored;
 
 impl Stored<'_> {
-    /// Reads the elements as a tree. Numbers are one leaf, which is an array, of `f32` for floats of at
-    /// most 8 bits. Texts and dates of numpy are strings in nested sequences.
+    /// Reads the elements as a tree. Numbers are one leaf, an array; floats of at most 8 bits become `f32`.
+    /// Strings and dates of numpy are strings in nested sequences.
     ///
     /// # Errors
     ///
-    /// As [`read_bytes`](Self::read_bytes), and when the elements are not read: see
-    /// [`Descriptor::unread`](crate::Descriptor::unread).
+    /// See [`read_bytes`](Self::read_bytes). Also returns an error when the type of the elements
+    /// cannot be read: see [`Descriptor::unread`](crate::Descriptor::unread).
     ///
     /// ```
     /// use treedef_tensors::npy;
@@ -40,14 +40,14 @@ impl Stored<'_> {
         Ok(Tree::new(treedef, leaves)?)
     }
 
-    /// The elements that are no numbers, in row-major order.
+    /// The elements that are not numbers, in row-major order.
     pub(crate) fn elements(&self, numpy: &NumpyType) -> Result<Vec<Leaf>> {
         if let Some(why) = self.descriptor().unread() {
             let what = format!("{} is {}: {why}", quoted(self.name()), self.descriptor());
             return Err(ErrorKind::Unsupported(what).into());
         }
         let bytes = self.read_bytes()?;
-        // Without bytes there are no elements, as others are not read.
+        // Without bytes there are no elements, because types without bytes are not read.
         let leaves = bytes.chunks_exact(numpy.size.max(1)).map(|element| {
             let wrong = |what| ErrorKind::Unsupported(format!("{}: {what}", quoted(self.name())));
             Ok(numpy.leaf(element).map_err(wrong)?)

@@ -10,7 +10,7 @@ use crate::small_float::SmallFloat;
 use crate::source::{ReadAt, Source, Stored};
 use crate::tensor::Dtype;
 
-/// The bytes of an `f32`.
+/// The size of an `f32` in bytes.
 const WIDE: u64 = 4;
 
 /// A tensor of small floats, whose numbers are widened when they are read.
@@ -58,8 +58,8 @@ impl ReadAt for Widened<'_> {
 }
 
 impl<'a> Stored<'a> {
-    /// The same tensor, whose numbers are `f32` if they are floats of at most 8 bits. They are widened when
-    /// they are read, without loss.
+    /// The same tensor, with floats of at most 8 bits as `f32`. They are widened when they are read,
+    /// without loss.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, safetensors};
@@ -80,7 +80,7 @@ impl<'a> Stored<'a> {
         let Some(ElementType::Small(float)) = descriptor.element() else { return self.clone() };
         let (name, shape) = (self.name().to_owned(), descriptor.shape().to_vec());
         let wide = Descriptor::new(name, Dtype::F32, shape);
-        // More than there is memory for, so that it is not read.
+        // More than fits into memory, so that it is not read.
         let size = wide.num_bytes().unwrap_or(u64::MAX);
         let (stored, path) = (self.clone(), self.file().map(Path::to_owned));
         let widened = Widened { stored, float, table: float.table(), path };
@@ -88,8 +88,8 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The bytes of numbers as floats of at most 8 bits of the type with this name. `None` if it is another type,
-/// or does not hold all of them.
+/// Encodes numbers as the type of small floats with this name. `None` if there is no such type, or if it
+/// cannot hold these numbers exactly.
 pub fn narrowed(type_name: &str, numbers: impl IntoIterator<Item = f64>) -> Option<Vec<u8>> {
     match ElementType::of_name(type_name)? {
         ElementType::Small(float) => float.bytes(numbers),
@@ -98,7 +98,7 @@ pub fn narrowed(type_name: &str, numbers: impl IntoIterator<Item = f64>) -> Opti
 }
 
 impl Source<'_> {
-    /// The same tensors, of which those of floats of at most 8 bits are [`widened`](Stored::widened).
+    /// The same tensors, with floats of at most 8 bits [`widened`](Stored::widened).
     ///
     /// ```
     /// use treedef_tensors::safetensors;

@@ -37,7 +37,7 @@ pub(super) fn write(tree: &PyTree) -> Result<Vec<u8>> {
 struct Writer(Vec<u8>);
 
 impl Writer {
-    /// A table, and its position.
+    /// A table and its position.
     fn table(&mut self, tree: &PyTree) -> Result<usize> {
         let (kind, children, keys): (u8, Vec<&PyTree>, Option<Vec<&str>>) = match tree {
             PyTree::Leaf(_) => (LEAF, Vec::new(), None),
@@ -50,7 +50,8 @@ impl Writer {
             }
             PyTree::Custom { inside, .. } => return self.table(inside),
         };
-        // The fields that are there, behind the offset of the vtable: vectors first, then the kind.
+        // The fields that are present, after the offset of the vtable: vectors first, then the
+        // kind.
         let has_children = !children.is_empty();
         let children_at = if has_children { 4 } else { 0 };
         let names_at = if keys.is_some() { 4 + children_at } else { 0 };
@@ -133,7 +134,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
 struct Reader<'b> {
     bytes: &'b [u8],
     leaves: usize,
-    /// Tables that were read: a hostile buffer may refer to one from many places.
+    /// The tables that were read. A hostile buffer can refer to one from many places.
     tables: usize,
     text_bytes: NameBytes,
 }
@@ -164,7 +165,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The position of a field of the table, if the field is there.
+    /// The position of a field of the table, if the table has the field.
     fn field(&self, table: usize, index: usize) -> Result<Option<usize>> {
         let back = i32::from_le_bytes(self.array(table)?);
         let vtable = isize::try_from(back)
@@ -182,7 +183,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The places of the elements of a vector of offsets.
+    /// The positions of the elements of a vector of offsets.
     fn vector(&self, table: usize, index: usize) -> Result<Vec<usize>> {
         let Some(field) = self.field(table, index)? else { return Ok(Vec::new()) };
         let vector = self.target(field)?;

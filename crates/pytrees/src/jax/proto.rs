@@ -102,7 +102,7 @@ fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The fields of a message that is a part of all bytes.
+/// The fields of a message, which is a part of all bytes.
 #[derive(Clone, Copy)]
 struct Message<'b> {
     bytes: &'b [u8],
@@ -132,7 +132,7 @@ impl<'b> Message<'b> {
         Err(malformed(start, "a number of more than 64 bits"))
     }
 
-    /// The next field: its number, and where it began.
+    /// The next field: its number and its position.
     fn next(&mut self) -> Result<Option<(u64, usize, Field<'b>)>> {
         if self.at >= self.end {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::pytree::PyTree;
 ///
 /// # Errors
 ///
-/// As [`python::literal`](crate::python::literal).
+/// See [`python::literal`](crate::python::literal).
 ///
 /// ```
 /// use treedef_pytrees::jax;
@@ -35,7 +35,7 @@ pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// # Errors
 ///
-/// As [`text`]; also when the paths have more than 2²⁸ bytes in total.
+/// See [`text`]. Also returns an error when the paths have more than 2²⁸ bytes in total.
 ///
 /// ```
 /// use std::collections::HashMap;
