@@ -19,9 +19,14 @@ impl MatrixShape {
     /// That of a value.
     #[inline]
     pub(crate) fn of_value<T: ?Sized>() -> Option<Self> {
+        const MATRIX: &str = "nalgebra::base::matrix::Matrix<";
+        // Of a number, a constant: this is asked for each.
+        if type_name::<T>().len() < MATRIX.len() {
+            return None;
+        }
         // An element of a sequence is a reference.
         let name = type_name::<T>().trim_start_matches('&');
-        if name.starts_with("nalgebra::base::matrix::Matrix<") {
+        if name.starts_with(MATRIX) {
             MatrixShape::fixed(name, "::ArrayStorage<").or(Some(MatrixShape::Dynamic))
         } else {
             None

@@ -29,6 +29,8 @@ pub(crate) struct Listed {
     pub(crate) arguments: Vec<Option<Py<PyString>>>,
     /// Whether the arguments have the names of the attributes.
     pub(crate) is_direct: bool,
+    /// Whether `__init__` takes these attributes by position, in this order.
+    pub(crate) is_positional: bool,
     /// Whether its objects are arrays, and what attributes they have are not theirs to be read.
     pub(crate) is_array: bool,
     /// Whether code of the class goes on where the generated `__init__` ends.
@@ -81,12 +83,14 @@ impl Listed {
             let fields = FIELDS.import(py, "dataclasses", "fields")?.call1((class,))?;
             let has_post_init = class.hasattr(intern!(py, "__post_init__"))?;
             let listed = Listed::of_fields(ListedBy::Dataclass, &fields)?;
-            return Ok(Listed { has_post_init, ..listed });
+            let is_positional = listed.is_direct && takes_by_position(class, &listed.names)?;
+            return Ok(Listed { has_post_init, is_positional, ..listed });
         }
         if let Some(fields) = class.getattr_opt(intern!(py, "__attrs_attrs__"))? {
             let has_post_init = class.hasattr(intern!(py, "__attrs_post_init__"))?;
             let listed = Listed::of_fields(ListedBy::Attrs, &fields)?;
-            return Ok(Listed { has_post_init, ..listed });
+            let is_positional = listed.is_direct && takes_by_position(class, &listed.names)?;
+            return Ok(Listed { has_post_init, is_positional, ..listed });
         }
         let is_array = class.is_subclass_of::<PyUntypedArray>()?
             || class.hasattr(intern!(py, "__dlpack__"))?;
@@ -108,6 +112,7 @@ impl Listed {
             names: names.into(),
             arguments,
             is_direct,
+            is_positional: false,
             is_array: false,
             has_post_init: false,
         })
@@ -132,6 +137,17 @@ impl Listed {
         }
         Listed::new(by, names, arguments)
     }
+}
+
+/// Whether `__init__` is a function whose parameters have these names, in this order.
+fn takes_by_position(class: &Bound<'_, PyType>, names: &[Py<PyString>]) -> Result<bool> {
+    let py = class.py();
+    let init = class.getattr(intern!(py, "__init__"))?;
+    let Some(code) = init.getattr_opt(intern!(py, "__code__"))? else { return Ok(false) };
+    let count = code.getattr(intern!(py, "co_argcount"))?.extract::<usize>()?;
+    let variables = code.getattr(intern!(py, "co_varnames"))?.cast_into::<PyTuple>();
+    let parameters = variables.map_err(PyErr::from)?.get_slice(1, count);
+    Ok(count == names.len() + 1 && parameters.eq(PyTuple::new(py, names)?)?) // names in memory
 }
 
 /// The `__slots__` of a class and of those it inherits from.

@@ -97,7 +97,8 @@ impl Reader {
         T::deserialize(Place { object, at: &at, context }).map_err(|error| error.at(|| at.path()))
     }
 
-    /// Reads with a seed of serde, such as [`treedef::TreeSeed`].
+    /// Reads with a seed of serde, such as [`treedef::TreeSeed`]. A seed reads once: below tagged, untagged and
+    /// flattened types, numbers are not compared with the type, and an error has the path of the outermost of them.
     ///
     /// # Errors
     ///

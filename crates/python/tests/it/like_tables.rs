@@ -255,6 +255,8 @@ fn objects() {
             both, "Slots(3.0, 4)" => "Slots(x=1.0, y=0)";
             both, "Attrs(3.0, 4.0)" => "Attrs(x=1.0, y=0.0)";
             both, "types.SimpleNamespace(x=0.0, y=0, f=len)" => "namespace(x=1.0, y=0, f=<built-in function len>)";
+            both, "Turned(4.0, 3.0)" => "Turned(x=1.0, y=0.0)";
+            both, "ByName(x=3.0, y=4.0)" => "ByName(x=1.0, y=0.0)";
             both, "Data(3.0, 4.5)" => "Data(x=1.0, y=0.0)";
             one, "Data(3.0, 4.5)" => "KeyError: '.y: the value has none, the example has float 4.5'";
             one, "Data(3.0, 'kept')" => "Data(x=1.0, y='kept')";

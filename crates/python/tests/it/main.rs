@@ -81,6 +81,16 @@ class Normed:
 class Counted:
     x: float
     count: int = dataclasses.field(init=False, default=0)
+@dataclasses.dataclass
+class Turned:
+    x: float
+    y: float
+    def __init__(self, y, x):
+        self.x, self.y = x, y
+@dataclasses.dataclass(kw_only=True)
+class ByName:
+    x: float
+    y: float
 class Lazy:
     def __init__(self, x, y):
         self.x, self.y = x, y

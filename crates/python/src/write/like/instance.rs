@@ -45,6 +45,9 @@ impl<'py> ObjectLike<'py> {
         filled: Bound<'py, PyDict>,
     ) -> Result<Bound<'py, PyAny>> {
         let py = filled.py();
+        if listed.is_positional && filled.len() == self.fields.len() {
+            return Ok(self.class.call1(filled.values().to_tuple())?);
+        }
         if listed.is_direct {
             return Ok(self.class.call((), Some(&filled))?);
         }
