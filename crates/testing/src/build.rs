@@ -1,9 +1,9 @@
-//! Structures by the public builder.
+//! Structures from the public builder.
 
 use treedef::{NodeHead, NodeKind, Result, TreeDef, TreeDefBuilder};
 
-/// A node of any kind with the names of its type and variant, and the fields of its children if it
-/// has fields.
+/// A node of any kind with the names of its type and variant. `fields` are the names of its
+/// children, and empty if the kind has none.
 pub fn node(
     kind: NodeKind,
     [name, variant]: [&str; 2],

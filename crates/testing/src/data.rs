@@ -1,4 +1,4 @@
-//! Values of the whole serde data model, made at random: what no derive can reach in one type.
+//! Random values of the whole serde data model. No single type with derive has all of them.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -90,7 +90,7 @@ fn atom() -> impl Strategy<Value = Data> {
     ]
 }
 
-/// Children of which neighbours are often equal, so that runs form, break and merge.
+/// Children. Neighbours are often equal, so that runs form, break and merge.
 fn children(child: impl Strategy<Value = Data> + Clone) -> impl Strategy<Value = Vec<Data>> {
     prop::collection::vec((child, 1usize..4), 0..4)
         .prop_map(|runs| runs.into_iter().flat_map(|(child, repeat)| vec![child; repeat]).collect())
@@ -216,9 +216,10 @@ impl Serialize for Data {
 }
 
 thread_local! {
-    /// What [`Read`] asks for: a `Data` has no type that could tell.
+    /// The value that [`Read`] expects. A `Data` has no type from which it could be known.
     static EXPECTED: RefCell<Option<Data>> = const { RefCell::new(None) };
-    /// Lists of names that serde wants for ever: each leaks once, however many values are read.
+    /// Lists of names that serde needs for ever. Each list leaks once, however many values are
+    /// read.
     static KEPT: RefCell<HashSet<&'static [Name]>> = RefCell::default();
 }
 
@@ -233,12 +234,12 @@ fn kept(names: Vec<Name>) -> &'static [Name] {
     })
 }
 
-/// A value that asks for the very kinds of another, as a derived type would.
+/// A value that requests the kinds of another value, as a derived type would.
 #[derive(Debug, PartialEq)]
 pub struct Read(pub Data);
 
 impl Read {
-    /// Runs `f`, in which `Read` asks for what `expected` is.
+    /// Runs `f`. In it, `Read` requests the kinds of `expected`.
     pub fn like<R>(expected: &Data, f: impl FnOnce() -> R) -> R {
         EXPECTED.set(Some(expected.clone()));
         f()
@@ -374,7 +375,7 @@ impl<'de> Visitor<'de> for &Data {
         else {
             return Err(de::Error::custom("a sequence came unasked"));
         };
-        // No panic: of a guess that fails, which is dropped, nothing has to be right.
+        // No panic, because the library may make a guess, and drops it if it fails.
         if seq.size_hint() != Some(expected.len()) {
             return Err(de::Error::custom("a wrong number was announced"));
         }

@@ -1,8 +1,9 @@
-//! Which node a path finds.
+//! The node that a path finds.
 
 use treedef::{Path, Result, ToPath, TreeDef};
 
-/// The path of the node that a path finds, as it prints: that of another structure put in its place.
+/// The printed path of the node that a path finds: this node is replaced, and the path of the
+/// replacement is returned.
 pub fn resolved(treedef: &TreeDef, path: impl ToPath) -> Result<Path> {
     const MARK: &str = "the node that was found";
     let mark: TreeDef = format!("`{MARK}`").parse()?;

@@ -1,4 +1,4 @@
-//! What several tests of `treedef` share, and the fuzz targets with them.
+//! Code that several tests of `treedef` and the fuzz targets share.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 

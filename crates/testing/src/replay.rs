@@ -1,11 +1,12 @@
-//! Fuzz targets without the fuzzer: on their corpora, on what once broke them, on random bytes.
+//! Runs fuzz targets without the fuzzer: on their corpora, on inputs that once failed, on random
+//! bytes.
 
 use std::fs;
 use std::path::Path;
 
 use crate::cases::cases;
 
-/// A target with the name of its folders.
+/// A target and the name of its folders.
 pub type Target = (&'static str, fn(&[u8]));
 
 fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
@@ -16,7 +17,7 @@ fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Runs a target, and prints the input that it does not survive.
+/// Runs a target, and prints the input if it panics.
 fn run((name, target): Target, input: &[u8]) {
     if let Err(panic) = std::panic::catch_unwind(|| target(input)) {
         eprintln!("{name} broke on b\"{}\"", input.escape_ascii());
@@ -24,7 +25,7 @@ fn run((name, target): Target, input: &[u8]) {
     }
 }
 
-/// Runs targets on their corpora, of which none may be missing.
+/// Runs targets on their corpora. No corpus may be missing.
 pub fn corpora(targets: &[Target]) {
     for target in targets {
         let corpus = inputs("corpus", target.0);
@@ -33,7 +34,7 @@ pub fn corpora(targets: &[Target]) {
     }
 }
 
-/// Runs targets on what once broke them, and returns how many inputs that were.
+/// Runs targets on inputs that once failed, and returns the number of these inputs.
 pub fn regressions(targets: &[Target]) -> usize {
     let of_target = |target: &Target| {
         let inputs = inputs("regressions", target.0);

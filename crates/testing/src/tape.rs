@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-/// Decisions, one byte each. At its end all decisions are 0, the simplest.
+/// Decisions, one byte each. After the end, all decisions are 0, the simplest.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     bytes: Rc<[u8]>,

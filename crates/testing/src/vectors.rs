@@ -1,9 +1,9 @@
-//! The reference vectors: 300 random trees with what `jax.tree_util` 0.10.2 says of them.
+//! The reference vectors: 300 random trees and the results of `jax.tree_util` 0.10.2 for them.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 use serde_json::Value as Json;
 
-/// A tree of a vector: `{"list": […]}`, `{"tuple": […]}`, `{"dict": [[key, tree], …]}`, `"none"` or
+/// A tree in a vector: `{"list": […]}`, `{"tuple": […]}`, `{"dict": [[key, tree], …]}`, `"none"` or
 /// `{"leaf": x}`.
 pub struct Vector<'a>(pub &'a Json);
 

@@ -1,6 +1,7 @@
-//! `Deserialize` implementations that ask for the wrong thing, stop early, and go on after errors.
+//! `Deserialize` implementations that request the wrong thing, stop early, and continue after
+//! errors.
 //!
-//! The scalars of each value are unique, so whoever is handed a neighbour's leaf notices.
+//! The scalars of each value are unique, so a leaf of a neighbour is noticed.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,13 +19,13 @@ use treedef::{Leaf, NodeKind, TreeDef};
 use super::differential::leaves;
 use super::{Plain, Tape};
 
-/// What all askers of one run share.
+/// The state that all askers of one run share.
 struct Run {
     tape: RefCell<Tape>,
-    /// Asks for what is there, and reads everything.
+    /// Requests the kinds that are there, and reads everything.
     honest: bool,
     leaves: Cell<usize>,
-    /// Something went wrong that the library has to report; with what.
+    /// The text of an error that the library has to report.
     owed: Cell<Option<&'static str>>,
 }
 
@@ -38,10 +39,10 @@ impl Run {
     }
 }
 
-/// Asked for whenever a struct is.
+/// The fields of each requested struct.
 const FIELDS: &[&str] = &["a", "b"];
 
-/// Asks for a value, believing that it stands at `plain`.
+/// Requests a value, assuming that it is `plain`.
 #[derive(Clone, Copy)]
 struct Asker<'p> {
     plain: &'p Plain,
@@ -97,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for Asker<'_> {
     }
 }
 
-/// Who asks for a number may get another type of it, and a character or bytes may be a name.
+/// A number can be requested as another type, and a character or bytes can be a name.
 fn same_scalar(a: &Leaf, b: &Leaf) -> bool {
     if let (Leaf::Str(text), Leaf::Char(char)) = (a, b) {
         return **text == char.to_string();
@@ -118,7 +119,7 @@ impl<'p> Asker<'p> {
         Asker { plain, ..self }
     }
 
-    /// Newtypes are passed through wherever something else is asked for.
+    /// Newtypes are skipped wherever another kind is requested.
     fn inside(self) -> Asker<'p> {
         match self.plain.kind {
             NodeKind::NewtypeStruct => self.at(&self.plain.children[0]).inside(),
@@ -148,7 +149,7 @@ impl<'p> Asker<'p> {
         }
     }
 
-    /// What is under a variant, as a plain value.
+    /// The content of a variant, as a plain value.
     fn payload(plain: &Plain) -> Plain {
         let kind = match plain.kind {
             NodeKind::UnitVariant => NodeKind::Unit,
@@ -190,7 +191,7 @@ impl<'de> Visitor<'de> for Asker<'_> {
     }
 
     fn visit_none<E: de::Error>(self) -> Result<(), E> {
-        // A unit is an absent option, where one is asked for.
+        // A unit is an absent option, if an option is requested.
         assert!(matches!(self.inside().plain.kind, NodeKind::None | NodeKind::Unit));
         Ok(())
     }
@@ -252,7 +253,7 @@ impl<'de> Visitor<'de> for Asker<'_> {
             NodeKind::Struct => {
                 (fields.iter().map(|field| Plain::leaf(*field)).collect(), children)
             }
-            // A struct was asked for.
+            // A struct was requested.
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
                 let count = FIELDS.len().min(children.len());
                 (
@@ -291,7 +292,7 @@ impl<'de> Visitor<'de> for Asker<'_> {
                 Err(_) => {}
             }
             if self.run.sometimes() {
-                // Two keys without the value between.
+                // Two keys without a value between them.
                 continue;
             }
             match map.next_value_seed(self.at(child)) {
@@ -325,8 +326,8 @@ impl<'de> Visitor<'de> for Asker<'_> {
             owed: Cell::new(None),
             ..*self.run
         };
-        // The name of a variant asked for as an enum is an enum of that name, and so on: see the
-        // test below.
+        // The name of a variant that is requested as an enum is an enum with this name, and so on:
+        // see the test below.
         let (_, variant) = match plain.kind {
             NodeKind::Leaf => data.variant::<String>().map(|(text, variant)| {
                 assert_eq!(Leaf::from(text), name.scalar);
@@ -350,7 +351,7 @@ thread_local! {
     static SCRIPT: RefCell<Option<(Rc<Plain>, Rc<Run>)>> = const { RefCell::new(None) };
 }
 
-/// Does what the script of this thread says.
+/// Runs the script of this thread.
 #[derive(Debug)]
 struct Scripted;
 
@@ -372,7 +373,7 @@ fn run(plain: &Rc<Plain>, tape: Tape, honest: bool, read: impl FnOnce() -> Read)
     (read(), run.leaves.get())
 }
 
-/// Gives each leaf and key a scalar that no other has.
+/// Makes each scalar of a leaf or a key unique.
 fn make_unique(plain: &mut Plain, next: &mut u64) {
     *next += 1;
     let number = *next;
@@ -399,8 +400,9 @@ fn unflatten(treedef: &TreeDef, leaves: &[Leaf], how: usize) -> Read {
     result.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Whoever asks for the value that the tape draws is handed its own leaves, by each of some of the
-/// three functions that rebuild. Says for each stranger to a value of some size whether it got one.
+/// Reads the value of a tape with some of the three functions that rebuild, first as it is, then
+/// with wrong requests: a leaf that is read must be the right one. Returns whether the wrong
+/// requests succeeded, for each value of some size.
 pub fn hands_out_no_wrong_leaf(
     mut tape: Tape,
     functions: Range<usize>,

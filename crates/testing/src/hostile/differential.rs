@@ -1,4 +1,4 @@
-//! The run-compressed encoding beside a plain tree.
+//! Compares the run-compressed encoding with a plain tree.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,7 +8,7 @@ use treedef::{Flattener, Leaf, MapOrder, NodeKind, NodeRef, Path, TreeDef, Value
 
 use super::{Plain, Tape};
 
-/// What a treedef of the plain tree prints, or the value itself.
+/// The text of a treedef of the plain tree, or of the value itself.
 pub fn text(plain: &Plain, stars: bool) -> String {
     use NodeKind::*;
     let Plain { kind, children, .. } = plain;
@@ -90,7 +90,7 @@ pub(super) fn leaves(plain: &Plain) -> Vec<Leaf> {
     leaves
 }
 
-/// Whether a treedef and its leaves are what a plain tree says, whose maps are in order.
+/// Whether a treedef and its leaves are those of a plain tree with ordered maps.
 pub(super) fn check(
     plain: &Plain,
     treedef: &TreeDef,
@@ -154,7 +154,7 @@ pub fn agrees(mut tape: Tape) -> TestCaseResult {
     if sorted.has_twins() { Ok(()) } else { check_paths(&treedef) }
 }
 
-/// A plain tree and one that differs a little, and their treedefs: whether they are equal agrees.
+/// A plain tree and one that differs a little: their treedefs are equal if and only if they are.
 pub fn neighbours_agree(mut tape: Tape) -> TestCaseResult {
     let hashes = RandomState::new();
     let plain = Plain::draw(&mut tape, 5);
@@ -174,8 +174,8 @@ pub fn neighbours_agree(mut tape: Tape) -> TestCaseResult {
     Ok(())
 }
 
-/// A plain tree of numbers alone, and as one of many elements, beside one that differs a little:
-/// what fits into a window and a layout is compared as a whole.
+/// A plain tree of numbers, alone and as one of many elements, and one that differs a little:
+/// whatever fits into a window and a layout is compared as a whole.
 pub fn numbers_agree(mut tape: Tape) -> TestCaseResult {
     let elements = 70;
     let mut plain = Plain::draw(&mut tape, 3);
@@ -198,7 +198,7 @@ fn whole_numbers_agree(plain: &Plain, other: &Plain) -> TestCaseResult {
     let like = treedef.flatten_like(other, &mut buffer);
     prop_assert_eq!(like.is_ok(), treedef == other_treedef, "{:?}", like);
     prop_assert_eq!(&buffer, if like.is_ok() { &leaves } else { &[][..] });
-    // The second and the third are expected to look like the one before.
+    // The second and the third are expected to be like the previous one.
     for plain in [plain, plain, other] {
         prop_assert_eq!(treedef::flatten_as(plain).unwrap(), recorded(plain));
     }

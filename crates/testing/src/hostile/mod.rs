@@ -1,7 +1,8 @@
-//! Hostile `Serialize` and `Deserialize` implementations, and the encoding beside a naive one.
+//! Hostile `Serialize` and `Deserialize` implementations, and the encoding compared with a naive
+//! one.
 //!
-//! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that
-//! generates fast, and shrinks to the bytes that matter. The fuzz targets hand in tapes of their own.
+//! Each test draws a *tape* of bytes from proptest and makes a value, a script, or both from it. That is
+//! fast, and shrinks to the bytes that matter. The fuzz targets pass their own tapes.
 
 mod runner;
 mod value;

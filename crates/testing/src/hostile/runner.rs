@@ -1,4 +1,4 @@
-//! Tests on tapes that proptest draws.
+//! Runs tests on tapes from proptest.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

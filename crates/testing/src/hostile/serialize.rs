@@ -1,4 +1,4 @@
-//! `Serialize` implementations that lie, fail, swallow errors and break off.
+//! `Serialize` implementations that lie, fail, ignore errors and stop early.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::differential::{check, check_paths};
 use super::value::{KINDS, draw_scalar, serialize_scalar};
 use super::{Plain, Tape};
 
-/// What a value does when it is asked to serialize.
+/// The calls of a value when it is serialized.
 #[derive(Debug)]
 pub enum Script {
     Scalar(Leaf),
@@ -30,7 +30,7 @@ pub enum Script {
         steps: Vec<Step>,
         breaks_off: bool,
     },
-    /// Another script each time.
+    /// A different script each time.
     Changing(Rc<(Cell<usize>, Vec<Script>)>),
     Error,
 }
@@ -41,7 +41,7 @@ pub struct Step {
     pub call: Call,
     pub field: &'static str,
     pub script: Script,
-    /// Goes on after an error.
+    /// Whether it continues after an error.
     pub swallows: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum Call {
 
 const DEPTH: usize = 4;
 
-/// What has several children.
+/// The kinds of nodes with any number of children.
 const COMPOUNDS: [NodeKind; 7] = [
     NodeKind::Seq,
     NodeKind::Map,
@@ -73,8 +73,8 @@ const COMPOUNDS: [NodeKind; 7] = [
 ];
 
 impl Script {
-    /// The script that does as a plain tree does, or differs from it in places, `lies` of 16 of
-    /// them.
+    /// A script with the calls of a plain tree. In each place it differs with a probability of
+    /// `lies` in 16.
     pub fn draw(tape: &mut Tape, depth: usize, lies: usize) -> Script {
         let kind = match depth {
             0 => NodeKind::Leaf,
@@ -113,7 +113,7 @@ impl Script {
         for _ in 0..tape.below(6) {
             let mut push = |tape: &mut Tape, call: Call| {
                 let script = match steps.last() {
-                    // The same script again: a run, or a change in the midst of one.
+                    // The same script again: a run, or a change in the middle of a run.
                     Some(Step { script: Script::Changing(changing), .. }) if !tape.one_in(4) => {
                         Script::Changing(changing.clone())
                     }
@@ -141,7 +141,7 @@ impl Script {
         Script::draw(tape, DEPTH, lies)
     }
 
-    /// Winds changing scripts back.
+    /// Resets changing scripts to the beginning.
     pub fn reset(&self) {
         match self {
             Script::Wrapper(_, inner) => inner.reset(),
@@ -160,7 +160,7 @@ impl Script {
         &scripts[(calls.get() - 1) % scripts.len()]
     }
 
-    /// What is emitted, or the way to where it goes wrong.
+    /// The value that is emitted, or the path to the error.
     pub fn play(&self) -> Result<Plain, Vec<Key>> {
         match self {
             Script::Scalar(leaf) => Ok(Plain::leaf(leaf.clone())),
@@ -196,7 +196,7 @@ impl Script {
         }
     }
 
-    /// Whether it gives something else each time, so that it must not be asked twice.
+    /// Whether it emits a different value each time, so that it must be serialized once only.
     pub fn changes(&self) -> bool {
         match self {
             Script::Wrapper(_, inner) => inner.changes(),
@@ -323,7 +323,7 @@ impl fmt::Display for Pieces<'_> {
     }
 }
 
-/// A script that the tape draws gives an error where it goes wrong, or what it emitted; says which.
+/// A script from a tape either fails at its error or emits its value. Returns whether it emitted.
 pub fn errs_or_emits(mut tape: Tape) -> Result<bool, TestCaseError> {
     let script = Script::of(&mut tape);
     let played = script.play();
@@ -340,7 +340,7 @@ pub fn errs_or_emits(mut tape: Tape) -> Result<bool, TestCaseError> {
         }
         (Err(error), Err(way)) => {
             let expected: Path = way.into_iter().collect();
-            // After a swallowed error it is left open where the next one says it is.
+            // After an ignored error, the path of the next one is not checked.
             if !script.swallows() {
                 prop_assert!(
                     error.path().keys().starts_with(expected.keys()),
@@ -367,7 +367,8 @@ pub fn emits_in_order_of_insertion(mut tape: Tape) -> TestCaseResult {
     Ok(())
 }
 
-/// `None` as a leaf has rules of its own; here nothing may panic, and the text has to come back.
+/// `None` as a leaf has its own rules. This only checks that nothing panics, and that the text
+/// parses back.
 pub fn emits_none_as_a_leaf(mut tape: Tape) -> TestCaseResult {
     let script = Script::of(&mut tape);
     let played = script.play();

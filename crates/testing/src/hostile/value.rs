@@ -1,4 +1,4 @@
-//! A value as a plain tree, which serializes itself.
+//! A value as a plain tree that can be serialized.
 
 use std::cmp::Ordering;
 
@@ -10,22 +10,23 @@ use treedef::{Leaf, NodeKind};
 
 use crate::tape::Tape;
 
-/// A value as a plain tree: nothing shared, nothing compressed.
+/// A value as a plain tree: nothing is shared or compressed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plain {
     pub kind: NodeKind,
     pub name: &'static str,
     pub variant: &'static str,
-    /// As many as children, of a struct or struct variant.
+    /// The fields of a struct or struct variant, one for each child.
     pub fields: Vec<&'static str>,
-    /// As many as children, of a map.
+    /// The keys of a map, one for each child.
     pub keys: Vec<Plain>,
     pub children: Vec<Plain>,
-    /// Of a leaf.
+    /// The scalar of a leaf.
     pub scalar: Leaf,
 }
 
-/// Nodes from which on a drawn value gets no more children: copies of copies only cost time.
+/// The number of nodes after which a value gets no more children, because copies of copies only
+/// take time.
 const MANY: usize = 60;
 
 pub(super) const KINDS: [NodeKind; 15] = [
@@ -103,7 +104,7 @@ impl Plain {
         plain
     }
 
-    /// Makes all leaves numbers, each its own.
+    /// Makes all leaves distinct numbers.
     pub fn number(&mut self, next: &mut u32) {
         if self.kind == NodeKind::Leaf {
             self.scalar = Leaf::from(f64::from(*next));
@@ -119,7 +120,7 @@ impl Plain {
             NodeKind::Map => {
                 let compound = tape.one_in(3);
                 let mut key = Plain::draw(tape, if compound { depth - 1 } else { 0 });
-                // Keys twice are the subject of another test; here a path has to lead back.
+                // Repeated keys have a test of their own; here a path has to be unique.
                 while self.keys.iter().any(|other| other.order(&key).is_eq()) {
                     key = Plain { children: vec![key], ..Plain::of(NodeKind::Seq) };
                 }
@@ -129,7 +130,7 @@ impl Plain {
         }
     }
 
-    /// Changes one node at any depth a little.
+    /// Changes one node, at any depth, a little.
     pub fn mutate(&mut self, tape: &mut Tape) {
         if !self.children.is_empty() && !tape.one_in(4) {
             let child = tape.below(self.children.len());
@@ -173,8 +174,7 @@ impl Plain {
         !self.is_atom() && !matches!(self.kind, Some | NewtypeStruct | NewtypeVariant)
     }
 
-    /// Puts the entries of all maps in the order of their keys; with `keys_only`, those of maps in
-    /// keys.
+    /// Sorts the entries of all maps by their keys; with `keys_only`, only of maps inside keys.
     pub fn sort(&mut self, keys_only: bool) {
         self.children.iter_mut().for_each(|child| child.sort(keys_only));
         self.keys.iter_mut().for_each(|key| key.sort(false));
@@ -200,7 +200,7 @@ impl Plain {
         self.sorted().order_of_sorted(&other.sorted())
     }
 
-    /// The same where the maps of both are in order.
+    /// The same order, for nodes with sorted maps.
     pub fn order_of_sorted(&self, other: &Plain) -> Ordering {
         if self.kind == NodeKind::Leaf && other.kind == NodeKind::Leaf {
             return scalar_order(&self.scalar, &other.scalar);
@@ -219,7 +219,8 @@ impl Plain {
         order.then(self.children.len().cmp(&other.children.len()))
     }
 
-    /// Equality of structure, where maps in keys are in order: leaves count only inside keys.
+    /// Equality of structure, for nodes whose maps inside keys are sorted. Leaves are compared
+    /// inside keys only.
     pub fn same(&self, other: &Plain) -> bool {
         self.kind == other.kind
             && (self.name, self.variant) == (other.name, other.variant)
@@ -237,8 +238,8 @@ impl Plain {
         self.children.iter().for_each(|child| child.leaves(into));
     }
 
-    /// Whether a struct has two fields of one name, or a map two entries of one key: their paths
-    /// are ambiguous. Maps in keys are in order.
+    /// Whether a struct has two fields with the same name, or a map two entries with the same key,
+    /// so that their paths are ambiguous. Maps inside keys are sorted.
     pub fn has_twins(&self) -> bool {
         let twins = |at: usize| self.fields[..at].contains(&self.fields[at]);
         let twin_keys = |at: usize| {

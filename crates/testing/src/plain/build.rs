@@ -1,4 +1,4 @@
-//! The treedefs and trees that plain nodes stand for, and back.
+//! Conversions between plain nodes and treedefs or trees.
 
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 use treedef::{NodeHead, NodeKind, NodeRef, Tree, TreeDef, TreeDefBuilder, Value};
@@ -38,7 +38,7 @@ impl Serialize for Constant {
 }
 
 impl Shape {
-    /// By the builder; maps stand in the order of their keys.
+    /// Made by the builder; the entries of maps are sorted by their keys.
     pub fn constructed(&self) -> TreeDef {
         let mut builder = TreeDefBuilder::new();
         self.build(&mut builder, 1).expect("each call fits");
@@ -78,7 +78,7 @@ impl Shape {
         if self.kind().is_atom() { Ok(()) } else { builder.close() }
     }
 
-    /// By its text, expanded or with runs; maps stand as they do here.
+    /// Made from its text, expanded or with runs; the entries of maps stay in their order.
     pub fn parsed(&self, options: &str, runs: bool) -> TreeDef {
         let text = format!("{options}{}", self.text(runs));
         text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -119,7 +119,8 @@ impl<L> Node<L> {
     }
 }
 
-/// Whether a structure is the one of a plain node, read node by node; equal neighbours are one run.
+/// Whether a structure equals a plain node, compared node by node; equal neighbours have to be one
+/// run.
 pub fn reads_as(node: NodeRef<'_>, plain: &Shape) -> bool {
     let names = match plain {
         Node::Leaf(()) => (None, None),

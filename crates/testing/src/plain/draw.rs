@@ -1,9 +1,9 @@
-//! Random plain nodes, and others that are nearly the same.
+//! Random plain nodes, and others that differ little.
 
 use super::{Constant, Head, LEAF, Node, Shape, Total, Width};
 use crate::tape::Tape;
 
-/// Nodes from which on a drawn node gets no more children.
+/// The number of nodes after which a node gets no more children.
 const MANY: usize = 40;
 
 const FIELDS: [&str; 6] = ["a", "b", "c", "None", "a b", ""];
@@ -56,7 +56,8 @@ impl Head {
         }
     }
 
-    /// Puts a label before those at and behind a position; seldom one that is there already.
+    /// Inserts a label before the labels from a position on. It is seldom one that is there
+    /// already.
     fn insert_label(&mut self, at: usize, tape: &mut Tape) {
         let twins = tape.one_in(12);
         match self {
@@ -145,7 +146,7 @@ impl Shape {
         Node::Inner(head, children)
     }
 
-    /// Changes one node at any depth a little.
+    /// Changes one node, at any depth, a little.
     pub fn mutate(&mut self, tape: &mut Tape) {
         let Node::Inner(head, children) = self else {
             *self =
@@ -188,8 +189,7 @@ impl Shape {
         }
     }
 
-    /// Another structure that has to do with this one: a prefix, what this is a prefix of, one with
-    /// a few changes.
+    /// A related structure: a prefix, one that this is a prefix of, one with a few changes.
     pub fn relative(&self, tape: &mut Tape) -> Shape {
         let mut other = self.clone();
         match tape.below(8) {
@@ -207,7 +207,7 @@ impl Shape {
         if other.num_nodes() > 10 * MANY { self.clone() } else { other }
     }
 
-    /// Puts leaves in the place of some subtrees.
+    /// Replaces some subtrees by leaves.
     fn cut_off(&mut self, tape: &mut Tape) {
         if tape.one_in(4) {
             *self = LEAF;

@@ -1,5 +1,5 @@
-//! Structures and trees as plain nested nodes: nothing shared, nothing compressed, every operation
-//! a recursion.
+//! Structures and trees as plain nested nodes: nothing is shared or compressed, and every operation
+//! is a recursion.
 
 mod node;
 pub mod build;

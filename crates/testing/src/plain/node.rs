@@ -1,4 +1,4 @@
-//! The nodes, and what is done with them.
+//! The nodes and their operations.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ pub enum Node<L> {
     Inner(Head, Vec<Node<L>>),
 }
 
-/// What a node is, beside its children: one for each kind of node but the leaf.
+/// The content of a node, without its children: one variant for each kind of node except the leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Head {
     None,
@@ -22,23 +22,23 @@ pub enum Head {
     Seq,
     Tuple,
     TupleStruct(&'static str),
-    /// As many keys as children.
+    /// The keys, one for each child.
     Map(Vec<Constant>),
-    /// As many fields as children.
+    /// The fields, one for each child.
     Struct(&'static str, Vec<&'static str>),
     UnitVariant(&'static str, &'static str),
     NewtypeVariant(&'static str, &'static str),
     TupleVariant(&'static str, &'static str),
-    /// As many fields as children.
+    /// The fields, one for each child.
     StructVariant(&'static str, &'static str, Vec<&'static str>),
     Static(Constant),
 }
 
-/// What a key or a static holds. The order of the variants is that of keys in maps.
+/// The content of a key or a static. The order of the variants is the order of keys in maps.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Constant {
     Bool(bool),
-    /// By value, then width, of one width the signed first.
+    /// Ordered by value, then by width, with signed before unsigned.
     Integer(i64, Width),
     Float(Total),
     Char(char),
@@ -58,7 +58,7 @@ pub enum Width {
     I64,
 }
 
-/// A float that is equal to itself, ordered as by `total_cmp`.
+/// A float that equals itself, ordered by `total_cmp`.
 #[derive(Clone, Copy, Debug)]
 pub struct Total(pub f64);
 
@@ -88,7 +88,7 @@ pub type Shape = Node<()>;
 pub const LEAF: Shape = Node::Leaf(());
 
 impl Head {
-    /// The labels of the children, if they have some.
+    /// The labels of the children, if the kind has labels.
     pub fn num_labels(&self) -> Option<usize> {
         match self {
             Head::Map(keys) => Some(keys.len()),
@@ -105,13 +105,13 @@ impl Head {
         matches!(self, Head::NewtypeStruct(_) | Head::NewtypeVariant(..))
     }
 
-    /// Whether there may be any number of children.
+    /// Whether any number of children is allowed.
     pub fn has_any_number(&self) -> bool {
         use Head::*;
         self.is_labelled() || matches!(self, Seq | Tuple | TupleStruct(_) | TupleVariant(..))
     }
 
-    /// The same without labels.
+    /// The same head without labels.
     pub fn without_labels(&self) -> Head {
         match self {
             Head::Map(_) => Head::Map(Vec::new()),
@@ -121,7 +121,7 @@ impl Head {
         }
     }
 
-    /// The same with the labels that stand at these positions.
+    /// The same head with the labels at these positions.
     pub fn with_labels_at(&self, positions: &[usize]) -> Head {
         let fields = |fields: &[&'static str]| positions.iter().map(|at| fields[*at]).collect();
         match self {
@@ -134,7 +134,7 @@ impl Head {
         }
     }
 
-    /// Takes over a label of another head of the same kind.
+    /// Copies a label from another head of the same kind.
     pub fn push_label_of(&mut self, other: &Head, at: usize) {
         match (self, other) {
             (Head::Map(keys), Head::Map(others)) => keys.push(others[at].clone()),
@@ -207,7 +207,7 @@ impl<L: Clone + PartialEq> Node<L> {
         self.map(&mut |_| ())
     }
 
-    /// The children with their keys.
+    /// The children and their keys.
     pub fn entries(&self) -> Vec<(Key, &Node<L>)> {
         match self {
             Node::Leaf(_) => Vec::new(),
@@ -217,12 +217,12 @@ impl<L: Clone + PartialEq> Node<L> {
         }
     }
 
-    /// The position of the first child under a key.
+    /// The position of the first child with this key.
     pub fn position(&self, key: &Key) -> Option<usize> {
         self.entries().iter().position(|(known, _)| known == key)
     }
 
-    /// The positions on the way along a path, each time of the first child with the key.
+    /// The positions along a path: at each node, the first child with the key.
     pub fn positions(&self, path: &[Key]) -> Option<Vec<usize>> {
         let Some((first, rest)) = path.split_first() else { return Some(Vec::new()) };
         let at = self.position(first)?;
@@ -237,7 +237,7 @@ impl<L: Clone + PartialEq> Node<L> {
         Some(positions.iter().fold(self, |node, at| &node.children()[*at]))
     }
 
-    /// How many leaves stand before the node at these positions.
+    /// The number of leaves before the node at these positions.
     pub fn leaves_before(&self, positions: &[usize]) -> usize {
         let Some((first, rest)) = positions.split_first() else { return 0 };
         let before: usize = self.children()[..*first].iter().map(Node::num_leaves).sum();
@@ -260,7 +260,7 @@ impl<L: Clone + PartialEq> Node<L> {
         nodes.filter(|(_, node)| matches!(node, Node::Leaf(_))).map(|(path, _)| path).collect()
     }
 
-    /// The same with the entries of maps in the order of their keys.
+    /// The same node, with the entries of maps sorted by their keys.
     pub fn sorted(self) -> Self {
         let Node::Inner(head, children) = self else { return self };
         let children: Vec<Node<L>> = children.into_iter().map(Node::sorted).collect();
@@ -271,8 +271,8 @@ impl<L: Clone + PartialEq> Node<L> {
         Node::Inner(Head::Map(keys), children)
     }
 
-    /// A node that lost the children that are gone, with their labels; nothing, if it cannot lose
-    /// them.
+    /// A node without the children that are `None`, and without their labels. `None` if it has to
+    /// have them.
     pub fn without(head: &Head, children: Vec<Option<Node<L>>>) -> Option<Node<L>> {
         let stay: Vec<usize> = (0..children.len()).filter(|at| children[*at].is_some()).collect();
         let all = stay.len() == children.len();
@@ -284,7 +284,7 @@ impl<L: Clone + PartialEq> Node<L> {
         Some(Node::Inner(head, children.into_iter().flatten().collect()))
     }
 
-    /// This node with another in the place of the one at these positions.
+    /// This node, with the node at these positions replaced.
     pub fn replaced(&self, positions: &[usize], new: &Node<L>) -> Node<L> {
         let (Some((first, rest)), Node::Inner(head, children)) = (positions.split_first(), self)
         else {
@@ -295,7 +295,8 @@ impl<L: Clone + PartialEq> Node<L> {
         Node::Inner(head.clone(), children)
     }
 
-    /// Whether this is another one above its leaves, each of which stands for a subtree.
+    /// Whether this is a prefix of another node: equal to it, except that each leaf can be any
+    /// subtree there.
     pub fn is_prefix_of<M: Clone + PartialEq>(&self, full: &Node<M>) -> bool {
         match (self, full) {
             (Node::Leaf(_), _) => true,
@@ -308,7 +309,7 @@ impl<L: Clone + PartialEq> Node<L> {
         }
     }
 
-    /// With the static of another tree in place of each static that both have in one place.
+    /// This node, with statics of another tree: each static that both have at the same position.
     pub fn with_statics_of<M>(&self, other: &Node<M>) -> Node<L> {
         match (self, other) {
             (Node::Inner(Head::Static(_), _), Node::Inner(Head::Static(value), _)) => {
@@ -324,7 +325,7 @@ impl<L: Clone + PartialEq> Node<L> {
         }
     }
 
-    /// The subtrees of another tree that the leaves of this one stand for, each beside its leaf.
+    /// The subtrees of another tree at the leaves of this one, each with the leaf.
     pub fn beside<M: Clone + PartialEq>(&self, full: &Node<M>) -> Option<Node<(L, Node<M>)>> {
         if !self.is_prefix_of(full) {
             return None;
@@ -340,7 +341,7 @@ impl<L: Clone + PartialEq> Node<L> {
 }
 
 impl<L: Clone + PartialEq> Node<Node<L>> {
-    /// The trees at the leaves in their places.
+    /// The tree with each leaf replaced by its tree.
     pub fn joined(&self) -> Node<L> {
         match self {
             Node::Leaf(tree) => tree.clone(),

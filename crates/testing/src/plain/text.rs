@@ -3,7 +3,7 @@
 use super::{Constant, Head, Node, Shape, Total, Width};
 
 impl Shape {
-    /// As a treedef prints, or without runs.
+    /// The text of a treedef, or the same without runs.
     pub fn text(&self, runs: bool) -> String {
         let Node::Inner(head, children) = self else { return "*".to_owned() };
         let inside = || children[0].text(runs);
@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// Equal neighbours once, with their number: five or more, or two with something inside.
+/// Writes equal neighbours once, with their number: five or more, or two with children.
 fn items(children: &[Shape], runs: bool) -> String {
     let mut items = Vec::new();
     for run in children.chunk_by(PartialEq::eq) {
