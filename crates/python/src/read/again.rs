@@ -65,14 +65,20 @@ fn number_type(expected: &str) -> Option<&str> {
 }
 
 impl Reader {
-    /// Whether the arrays in buffers have the numbers that the types have: once for each structure.
+    /// Whether the numbers in buffers are such as the types have: of arrays, once for each structure.
     pub(crate) fn expect_strict<T: DeserializeOwned>(
         &self,
         object: &Bound<'_, PyAny>,
         buffered: &Buffered,
     ) -> Result<()> {
+        for (number, name, error) in buffered.refusals.take() {
+            let Replay { asked, .. } = Replay::of::<T>(self, object, Some(Mark::Value(number)));
+            if asked.iter().any(|asked| number_type(asked) == Some(name)) {
+                return Err(error);
+            }
+        }
         let arrays = buffered.arrays.take();
-        if arrays.is_empty() {
+        if arrays.is_empty() || self.converts() {
             return Ok(());
         }
         type_name::<T>().hash(&mut *buffered.structure.borrow_mut());

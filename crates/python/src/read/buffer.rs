@@ -4,6 +4,8 @@ use std::any::type_name;
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash};
 
+use crate::error::Error;
+
 /// Where a mark stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
@@ -32,6 +34,8 @@ pub(crate) struct Buffered {
     pub(crate) paths: Option<RefCell<Vec<String>>>,
     /// The numbers of the arrays among the values.
     pub(crate) arrays: RefCell<Vec<usize>>,
+    /// The numbers of Python that a float of this type would refuse, and how.
+    pub(crate) refusals: RefCell<Vec<(usize, &'static str, Error)>>,
     pub(crate) marked: RefCell<Option<Marked>>,
     pub(crate) count: Cell<usize>,
     /// Of all but the numbers and the lengths.

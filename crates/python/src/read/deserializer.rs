@@ -390,6 +390,11 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if object.is_exact_instance_of::<PyBool>() {
             return self.deserialize_bool(visitor);
         }
+        if let Some(number) = buffered
+            && (object.is_exact_instance_of::<PyInt>() || object.is_exact_instance_of::<PyFloat>())
+        {
+            self.note_refusals(number);
+        }
         if object.is_exact_instance_of::<PyInt>() {
             return self.integer(Wanted::AnyInteger, visitor);
         }

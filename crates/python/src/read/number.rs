@@ -167,6 +167,20 @@ impl Place<'_, '_> {
         })
     }
 
+    /// Notes which floats refuse the number, that goes into a buffer of serde: there all take it.
+    pub(crate) fn note_refusals(self, number: usize) {
+        for (name, wanted) in [("f32", Wanted::F32), ("f64", Wanted::F64)] {
+            let read = match self.object.cast_exact::<PyFloat>() {
+                Ok(float) => self.float(wanted, float.value(), Value),
+                Err(_) => self.integer(wanted, Value),
+            };
+            if let Err(error) = read {
+                let error = error.at(|| self.at.path());
+                self.context.buffered.refusals.borrow_mut().push((number, name, error));
+            }
+        }
+    }
+
     #[cold]
     fn inexact(&self, wanted: Wanted) -> Error {
         let (expected, found) = (wanted.name(), describe(self.object));

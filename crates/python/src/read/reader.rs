@@ -78,7 +78,6 @@ impl Reader {
     pub fn read<T: DeserializeOwned>(&self, object: &Bound<'_, PyAny>) -> Result<T> {
         let context = self.context(object.py());
         match self.read_in(object, &context) {
-            Ok(value) if self.convert => context.finish().map(|()| value),
             Ok(value) => {
                 self.expect_strict::<T>(object, &context.buffered)?;
                 context.finish().map(|()| value)
@@ -117,6 +116,10 @@ impl Reader {
 
     pub(crate) fn context<'py>(&self, py: Python<'py>) -> Context<'py> {
         Context::new(py, self.limits, self.unused, self.convert)
+    }
+
+    pub(crate) fn converts(&self) -> bool {
+        self.convert
     }
 
     /// That of a reading which is not the first.

@@ -123,6 +123,80 @@ fn numbers_are_not_converted() {
     });
 }
 
+/// What serde's buffer takes is what is taken elsewhere, for each type of numbers and of arrays.
+#[test]
+fn the_rule_is_that_of_other_places() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Plain<T> {
+        w: T,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type")]
+    #[allow(dead_code, reason = "it is only read")]
+    enum OneTag<T> {
+        A { w: T },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Flattened<T> {
+        #[serde(flatten)]
+        plain: Plain<T>,
+    }
+
+    fn compare<T: DeserializeOwned + Debug>(names: &Bound<'_, PyDict>, w: &str, convert: bool) {
+        let object = eval(names, &format!("{{'type': 'A', 'w': {w}}}"));
+        let reader = Reader::new().convert_numbers(convert);
+        let kind = |error: treedef_python::Error| (error.kind(), error.path().to_owned());
+        let expected = reader.read::<Plain<T>>(&object).map(drop).map_err(kind);
+        let tagged = reader.read::<OneTag<T>>(&object).map(drop).map_err(kind);
+        let flattened = reader.read::<Flattened<T>>(&object).map(drop).map_err(kind);
+        let name = std::any::type_name::<T>();
+        assert_eq!(tagged, expected, "{w} as {name}");
+        assert_eq!(flattened, expected, "{w} as {name}");
+    }
+
+    python(|names| {
+        macro_rules! types {
+            ($w:expr, $convert:expr; $($type:ty)*) => {
+                $(compare::<$type>(names, $w, $convert);)*
+            };
+        }
+        for dtype in [
+            "bool",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "ml_dtypes.bfloat16",
+            "ml_dtypes.float8_e5m2",
+            "ml_dtypes.int4",
+        ] {
+            let dtype = if dtype.contains('.') { dtype.to_owned() } else { format!("'{dtype}'") };
+            let array = format!("np.ones(2, {dtype})");
+            types! { &array, false; Vec<f64> Vec<f32> Vec<i64> Vec<i32> Vec<u8> Vec<u64> [u16; 2] Vec<bool> }
+            let scalar = format!("np.ones((), {dtype})[()]");
+            types! { &scalar, false; f64 f32 i64 u8 usize }
+        }
+        for scalar in ["2**53 + 1", "2**24 + 1", "1e300", "2.5", "3", "True", "'a'", "None"] {
+            for convert in [false, true] {
+                types! { scalar, convert; f64 f32 bool String }
+                let list = format!("[0, {scalar}]");
+                types! { &list, convert; Vec<f64> (f64, f32) }
+            }
+        }
+    });
+}
+
 #[test]
 fn paths_are_whole() {
     python(|names| {
