@@ -8,9 +8,10 @@ use crate::format::Format;
 
 /// Shows, counts, compares and checks the structures of documents.
 ///
-/// Formats are known by their extensions: json, json5, jsonc, jsonl, toml, yaml, cbor, msgpack, ron, tree,
-/// treedef, safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst; tensors under other names, such as
-/// .bin and .ckpt, by their first bytes. A checkpoint in shards is a folder or its index, one of orbax a folder. A file `-` is standard input.
+/// The extension tells the format: json, json5, jsonc, jsonl, toml, yaml, cbor, msgpack, ron, tree, treedef,
+/// safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst. Tensors under other names, such as .bin and
+/// .ckpt, are recognized by their first bytes. For a checkpoint in shards, give the folder or its index; for one of
+/// orbax, the folder. `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
@@ -23,7 +24,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Prints the structure of a document: keys, kinds, shapes; equal neighbours once
+    /// Prints the structure: keys, kinds and shapes, with equal neighbours once
     Show {
         #[command(flatten)]
         file: OneFile,
@@ -36,7 +37,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Prints a document with its values; a long array is its shape and statistics
+    /// Prints a document with its values, and shape and statistics for long arrays
     Summary {
         #[command(flatten)]
         file: OneFile,
@@ -65,7 +66,7 @@ pub(crate) enum Command {
         /// Allow floats to be up to N steps apart
         #[arg(long, default_value_t = 0, value_name = "N")]
         ulps: u64,
-        /// Numbers of one value are equal, also an integer and a float: 1 and 1.0
+        /// Compare numbers by value only, so that the integer 1 equals the float 1.0
         #[arg(long, conflicts_with = "patch")]
         fold_numbers: bool,
         /// Print a patch for `treedef apply`
@@ -95,20 +96,20 @@ pub(crate) enum Command {
     Check(Check),
     /// Prints the leaves at and below a path, e.g. `'**.name'` or `'items[*].id'`
     Select {
-        /// A path; `.*` is any name, `[*]` any index or key, `**` any number of steps
+        /// A path; `.*` is any name, `[*]` any index or key, `**` any number of names, indices and keys
         pattern: String,
         #[command(flatten)]
         file: OneFile,
         /// Print every number of long arrays
         #[arg(long)]
         full: bool,
-        /// Print a document with nothing but these leaves
+        /// Print a document that has only these leaves
         #[arg(long)]
         tree: bool,
         #[command(flatten)]
         json: Json,
     },
-    /// Converts a document to another format, and says on standard error what was lost
+    /// Converts a document to another format, and reports losses on standard error
     Convert {
         #[command(flatten)]
         file: OneFile,
@@ -124,7 +125,7 @@ pub(crate) enum Command {
         /// The documents
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Print the SHA-256 of the bytes of each tensor, and of the text of each value that is none
+        /// Print the SHA-256 of the bytes of each tensor, and of the text of each other value
         #[arg(long)]
         tensors: bool,
         #[command(flatten)]
@@ -165,14 +166,14 @@ pub(crate) enum Command {
 /// The part of two documents that is compared.
 #[derive(Debug, Group)]
 pub(crate) struct ScopeArgs {
-    /// Compare the part at PATH, e.g. `model` of a training. Where only one side has it, the other is compared
-    /// as a whole
+    /// Compare only the part at PATH, e.g. `model` in a training checkpoint. If only one side has PATH,
+    /// compare it with the whole other document
     #[arg(long, value_name = "PATH", help_heading = "Parts")]
     pub(crate) at: Option<String>,
-    /// Compare nothing but what is at and below PATH, as `select` finds it. May be repeated
+    /// Compare only the parts that match PATH, a path as in `select`. May be repeated
     #[arg(long, value_name = "PATH", help_heading = "Parts")]
     pub(crate) only: Vec<String>,
-    /// Leave out what is at and below PATH. May be repeated
+    /// Ignore the parts that match PATH. May be repeated
     #[arg(long, value_name = "PATH", help_heading = "Parts")]
     pub(crate) ignore: Vec<String>,
 }
@@ -181,10 +182,10 @@ pub(crate) struct ScopeArgs {
 #[derive(Debug, Group)]
 pub(crate) struct Renaming {
     /// Compare tensors FROM of the old file with TO of the new one: `*` is one part of a name, `**`
-    /// any number; what follows stays, e.g. `.weight`. May be repeated
+    /// any number of parts; the rest of the name, e.g. `.weight`, stays. May be repeated
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with = "patch", help_heading = "Names of tensors")]
     pub(crate) rename: Vec<String>,
-    /// A file with the two names of a `--rename` on each line, as `--suggest` prints them
+    /// A file with the names for one `--rename` on each line, as printed by `--suggest`
     #[arg(long, value_name = "FILE", conflicts_with = "patch", help_heading = "Names of tensors")]
     pub(crate) renames: Option<PathBuf>,
     /// Print the renames that the shapes, words and order of the tensors suggest
@@ -206,15 +207,15 @@ pub(crate) struct Check {
     /// The documents
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// A document with the right structure, or a structure: what `show` or `shapes` printed, in a
-    /// file `….treedef`, where `"key"?:` may be missing or null
+    /// A document with the right structure, or the output of `show` or `shapes` in a file
+    /// `….treedef`, where an entry `"key"?:` may be missing or null
     #[arg(long, value_name = "FILE")]
     pub(crate) like: Option<PathBuf>,
     /// A JSON Schema
     #[cfg(feature = "schema")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fold_lengths", "fold_widths", "fold_numbers"])]
     pub(crate) schema: Option<PathBuf>,
-    /// A folder with the schemas that the schema refers to, if they are not beside it; nothing is fetched.
+    /// A folder with other schemas that the schema refers to, if they are not next to it; nothing is downloaded.
     /// May be repeated
     #[cfg(feature = "schema")]
     #[arg(long, value_name = "DIR", requires = "schema")]
@@ -234,7 +235,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Group)]
 pub(crate) struct Shapes {
-    /// The documents: each line of JSON lines, and each file of other formats; or saved counts
+    /// The documents: each line of JSON lines, each file of other formats; or saved counts
     #[arg(default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -244,7 +245,7 @@ pub(crate) struct Shapes {
     /// Treat the keys of a map as data if there are more than N: `{*: f64}`
     #[arg(long, value_name = "N")]
     pub(crate) fold_keys: Option<usize>,
-    /// Tell numbers that no f64 gives back, e.g. 1e400, from other floats: `decimal(f64)`
+    /// Distinguish numbers that an f64 does not preserve, e.g. 1e400, from other floats: `decimal(f64)`
     #[arg(long)]
     pub(crate) decimals: bool,
     /// Treat each element of the outermost sequence (or of the one at PATH) as a document
@@ -269,7 +270,7 @@ pub(crate) struct Shapes {
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
-    /// Maximum number of structures that are told apart
+    /// Maximum number of distinct structures
     #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
     pub(crate) max_structures: usize,
     /// Number of threads [default: one for each core]
@@ -311,15 +312,15 @@ pub(crate) struct Reading {
     /// Input format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<Format>,
-    /// Pass over lines that cannot be read, and count them on standard error
+    /// Skip lines that cannot be read, and report their number on standard error
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Where a map has a key twice: `error` (`shapes` counts it, and ends with 1), `warn` and keep
-    /// both, or take the `last`
+    /// If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and
+    /// keep both, or keep the `last`
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = DuplicateKeys::Error, hide_possible_values = true)]
     pub(crate) duplicate_keys: DuplicateKeys,
-    /// Fail where something would be passed over or lost: a line that cannot be read, a file that an
-    /// index does not name, what an output format does not keep
+    /// Fail if something would be skipped or lost: a line that cannot be read, a file that an index
+    /// does not list, anything that the output format cannot store
     #[arg(long, conflicts_with = "skip_bad")]
     pub(crate) strict: bool,
     /// The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`
@@ -328,7 +329,7 @@ pub(crate) struct Reading {
     /// Follow symbolic links that lead out of the folder of a checkpoint
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) follow_links: bool,
-    /// Whether damaged tensors are only told: nothing but names, types and shapes is asked for.
+    /// Whether damaged tensors are only reported, because only names, types and shapes are needed.
     #[arg(skip)]
     pub(crate) allow_damage: bool,
     #[command(flatten)]
@@ -346,9 +347,9 @@ pub(crate) enum DuplicateKeys {
     /// Fail
     #[default]
     Error,
-    /// Keep both, and say so
+    /// Keep both, and warn
     Warn,
-    /// Take the last
+    /// Keep the last
     Last,
 }
 
@@ -385,7 +386,7 @@ impl Limits {
         usize::try_from(self.max_bytes).unwrap_or(usize::MAX)
     }
 
-    /// Those of the library. A tree whose nodes fit may be printed and rebuilt.
+    /// The same limits for the library. A tree within `max_nodes` can be printed and rebuilt.
     pub(crate) fn of_trees(self) -> treedef::Limits {
         let default = treedef::Limits::default();
         let work = default.max_work.max(self.max_nodes);
@@ -407,7 +408,7 @@ pub(crate) struct Shards {
     /// Write tied tensors once for each of their names
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) separate: bool,
-    /// Put what is no tensor in a file of PyTorch into the metadata of safetensors, as JSON
+    /// Store values of a PyTorch file that are not tensors as JSON in the metadata of safetensors
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) keep_values: bool,
 }
@@ -441,13 +442,13 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 
 #[derive(Debug, Group)]
 pub(crate) struct Output {
-    /// Output file; its extension says the format [default: standard output]
+    /// Output file; its extension tells the format [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Output format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,
-    /// That of [`Reading`].
+    /// Copied from [`Reading`].
     #[arg(skip)]
     pub(crate) strict: bool,
 }
