@@ -393,14 +393,10 @@ fn fill<'py>(
 ) -> Result<Bound<'py, PyDict>> {
     context.enter(at, fields.len())?;
     let py = value.py();
-    if value.len() == fields.len() && has_same_keys(&value, fields) {
+    if value.len() == fields.len()
+        && let Some(changed) = changed(&value, fields)
+    {
         // It is filled in place.
-        let mut changed = Vec::new();
-        for ((_, old), field) in value.iter().zip(fields) {
-            if !field.plan.is_put(&old) {
-                changed.push((old, field));
-            }
-        }
         for (old, field) in changed {
             let new = field.plan.put(old.clone(), &at.child(field.step(is_object)), context)?;
             if !new.is(&old) {
@@ -441,9 +437,24 @@ fn fill<'py>(
     Ok(filled)
 }
 
-/// Whether the keys are the same texts in the same order.
-fn has_same_keys<'py>(value: &Bound<'py, PyDict>, fields: &[FieldLike<'py>]) -> bool {
-    value.iter().zip(fields).all(|((key, _), field)| is_same_key(&key, &field.key))
+/// A value, and what it has to be like.
+type Changed<'a, 'py> = (Bound<'py, PyAny>, &'a FieldLike<'py>);
+
+/// The values that are not yet like their fields. `None` if the keys are others, or in another order.
+fn changed<'a, 'py>(
+    value: &Bound<'py, PyDict>,
+    fields: &'a [FieldLike<'py>],
+) -> Option<Vec<Changed<'a, 'py>>> {
+    let mut changed = Vec::new();
+    for ((key, old), field) in value.iter().zip(fields) {
+        if !is_same_key(&key, &field.key) {
+            return None;
+        }
+        if !field.plan.is_put(&old) {
+            changed.push((old, field));
+        }
+    }
+    Some(changed)
 }
 
 /// The keys of the example, for an error.
