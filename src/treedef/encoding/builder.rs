@@ -299,8 +299,12 @@ impl EncodingBuilder {
     /// Takes out the finished structure. Afterwards the builder has to be cleared.
     pub(crate) fn finish(&mut self, options: Options, limits: Limits) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
-        let nodes = if self.nodes.capacity() > SPARE {
+        let (len, capacity) = (self.nodes.len(), self.nodes.capacity());
+        let nodes = if capacity > SPARE {
             mem::take(&mut self.nodes).into()
+        } else if len >= SPARE / 16 && len >= capacity / 2 {
+            // Other room is cheaper than a copy, which takes a seventh of the instructions of 5,000 variants.
+            mem::replace(&mut self.nodes, Vec::with_capacity(len)).into()
         } else {
             self.nodes[..].into()
         };
