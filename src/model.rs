@@ -456,11 +456,11 @@ pub(crate) struct Node {
     /// The number of nested compounds at and below one sibling, including keys and statics.
     pub(crate) depth: u32,
     /// Index into `node_data`, or [`NodeData::NONE`].
-    pub(crate) data: usize,
-    pub(crate) repeat: usize,
+    pub(crate) data: u32,
     /// The number of nodes of the vector in this subtree, including this one. The next run is
     /// `span` further.
-    pub(crate) span: usize,
+    pub(crate) span: u32,
+    pub(crate) repeat: usize,
     pub(crate) children: usize,
     /// The number of leaves in one sibling.
     pub(crate) leaves: usize,
@@ -471,8 +471,28 @@ pub(crate) struct Node {
     pub(crate) work: usize,
 }
 
+impl Node {
+    /// The most nodes of a structure: indices have 32 bits, because they are most of the memory of many.
+    pub(crate) const MOST: usize = NodeData::NONE;
+
+    #[inline(always)]
+    pub(crate) fn data(&self) -> usize {
+        self.data as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_data(&mut self, data: usize) {
+        self.data = data as u32; // each is that of a node
+    }
+
+    #[inline(always)]
+    pub(crate) fn span(&self) -> usize {
+        self.span as usize
+    }
+}
+
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Node>() == 64, "the docs of `Limits` say so");
+const _: () = assert!(size_of::<Node>() == 56, "the docs of `Limits` say so");
 
 /// The kind of a node: the kinds of serde's data model, but one kind for all scalars.
 ///
@@ -632,7 +652,7 @@ pub(crate) struct Insertion {
 /// |---|---|---|---|
 /// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | nested containers, keys included | recursive code needs stack for each level |
 /// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding or printing visits, where 16 bytes of names, keys and statics count as one; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
-/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 64 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
+/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 56 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///
 /// In a text, a run of equal elements is written once, as `; n`, but each field of a struct is written: a
@@ -718,7 +738,7 @@ pub struct NodeHead<'a> {
 
 impl NodeData {
     /// The index for nodes that have neither names nor keys.
-    pub(crate) const NONE: usize = usize::MAX;
+    pub(crate) const NONE: usize = u32::MAX as usize;
 }
 
 impl Encoding {

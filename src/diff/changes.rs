@@ -260,7 +260,7 @@ where
         differing.len() >= FEWEST
             && self.has_list(node)
             // No path leads to the second of two equal fields.
-            && !self.with_twins.contains(&node.raw().data)
+            && !self.with_twins.contains(&node.raw().data())
             && node.runs().any(|(child, _)| self.has_list(child))
     }
 
@@ -306,7 +306,7 @@ where
             for ((above, position, child), (_, _, other)) in steps {
                 // No path leads to the second of two equal fields, so the whole struct is
                 // replaced.
-                if self.with_twins.contains(&above.raw().data) {
+                if self.with_twins.contains(&above.raw().data()) {
                     break;
                 }
                 site.enter(above.child_key(position), 1);

@@ -41,14 +41,14 @@ impl<'a> ClassTable<'a> {
         let mut subtree = Vec::new();
         // Children come after their parent.
         for (at, node) in nodes.iter().enumerate().rev() {
-            let data = node_data.get(node.data).copied().unwrap_or(NodeData::NONE);
+            let data = node_data.get(node.data()).copied().unwrap_or(NodeData::NONE);
             subtree.clear();
             subtree.extend([node.kind as usize, data]);
             let mut run = at + 1;
-            while run < at + node.span {
+            while run < at + node.span() {
                 // In range: within the span (invariant 2).
                 subtree.extend([classes[run], nodes[run].repeat]);
-                run += nodes[run].span;
+                run += nodes[run].span();
             }
             let next = self.subtrees.len();
             classes[at] = match self.subtrees.get(&subtree[..]) {

@@ -19,10 +19,10 @@ pub(super) fn with_lists(encoding: &Encoding) -> Vec<bool> {
     for (at, node) in nodes.iter().enumerate().rev() {
         let mut has_list = node.kind == NodeKind::Seq && node.children > 1 && node.leaves >= FEWEST;
         let mut run = at + 1;
-        while run < at + node.span && !has_list {
+        while run < at + node.span() && !has_list {
             // In range: within the span (invariant 2).
             has_list = found[run];
-            run += nodes[run].span;
+            run += nodes[run].span();
         }
         found[at] = has_list;
     }

@@ -177,8 +177,8 @@ impl<'a> Encoder<'a> {
 fn row(node: &Node) -> Result<NodeRow> {
     Ok(NodeRow {
         kind: node_code(node.kind),
-        data: if node.data == NodeData::NONE { NO_INDEX } else { count(node.data)? },
-        span: count(node.span)?,
+        data: if node.data() == NodeData::NONE { NO_INDEX } else { count(node.data())? },
+        span: count(node.span())?,
         repeat: wide(node.repeat),
     })
 }

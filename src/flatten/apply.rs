@@ -174,7 +174,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 
     /// Whether a rule is about the type of a node, or about a field of it.
     fn is_named(&self, node: &Node) -> bool {
-        self.named.get(node.data).is_some_and(|is_named| *is_named)
+        self.named.get(node.data()).is_some_and(|is_named| *is_named)
     }
 
     /// Of `count` leaves, the number before the first that is static by its kind.

@@ -26,7 +26,9 @@ impl Encoding {
     fn check(&self) -> Checked {
         let len = self.nodes.len();
         let root = self.nodes.first().ok_or("there is no root")?;
-        ensure((root.repeat, root.span) == (1, len), || format!("the root is {root:?} of {len}"))?;
+        ensure((root.repeat, root.span()) == (1, len), || {
+            format!("the root is {root:?} of {len}")
+        })?;
         for data in &self.node_data {
             data.check(self.options).map_err(|broken| format!("{broken}: {data:?}"))?;
         }
@@ -34,14 +36,14 @@ impl Encoding {
         let costs: Vec<(usize, u32)> = self.node_data.iter().map(cost).collect();
         let mut used = 0;
         for (at, node) in self.nodes.iter().enumerate() {
-            let data = self.node_data.get(node.data);
+            let data = self.node_data.get(node.data());
             let of = |broken: String| format!("{broken} at node {at}, {node:?} with {data:?}");
-            if node.data != NodeData::NONE {
-                ensure(node.data <= used, || of("data is not numbered by first use".to_owned()))?;
-                used = used.max(node.data + 1); // at most the nodes
+            if node.data() != NodeData::NONE {
+                ensure(node.data() <= used, || of("data is not numbered by first use".to_owned()))?;
+                used = used.max(node.data() + 1); // at most the nodes
             }
             ensure(node.has_its_data(data), || of("the data is not that of the kind".to_owned()))?;
-            let cost = costs.get(node.data).copied().unwrap_or_default(); // most nodes have no data
+            let cost = costs.get(node.data()).copied().unwrap_or_default(); // most nodes have no data
             self.check_sums(at, node, cost).map_err(of)?;
         }
         let all = self.node_data.len();
@@ -52,7 +54,7 @@ impl Encoding {
 
     /// The children of a node end with it, neighbours differ, and they sum up to the node.
     fn check_sums(&self, at: usize, node: &Node, (work, depth): (usize, u32)) -> Checked {
-        let end = at + node.span;
+        let end = at + node.span();
         let within = self.nodes.get(at..end).ok_or("the span is too long")?;
         let mut sums = Node {
             depth: 0,
@@ -64,11 +66,11 @@ impl Encoding {
         };
         let (mut run, mut last) = (1, &[][..]);
         while let Some(child) = within.get(run) {
-            let subtree = within.get(run..run + child.span).ok_or("a child ends behind it")?;
-            ensure(child.repeat > 0 && child.span > 0, || format!("there is a {child:?}"))?;
+            let subtree = within.get(run..run + child.span()).ok_or("a child ends behind it")?;
+            ensure(child.repeat > 0 && child.span() > 0, || format!("there is a {child:?}"))?;
             ensure(!alike(last, subtree), || "equal neighbours are two runs".to_owned())?;
             sums.count(child).map_err(|error| error.to_string())?;
-            (run, last) = (run + child.span, subtree);
+            (run, last) = (run + child.span(), subtree);
         }
         if !node.kind.is_atom() {
             sums.depth = sums.depth.saturating_add(1);
@@ -133,7 +135,7 @@ fn check_orders(nodes: &[Node], insertions: &[Insertion]) -> Checked {
         }
         let mut run = at + 1;
         while let Some(first) = orders.first() {
-            let child = nodes.get(run).filter(|_| run < at + node.span);
+            let child = nodes.get(run).filter(|_| run < at + node.span());
             let child = child.ok_or_else(|| format!("no map has the number {}", first.map))?;
             ensure(first.map >= map, || format!("the order of {} comes too late", first.map))?;
             let sibling = (first.map - map).checked_div(child.maps).unwrap_or(child.repeat);
@@ -149,7 +151,7 @@ fn check_orders(nodes: &[Node], insertions: &[Insertion]) -> Checked {
                 }
             }
             map += child.repeat * child.maps;
-            run += child.span;
+            run += child.span();
         }
     }
     Ok(())

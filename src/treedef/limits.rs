@@ -146,9 +146,9 @@ impl Encoding {
             let listed = matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant);
             let once = listed && (node.repeat >= 5 || node.children > 0);
             let times = if once { around } else { around.saturating_mul(node.repeat) };
-            let own = costs.get(node.data).copied().unwrap_or(without_data);
+            let own = costs.get(node.data()).copied().unwrap_or(without_data);
             sum = sum.saturating_add(own.saturating_mul(times));
-            open.push((at + node.span, node.kind, times));
+            open.push((at + node.span(), node.kind, times));
         }
         sum
     }

@@ -167,13 +167,13 @@ impl<'a> NodeRef<'a> {
         let mut total = 0usize;
         // For each open node: how often it occurs in the expanded tree, and where its subtree ends.
         let mut open: Vec<(usize, usize)> = Vec::new();
-        let end = self.node + self.raw().span;
+        let end = self.node + self.raw().span();
         for (index, node) in self.encoding().nodes.iter().enumerate().take(end).skip(self.node) {
             while open.pop_if(|(_, end)| *end <= index).is_some() {}
             let outer = open.last().map_or(1, |(times, _)| *times);
             let times = if index == self.node { 1 } else { outer.saturating_mul(node.repeat) };
             total = total.saturating_add(times);
-            open.push((times, index + node.span));
+            open.push((times, index + node.span()));
         }
         total
     }
@@ -204,7 +204,7 @@ impl<'a> NodeRef<'a> {
     /// The first child, without visiting the others.
     #[inline]
     pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {
-        if self.raw.span < 2 {
+        if self.raw.span() < 2 {
             return None;
         }
         let mut child = self;
@@ -471,7 +471,7 @@ impl<'a> NodeRef<'a> {
 
     /// The nodes of this subtree. The `repeat` of the first may be greater than 1.
     pub(crate) fn subtree(self) -> &'a [Node] {
-        &self.encoding().nodes[self.node..self.node + self.raw().span]
+        &self.encoding().nodes[self.node..self.node + self.raw().span()]
     }
 
     /// The node data that the nodes of this structure refer to.
@@ -484,7 +484,7 @@ impl<'a> NodeRef<'a> {
     }
 
     pub(crate) fn data(self) -> Option<&'a NodeData> {
-        self.encoding().node_data.get(self.raw().data)
+        self.encoding().node_data.get(self.raw().data())
     }
 
     #[inline]
@@ -596,7 +596,7 @@ impl<'a> Children<'a> {
         self.left_in_run -= count;
         self.next = self.next.later(count);
         if self.left_in_run == 0 && self.left > 0 {
-            self.left_in_run = self.next.turn_to(self.next.node + self.next.raw.span).repeat;
+            self.left_in_run = self.next.turn_to(self.next.node + self.next.raw.span()).repeat;
         }
     }
 }

@@ -295,10 +295,11 @@ impl PartsBuilder {
 
     fn complete(&mut self) -> Result<OpenNode> {
         let open = self.open.pop().ok_or_else(|| bug!("no node is open"))?;
-        if let Some(Node { kind, data, .. }) = self.encoding.node(open.at)
-            && !kind.is_atom()
+        if let Some(node) = self.encoding.node(open.at)
+            && !node.kind.is_atom()
         {
-            self.encoding.close(open.at, *data)?;
+            let data = node.data();
+            self.encoding.close(open.at, data)?;
         }
         Ok(open)
     }
@@ -334,13 +335,15 @@ impl PartsBuilder {
         // The node data of the other structure, by its numbers there.
         let mut numbers = HashMap::new();
         let nodes = root.subtree().iter().map(|node| {
-            let data = match root.node_data().get(node.data) {
+            let data = match root.node_data().get(node.data()) {
                 Some(data) => *numbers
-                    .entry(node.data)
+                    .entry(node.data())
                     .or_insert_with(|| self.encoding.node_data.intern(data.as_ref())),
                 None => NodeData::NONE,
             };
-            Node { data, ..*node }
+            let mut node = *node;
+            node.set_data(data);
+            node
         });
         nodes.collect()
     }

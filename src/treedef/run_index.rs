@@ -13,7 +13,7 @@ impl Node {
     /// Whether this node may have enough runs of children for marks in the index.
     #[inline]
     pub(crate) fn is_wide(&self) -> bool {
-        self.children > STEP && self.span > STEP
+        self.children > STEP && self.span() > STEP
     }
 }
 
@@ -25,7 +25,7 @@ impl RunIndex {
             let first = marks.len();
             let mut mark = RunMark { run: at + 1, children: 0, leaves: 0, maps: 0 };
             let mut runs = 0;
-            while let Some(run) = nodes.get(mark.run).filter(|_| mark.run < at + node.span) {
+            while let Some(run) = nodes.get(mark.run).filter(|_| mark.run < at + node.span()) {
                 if runs > 0 && runs % STEP == 0 {
                     marks.push(mark);
                 }
@@ -34,7 +34,7 @@ impl RunIndex {
                 mark.children += run.repeat;
                 mark.leaves += run.repeat * run.leaves;
                 mark.maps += run.repeat * run.maps;
-                mark.run += run.span;
+                mark.run += run.span();
             }
             if marks.len() > first {
                 wide.push((at, first));

@@ -17,9 +17,9 @@ static LEAF: LazyLock<TreeDef> = LazyLock::new(|| {
         nodes: Box::new([Node {
             kind: NodeKind::Leaf,
             depth: 0,
-            data: NodeData::NONE,
-            repeat: 1,
+            data: NodeData::NONE as u32,
             span: 1,
+            repeat: 1,
             children: 0,
             leaves: 1,
             maps: 0,

@@ -40,7 +40,7 @@ impl<'de> NextChild<'de> {
     /// Goes on to the next run, if there is one. The cursor is in its structure.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn turn(&mut self, cursor: &Cursor<'de>) -> bool {
-        let span = self.place.rest.first().map_or(0, |run| run.span);
+        let span = self.place.rest.first().map_or(0, |run| run.span());
         match self.place.rest.get(span..) {
             Some(rest @ [run, ..]) if self.after > 0 => {
                 (self.place.rest, self.left) = (rest, run.repeat);

@@ -213,7 +213,7 @@ impl<'de> Cursor<'de> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn data(&self) -> Option<&'de NodeData> {
-        self.structures.current.encoding.node_data.get(self.node().data)
+        self.structures.current.encoding.node_data.get(self.node().data())
     }
 
     /// What a node of this kind is in the current structure.

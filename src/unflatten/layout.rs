@@ -57,19 +57,19 @@ impl Layout {
         match own.kind {
             Is::Leaf => self.last_leaves += 1, // at most the leaves
             kind if kind.is_fixed() => {
-                *self.compounds.get_mut(self.num_compounds)? = Compound { code, data: own.data };
+                *self.compounds.get_mut(self.num_compounds)? = Compound { code, data: own.data() };
                 self.num_compounds += 1;
                 self.last_leaves = 0;
             }
             _ => return None,
         }
-        let mut runs = nodes.get(1..own.span)?;
+        let mut runs = nodes.get(1..own.span())?;
         while let Some(run) = runs.first() {
             match run.kind {
                 Is::Leaf => self.last_leaves += run.repeat, // as above
                 _ => (0..run.repeat).try_for_each(|_| self.add(runs))?,
             }
-            runs = runs.get(run.span..)?;
+            runs = runs.get(run.span()..)?;
         }
         Some(())
     }

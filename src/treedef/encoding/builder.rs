@@ -48,9 +48,9 @@ impl EncodingBuilder {
         self.nodes.push(Node {
             kind,
             depth: 0,
-            data,
-            repeat: 1,
+            data: NodeData::NONE as u32,
             span: 1,
+            repeat: 1,
             children: 0,
             leaves,
             maps,
@@ -79,7 +79,8 @@ impl EncodingBuilder {
     /// Changes the kind and the node data of an open node.
     pub(crate) fn relabel(&mut self, at: usize, kind: NodeKind, data: usize) {
         if let Some(node) = self.nodes.get_mut(at) {
-            (node.kind, node.data) = (kind, data);
+            node.kind = kind;
+            node.set_data(data);
         }
     }
 
@@ -95,13 +96,16 @@ impl EncodingBuilder {
 
     /// Completes the node at `at`. All nodes after it are its descendants.
     pub(crate) fn close(&mut self, at: usize, data: usize) -> Result<()> {
+        if self.nodes.len() > Node::MOST {
+            return Err(Cause::TooLarge.into());
+        }
         let mut node = self.nodes[at];
         (node.children, node.leaves, node.work, node.depth) = (0, 0, 1, 0);
         node.maps = usize::from(node.kind == NodeKind::Map);
         let mut run = at + 1;
         while let Some(child) = self.nodes.get(run) {
             node.count(child)?;
-            run += child.span;
+            run += child.span();
         }
         node.depth = node.depth.saturating_add(1);
         self.nodes[at] = node;
@@ -114,7 +118,8 @@ impl EncodingBuilder {
         let (work, depth) = self.node_data.costs.get(data).copied().unwrap_or_default();
         let end = self.nodes.len();
         let node = &mut self.nodes[at];
-        (node.data, node.span) = (data, end - at);
+        node.set_data(data);
+        node.span = (end - at) as u32; // `close` fails if there are more
         node.work = node.work.saturating_add(work);
         node.depth = node.depth.max(depth);
     }
@@ -155,12 +160,12 @@ impl EncodingBuilder {
     }
 
     pub(crate) fn subtree(&self, at: usize) -> &[Node] {
-        &self.nodes[at..at + self.nodes[at].span]
+        &self.nodes[at..at + self.nodes[at].span()]
     }
 
     /// Appends a copy of a complete subtree, as one child. Returns its index.
     pub(crate) fn copy(&mut self, node: usize) -> usize {
-        let (copy, span) = (self.nodes.len(), self.nodes[node].span);
+        let (copy, span) = (self.nodes.len(), self.nodes[node].span());
         self.nodes.extend_from_within(node..node + span);
         self.nodes[copy].repeat = 1;
         copy
@@ -256,7 +261,7 @@ impl EncodingBuilder {
                 _ => {
                     last = Some((entry.node, sorted.len()));
                     sorted.extend_from_slice(self.subtree(entry.node));
-                    let place = sorted.len() - node.span;
+                    let place = sorted.len() - node.span();
                     sorted[place].repeat = 1;
                 }
             }
@@ -284,7 +289,7 @@ impl EncodingBuilder {
                 leaf = leaf.saturating_add(node.leaves);
                 map = map.saturating_add(node.maps);
             }
-            run += node.span;
+            run += node.span();
         }
         entries
     }
@@ -324,8 +329,8 @@ impl EncodingBuilder {
         let mut nodes = self.nodes.split_off(at);
         let mut node_data = NodeDataTable::default();
         for node in &mut nodes {
-            if let Some(data) = self.node_data.get(node.data) {
-                node.data = node_data.intern(data.as_ref());
+            if let Some(data) = self.node_data.get(node.data()) {
+                node.set_data(node_data.intern(data.as_ref()));
             }
         }
         let node_data = node_data.list.into();

@@ -111,13 +111,13 @@ impl NodeDataTable {
     pub(super) fn take_numbered(&mut self, nodes: &mut [Node]) -> Box<[NodeData]> {
         let mut numbers = vec![NodeData::NONE; self.list.len()];
         let mut used = 0;
-        for node in nodes.iter_mut().filter(|node| node.data != NodeData::NONE) {
-            let number = &mut numbers[node.data];
+        for node in nodes.iter_mut().filter(|node| node.data() != NodeData::NONE) {
+            let number = &mut numbers[node.data()];
             if *number == NodeData::NONE {
                 *number = used;
                 used += 1;
             }
-            node.data = *number;
+            node.set_data(*number);
         }
         // Unused node data follows it.
         let others = numbers.iter_mut().filter(|number| **number == NodeData::NONE);
