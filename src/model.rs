@@ -245,12 +245,12 @@ pub(crate) struct Script {
 }
 
 /// A serde call, or a part of one: the name of a field or of a variant has a word of its own. It says as
-/// well how many leaves came since the word before.
+/// well how many leaves came since the word before, unless it has a number of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     /// The name of a type, a variant or a field.
     pub(crate) name: &'static str,
-    /// The tag, and above it the count.
+    /// The tag, and above it the count of leaves, or the number.
     pub(crate) code: u64,
 }
 

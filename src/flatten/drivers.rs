@@ -14,9 +14,10 @@
 //! the value ended       RECORDED + 5   Tuple  Seq  CLOSE, after 2  Some  CLOSE, after 1
 //! ```
 //!
-//! At the first difference, [`Drivers::diverge`] copies the words that were followed, and the recorder goes on. The
-//! value is not asked again, and there is no way back to the script. Only a key, a static or an opaque leaf is
-//! recorded while the value around it is followed: see [`kept`](super::kept).
+//! At the first difference, [`Drivers::diverge`] copies the words that were followed, and the recorder goes on. What
+//! was followed is not serialized again, and there is no way back to the script. Only a key, a static or an opaque
+//! leaf is recorded while the value around it is followed: see [`kept`](super::kept). Its words are cut off before
+//! the next call, so the record is empty when a value diverges.
 
 use crate::model::Word;
 use crate::treedef::encoding::empty;
@@ -58,7 +59,7 @@ impl Drivers {
         self.pending = 0;
         self.recorder.clear();
         empty(&mut self.follower.open);
-        // The record is followed next time, and then needs no memory.
+        // The next walk will probably follow this record, so make room for its open sequences now.
         self.follower.open.reserve(self.recorder.open.capacity());
     }
 

@@ -205,9 +205,9 @@ impl Flattener {
     /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
     /// `Vec<f64>`.
     ///
-    /// A `Some` around a `None`, a `Some` or a unit stays a node, also with newtypes and marks between
-    /// them. So nested options stay exact, also in serde's buffers. Rules see the tree without the other
-    /// `Some`s: a static is `3`, not `Some(3)`.
+    /// A `Some` around a `None` or a unit stays a node, also with newtypes and marks between them, and so
+    /// does a `Some` directly around a `Some`. So nested options stay exact, also in serde's buffers.
+    /// Rules see the tree without the other `Some`s: a static is `3`, not `Some(3)`.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};

@@ -35,11 +35,11 @@ pub(super) struct Keeping {
     pub(super) aside: Sink,
     /// The whole value is one that is kept.
     pub(super) whole: bool,
-    /// The position behind the last float that was no leaf of the next slot.
+    /// The position behind the last float that was not pushed at once: the vector was full, or it was a label.
     pub(super) after_float: usize,
 }
 
-/// The kinds of values that are not kept.
+/// What the next value may be. Inside a kept value, this says what may be in it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     /// The kinds of scalars that are leaves.

@@ -195,7 +195,7 @@ impl LabelTable {
         }
         let labels = self.len();
         let number = self.scalar(scalar);
-        self.key_came(number, labels)
+        self.count_if_new(number, labels)
     }
 
     fn expects_new_keys(&self) -> bool {
@@ -208,8 +208,8 @@ impl LabelTable {
     }
 
     /// A key was looked for among so many labels, and has this number.
-    fn key_came(&mut self, number: usize, labels: usize) -> usize {
-        self.new_keys = if number == labels { self.new_keys + 1 } else { 0 }; // at most 64
+    fn count_if_new(&mut self, number: usize, labels: usize) -> usize {
+        self.new_keys = if number == labels { self.new_keys + 1 } else { 0 }; // at most the keys
         number
     }
 
@@ -217,7 +217,7 @@ impl LabelTable {
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
         let hash = hash_of(&self.hasher, scalar);
         let known = self.find(hash, |label| is_scalar(&label.value, scalar));
-        self.came(known, hash, || Label::of_scalar(scalar))
+        self.add_if_new(known, hash, || Label::of_scalar(scalar))
     }
 
     /// Whether the label of that number has this structure, which has no keys, and these leaves.
@@ -246,8 +246,8 @@ impl LabelTable {
         }
         let (labels, hash) = (self.len(), self.hash_of_compound(&value));
         let known = self.find(hash, |label| label.is_of(&value));
-        let number = self.came(known, hash, || Label::new(value));
-        if tag == word::KEY { self.key_came(number, labels) } else { number }
+        let number = self.add_if_new(known, hash, || Label::new(value));
+        if tag == word::KEY { self.count_if_new(number, labels) } else { number }
     }
 
     /// Compounds in one place differ in their leaves rather than in their structure.
@@ -277,7 +277,12 @@ impl LabelTable {
     }
 
     /// The number of a label that was looked for, and is added if it is not known.
-    fn came(&mut self, known: Option<usize>, hash: u64, new: impl FnOnce() -> Label) -> usize {
+    fn add_if_new(
+        &mut self,
+        known: Option<usize>,
+        hash: u64,
+        new: impl FnOnce() -> Label,
+    ) -> usize {
         known.unwrap_or_else(|| {
             let number = self.push(new());
             self.add_to_index(hash, number);

@@ -45,8 +45,7 @@ impl Keep {
         }
     }
 
-    /// What it is among such leaves: where objects are the only leaves, one of another value is
-    /// static.
+    /// How this mark acts in a walk for objects: only objects end up as leaves, so an opaque mark makes a static.
     pub(super) fn among(self, objects: Objects) -> Self {
         match self {
             Keep::Leaf if objects != Objects::None => Keep::Static,

@@ -3,8 +3,8 @@
 //! serde calls the [`serializer`], which hands each call to the [`tape`]. While a value makes the calls of
 //! a [`script`] that was recorded before, the [`follower`] only compares. From the first difference on
 //! the [`recorder`] writes a word for each call, and [`nodes`] makes the nodes of the structure
-//! from them. [`drivers`] has the two, [`kept`] explains keys, [`walk`] what stays between two walks, and
-//! [`tape`] errors. What is there only for speed is in [`fast`].
+//! from them. [`drivers`] owns both and decides which one gets a call. Keys are explained in [`kept`], what
+//! survives a walk in [`walk`], errors in [`tape`]. What is there only for speed is in [`fast`].
 
 #![allow(
     clippy::question_mark,

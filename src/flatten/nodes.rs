@@ -1,6 +1,6 @@
 //! Makes the nodes of a structure from recorded words.
 //!
-//! A word opens a node, or closes one, or says something about the next. Of `[(1.0, 2.0), (3.0, 4.0)]`:
+//! A word opens a node, closes one, or says something about the next or the last one. `vec![(1.0, 2.0), (3.0, 4.0)]`:
 //!
 //! ```text
 //! words read                       nodes                           leaves so far
@@ -67,7 +67,7 @@ struct KnownKeys {
     keys: Vec<usize>,
 }
 
-/// An element of a sequence: its node, what there was before it, and the swaps that there were behind it.
+/// An element of a sequence: its node, the counts where it began, and the number of swaps where it ended.
 #[derive(Clone, Copy)]
 struct MadeElement {
     node: usize,

@@ -93,8 +93,8 @@ pub(crate) const TOML_DATE: [&str; 2] = ["$__toml_private_Datetime", "$__toml_pr
 /// The struct as which `serde_json` tells a number of any length, and its only field.
 pub(crate) const JSON_NUMBER: [&str; 2] = ["$serde_json::private::Number"; 2];
 
-/// The name and the field of the struct that a map is to a serializer. A key of a document may look like the
-/// field, so nothing but the type that tells the map shows it.
+/// If this map is a format's private struct: its name and only field. The keys cannot tell, because a document may
+/// contain the same key; only the type of the `MapAccess` can.
 fn private_struct<A>() -> Option<[&'static str; 2]> {
     if type_names::is::<A>("toml_datetime::de::DatetimeDeserializer")
         || type_names::is::<A>("toml_edit::de::datetime::DatetimeDeserializer")

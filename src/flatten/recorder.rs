@@ -28,7 +28,8 @@ use super::labels::{LabelStructures, LabelTable};
 use super::nodes::{Made, WordReader};
 use super::word::{self, Forms, FormsOf, MOST_KEPT_WORDS, hash_of, same};
 
-/// The position of who records, at the end of no words. A script has no word there.
+/// Positions from here on mean *recorded*: `RECORDED + n` is behind the first `n` recorded words. No script is
+/// long enough to reach it.
 pub(super) const RECORDED: usize = 1 << (usize::BITS - 1);
 
 #[derive(Default)]
@@ -279,7 +280,8 @@ fn repeat(words: &mut Vec<Word>, end: usize, count: usize) {
     }
 }
 
-/// Whether the next element may have the words of this one: there are no leaves between the two.
+/// Whether another element may have the words of one that begins with this word: no lone leaves are counted
+/// before it.
 fn may_be_again(first: Option<&Word>) -> bool {
     first.is_some_and(|first| first.leaves() == 0)
 }

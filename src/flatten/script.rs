@@ -65,7 +65,7 @@ impl Known {
 /// The structures that a thread keeps.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Those that came twice, the last one first.
+    /// Those that came twice, or once for `flatten_like`. The first is the one that was used last.
     known: Vec<Known>,
     /// The hashes of the last ones that came once. Many never come again: those are not
     /// worth the copies.
@@ -77,8 +77,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Whether a structure with these words came lately. From now on it did.
-    pub(super) fn came(&mut self, words: &[Word]) -> bool {
+    /// Notes that a structure with these words came. Returns whether it did lately.
+    pub(super) fn note(&mut self, words: &[Word]) -> bool {
         let hash = self.hasher.hash_one(words);
         let again = self.once.contains(&hash);
         if !again {
@@ -93,7 +93,8 @@ impl Memory {
         self.known.first().filter(|last| last.encoding.options == options)
     }
 
-    /// Whether this is the last structure. One that is kept beside its treedef is none of a thread.
+    /// Whether `known` is the structure that this thread used last. A script stored in a treedef is not in the
+    /// thread's memory, so for it the answer is no.
     pub(super) fn ends_with(&self, known: Option<&Known>) -> bool {
         self.known
             .first()
@@ -104,7 +105,7 @@ impl Memory {
     /// The first structure of which this is true. From now on it is the last one that came.
     fn find(&mut self, is_it: impl Fn(&Known) -> bool) -> Option<&Known> {
         let place = self.known.iter().position(is_it)?;
-        self.known.swap(0, place);
+        self.known.get_mut(..=place)?.rotate_right(1);
         self.known.first()
     }
 
@@ -121,7 +122,7 @@ impl Memory {
     }
 
     /// The structure with these options, words and labels.
-    pub(super) fn recorded(
+    pub(super) fn find_equal(
         &mut self,
         options: Options,
         words: &[Word],

@@ -81,7 +81,7 @@ impl<'t> Writer<'t> {
     }
 }
 
-// In a dev build, a method that does not depend on a type is only called by those that do.
+// In a dev build the non-generic methods stay out of line: they are compiled once, and the generic ones call them.
 impl CompoundWriter<'_> {
     /// The place of the next child. `owning` says whether its type owns something.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -98,7 +98,7 @@ impl CompoundWriter<'_> {
 
     /// Takes the result of a child.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn came(&mut self, child: Result<usize>) -> Result<()> {
+    fn take_child(&mut self, child: Result<usize>) -> Result<()> {
         match child {
             Ok(at) => {
                 self.at = at;
@@ -111,7 +111,7 @@ impl CompoundWriter<'_> {
 
     /// Takes the result of a field.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn field_came(&mut self, name: &'static str, child: Result<usize>) -> Result<()> {
+    fn take_field(&mut self, name: &'static str, child: Result<usize>) -> Result<()> {
         match child {
             Ok(at) => {
                 self.at = at;
@@ -128,7 +128,7 @@ impl CompoundWriter<'_> {
 
     /// Takes the result of the only child, of a `Some` or a variant, and closes the compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn only_came(mut self, child: Result<usize>) -> Result<usize> {
+    fn take_only_child(mut self, child: Result<usize>) -> Result<usize> {
         match child {
             Ok(at) => {
                 self.tape.ascend();
@@ -143,14 +143,14 @@ impl CompoundWriter<'_> {
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = self.place(const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.came(child)
+        self.take_child(child)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
         let place = self.place_of_field(name, const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.field_came(name, child)
+        self.take_field(name, child)
     }
 
     /// Writes the only child, and closes the compound.
@@ -158,7 +158,7 @@ impl CompoundWriter<'_> {
     fn around<T: Serialize + ?Sized>(mut self, value: &T) -> Result<usize> {
         let place = self.place(const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.only_came(child)
+        self.take_only_child(child)
     }
 
     #[cfg_attr(not(debug_assertions), inline)]
@@ -176,11 +176,11 @@ impl SeqWriter<'_> {
 
     /// Takes the result of an element. Returns whether it is a leaf.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn came(&mut self, child: Result<usize>) -> Result<bool> {
+    fn take_child(&mut self, child: Result<usize>) -> Result<bool> {
         let index = self.elements;
         self.elements += 1; // at most the calls
         match child {
-            // A leaf writes nothing.
+            // A scalar that is a leaf writes nothing.
             Ok(at) if at == self.at => Ok(true),
             Ok(at) => {
                 self.at = self.tape.element(at);
@@ -194,7 +194,7 @@ impl SeqWriter<'_> {
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = self.place(const { mem::needs_drop::<T>() });
         let child = call_stack::grow!(value.serialize(place));
-        self.came(child).map(drop)
+        self.take_child(child).map(drop)
     }
 
     /// A row for elements that look like the last one, if a row is worth a try.
@@ -211,8 +211,8 @@ impl SeqWriter<'_> {
 
     /// Handles the outcome of the last row, and of the element before it. So many were right `before`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn row_came(&mut self, is_leaf: bool, before: usize, progress: &mut Progress) -> Result<()> {
-        match self.tape.row_came(self.at, is_leaf, progress) {
+    fn take_row(&mut self, is_leaf: bool, before: usize, progress: &mut Progress) -> Result<()> {
+        match self.tape.take_row(self.at, is_leaf, progress) {
             Ok(at) => {
                 self.at = at;
                 self.elements += progress.right - before; // those in the row
@@ -238,7 +238,7 @@ impl MapWriter<'_> {
         Ok((Writer { tape: self.tape, at: self.at }, outer))
     }
 
-    fn key_came(&mut self, outer: usize, key: Result<usize>) -> Result<()> {
+    fn take_key(&mut self, outer: usize, key: Result<usize>) -> Result<()> {
         match key.and_then(|next| self.tape.end_key(outer, next)) {
             Ok(next) => {
                 self.at = next;
@@ -257,7 +257,7 @@ impl MapWriter<'_> {
         Err(self.tape.broken("a map's value came without its key"))
     }
 
-    fn value_came(&mut self, value: Result<usize>) -> Result<()> {
+    fn take_value(&mut self, value: Result<usize>) -> Result<()> {
         match value {
             Ok(at) => {
                 self.at = at;
@@ -273,7 +273,7 @@ impl MapWriter<'_> {
             Err(error) => return Err(error),
         };
         let key = call_stack::grow!(key.serialize(place));
-        self.key_came(outer, key)
+        self.take_key(outer, key)
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
@@ -282,7 +282,7 @@ impl MapWriter<'_> {
             Err(error) => return Err(error),
         };
         let value = call_stack::grow!(value.serialize(place));
-        self.value_came(value)
+        self.take_value(value)
     }
 
     fn end(self) -> Result<usize> {
@@ -441,7 +441,7 @@ impl<'t> Serializer for Writer<'t> {
                 let Some(item) = &next else { return seq.end() };
                 let owning = seq.tape.rows.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));
-                let is_leaf = match seq.came(child) {
+                let is_leaf = match seq.take_child(child) {
                     Ok(is_leaf) => is_leaf,
                     Err(error) => return Err(error),
                 };
@@ -451,7 +451,7 @@ impl<'t> Serializer for Writer<'t> {
                 }
                 let before = progress.right;
                 next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
-                if let Err(error) = seq.row_came(is_leaf, before, &mut progress) {
+                if let Err(error) = seq.take_row(is_leaf, before, &mut progress) {
                     return Err(error);
                 }
             }

@@ -5,12 +5,12 @@
 //! # Invariants
 //!
 //! 1. There is a word for each serde call that is not a scalar, and for each end of a compound with any
-//!    number of children. A leaf is only counted: the next word says how many came.
+//!    number of children. A leaf that is a scalar is only counted: the next word says how many came.
 //! 2. Each call gets a position and returns the next one, which is an index of the script or behind the record:
 //!    [`drivers`](super::drivers) compare or write the word there.
 //! 3. A key, a static and a subtree that is a leaf are recorded apart: [`kept`](super::kept).
 //! 4. The nodes of a long sequence are made early, and its words are forgotten: [`recorder`](super::recorder).
-//! 5. After an error nothing is followed or recorded.
+//! 5. After an error nothing is followed or recorded, and [`Accepts`] is zero. So it is before a label.
 //!
 //! # At an error
 //!
@@ -20,12 +20,13 @@
 //! ```text
 //!                                  keys      script and record
 //! the text is refused              -         as they were
-//! the sequence returns the error   [0]       forgotten
-//! the tuple returns it             [0], .1   forgotten
+//! the sequence returns the error   [0]       no script is installed, no sequence open
+//! the tuple returns it             [0], .1   the same
 //! the walk ends                    the error is at `.1[0]`
 //! ```
 //!
-//! A `Serialize` implementation may ignore the error and go on. Then the next call is an error as well, because
+//! The keys are in the tape and not in the error, because an implementation may return another error than the one
+//! it got. The labels stay, because the key of an entry is one. A `Serialize` implementation may ignore the error and go on. Then the next call is an error as well, because
 //! nothing is accepted any more, and the path leads to the compound that ignored it.
 
 use std::{fmt, mem};
@@ -77,7 +78,7 @@ pub(super) struct Settings {
     pub(super) is_like: bool,
 }
 
-/// The first error, and the known part of its path.
+/// The known part of the path of the first error.
 ///
 /// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
 /// has a hole.
@@ -103,7 +104,7 @@ impl Tape {
     pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
         match self.drivers.follow(at, tag, name) {
             Some(next) => next,
-            None => self.unexpected(at, tag, name),
+            None => self.record(at, tag, name),
         }
     }
 
@@ -112,13 +113,13 @@ impl Tape {
     fn emit_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
         match self.drivers.follow(at, tag, name) {
             Some(next) => Ok(next),
-            None => self.unexpected_last(at, tag, name),
+            None => self.record_last(at, tag, name),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn unexpected_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
+    fn record_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
         if self.failed.is_some() {
             return Err(self.swallowed(tag != word::CLOSE));
         }
@@ -128,7 +129,7 @@ impl Tape {
 
     #[cold]
     #[inline(never)]
-    fn unexpected(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
+    fn record(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
         let leaves = mem::take(&mut self.drivers.pending);
         self.write(at, Word::new(tag, name, leaves))
     }
@@ -180,7 +181,7 @@ impl Tape {
     pub(super) fn count_leaves(&mut self, at: usize) -> usize {
         match self.drivers.pending {
             0 => at,
-            _ if is_recorded(at) => self.unexpected(at, word::LEAVES, ""),
+            _ if is_recorded(at) => self.record(at, word::LEAVES, ""),
             _ => self.emit(at, word::LEAVES, ""),
         }
     }
@@ -410,8 +411,8 @@ impl Tape {
         if self.drivers.recorder.has_many_words() { self.make_early(at) } else { at }
     }
 
-    /// Makes nodes while a long sequence is recorded, unless its words are needed: to be kept, for a value that is
-    /// kept, or to compare an element with.
+    /// Makes nodes before the value ends, unless the words are still needed: as a script for `flatten_like`, inside
+    /// a key, static or opaque leaf, or to check an element that was serialized twice.
     #[inline(never)]
     fn make_early(&mut self, at: usize) -> usize {
         let Tape { drivers, settings, rows, keeping, .. } = self;
@@ -450,7 +451,7 @@ impl Tape {
     /// Handles the outcome of the last row, and of the element before it. Returns where the next
     /// element begins.
     #[cfg_attr(not(debug_assertions), inline)]
-    pub(super) fn row_came(
+    pub(super) fn take_row(
         &mut self,
         at: usize,
         is_leaf: bool,

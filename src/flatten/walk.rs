@@ -11,8 +11,8 @@
 //!
 //! So a structure that comes once costs no copy of its words, and one that comes again costs nothing
 //! from the third time on. What stays between two walks is the [memory](super::script::Memory) of the
-//! thread, the last script, and the buffers of the tape, which are empty then. A value that
-//! `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
+//! thread, the last script, the structures of the last keys, and the buffers of the tape, which are empty then. A
+//! value that `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
 
 use std::cell::Cell;
 use std::mem;
@@ -151,20 +151,20 @@ impl ValueWalk {
                 _ => WalkEnd::Known(known.treedef(tape.settings.limits)),
             });
         }
-        self.recorded(like)
+        self.structure_of_record(like)
     }
 
     /// The structure of a value that was recorded, which the thread keeps if it is small and came
     /// twice, or is compared with a treedef.
-    fn recorded(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
+    fn structure_of_record(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
         let Tape { drivers, memory, leaves, settings, .. } = &mut *self.tape;
         let Settings { options, limits, .. } = *settings;
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
-            && (like.is_some() || memory.came(words))
+            && (like.is_some() || memory.note(words))
             && let Some((words, labels)) = recorder.labels.used(words.to_vec(), Most::FEW)
         {
-            let known = match memory.recorded(options, &words, &labels) {
+            let known = match memory.find_equal(options, &words, &labels) {
                 Some(known) => known.clone(),
                 None => {
                     let Made { treedef, swaps } = recorder.made(options, true)?;

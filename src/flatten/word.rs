@@ -33,8 +33,8 @@ pub(super) const AGAIN: Tag = 51;
 /// The maximum number of words of a structure that a thread remembers: 24 KiB.
 pub(super) const MOST_KEPT_WORDS: usize = 1_024;
 
-/// With how many earlier ones a walk compares something new: an element of a sequence, a map, the structure of a
-/// key. Also after how many new keys no known one is expected in a map. The people of `benches/instructions`, of
+/// How far back a walk looks for an equal element, key list or key structure. Also: after this many new keys in a
+/// row, it stops looking keys up until the next map begins. The people of `benches/instructions`, of
 /// whom 16 are different, take 1.6 times as long if each is recorded, and lists of documents 1.3 times if each map
 /// is sorted. For documents that all differ, the search takes 1 %.
 pub(super) const MOST_COMPARED: usize = 16;
@@ -70,7 +70,8 @@ const KINDS: [NodeKind; 16] = {
     ]
 };
 
-/// Words that never have a name, a bit for each tag.
+/// Words that never have a name and are followed without one, a bit for each tag. The others without a name have
+/// the empty one.
 const NAMELESS: u64 = {
     use NodeKind as Is;
     let tags = [Is::None, Is::Some, Is::Unit, Is::Seq, Is::Tuple, Is::Map];
@@ -154,8 +155,8 @@ impl Hash for Word {
     }
 }
 
-/// The last elements of the open sequences that have words of their own. An `AGAIN` is of one of
-/// them: who reads the words keeps at least those that the recorder had.
+/// For each open sequence, its last elements that were written out in full. `AGAIN` refers to one of them, so the
+/// node maker must remember at least those that the recorder remembers: both add one at the same events.
 pub(super) struct Forms<T>(Vec<T>);
 
 /// Those of an open sequence: the first one, and how many came.

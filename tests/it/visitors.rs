@@ -455,3 +455,22 @@ fn maps_keep_their_orders_around_an_inner_one_that_fails() {
     assert_eq!(read, expected);
     assert!(read[1].1.is_none());
 }
+
+/// Only where a value would read as another one without it.
+#[test]
+fn a_some_around_an_option_has_a_node() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Inside<T>(T);
+    type Nested = Option<Inside<Option<u8>>>;
+    let options = Flattener::new().none_is_leaf(true);
+    let nested: [(Nested, &str); 3] = [
+        (None, "*"),
+        (Some(Inside(None)), "Some(Inside(*))"),
+        (Some(Inside(Some(1))), "Inside(*)"),
+    ];
+    for (value, text) in nested {
+        let (leaves, treedef) = options.flatten(&value).unwrap();
+        assert_eq!(treedef.to_string(), format!("#[none_is_leaf] {text}"));
+        assert_eq!(treedef::unflatten::<Nested>(&treedef, leaves).unwrap(), value);
+    }
+}

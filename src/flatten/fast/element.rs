@@ -31,8 +31,8 @@ pub(super) const MOST_WORDS: usize = 2 * MOST_LEAVES;
 /// Numbers of elements that are taken at a time.
 pub(super) const MOST_NUMBERS: usize = 512;
 
-/// Each element has a window of `MOST_LEAVES` cells, where its own are the first. That windows and
-/// words are arrays spares a fixed sequence of calls the tests of ranges.
+/// Each element writes to the start of a window of `MOST_LEAVES` cells. Windows and words are fixed-size arrays,
+/// so the compiler can drop the bounds checks when the calls are known.
 const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 
 /// Room for elements.
