@@ -27,9 +27,8 @@ pub(crate) struct EncodingBuilder {
     pub(crate) orders: MapOrders,
 }
 
-/// For how many elements each list of a thread keeps room between two walks: the nodes of 3,000 different records,
-/// so that another walk of them allocates no more than one of 300. All lists together take less than the guide
-/// promises.
+/// For how many elements each list of a thread keeps room between two walks. All lists together take less than the
+/// guide promises.
 pub(crate) const SPARE: usize = 16_384;
 
 /// Removes all elements, and keeps some room.
@@ -39,6 +38,9 @@ pub(crate) fn empty<T>(list: &mut Vec<T>) {
 }
 
 impl EncodingBuilder {
+    /// The nodes of 3,000 different records, so that another walk of them allocates no more than one of 300.
+    const SPARE_NODES: usize = 2 * SPARE;
+
     /// Appends a node that has no children yet.
     #[inline]
     pub(crate) fn open(&mut self, kind: NodeKind, data: usize) -> usize {
@@ -182,7 +184,7 @@ impl EncodingBuilder {
         first_leaf: Option<usize>,
         swaps: &mut Vec<Swap>,
     ) -> Option<Vec<usize>> {
-        if keys.is_sorted() {
+        if keys.is_sorted_by(|a, b| a.cmp(b).is_le()) {
             return None;
         }
         let inserted = canonical_order(keys);
@@ -296,7 +298,8 @@ impl EncodingBuilder {
 
     /// Removes all nodes and node data, and keeps the memory unless it is too large.
     pub(crate) fn clear(&mut self) {
-        empty(&mut self.nodes);
+        self.nodes.clear();
+        self.nodes.shrink_to(EncodingBuilder::SPARE_NODES);
         self.node_data.clear();
         self.orders = MapOrders::default();
     }
@@ -305,7 +308,7 @@ impl EncodingBuilder {
     pub(crate) fn finish(&mut self, options: Options, limits: Limits) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
         let (len, capacity) = (self.nodes.len(), self.nodes.capacity());
-        let nodes = if capacity > SPARE {
+        let nodes = if capacity > EncodingBuilder::SPARE_NODES {
             mem::take(&mut self.nodes).into()
         } else if len >= SPARE / 16 && len >= capacity / 2 {
             // Other room is cheaper than a copy, which takes a seventh of the instructions of 5,000 variants.
