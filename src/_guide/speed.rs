@@ -186,8 +186,8 @@
 //!   sequence or a static. Its calls are compared one by one.
 //! - A map whose entries arrive in random order is sorted, and so are its leaves: a quarter of the
 //!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as it gets the same map.
-//! - Elements that are not alike have nodes of their own. A list of a million enums that alternate
-//!   takes 106 MB as leaves and treedef, and no more while it is flattened.
+//! - Elements that are not alike have nodes of their own. A list of a million enums, in turn `Empty` and
+//!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
 //! - Rules apply to the finished tree: all leaves are put into a vector first.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
