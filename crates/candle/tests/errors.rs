@@ -188,13 +188,13 @@ fn files() -> Result {
     /short: the file ends inside its header at byte 99
 
     a damaged header:
-    /damaged: no safetensors: trailing characters at line 1 column 3 at byte 10
+    /damaged: not a safetensors file: trailing characters at line 1 column 3 at byte 10
 
     an empty file:
     /empty: the file ends inside its header at byte 0
 
     a file of PyTorch:
-    /model.pt: no safetensors: it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, `npz::from_bytes` those of numpy with the feature `numpy`
+    /model.pt: not a safetensors file: it is a zip file: `pytorch::open` reads those of PyTorch with the feature `pytorch`, `npz::from_bytes` those of numpy with the feature `numpy`
 
     a type that candle does not have:
     candle has no tensors of u16 at `["w"]`

@@ -54,7 +54,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         return Err(refused(&format!("{}, at `{}`", it.what, readable(&it.path))));
     }
     let wrong = match format {
-        Format::Toml => wrong_date_at(tree).map(|path| (path, "a date that is none")),
+        Format::Toml => wrong_date_at(tree).map(|path| (path, "an invalid date")),
         Format::Cbor => wrong_tag_at(tree).map(|path| (path, "a tag without a number")),
         _ => None,
     };

@@ -183,7 +183,7 @@ fn what_is_wrong_is_told_with_its_byte() {
     the name "a" occurs twice at byte 66
     rows that are no whole blocks, or too many bytes, at the tensor "a", q4_0[31] at byte 24
     rows that are no whole blocks, or too many bytes, at the tensor "a", f32[9, 18446744073709551615] at byte 24
-    an offset that is no multiple of 32 at the tensor "a", f32[2] at byte 24
+    an offset that is not a multiple of 32 at the tensor "a", f32[2] at byte 24
     the file ends before the bytes at the tensor "a", f32[3] at byte 24
     too many bytes at the tensor "a", f32[3] at byte 24
     an overlap at the tensor "b", i8[9] at byte 57

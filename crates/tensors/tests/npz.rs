@@ -237,8 +237,8 @@ fn members_that_are_no_arrays_are_refused() {
     let array = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n", &[7]);
     let stored = |members: &[(&str, &[u8])]| zip_file(members, CompressionMethod::Stored);
     for (file, expected) in [
-        (vec![], "as a zip file: no list of its files at the end, so it is cut off or no zip file"),
-        (b"PK".to_vec(), "as a zip file: no list of its files at the end"),
+        (vec![], "not a zip file, or cut off: there is no list of files at its end"),
+        (b"PK".to_vec(), "not a zip file, or cut off: there is no list of files at its end"),
         (stored(&[("a", &array)]), "\"a\" is file[]: it is no `.npy` file"),
         (stored(&[("a/", b"")]), "\"a/\" is file[]: it is no `.npy` file"),
         (stored(&[("a.npy", b"")]), "\"a.npy\": no npy file"),

@@ -106,7 +106,7 @@ impl Bad {
 
 /// The headings for lines that are skipped.
 pub(crate) const BAD: [&str; 2] =
-    ["line cannot be read and is passed over", "lines cannot be read and are passed over"];
+    ["line cannot be read and is skipped", "lines cannot be read and are skipped"];
 /// The headings for lines with duplicate keys.
 pub(crate) const TWICE: [&str; 2] =
     ["line has a key twice, and both are kept", "lines have a key twice, and both are kept"];

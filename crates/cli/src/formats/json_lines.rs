@@ -93,8 +93,7 @@ impl<'a> Lines<'a> {
             };
             if !skip_bad {
                 let failure = json_failure(error).on_line(number);
-                let message =
-                    format!("{} (`--skip-bad` passes over such lines)", failure.message());
+                let message = format!("{} (`--skip-bad` skips such lines)", failure.message());
                 return Err(failure.with_message(message));
             }
             self.bad.add(Bad::of(number, &error));

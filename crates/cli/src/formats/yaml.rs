@@ -277,7 +277,7 @@ fn said(error: &Error, limits: Limits) -> String {
                 )
             }
             _ => {
-                "aliases and merge keys stand for more than can be read: write them out".to_owned()
+                "aliases and merge keys expand to more than can be read: write them out".to_owned()
             }
         },
         Error::AliasReplayLimitExceeded { max_total_replayed_events: most, .. } => format!(
@@ -285,7 +285,7 @@ fn said(error: &Error, limits: Limits) -> String {
             counted(number(*most), "value", "values")
         ),
         Error::AliasReplayStackDepthExceeded { .. } | Error::AliasExpansionLimitExceeded { .. } => {
-            "aliases such as `*name` stand for more than can be read: write them out".to_owned()
+            "aliases such as `*name` expand to more than can be read: write them out".to_owned()
         }
         error => match plain(error) {
             said if said.contains("recursion limit exceeded") => "nested too deep".to_owned(),

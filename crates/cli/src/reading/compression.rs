@@ -48,7 +48,7 @@ impl<R: BufRead> Zstd<R> {
                         return Err(damaged("a frame of zstd ends early"));
                     }
                 }
-                Err(_) => return Err(damaged("what should be a frame of zstd is none")),
+                Err(_) => return Err(damaged("expected a frame of zstd")),
             }
         }
         Ok(())

@@ -136,7 +136,7 @@ fn open_or(
         Some([0x1f, 0x8b, ..]) => (Box::new(Gzip::new(whole)), None),
         Some(start) if is_zstd(start) => {
             let not_zstd =
-                |_| Failure::at(&name, "damaged: it begins as a file of zstd, and is none");
+                |_| Failure::at(&name, "damaged: it begins like a file of zstd, but is not one");
             (Box::new(Zstd::new(whole).map_err(not_zstd)?), None)
         }
         _ => (Box::new(whole), size),

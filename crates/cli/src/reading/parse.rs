@@ -223,7 +223,7 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>, near: usize) -> Failure {
         Error::Io(_) => "cut off: the document ends too early".to_owned(),
         Error::Syntax(at) => format!("not CBOR at byte {at}"),
         Error::Semantic(_, message) if message.contains("expected non-break") => {
-            "not CBOR: the end of a list where there is none".to_owned()
+            "not CBOR: the end of a list outside of a list".to_owned()
         }
         Error::Semantic(None, message) if message.contains("known simple value") => {
             format!("a simple value that has no meaning here, which ends at byte {near}")

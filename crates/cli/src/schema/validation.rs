@@ -50,7 +50,7 @@ impl Schema {
         if !found.missing.is_empty() {
             let missing: Vec<_> = found.missing.iter().map(|it| format!("`{it}`")).collect();
             let what = format!(
-                "it refers to {}, which is not beside it and in no `--schema-dir` (nothing is fetched)",
+                "it refers to {}, which is neither next to it nor in a `--schema-dir` (nothing is downloaded)",
                 listed(&missing, LISTED)
             );
             return Err(Failure::at(&name, what));

@@ -153,7 +153,7 @@ fn a_text_in_a_saved_tree_is_not_written_as_it_stands() {
         (
             "{\"when\": `$__toml_private_Datetime` { `$__toml_private_datetime`: * }}",
             "toml",
-            "toml cannot hold it: a date that is none, at `.when`",
+            "toml cannot hold it: an invalid date, at `.when`",
         ),
         (
             "[1, `@@TAG@@`::`@@TAGGED@@`(*, 1)]",

@@ -61,7 +61,7 @@ fn a_schema_refers_to_files_that_are_given() {
     for _ in 0..5 {
         let (_, told) = check(&["--schema", &schema, &right]);
         let missing = "it refers to `https://example.com/by-id`, `https://example.com/old/deep/nähér.json`, \
-            which is not beside it and in no `--schema-dir` (nothing is fetched)";
+            which is neither next to it nor in a `--schema-dir` (nothing is downloaded)";
         assert_eq!(told, format!("treedef: {schema}: {missing}\n"));
     }
     fs::write(folder.path("given/z.json"), r#"{"$id": "https://example.com/by-id", "type": 7}"#)

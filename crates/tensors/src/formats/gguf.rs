@@ -493,7 +493,7 @@ fn placed(
         let entry = entries.get(*at).ok_or_else(|| bug!("an entry is not there"))?;
         let begin = entry.tensor.start;
         if begin % alignment != 0 {
-            return Err(wrong(entry, &format!("an offset that is no multiple of {alignment}")));
+            return Err(wrong(entry, &format!("an offset that is not a multiple of {alignment}")));
         }
         if begin < end {
             return Err(wrong(entry, "an overlap"));

@@ -8,7 +8,7 @@ pub(crate) fn zip_error(error: ZipError) -> Error {
     // The message of the crate is the name of a record: `Could not find EOCD`.
     let is_cut = |why: &str| why.contains("EOCD") || why.contains("Unexpected end");
     if matches!(&error, ZipError::InvalidArchive(why) if is_cut(why)) {
-        let why = "as a zip file: no list of its files at the end, so it is cut off or no zip file";
+        let why = "not a zip file, or cut off: there is no list of files at its end";
         return ErrorKind::Malformed(why.to_owned()).into();
     }
     if matches!(&error, ZipError::InvalidArchive(why) if why.contains("duplicate file names")) {

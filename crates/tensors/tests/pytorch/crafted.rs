@@ -198,7 +198,7 @@ fn a_pickle_that_is_no_pickle_is_an_error_with_the_byte() {
     \x97.: a buffer beside the pickle, which is not read at byte 25
     Ixy\n.: "xy" is no integer of at most 128 bits at byte 25
     S\'a\n.: a text without quotes at byte 25
-    K\x01K\x02\x93.: a name that is no text at byte 29
+    K\x01K\x02\x93.: a name that is not a string at byte 29
     "#);
 }
 
@@ -436,6 +436,6 @@ fn other_files_are_told_apart() {
     no file of PyTorch: neither a zip file nor a pickle at byte 0
     a pickle that `torch.save` did not write: it does not begin with PyTorch's number at byte 0
     the tar file of PyTorch 0.1, which is not read (load it with PyTorch, and save it again)
-    as a zip file: no list of its files at the end, so it is cut off or no zip file
+    not a zip file, or cut off: there is no list of files at its end
     ");
 }

@@ -268,7 +268,7 @@ fn damaged_files_are_told() {
         of(&[tensor("a", "U8", "[0]", 5, 4)], 1),
     ];
     assert_snapshot!(told.join("\n--\n"), @r#"
-    a.safetensors: no safetensors: the header does not begin with `{` at byte 8
+    a.safetensors: not a safetensors file: the header does not begin with `{` at byte 8
     --
     a.safetensors: "a": the data has a hole
     --
@@ -294,7 +294,7 @@ fn damaged_files_are_told() {
     assert_snapshot!(cut, @"a.safetensors: the file ends inside its header at byte 9");
     folder.write("a.safetensors", [255; 20]);
     let other = folder.refused(safetensors::open(folder.path()));
-    assert_snapshot!(other, @"a.safetensors: no safetensors: a header of more than 100000000 bytes");
+    assert_snapshot!(other, @"a.safetensors: not a safetensors file: a header of more than 100000000 bytes");
     for (start, what) in [
         (&b"PK\x03\x04\x14\0\0\0"[..], "numpy"),
         (b"\x80\x02\x8a\x0al\xfc\x9cF", "pytorch"),
@@ -316,11 +316,11 @@ fn damaged_files_are_told() {
     assert_snapshot!(pointer, @"a.safetensors: a pointer of git-lfs and not the file: `git lfs pull` brings it");
     folder.write("a.safetensors", "Entry not found");
     let answer = folder.refused(safetensors::open(folder.path()));
-    assert_snapshot!(answer, @r#"a.safetensors: no safetensors: it begins with the text "Entry no""#);
+    assert_snapshot!(answer, @r#"a.safetensors: not a safetensors file: it begins with the text "Entry no""#);
     folder.write("a.safetensors", "\u{feff}\n<!DOCTYPE html><html>");
     let page = folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(page, @"a.safetensors: a page of HTML and not the file, as a download without a login may be: get it again");
-    assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: no safetensors: the metadata is not an object of strings at line 1 column 20 at byte 27");
+    assert_snapshot!(faults_of(r#"{"__metadata__": []}"#, 0), @"a.safetensors: not a safetensors file: the metadata is not an object of strings at line 1 column 20 at byte 27");
     let header = br#"{"__metadata__":null}"#;
     folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes()[..], header].concat());
     assert_eq!(safetensors::open(folder.path()).unwrap().metadata_keys().len(), 0);

@@ -102,7 +102,10 @@ fn lengths_are_checked_before_anything_is_read() {
     );
     for long in [100_000_001, u64::MAX] {
         let error = safetensors::from_bytes(&length(long)).and_then(|it| it.read()).unwrap_err();
-        assert_eq!(error.to_string(), "no safetensors: a header of more than 100000000 bytes");
+        assert_eq!(
+            error.to_string(),
+            "not a safetensors file: a header of more than 100000000 bytes"
+        );
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
     }
     refused(

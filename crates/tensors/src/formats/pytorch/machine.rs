@@ -261,7 +261,7 @@ impl<R: Read> Machine<'_, R> {
                 let name = self.graph.text(module).zip(self.graph.text(name));
                 let name = name.map(|(module, name)| format!("{module}.{name}"));
                 Object::Global(
-                    name.ok_or_else(|| self.input.fail("a name that is no text"))?.into(),
+                    name.ok_or_else(|| self.input.fail("a name that is not a string"))?.into(),
                 )
             }
             b'R' | 0x81 => {

@@ -49,13 +49,13 @@ fn no_header(prefix: &[u8]) -> Error {
     let text = str::from_utf8(prefix).ok();
     let text = text.filter(|text| !text.contains(|it: char| it.is_control()));
     match (other_format(prefix), text) {
-        (Some(what), _) => ErrorKind::Malformed(format!("no safetensors: {what}")).into(),
+        (Some(what), _) => ErrorKind::Malformed(format!("not a safetensors file: {what}")).into(),
         (None, Some(text)) => {
-            let what = format!("no safetensors: it begins with the text {}", shown(text));
+            let what = format!("not a safetensors file: it begins with the text {}", shown(text));
             ErrorKind::Malformed(what).into()
         }
         (None, None) => {
-            let what = format!("no safetensors: a header of more than {MAX_HEADER} bytes");
+            let what = format!("not a safetensors file: a header of more than {MAX_HEADER} bytes");
             ErrorKind::limit("bytes of the header", what).into()
         }
     }

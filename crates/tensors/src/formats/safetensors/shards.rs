@@ -184,7 +184,8 @@ impl<'a> Shards<'a> {
     pub(super) fn add(&mut self, name: &str, bytes: &Bytes<'a>) -> Option<Vec<String>> {
         let size = bytes.len();
         let header = header::read(bytes.reader(0), Some(size)).and_then(|text| {
-            let header = Header::parse(&text).map_err(|error| error.about("no safetensors"))?;
+            let header =
+                Header::parse(&text).map_err(|error| error.about("not a safetensors file"))?;
             Ok((header, (PREFIX + text.len()) as u64))
         });
         let (header, start) = match header {
