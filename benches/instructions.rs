@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 use treedef::{Flattener, Leaf, TreeDef, flatten, flatten_as, unflatten};
+use workloads::Unit;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
 
@@ -284,13 +285,6 @@ fn people(count: usize) -> Vec<Person> {
         tags: (0..i % 4).map(|tag| format!("tag {tag}")).collect(),
     };
     (0..count).map(person).collect()
-}
-
-#[derive(Clone, Copy, Serialize)]
-enum Unit {
-    Metre,
-    Second,
-    Gram,
 }
 
 /// A map of five entries in one of many orders.

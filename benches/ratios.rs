@@ -36,7 +36,7 @@ fn main() {
              `to_value` or `from_value`\n"
         );
         println!(
-            "{:<14}{:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
+            "{:<32}{:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
             "workload",
             "operation",
             "ns",
@@ -117,10 +117,29 @@ fn main() {
     if wanted("json") {
         mixed("json", &workloads::json());
     }
+    if wanted("shapes") {
+        workloads::shapes(&mut Contests);
+    }
     if wanted("scale") {
         for magnitude in 3..=7 {
             scale(&format!("scale 10^{magnitude}"), &workloads::particles(10usize.pow(magnitude)));
         }
+    }
+}
+
+/// Prints how long each shape takes beside serde_json, both ways.
+struct Contests;
+
+impl workloads::Shapes for Contests {
+    fn see<T: Serialize + DeserializeOwned>(&mut self, name: &str, value: &T) {
+        let (own, treedef) = flatten(value).expect("the workload flattens");
+        // A value without a leaf counts as one of its elements.
+        let elements = own.len().max(treedef.root().num_children());
+        let (to_json, from_json) = json_runs(value);
+        let flattened = run(|| flatten(black_box(value)));
+        contest(name, elements, vec![("flatten", flattened)], [None, None, Some(to_json), None]);
+        let back = run_with(|| own.clone(), |leaves| unflatten::<T>(&treedef, leaves));
+        contest(name, elements, vec![("unflatten", back)], [None, None, Some(from_json), None]);
     }
 }
 
@@ -196,7 +215,7 @@ fn contest(
             continue;
         }
         println!(
-            "{workload:<14}{name:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
+            "{workload:<32}{name:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
             figure(median(measured)),
             figure(to_bincode),
             figure(median(&peers[0])),

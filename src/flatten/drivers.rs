@@ -42,6 +42,12 @@ pub(super) struct Span {
     words: (usize, usize),
 }
 
+impl Span {
+    pub(super) fn recorded(words: (usize, usize)) -> Self {
+        Span { is_recorded: true, words }
+    }
+}
+
 #[inline(always)]
 pub(super) fn is_recorded(at: usize) -> bool {
     at >= RECORDED
@@ -128,13 +134,10 @@ impl Drivers {
         if is_recorded(at) { self.recorder.element() } else { self.follower.element(at) }
     }
 
-    /// More elements like the last one came. Returns where the next one begins.
+    /// More elements like the last one came, which were recorded unless they are followed. Returns where the next
+    /// one begins.
     pub(super) fn elements(&mut self, at: usize, count: usize) -> usize {
-        if !is_recorded(at) {
-            return self.follower.elements(at, count);
-        }
-        self.recorder.elements(count);
-        self.recorder.position()
+        if is_recorded(at) { self.recorder.position() } else { self.follower.elements(at, count) }
     }
 
     /// The words of the last element before `at`, if the next one may have the same.

@@ -166,7 +166,7 @@ impl WordReader {
                     self.names.keys.push(word.number());
                     self.count_if_again(words)?;
                 }
-                word::AGAIN => self.again(word.number())?,
+                word::AGAIN => self.again(word.number(), words)?,
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -348,9 +348,15 @@ impl WordReader {
         }
     }
 
-    /// The next element has the words of an earlier one, which begin `behind` words before its own word.
-    fn again(&mut self, behind: usize) -> Result<()> {
+    /// The next element has the words of an earlier one, which begin `behind` words before its own word. The count of
+    /// such elements is read at once.
+    fn again(&mut self, behind: usize, words: &[Word]) -> Result<()> {
         let place = self.so_far.word - 1; // the word was read
+        let count = match words.get(place + 1) {
+            Some(word) if word.tag() == word::REPEAT => word.number(),
+            _ => 1,
+        };
+        self.so_far.word += usize::from(count > 1);
         let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
         let is_it = |form: &&MadeElement| form.begin.word + behind == place;
         let Some(&MadeElement { node, begin, swaps }) =
@@ -361,15 +367,19 @@ impl WordReader {
         let Some(&Node { leaves, maps, .. }) = self.builder.node(node) else {
             return Err(bug!("an element has no node"));
         };
-        open.child = Count { word: place, ..self.so_far };
-        let copy = self.builder.copy(node);
-        open.last = Some(self.builder.join(open.last, copy, 1)?);
-        (open.next, open.children) = (self.builder.len(), open.children + 1); // at most the calls
-        self.builder.orders.copy(begin.map..begin.map + maps, self.so_far.map);
-        self.swap_again(begin.swap..swaps, self.so_far.leaf - begin.leaf); // it came before
+        open.last = Some(self.builder.join_copies(open.last, node, count)?);
+        (open.next, open.children) = (self.builder.len(), open.children + count); // at most the calls
+        if maps > 0 {
+            self.builder.orders.copy(begin.map..begin.map + maps, self.so_far.map);
+            self.builder.orders.repeat(self.so_far.map, maps, count);
+        }
+        let behind = self.so_far.leaf - begin.leaf; // it came before
+        for sibling in 0..if begin.swap < swaps { count } else { 0 } {
+            self.swap_again(begin.swap..swaps, behind + sibling * leaves);
+        }
         // At most the calls.
-        self.so_far.leaf += leaves;
-        self.so_far.map += maps;
+        self.so_far.leaf += count * leaves;
+        self.so_far.map += count * maps;
         self.so_far.swap = self.swaps.len();
         Ok(())
     }

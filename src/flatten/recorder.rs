@@ -153,25 +153,43 @@ impl Recorder {
             |form: &&RecordedElement| form.hash == hash && same(part(form.words), part(own));
         match forms.of(seq.forms).iter().find(is_it).filter(|_| may_be_again(words.get(seq.start)))
         {
-            Some(RecordedElement { words: form, .. }) => {
+            Some(&RecordedElement { words: form, .. }) => {
                 words.truncate(seq.start);
-                words.push(Word::new(word::AGAIN, "", (seq.start - form.0) as u64)); // it came before
-                seq.last = Some(*form);
+                self.elements_like(form, 1);
             }
             None => {
                 seq.last = may_be_again(words.get(seq.start)).then_some(own);
                 forms.add(&mut seq.forms, RecordedElement { words: own, hash });
+                (seq.start, seq.count_at) = (words.len(), words.len());
             }
         }
-        (seq.start, seq.count_at) = (words.len(), words.len());
     }
 
-    /// More elements like the last one came.
-    pub(super) fn elements(&mut self, count: usize) {
-        if let Some(seq) = self.open.last_mut() {
-            repeat(&mut self.words, seq.count_at, count);
-            seq.start = self.words.len();
+    /// More elements came that have the words of one that is the last or among the forms.
+    pub(super) fn elements_like(&mut self, form: (usize, usize), count: usize) {
+        let Recorder { words, open, .. } = self;
+        let Some(seq) = open.last_mut() else {
+            debug_assert!(false, "no sequence is open");
+            return;
+        };
+        debug_assert_eq!(seq.start, words.len(), "an element is incomplete");
+        let mut more = count;
+        if seq.last != Some(form) && count > 0 {
+            words.push(Word::new(word::AGAIN, "", (seq.start - form.0) as u64)); // it came before
+            (seq.last, seq.count_at) = (Some(form), words.len());
+            more -= 1;
         }
+        repeat(words, seq.count_at, more);
+        seq.start = words.len();
+    }
+
+    /// The words of the last element, and then those of the others among the last ones that may come again.
+    pub(super) fn forms(&self) -> impl Iterator<Item = (usize, usize)> {
+        let seq = self.open.last();
+        let last = seq.and_then(|seq| seq.last);
+        let forms = seq.map_or(&[][..], |seq| self.forms.of(seq.forms)).iter();
+        let others = forms.map(|form| form.words).filter(move |words| Some(*words) != last);
+        last.into_iter().chain(others.filter(|words| may_be_again(self.words.get(words.0))))
     }
 
     /// Whether the words fill the room that is kept for them, so that nodes are made before the value ends. Without

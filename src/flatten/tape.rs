@@ -415,11 +415,15 @@ impl Tape {
     /// a key, static or opaque leaf, or to check an element that was serialized twice.
     #[inline(never)]
     fn make_early(&mut self, at: usize) -> usize {
-        let Tape { drivers, settings, rows, keeping, .. } = self;
-        if settings.is_like || keeping.is_inside() || rows.checks > 0 {
+        if !self.makes_early() || self.rows.checks > 0 {
             return at;
         }
-        drivers.recorder.make_early(settings.options)
+        self.drivers.recorder.make_early(self.settings.options)
+    }
+
+    /// Whether the words of elements may be forgotten.
+    fn makes_early(&self) -> bool {
+        !self.settings.is_like && !self.keeping.is_inside()
     }
 
     /// A row for elements that look like the last one, if a row is worth a try. `owning` is the
@@ -434,6 +438,9 @@ impl Tape {
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
+        if progress.has_again() && !self.rows.agrees(&self.drivers, at, is_leaf, progress) {
+            return None;
+        }
         if !self.settings.predicts || self.is_keeping() || self.failed.is_some() {
             progress.never_pays();
             return None;
@@ -441,10 +448,12 @@ impl Tape {
         if !progress.pays() {
             return None;
         }
+        let is_early = !is_leaf && self.makes_early() && self.drivers.recorder.open.len() == 1;
         let Tape { drivers, leaves, settings, accepts, rows, .. } = self;
         let (compact, takes) = (settings.options.compact, accepts.leaves);
         let is_owning = owning != rows.owning;
-        let seq = SeqState { leaves, drivers, at, compact, is_leaf, takes, is_owning, most };
+        let seq =
+            SeqState { leaves, drivers, at, compact, is_leaf, takes, is_owning, most, is_early };
         rows.row(seq, progress)
     }
 

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
+use fastrand::Rng;
 use serde::Serialize;
 use serde::ser::{SerializeTuple, Serializer};
-use treedef::{Flattener, Opaque};
+use treedef::{Flattener, Leaf, Opaque};
 
 /// A tuple of numbers that says to have so many, and one of them may be of another kind, which is
 /// overlooked.
@@ -224,4 +225,92 @@ fn a_static_among_numbers_stays_static() {
     let mut buffer: Vec<f64> = Vec::new();
     treedef.flatten_like(&parameters, &mut buffer).unwrap();
     assert_eq!(buffer, [0.25; 9]);
+}
+
+#[derive(Clone, Copy, Serialize)]
+enum Unit {
+    Metre,
+    Second,
+}
+
+/// Plain data of few or many forms.
+#[derive(Serialize)]
+struct Reading {
+    drift: Option<f64>,
+    unit: Unit,
+    place: Option<(f32, Option<f64>)>,
+    value: f64,
+}
+
+fn reading(rng: &mut Rng, forms: u8) -> Reading {
+    let form = rng.u8(..forms);
+    let place = (form & 4 == 0).then(|| (rng.f32(), (form & 8 != 0).then(|| rng.f64())));
+    Reading {
+        drift: (form & 1 != 0).then(|| rng.f64()),
+        unit: if form & 2 == 0 { Unit::Metre } else { Unit::Second },
+        place,
+        value: rng.f64(),
+    }
+}
+
+/// Without and with a treedef, whose script is followed.
+fn are_as_one_by_one(value: &impl Serialize, what: &str) {
+    let once = Flattener::new().serialize_once(true);
+    let (leaves, treedef) = once.flatten(value).unwrap();
+    let found = treedef::flatten(value).unwrap();
+    assert!(found == (leaves.clone(), treedef.clone()), "{what}: {} and {treedef}", found.1);
+    for _ in 0..3 {
+        let mut buffer: Vec<Leaf> = Vec::new();
+        treedef.flatten_like(value, &mut buffer).unwrap();
+        assert!(buffer == leaves, "{what}");
+    }
+}
+
+#[test]
+fn elements_of_few_forms_are_what_they_are_one_by_one() {
+    let mut rng = Rng::with_seed(68);
+    for forms in [1, 2, 3, 5, 16] {
+        for length in [5, 6, 9, 40, 700, 9_000] {
+            let what = format!("{length} of {forms} forms");
+            let readings: Vec<Reading> = (0..length).map(|_| reading(&mut rng, forms)).collect();
+            are_as_one_by_one(&readings, &what);
+            are_as_one_by_one(&("beside", &[&readings[..3], &readings]), &what);
+            let drifts: Vec<_> = readings.iter().map(|reading| reading.drift).collect();
+            are_as_one_by_one(&drifts, &what);
+            are_as_one_by_one(&(&drifts, &drifts[1..]), &what);
+            let places: Vec<_> = readings.iter().map(|reading| reading.place).collect();
+            are_as_one_by_one(&places, &what);
+            // No leaf, and a value that a node is made of.
+            let units: Vec<_> = readings.iter().map(|reading| reading.unit).collect();
+            are_as_one_by_one(&(&units, 1.0), &what);
+            let flags: Vec<_> =
+                drifts.iter().map(|drift| drift.map(|drift| (drift > 0.5).then_some(()))).collect();
+            are_as_one_by_one(&flags, &what);
+            are_as_one_by_one(&Opaque(&drifts), &what);
+        }
+    }
+}
+
+/// Gives an option once, and then another one.
+struct Turns(Cell<bool>, Cell<Option<f64>>);
+
+impl Serialize for Turns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.get() { self.1.take() } else { self.1.get() }.serialize(serializer)
+    }
+}
+
+/// Among elements of two forms, each is asked once. What is of a third form is asked twice, and compared.
+#[test]
+fn an_option_that_is_there_once_is_not_lost() {
+    for at in 0..40 {
+        let turns: Vec<_> = (0..40)
+            .map(|i| Turns(Cell::new(i == at), Cell::new((i == at || i % 3 != 0).then_some(0.5))))
+            .collect();
+        let there = turns.iter().filter(|turn| turn.1.get().is_some()).count();
+        match treedef::flatten_as::<f64>(&turns) {
+            Ok((leaves, _)) => assert_eq!(leaves.len(), there, "{at}"),
+            Err(error) => assert!(error.to_string().contains("serialize_once"), "{at}: {error}"),
+        }
+    }
 }

@@ -22,11 +22,14 @@ use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
 use super::super::marks::Keep;
-use super::super::word::{self, KindSet, Tag, bit};
+use super::super::word::{self, KindSet, MOST_COMPARED, Tag, bit};
 
 /// The most leaves and words of an element in a row.
 pub(super) const MOST_LEAVES: usize = 64;
 pub(super) const MOST_WORDS: usize = 2 * MOST_LEAVES;
+
+/// The most words of all forms of elements in a row, with one behind each form.
+const SLOTS: usize = 2 * MOST_WORDS;
 
 /// Numbers of elements that are taken at a time.
 pub(super) const MOST_NUMBERS: usize = 512;
@@ -38,6 +41,7 @@ const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 /// Room for elements.
 pub(in crate::flatten) struct RowRoom {
     pub(super) cells: Cells,
+    pub(super) forms: Vec<RowForm>,
     pub(super) block: NumberBlock,
 }
 
@@ -48,8 +52,11 @@ impl RowRoom {
             cells: Cells {
                 bits: [const { Cell::new(0) }; CELLS],
                 kinds: [const { Cell::new(LeafKind::None) }; CELLS],
-                words: [NO_CALL; MOST_WORDS + 1],
+                words: [NO_CALL; SLOTS],
+                others: [0; SLOTS],
+                used: 0,
             },
+            forms: Vec::with_capacity(MOST_COMPARED),
             block: NumberBlock { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
         })
     }
@@ -59,16 +66,63 @@ impl RowRoom {
 pub(super) struct Cells {
     pub(super) bits: [Cell<u64>; CELLS],
     pub(super) kinds: [Cell<LeafKind>; CELLS],
-    words: [Word; MOST_WORDS + 1],
+    /// The words of each form, one form behind the other.
+    words: [Word; SLOTS],
+    /// For a word: the place of another one that may come instead, in the next form that begins with
+    /// the same words. 0 if there is none.
+    others: [u16; SLOTS],
+    /// The number of words.
+    used: usize,
+}
+
+/// A form that elements may have.
+#[derive(Clone, Copy)]
+pub(super) struct RowForm {
+    /// Its recorded words.
+    pub(super) recorded: (usize, usize),
+    /// The place of the first of them in the [`Cells`].
+    pub(super) first: usize,
+    /// The place behind an element.
+    pub(super) end: At,
 }
 
 impl Cells {
-    /// From now on elements are compared with these words. There are few.
-    pub(super) fn expect(&mut self, words: &[Word]) {
-        if let Some((to, [end, ..])) = self.words.split_at_mut_checked(words.len()) {
-            to.copy_from_slice(words);
-            *end = NO_CALL;
+    /// From now on no element is expected.
+    pub(super) fn expect_none(&mut self) {
+        let [first, ..] = &mut self.words;
+        let [other, ..] = &mut self.others;
+        (*first, *other, self.used) = (NO_CALL, 0, 0);
+    }
+
+    /// From now on elements with these words are expected, too. Returns the place of the first one, unless
+    /// there is no room, or no element would be found to have them.
+    pub(super) fn expect(&mut self, words: &[Word]) -> Option<usize> {
+        let (first, end) = (self.used, self.used + words.len()); // they are few
+        self.words.get_mut(first..end)?.copy_from_slice(words);
+        *self.words.get_mut(end)? = NO_CALL;
+        self.others.get_mut(first..=end)?.fill(0);
+        if first > 0 {
+            self.link(first, words)?;
         }
+        self.used = end + 1;
+        Some(first)
+    }
+
+    /// Makes a form the other one at its first difference to the forms before it.
+    fn link(&mut self, first: usize, words: &[Word]) -> Option<()> {
+        let (mut place, mut index) = (0, 0);
+        loop {
+            if self.words.get(place)?.is(*words.get(index)?) {
+                (place, index) = (place + 1, index + 1); // both are in range
+                continue;
+            }
+            match self.others.get_mut(place)? {
+                0 => break,
+                other => place = usize::from(*other),
+            }
+        }
+        *self.others.get_mut(place)? = (first + index) as u16; // the places are few
+        Some(())
     }
 }
 
@@ -130,7 +184,8 @@ pub(super) struct Like<'r> {
 
 /// The same for one element, and where the numbers inside it go.
 struct Element<'r> {
-    words: &'r [Word; MOST_WORDS + 1],
+    words: &'r [Word; SLOTS],
+    others: &'r [u16; SLOTS],
     bits: &'r [Cell<u64>; MOST_LEAVES],
     kinds: &'r [Cell<LeafKind>; MOST_LEAVES],
     kind: LeafKind,
@@ -159,6 +214,9 @@ pub(super) struct At {
 impl At {
     /// The place after a failure, where no call is expected: an element has fewer words.
     const FAILED: u32 = 0x7fff_0000;
+
+    /// The place behind an element that is of no form.
+    pub(super) const NEVER: At = At { cells: 0, place: Self::FAILED };
 
     /// Before the first call of an element.
     const BEGIN: At = At { cells: 0, place: 0 };
@@ -228,29 +286,46 @@ impl Like<'_> {
         let window_at = if self.are_numbers() { 0 } else { first };
         let windows = (window(&cells.bits, window_at), window(&cells.kinds, window_at));
         let (Some(bits), Some(kinds)) = windows else { return Err(At::BEGIN.stop(false)) };
-        let like = &Element { words: &cells.words, bits, kinds, kind, takes, compact };
+        let (words, others) = (&cells.words, &cells.others);
+        let like = &Element { words, others, bits, kinds, kind, takes, compact };
         match element.serialize(ElementSerializer::<true> { like, at: At::BEGIN }) {
             Ok(at) if self.are_numbers() => {
                 block.set(cells, first, kind, at.bits());
                 Ok(())
             }
             Ok(at) if at == end => Ok(()),
-            Ok(_) => Err(ElementMismatch(ElementMismatch::UNKNOWN)),
+            Ok(at) => Err(ElementMismatch(ElementMismatch::END | at.place)),
             Err(error) => Err(error),
         }
     }
 
-    /// The known part of an element that was not taken: nothing, if an error was ignored.
+    /// The known part of an element that was not taken: nothing, if an error was ignored. The words of the
+    /// form that it had so far begin at `first`.
     #[cold]
-    pub(super) fn different(&self, ElementMismatch(code): ElementMismatch) -> Different {
-        let (at, pending) = ((code >> 17) as usize, (code >> 1 & 0xffff) as usize);
+    pub(super) fn different(&self, mismatch: ElementMismatch, first: usize) -> Different {
+        let (at, pending) = (mismatch.place(), (mismatch.0 >> 1 & 0xffff) as usize);
         let words = &self.cells.words;
-        let Some(before) = words.get(..at) else {
+        let Some(before) = words.get(first..at) else {
             return Different { surely: false, leaves: 0 };
         };
         let before: usize = before.iter().map(|word| word.leaves()).sum();
         let expected = words.get(at).map_or(0, |word| word.leaves());
-        Different { surely: code & 1 == 1, leaves: before + pending.min(expected) }
+        Different { surely: mismatch.0 & 1 == 1, leaves: before + pending.min(expected) }
+    }
+}
+
+impl ElementMismatch {
+    /// The bit of an element that ended at another place than the expected one, which is in the lower bits.
+    const END: u32 = 1 << 30;
+
+    /// The form whose element ended there.
+    pub(super) fn form<'f>(&self, forms: &'f [RowForm]) -> Option<&'f RowForm> {
+        forms.iter().find(|form| self.0 == Self::END | form.end.place)
+    }
+
+    /// The place of the word that did not come.
+    pub(super) fn place(&self) -> usize {
+        (self.0 >> 17) as usize
     }
 }
 
@@ -274,6 +349,22 @@ impl Element<'_> {
             }
             // A field may be left out, or be in another place.
             _ => Err(at.stop(tag < word::FIELD)),
+        }
+    }
+
+    /// The same for a call that may differ from element to element: goes on in another form that begins with the
+    /// same words. It is out of line, so that the loop over numbers is small enough to be compiled for each kind.
+    #[inline(never)]
+    fn call_any(&self, mut at: At, tag: Tag, name: &'static str) -> Result<At, ElementMismatch> {
+        let expected = at;
+        loop {
+            if let Ok(at) = self.call(at, tag, name) {
+                return Ok(at);
+            }
+            match self.others.get(at.words()) {
+                None | Some(0) => return Err(expected.stop(tag < word::FIELD)),
+                Some(other) => at.place = u32::from(*other) << 16 | at.place & 0xffff,
+            }
         }
     }
 }
@@ -404,7 +495,6 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
         serialize_u128(u128) -> At;
         serialize_str(&str) -> At;
         serialize_bytes(&[u8]) -> At;
-        serialize_unit_variant(&'static str, u32, &'static str) -> At;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
         serialize_map(Option<usize>) -> Self::SerializeMap;
@@ -413,12 +503,13 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize_none(self) -> Result<At, ElementMismatch> {
-        self.atom(NodeKind::None, "")
+        self.like.call_any(self.at(), NodeKind::None as Tag, "")
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<At, ElementMismatch> {
-        let mut some = self.open(NodeKind::Some, "")?;
+        let at = self.like.call_any(self.at(), NodeKind::Some as Tag, "")?;
+        let mut some = ElementChildren { like: self.like, at };
         some.child(value)?;
         Ok(some.at)
     }
@@ -431,6 +522,17 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize_unit_struct(self, name: &'static str) -> Result<At, ElementMismatch> {
         self.atom(NodeKind::UnitStruct, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_unit_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<At, ElementMismatch> {
+        let at = self.like.call_any(self.at(), word::VARIANT, variant)?;
+        self.like.call(at, NodeKind::UnitVariant as Tag, name)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

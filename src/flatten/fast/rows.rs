@@ -1,9 +1,9 @@
-//! Elements of a sequence that are expected to look like the last one: numbers, and structs, tuples
+//! Elements of a sequence that are expected to look like one of the last: numbers, and structs, tuples
 //! and options of numbers.
 //!
 //! The walk takes the first element call by call, and each element that is different. The elements
-//! between them are compared with [its words](super::element), and their numbers are added to the
-//! leaves here, a row at a time.
+//! between them are compared with the [words](super::element) of the forms so far, and their numbers are
+//! added to the leaves here, a row at a time. While a script is followed, one form is expected.
 //!
 //! An element that turns out to be different has been serialized in part, and is serialized again.
 //! A `Serialize` implementation that gives something only once notices this. So no row is tried if
@@ -22,15 +22,18 @@ use crate::leaf::bits::{Bits, is_number, scalar};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeKind, Word};
 
-use super::super::drivers::{Drivers, Span};
+use super::super::drivers::{Drivers, Span, is_recorded};
 use super::super::word::{self, ALL_KINDS, KindSet, bit};
 use super::element::{
-    At, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock, RowRoom,
+    At, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock, RowForm, RowRoom,
 };
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
 pub(in crate::flatten) const FEW: usize = 4;
 const FEW_NUMBERS: usize = 12;
+
+/// The number of new forms that do not count as wrong.
+const FREE: usize = 12;
 
 /// The most leaves for which a row makes room at once.
 const MOST_ROOM: usize = 8_192;
@@ -49,8 +52,13 @@ pub(in crate::flatten) struct Row<'r> {
     /// The most elements that may still be taken.
     left: usize,
     progress: &'r mut Progress,
-    /// How many leaves came since the last word.
-    pending: &'r mut u64,
+    drivers: &'r mut Drivers,
+    /// The forms that elements may have, the expected one first. There are none while a script is followed.
+    forms: &'r [RowForm],
+    /// The first cell of the elements that are not recorded yet. They are of the first form.
+    since: usize,
+    /// The row ends when there are many words.
+    is_early: bool,
 }
 
 /// The state of the rows of a sequence.
@@ -59,18 +67,25 @@ pub(in crate::flatten) struct Progress {
     /// How many elements looked like the last one as expected, and how often one did not.
     pub(in crate::flatten) right: usize,
     wrong: usize,
+    /// How many elements were of a new form.
+    new: usize,
     /// The outcome of the last row, until it is taken.
     row: Option<Outcome>,
     /// The element that is recorded again, after a part of it was seen.
     again: Option<Retry>,
+    /// The last such element gave less than that.
+    gave_less: bool,
 }
 
 /// The outcome of a row.
+#[derive(Default)]
 struct Outcome {
-    /// The number of elements that were put.
+    /// The number of elements that were put, while a script is followed.
     done: usize,
     /// The next element may be different. It was serialized in part.
     different: Option<Different>,
+    /// The recorded words of the form that it had so far.
+    like: Option<(usize, usize)>,
 }
 
 /// An element that is serialized again.
@@ -104,17 +119,27 @@ impl Progress {
         self.wrong = usize::MAX / 4;
     }
 
-    /// Whether there is no outcome to handle, and no element to check.
+    /// Whether the last element was serialized again, and is not compared yet.
+    #[inline]
+    pub(in crate::flatten) fn has_again(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// Whether there is nothing to handle.
     #[inline]
     pub(in crate::flatten) fn is_idle(&self) -> bool {
-        self.row.is_none() && self.again.is_none()
+        self.row.is_none() && !self.gave_less
     }
 
     /// Takes the outcome of the last row.
     fn take(&mut self) -> Option<Outcome> {
         let outcome = self.row.take()?;
         self.right += outcome.done; // at most the elements so far
-        self.wrong += usize::from(outcome.different.is_some());
+        if outcome.like.is_some() && self.new < FREE {
+            self.new += 1;
+        } else {
+            self.wrong += usize::from(outcome.different.is_some());
+        }
         Some(outcome)
     }
 }
@@ -125,25 +150,31 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     items: &mut I,
 ) -> Option<I::Item> {
     let Some(mut row) = row else { return items.next() };
-    let like = row.like;
-    loop {
-        let (end, block) = (row.end(), &mut *row.block);
-        let mut first = 0;
+    let mut first = 0;
+    'forms: loop {
+        // Read again, so that nothing of it is kept while the row is asked about an element.
+        let (like, end, block) = (row.like, row.end(), &mut *row.block);
         while first < end.min(MOST_NUMBERS) {
             let Some(item) = items.next() else {
                 row.put(first);
                 return None;
             };
             if let Err(error) = like.take(first, block, &item) {
-                row.stop(first, error);
-                return Some(item);
+                match row.other(first, error) {
+                    Some(next) => {
+                        first = next;
+                        continue 'forms;
+                    }
+                    None => return Some(item),
+                }
             }
             first += like.step(); // at most the end
         }
-        if first == 0 {
+        if end == 0 {
             return items.next();
         }
         row.put(first);
+        first = 0;
     }
 }
 
@@ -151,7 +182,11 @@ impl Row<'_> {
     /// The first cell, or place in the block, at which no element begins.
     fn end(&self) -> usize {
         let step = self.like.step();
-        (MOST_NUMBERS / step).min(self.left) * step
+        match self.forms {
+            [] => (MOST_NUMBERS / step).min(self.left) * step,
+            _ if self.left == 0 => 0,
+            _ => MOST_NUMBERS,
+        }
     }
 
     /// Moves the numbers of the elements before a cell, or a place in the block, into the leaves.
@@ -159,19 +194,60 @@ impl Row<'_> {
     fn put(&mut self, first: usize) {
         let Like { cells, end, kind, .. } = self.like;
         let count = first / self.like.step();
-        self.left -= count; // at most the room
         if self.like.are_numbers() {
             self.leaves.extend(kind, self.block.first(cells, count, kind));
             self.progress.right += count; // at most the elements
-            *self.pending += count as u64; // at most the leaves
+            self.drivers.pending += count as u64; // at most the leaves
             return;
         }
-        let leaves = count * end.cells(); // within the cells
+        let leaves = if self.forms.is_empty() {
+            self.left -= count; // at most the room
+            if let Some(outcome) = &mut self.progress.row {
+                outcome.done += count; // at most the elements
+            }
+            count * end.cells() // within the cells
+        } else {
+            self.record(first);
+            self.since = 0;
+            first
+        };
         let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
         put_cells(self.leaves, bits.or_bug(), kinds.or_bug());
-        if let Some(outcome) = &mut self.progress.row {
-            outcome.done += count; // at most the elements
+    }
+
+    /// Records the elements of the first form before a cell.
+    fn record(&mut self, first: usize) {
+        let Some(form) = self.forms.first() else { return };
+        let count = (first - self.since) / self.like.step(); // it is behind the others
+        self.drivers.recorder.elements_like(form.recorded, count);
+        self.progress.right += count; // at most the elements
+        self.since = first;
+    }
+
+    /// An element came that is not of the first form. Returns the cell of the next one, if it is of another form.
+    #[inline(never)]
+    fn other(&mut self, first: usize, error: ElementMismatch) -> Option<usize> {
+        match error.form(self.forms) {
+            Some(form) => Some(self.other_form(first, *form)),
+            None => {
+                self.stop(first, error);
+                None
+            }
         }
+    }
+
+    fn other_form(&mut self, first: usize, form: RowForm) -> usize {
+        self.record(first);
+        self.drivers.recorder.elements_like(form.recorded, 1);
+        self.progress.right += 1; // at most the elements
+        self.since = first + form.end.cells();
+        if !self.is_early || !self.drivers.recorder.has_many_words() {
+            return self.since;
+        }
+        // The walk makes nodes of the words before the row goes on.
+        self.put(self.since);
+        self.left = 0;
+        0
     }
 
     /// Ends the row before an element that may be different.
@@ -179,13 +255,19 @@ impl Row<'_> {
     fn stop(&mut self, first: usize, error: ElementMismatch) {
         self.put(first);
         match &mut self.progress.row {
-            Some(outcome) => outcome.different = Some(self.like.different(error)),
+            Some(outcome) => {
+                let place = error.place();
+                let form = self.forms.iter().rfind(|form| form.first <= place);
+                let first = form.map_or(0, |form| form.first);
+                outcome.different = Some(self.like.different(error, first));
+                outcome.like = form.map(|form| form.recorded);
+            }
             None => {
                 // A number of another kind is expected again. Of what else there is, nothing was seen.
                 let different = (error.0 == ElementMismatch::NUMBER)
                     .then_some(Different { surely: false, leaves: 1 });
-                self.progress.row = Some(Outcome { done: 0, different });
                 self.progress.wrong += usize::from(different.is_none()); // at most the elements
+                self.progress.row = Some(Outcome { different, ..Outcome::default() });
             }
         }
     }
@@ -213,6 +295,8 @@ pub(in crate::flatten) struct SeqState<'t> {
     pub(in crate::flatten) is_owning: bool,
     /// The most elements that may come, if the iterator says so.
     pub(in crate::flatten) most: Option<usize>,
+    /// Nodes are made of the words of elements when there are many.
+    pub(in crate::flatten) is_early: bool,
 }
 
 /// State that the rows of a walk share.
@@ -238,27 +322,26 @@ impl Rows {
         if seq.is_leaf {
             return self.numbers(seq, progress);
         }
-        let SeqState { leaves, drivers, at, compact, takes, is_owning, most, .. } = seq;
+        let SeqState { leaves, drivers, at, compact, takes, is_owning, most, is_early, .. } = seq;
         let expected = drivers.more_like_last(at);
         if expected < FEW {
             return None;
         }
-        let words = drivers.last(at).map_or(&[][..], |last| drivers.words(last));
         let takes = takes & kinds_of_row(leaves);
-        let Some(end) = end_of(words).filter(|_| takes != 0 && !is_owning) else {
+        let room = &mut **self.room.get_or_insert_with(RowRoom::boxed);
+        let end = if takes != 0 && !is_owning { room.expect(drivers, at) } else { None };
+        let Some(end) = end else {
             progress.give_up();
             return None;
         };
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-        let RowRoom { cells, block } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
-        cells.expect(words);
+        let RowRoom { cells, block, forms } = room;
         let like = Like { end, kind: LeafKind::None, takes, compact, cells };
         let left = most.map_or(expected, |most| most.min(expected));
-        progress.row = Some(Outcome { done: 0, different: None });
-        let pending = &mut drivers.pending;
-        Some(Row { like, block, leaves, left, progress, pending })
+        progress.row = Some(Outcome::default());
+        Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
     }
 
     /// A row for numbers behind a leaf, if that is one.
@@ -274,15 +357,39 @@ impl Rows {
             progress.give_up();
             return None;
         };
-        let RowRoom { cells, block } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
-        cells.expect(&[]);
+        let RowRoom { cells, block, .. } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
+        cells.expect_none();
         let like = Like { end: At::end(0, 1, 1), kind, takes, compact, cells };
-        let pending = &mut drivers.pending;
-        Some(Row { like, block, leaves, left: usize::MAX, progress, pending })
+        let (left, forms, is_early) = (usize::MAX, &[][..], false);
+        Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
     }
 
-    /// Counts the elements of the last row. Checks that an element that was serialized again gave
-    /// at least what it gave the first time. Returns where the next element begins.
+    /// Whether an element that was serialized again gave at least what it gave the first time. It is the last one
+    /// before `at`.
+    #[inline(never)]
+    pub(in crate::flatten) fn agrees(
+        &mut self,
+        drivers: &Drivers,
+        at: usize,
+        is_leaf: bool,
+        progress: &mut Progress,
+    ) -> bool {
+        let Some(Retry { like, different }) = progress.again.take() else { return true };
+        self.checks -= 1; // it was counted
+        let last = drivers.last(at).filter(|_| !is_leaf);
+        let agrees = match like {
+            None => is_leaf,
+            Some(_) if last == like => !different.surely,
+            Some(like) => {
+                let last = last.map_or(&[][..], |last| drivers.words(last));
+                agree(drivers.words(like), last, different.leaves)
+            }
+        };
+        progress.gave_less = !agrees;
+        agrees
+    }
+
+    /// Counts the elements of the last row. Returns where the next element begins.
     #[inline(never)]
     pub(in crate::flatten) fn end_row(
         &mut self,
@@ -291,26 +398,14 @@ impl Rows {
         is_leaf: bool,
         progress: &mut Progress,
     ) -> Result<usize> {
-        if let Some(Retry { like, different }) = progress.again.take() {
-            self.checks -= 1; // it was counted
-            let last = drivers.last(at).filter(|_| !is_leaf);
-            let agrees = match like {
-                None => is_leaf,
-                Some(_) if last == like => !different.surely,
-                Some(like) => {
-                    let last = last.map_or(&[][..], |last| drivers.words(last));
-                    agree(drivers.words(like), last, different.leaves)
-                }
-            };
-            if !agrees {
-                return Err(gave_less());
-            }
+        if progress.gave_less {
+            return Err(gave_less());
         }
-        let Some(Outcome { done, different }) = progress.take() else {
+        let Some(Outcome { done, different, like }) = progress.take() else {
             return Ok(at);
         };
         let next = if is_leaf { at } else { drivers.elements(at, done) };
-        let like = drivers.last(next).filter(|_| !is_leaf);
+        let like = like.map(Span::recorded).or_else(|| drivers.last(next)).filter(|_| !is_leaf);
         let is_again = is_leaf || like.is_some();
         progress.again = different.filter(|_| is_again).map(|different| Retry { like, different });
         self.checks += usize::from(progress.again.is_some()); // at most the sequences
@@ -318,9 +413,41 @@ impl Rows {
     }
 }
 
-/// The end of an element that has these words, if a row may take it: there are few of them, and each
+impl RowRoom {
+    /// From now on elements like the last one before `at` are expected, and if that is recorded, those of the other
+    /// forms. Returns the place behind the likely ones. `None` if a row may not take elements like the last one.
+    fn expect(&mut self, drivers: &Drivers, at: usize) -> Option<At> {
+        let RowRoom { cells, forms, .. } = self;
+        cells.expect_none();
+        forms.clear();
+        let last = drivers.words(drivers.last(at)?);
+        let end = end_of(0, last)?;
+        if !is_recorded(at) {
+            cells.expect(last)?;
+            return Some(end);
+        }
+        // An element of the first form is likely. Without leaves, how many came would not be known.
+        let form_of = |recorded| {
+            let words = drivers.words(Span::recorded(recorded));
+            end_of(0, words).map(|end| (recorded, words, end.cells() > 0))
+        };
+        let all = || drivers.recorder.forms().filter_map(form_of);
+        let with_leaves = all().filter(|(_, _, has_leaves)| *has_leaves);
+        for (recorded, words, _) in with_leaves.chain(all().filter(|(_, _, has)| !has)) {
+            if let Some(first) = cells.expect(words)
+                && let Some(end) = end_of(first, words)
+            {
+                forms.push(RowForm { recorded, first, end });
+            }
+        }
+        let likely = forms.first().map(|form| form.end).filter(|end| end.cells() > 0);
+        Some(likely.unwrap_or(At::NEVER))
+    }
+}
+
+/// The end of an element that has these words, from a place on, if a row may take it: there are few of them, and each
 /// such element makes the same calls.
-fn end_of(words: &[Word]) -> Option<At> {
+fn end_of(first: usize, words: &[Word]) -> Option<At> {
     let leaves = words.iter().map(|word| word.leaves()).sum();
     let (last, before) = words.split_last()?;
     let (len, pending) = match last.tag() {
@@ -328,14 +455,14 @@ fn end_of(words: &[Word]) -> Option<At> {
         _ => (words.len(), 0),
     };
     let may = words.len() <= MOST_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
-    may.then(|| At::end(len, leaves, pending))
+    may.then(|| At::end(first + len, leaves, pending))
 }
 
 /// Whether a word may be one of an element in a row.
 fn is_fixed(word: &Word) -> bool {
     match word.tag() {
-        word::FIELD | word::CLOSE | word::LEAVES => true,
-        _ => word.kind().is_some_and(NodeKind::is_fixed),
+        word::FIELD | word::CLOSE | word::LEAVES | word::VARIANT => true,
+        _ => word.kind().is_some_and(|kind| kind.is_fixed() || kind == NodeKind::UnitVariant),
     }
 }
 

@@ -165,12 +165,23 @@ impl EncodingBuilder {
         &self.nodes[at..at + self.nodes[at].span()]
     }
 
-    /// Appends a copy of a complete subtree, as one child. Returns its index.
-    pub(crate) fn copy(&mut self, node: usize) -> usize {
+    /// Adds copies of a complete subtree to its parent as the next children, as [`join`](Self::join) does.
+    pub(crate) fn join_copies(
+        &mut self,
+        last: Option<usize>,
+        node: usize,
+        repeat: usize,
+    ) -> Result<usize> {
+        if let Some(last) = last
+            && self.same(last, node)
+        {
+            self.lengthen(last, repeat)?;
+            return Ok(last);
+        }
         let (copy, span) = (self.nodes.len(), self.nodes[node].span());
         self.nodes.extend_from_within(node..node + span);
-        self.nodes[copy].repeat = 1;
-        copy
+        self.nodes[copy].repeat = repeat;
+        Ok(copy)
     }
 
     /// Sorts the entries of the map at `at` into canonical order, its keys and its
