@@ -84,43 +84,43 @@
 //! What varies from element to element costs more than what does not: a node for each run of equal elements. The same
 //! comparison with `serde_json::Value`, for lists of 5,000 elements, or 1,000 maps, in nanoseconds a leaf (of a list
 //! without leaves: an element): `cargo bench -p treedef-benches --bench ratios -- shapes`, one run of 2026-11-28 on
-//! two busy cores (Intel Xeon, a shared virtual machine). The ratios are medians over rounds in which both take turns;
+//! two shared cores (Intel Xeon, a virtual machine). The ratios are medians over rounds in which both take turns;
 //! the bold ones are where `serde_json` is faster.
 //!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
-//! | `Option<f64>`, each third `None` | 24 | 30 | 0.88 | 53 | 27 | **1.97** |
-//! | … at random | 59 | 26 | **2.17** | 66 | 30 | **2.36** |
-//! | `Option<Option<f64>>` | 64 | 18 | **2.91** | 112 | 21 | **4.56** |
-//! | `Option` of a struct of three | 42 | 274 | 0.16 | 82 | 146 | 0.55 |
-//! | `Option<String>` | 122 | 90 | **1.33** | 70 | 60 | 0.92 |
-//! | `Option` of an enum | 206 | 342 | 0.67 | 229 | 386 | 0.54 |
-//! | `(Option<f64>, f64, Option<f32>)` | 79 | 54 | **1.46** | 90 | 45 | **2.11** |
-//! | structs that skip fields | 76 | 82 | 0.63 | 65 | 60 | 0.58 |
-//! | unit variants | 102 | 64 | **1.48** | 94 | 72 | **1.75** |
-//! | `(Unit, f64)` | 102 | 145 | 0.84 | 175 | 136 | **1.34** |
-//! | enums | 101 | 219 | 0.44 | 114 | 337 | 0.42 |
-//! | numbers, texts and lists | 111 | 118 | **1.01** | 419 | 516 | 0.81 |
-//! | `bool` | 2.9 | 17 | 0.16 | 11 | 12 | 0.92 |
-//! | `u8` | 15 | 18 | 0.85 | 10 | 15 | 0.78 |
-//! | `u128` | 4.2 | 19 | 0.33 | 43 | 16 | **2.74** |
-//! | `struct N(f64)` | 5.2 | 18 | 0.30 | 21 | 18 | **1.42** |
-//! | `Box<f64>` | 3.8 | 18 | 0.24 | 56 | 56 | **1.01** |
-//! | `Cow<str>` | 72 | 70 | 1.00 | 34 | 22 | **1.30** |
-//! | `Vec<f64>` of 0 to 10 | 20 | 35 | 0.56 | 17 | 25 | 0.68 |
-//! | `Vec<Vec<f64>>` of 0 to 3 | 185 | 93 | **2.75** | 120 | 143 | 0.90 |
-//! | `BTreeSet<u32>` | 9.8 | 18 | 0.63 | 141 | 70 | **1.14** |
-//! | `VecDeque<f64>` | 4.3 | 9.2 | 0.47 | 12 | 18 | 0.69 |
-//! | maps, each in its order | 95 | 157 | 0.63 | 95 | 150 | **1.05** |
-//! | maps with other keys | 311 | 107 | **2.88** | 164 | 145 | **1.10** |
-//! | maps by number | 27 | 61 | 0.34 | 39 | 69 | 0.71 |
-//! | maps by unit | 67 | 71 | 0.96 | 86 | 159 | 0.80 |
-//! | maps in a map | 159 | 113 | 0.92 | 182 | 165 | 0.96 |
-//! | options of maps | 21 | 99 | 0.23 | 138 | 136 | 0.99 |
-//! | flattened maps | 42 | 68 | 0.61 | 149 | 169 | 0.87 |
-//! | documents | 106 | 80 | **1.31** | 125 | 113 | **1.11** |
+//! | `Option<f64>`, each third `None` | 26 | 8.6 | **3.04** | 27 | 10 | **2.66** |
+//! | … at random | 23 | 8.7 | **2.66** | 26 | 11 | **2.32** |
+//! | `Option<Option<f64>>` | 38 | 8.7 | **4.30** | 31 | 8.6 | **3.69** |
+//! | `Option` of a struct of three | 15 | 129 | 0.13 | 32 | 55 | 0.58 |
+//! | `Option<String>` | 54 | 28 | **1.92** | 28 | 18 | **1.51** |
+//! | `Option` of an enum | 72 | 101 | 0.74 | 74 | 117 | 0.64 |
+//! | `(Option<f64>, f64, Option<f32>)` | 33 | 28 | **1.20** | 46 | 23 | **2.03** |
+//! | structs that skip fields | 51 | 92 | 0.54 | 33 | 69 | 0.47 |
+//! | unit variants | 59 | 37 | **1.55** | 47 | 28 | **1.67** |
+//! | `(Unit, f64)` | 49 | 69 | 0.72 | 84 | 67 | **1.25** |
+//! | enums | 59 | 126 | 0.48 | 55 | 99 | 0.57 |
+//! | numbers, texts and lists | 54 | 39 | **1.40** | 161 | 174 | 0.93 |
+//! | `bool` | 1.2 | 9.2 | 0.13 | 6.5 | 6.6 | 0.97 |
+//! | `u8` | 8.9 | 10 | 0.88 | 9.9 | 9.3 | **1.11** |
+//! | `u128` | 5.1 | 11 | 0.46 | 35 | 8.9 | **3.83** |
+//! | `struct N(f64)` | 3.6 | 11 | 0.33 | 11 | 9.8 | **1.13** |
+//! | `Box<f64>` | 1.6 | 8.9 | 0.18 | 29 | 28 | **1.06** |
+//! | `Cow<str>` | 33 | 34 | 0.99 | 23 | 21 | **1.13** |
+//! | `Vec<f64>` of 0 to 10 | 19 | 18 | **1.04** | 17 | 25 | 0.69 |
+//! | `Vec<Vec<f64>>` of 0 to 3 | 89 | 58 | **1.55** | 65 | 72 | 0.90 |
+//! | `BTreeSet<u32>` | 8.2 | 8.8 | 0.93 | 67 | 65 | **1.03** |
+//! | `VecDeque<f64>` | 1.9 | 8.8 | 0.21 | 6.5 | 9.8 | 0.67 |
+//! | maps, each in its order | 92 | 72 | **1.25** | 84 | 81 | **1.03** |
+//! | maps with other keys | 326 | 76 | **4.17** | 77 | 85 | 0.91 |
+//! | maps by number | 21 | 62 | 0.34 | 37 | 53 | 0.70 |
+//! | maps by unit | 49 | 69 | 0.71 | 79 | 102 | 0.77 |
+//! | maps in a map | 81 | 86 | 0.95 | 92 | 97 | 0.94 |
+//! | options of maps | 21 | 60 | 0.36 | 70 | 79 | 0.88 |
+//! | flattened maps | 21 | 67 | 0.31 | 75 | 90 | 0.83 |
+//! | documents | 47 | 38 | **1.21** | 62 | 55 | **1.12** |
 //!
-//! `to_value` takes no pairs as keys. A map of 300 by pairs takes 2,456 instructions a leaf to flatten and 901 with
+//! `to_value` takes no pairs as keys. A map of 300 by pairs takes 1,502 instructions a leaf to flatten and 826 with
 //! `flatten_like`.
 //!
 //! # What a type costs to build
