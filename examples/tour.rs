@@ -53,7 +53,7 @@ pub(crate) fn short() -> Result<Model, Box<dyn Error>> {
     let head = Layer { w: [[1.0, 2.0], [3.0, 4.0]], b: None };
     let model = Model { name: "fox".into(), epoch: 7, layers: vec![layer; 12], head };
 
-    println!("THE STRUCTURE: equal layers are stored once, and what is no float is static");
+    println!("THE STRUCTURE: equal layers are stored once, and everything but floats is static");
     let floats = Flattener::new().leaves_where(LeafKind::is_float);
     let (mut leaves, treedef) = floats.flatten_as::<f64>(&model)?;
     println!("{treedef:#}");

@@ -798,7 +798,9 @@ impl Flattener {
         value: &(impl Serialize + ?Sized),
     ) -> Result<(Vec<O>, TreeDef)> {
         if self.options.none_is_leaf {
-            return Err(Error::protocol("an absent value is no object: leave out `none_is_leaf`"));
+            return Err(Error::protocol(
+                "an absent value is not an object: leave out `none_is_leaf`",
+            ));
         }
         let walk = self.for_objects();
         let numbers = Sink::F64(Vec::new());
@@ -837,7 +839,7 @@ impl Flattener {
             collecting(objects, || walk.walk_like(treedef, value, &mut numbers));
         walked.map_err(|error| match error.cause() {
             Cause::LeafKind { found: LeafKind::None, .. } => {
-                Error::argument("an absent value is no object")
+                Error::argument("an absent value is not an object")
                     .with_hint("make the treedef without `none_is_leaf`")
                     .at(error.path().clone())
             }

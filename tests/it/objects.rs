@@ -255,10 +255,10 @@ fn what_does_not_fit_is_an_error_with_its_path() {
     let by_rule = Flattener::new().mark_static("[0]").unwrap();
     insta::assert_snapshot!(refused(by_rule.flatten_objects::<i32>(&[Object(1)])), @"an object cannot be in a key, in a static or in an opaque leaf at `.0`");
     let absent = Flattener::new().none_is_leaf(true);
-    insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is no object: leave out `none_is_leaf` at the root");
+    insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is not an object: leave out `none_is_leaf` at the root");
     let treedef = absent.structure(&(1, [Some(2)])).unwrap();
     let value = (Object(1), [None::<Object<i32>>]);
-    insta::assert_snapshot!(refused(Flattener::new().flatten_objects_like(&treedef, &value, &mut Vec::<i32>::new())), @"an absent value is no object at `.1.0` (make the treedef without `none_is_leaf`)");
+    insta::assert_snapshot!(refused(Flattener::new().flatten_objects_like(&treedef, &value, &mut Vec::<i32>::new())), @"an absent value is not an object at `.1.0` (make the treedef without `none_is_leaf`)");
 }
 
 #[test]

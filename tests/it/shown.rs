@@ -86,7 +86,7 @@ fn the_tour_fits_two_screens() {
     let ((), long) = printed(|| tour::long(&model).unwrap());
     assert!(short.lines().count() <= 40 && long.lines().count() <= 40);
     insta::assert_snapshot!(short, @r##"
-    THE STRUCTURE: equal layers are stored once, and what is no float is static
+    THE STRUCTURE: equal layers are stored once, and everything but floats is static
     Model {
       name: static "fox",
       epoch: static 7u64,

@@ -255,7 +255,7 @@ fn entry(key: &str) -> Option<Step<'_>> {
 
 fn no_wildcard(part: &str) -> Error {
     let what = format!(
-        "`{part}` is no part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{{w,bias}}`"
+        "`{part}` cannot be part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{{w,bias}}`"
     );
     ErrorKind::Rule(what).into()
 }

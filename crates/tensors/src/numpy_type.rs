@@ -55,7 +55,7 @@ impl NumpyType {
             Kind::Str => {
                 let codes = bytes.as_chunks().0.iter().map(|code| u32::from_le_bytes(*code));
                 let text: Option<String> = codes.map(char::from_u32).collect();
-                let text = text.ok_or("a text is no Unicode, as it has half of a character")?;
+                let text = text.ok_or("a text is not Unicode: it has half of a character")?;
                 Ok(text.trim_end_matches('\0').into())
             }
             Kind::Bytes => {

@@ -83,7 +83,7 @@ pub(crate) fn read_renames(text: Option<&str>) -> Result<Vec<(String, String)>> 
     let Some(text) = text else { return Ok(Vec::new()) };
     expect_few_renames(text)?;
     serde_json::from_str(text).map_err(|error| {
-        let what = format!("the metadata `{RENAMES}` is no list of pairs of texts: {error}");
+        let what = format!("the metadata `{RENAMES}` is not a list of pairs of texts: {error}");
         ErrorKind::Structure(what).into()
     })
 }
@@ -99,7 +99,8 @@ fn expect_few_renames(text: &str) -> Result<()> {
 pub(crate) fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
     let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
     serde_json::from_str(text).map_err(|error| {
-        let what = format!("the metadata `{BESIDE_ARRAYS}` is no map of lists of texts: {error}");
+        let what =
+            format!("the metadata `{BESIDE_ARRAYS}` is not a map of lists of texts: {error}");
         ErrorKind::Structure(what).into()
     })
 }
@@ -107,7 +108,7 @@ pub(crate) fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<S
 pub(crate) fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
     let Some(text) = tensors.metadata(MATRICES) else { return Ok(HashSet::new()) };
     serde_json::from_str(text).map_err(|error| {
-        let what = format!("the metadata `{MATRICES}` is no list of texts: {error}");
+        let what = format!("the metadata `{MATRICES}` is not a list of texts: {error}");
         ErrorKind::Structure(what).into()
     })
 }

@@ -174,15 +174,15 @@ fn what_is_wrong_is_told_with_its_byte() {
     the byte 2 is not a bool at byte 38
     a text that is not UTF-8 at byte 33
     the key "k" occurs twice at byte 38
-    the alignment 48 is no power of two at byte 24
+    the alignment 48 is not a power of two at byte 24
     `general.alignment` is u64, expected u32 at byte 24
     `general.alignment` is an array, expected u32 at byte 24
     the file ends inside its header at byte 50
     arrays nested deeper than 8 levels at byte 145
     9 dimensions at the tensor "a" at byte 37
     the name "a" occurs twice at byte 66
-    rows that are no whole blocks, or too many bytes, at the tensor "a", q4_0[31] at byte 24
-    rows that are no whole blocks, or too many bytes, at the tensor "a", f32[9, 18446744073709551615] at byte 24
+    rows that are not whole blocks, or too many bytes, at the tensor "a", q4_0[31] at byte 24
+    rows that are not whole blocks, or too many bytes, at the tensor "a", f32[9, 18446744073709551615] at byte 24
     an offset that is not a multiple of 32 at the tensor "a", f32[2] at byte 24
     the file ends before the bytes at the tensor "a", f32[3] at byte 24
     too many bytes at the tensor "a", f32[3] at byte 24

@@ -239,8 +239,8 @@ fn members_that_are_no_arrays_are_refused() {
     for (file, expected) in [
         (vec![], "not a zip file, or cut off: there is no list of files at its end"),
         (b"PK".to_vec(), "not a zip file, or cut off: there is no list of files at its end"),
-        (stored(&[("a", &array)]), "\"a\" is file[]: it is no `.npy` file"),
-        (stored(&[("a/", b"")]), "\"a/\" is file[]: it is no `.npy` file"),
+        (stored(&[("a", &array)]), "\"a\" is file[]: it is not a `.npy` file"),
+        (stored(&[("a/", b"")]), "\"a/\" is file[]: it is not a `.npy` file"),
         (stored(&[("a.npy", b"")]), "\"a.npy\": no npy file"),
         (stored(&[("a.npy", &array), ("b.npy", &array[..9])]), "\"b.npy\": the file ends"),
     ] {
@@ -265,7 +265,7 @@ fn what_is_no_array_is_listed_beside_the_arrays() {
     assert_eq!(listed, ["u8[1]", "file[]"]);
     let notes = source.get("notes.txt").unwrap();
     assert_eq!(*notes.read_bytes().unwrap(), *b"hello");
-    refused(notes.read(), "\"notes.txt\" is file[]: it is no `.npy` file");
+    refused(notes.read(), "\"notes.txt\" is file[]: it is not a `.npy` file");
     refused(source.load::<BTreeMap<String, Vec<u8>>>(), "which has no numbers");
     let loader = Loader::new().ignore("notes.**");
     assert_eq!(loader.load::<BTreeMap<String, Vec<u8>>>(&source).unwrap()["a"], [7]);

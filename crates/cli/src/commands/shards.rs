@@ -155,7 +155,7 @@ pub(super) fn values_of(file: &Pytorch<'_>, to: Format) -> Option<Loss> {
         Format::Safetensors => " (`--keep-values` puts it into the metadata)",
         _ => "",
     };
-    let what = format!("what is no tensor, {}{hint}", listed(&names, LISTED));
+    let what = format!("leaves that are not tensors, {}{hint}", listed(&names, LISTED));
     (!names.is_empty()).then(|| Loss::of(what))
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<Unheld> {
     let numbers = numbers.filter_map(|(at, leaf)| Some((at, infinite(leaf)?)));
     found.extend(numbers.take(most).filter_map(|(at, number)| {
         let path = tree.treedef().leaf_path(at).ok()?;
-        let what = format!("{number} is no number there");
+        let what = format!("{number} is not a number there");
         Some(Unheld { path, what, is_key: false, same: None })
     }));
     found
@@ -84,7 +84,7 @@ impl KeyWalk {
             let is_float = || key.as_leaf().is_some_and(|leaf| leaf.kind().is_float());
             let text = json_text(key).filter(|_| self.format != Format::Toml || !is_float());
             let (what, same) = match text {
-                None => ("the key is no text and becomes none".to_owned(), None),
+                None => ("the key is not a text and cannot become one".to_owned(), None),
                 Some(text) => match texts.insert(text.clone(), key) {
                     Some(same) if same != key => {
                         let what =

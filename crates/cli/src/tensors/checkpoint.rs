@@ -281,7 +281,7 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
         (Some(Format::Pytorch), _) => model_of_pytorch(folder, reading),
         (Some(Format::Gguf), _) => of_gguf(folder),
         (Some(format), _) => {
-            let message = format!("a folder, which is no {}; pass the files in it", format.name());
+            let message = format!("a folder, which is not {}; pass the files in it", format.name());
             Err(Failure::at(folder.display(), message))
         }
     }

@@ -174,7 +174,7 @@ impl<'w, 's> Walk<'w, 's> {
         }
         let is_value = !has_arrays(part) && was.is_none();
         if self.has_values && is_value {
-            self.lost.push(format!("`{name}`, which is no tensor"));
+            self.lost.push(format!("`{name}`, which is not a tensor"));
             return Ok(());
         }
         let has_type = !self.is_plain && !part.leaves().is_empty();

@@ -268,13 +268,16 @@ fn what_json_cannot_hold_is_a_violation_with_its_path() {
     assert_eq!(check(texts, "{200: 5}"), format!("[200]: 5 {wrong}"));
 
     let small = r#"{"additionalProperties": {"type": ["number", "null"], "maximum": 100}}"#;
-    let infinite = "JSON cannot hold it: inf is no number there\n";
+    let infinite = "JSON cannot hold it: inf is not a number there\n";
     assert_eq!(check(small, r#"{"a": inf, "b": 5, "c": ()}"#), format!(".a: {infinite}"));
     assert_eq!(check(small, r#"{"a": 101}"#), ".a: 101 is greater than the maximum of 100\n");
     let found = check(r#"{"additionalProperties": {"type": "number"}}"#, r#"{"a": NaN, 1: inf}"#);
-    assert_eq!(found, format!("[1]: {infinite}.a: JSON cannot hold it: NaN is no number there\n"));
+    assert_eq!(
+        found,
+        format!("[1]: {infinite}.a: JSON cannot hold it: NaN is not a number there\n")
+    );
     let found = check("{}", r#"{(): 1, [1]: {"x": {-inf: 2}}}"#);
-    let none = "JSON cannot hold it: the key is no text and becomes none\n";
+    let none = "JSON cannot hold it: the key is not a text and cannot become one\n";
     assert_eq!(found, format!("[null]: {none}[[1]]: {none}[[1]].x[-inf]: {none}"));
 }
 
@@ -283,8 +286,8 @@ fn what_json_cannot_hold_is_a_violation_with_its_path() {
 fn a_schema_allows_its_documents() {
     for (yaml, said) in [
         ("200: 1\n-5: [2.5]\ntrue: x\n1e300: null\n", ""),
-        ("a: [.inf]\n", "inf is no number there, at `.a[0]`"),
-        ("a: {? [1] : 2}\n", "the key is no text and becomes none, at `.a[[1]]`"),
+        ("a: [.inf]\n", "inf is not a number there, at `.a[0]`"),
+        ("a: {? [1] : 2}\n", "the key is not a text and cannot become one, at `.a[[1]]`"),
         (
             "a: {1: 2, \"1\": 3}\n",
             "the key becomes the text \"1\", which another key is, at `.a[1]`",
@@ -307,7 +310,7 @@ fn a_schema_allows_its_documents() {
 
 #[test]
 fn an_error_about_a_key_names_its_path() {
-    let none = "cannot hold it: the key is no text and becomes none, at";
+    let none = "cannot hold it: the key is not a text and cannot become one, at";
     for (yaml, to, said) in [
         ("a: [{? null : 1}]\n", "json", format!("json {none} `.a[0][null]`\n")),
         ("a: [{? {x: 1} : 1}]\n", "json", format!("json {none} `.a[0][{{\"x\": 1}}]`\n")),

@@ -368,7 +368,7 @@ impl<R: Read> Header<R> {
                 };
                 alignment = u64::from(*number);
                 if !alignment.is_power_of_two() {
-                    let what = format!("the alignment {alignment} is no power of two");
+                    let what = format!("the alignment {alignment} is not a power of two");
                     return Err(malformed(at, what));
                 }
             }
@@ -501,7 +501,9 @@ fn placed(
         let known = TYPES.iter().find(|(kind, ..)| *kind == entry.kind);
         let length = match known {
             Some((_, _, block, bytes)) => num_bytes(&entry.tensor.shape, *block, *bytes)
-                .ok_or_else(|| wrong(entry, "rows that are no whole blocks, or too many bytes,"))?,
+                .ok_or_else(|| {
+                    wrong(entry, "rows that are not whole blocks, or too many bytes,")
+                })?,
             None => {
                 let next = order.get(position + 1).map(|next| offset(*next));
                 let rest = size.map(|size| size.saturating_sub(start));

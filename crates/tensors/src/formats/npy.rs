@@ -180,7 +180,7 @@ pub fn __stored(
     file.extend(bytes);
     Array::read(Cow::Owned(file), &Reading::new())?.put(name, &mut arrays)?;
     let wrong = || {
-        let what = format!("{}: {} is no type of elements", quoted(name), quoted(element));
+        let what = format!("{}: {} is not a type of elements", quoted(name), quoted(element));
         Error::from(ErrorKind::Malformed(what))
     };
     arrays.pop().filter(|_| arrays.is_empty()).ok_or_else(wrong)
@@ -306,7 +306,7 @@ impl<'a> Array<'a> {
 
 /// A member of an npz file that is not an array.
 pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
-    let elements = descr::unread("file", None, bytes.len(), "it is no `.npy` file".to_owned());
+    let elements = descr::unread("file", None, bytes.len(), "it is not a `.npy` file".to_owned());
     Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
 

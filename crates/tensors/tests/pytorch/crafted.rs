@@ -193,10 +193,10 @@ fn a_pickle_that_is_no_pickle_is_an_error_with_the_byte() {
     ]K\x01K\x02u.: an instruction that needs a mark at byte 30
     }(K\x01u.: a key without a value at byte 29
     \x80\x06: the protocol 6 of pickles, at most 5 at byte 25
-    \xff.: the byte 0xff is no instruction of a pickle at byte 25
+    \xff.: the byte 0xff is not an instruction of a pickle at byte 25
     \x82\x01.: an extension of `copyreg`, which is not read at byte 25
     \x97.: a buffer beside the pickle, which is not read at byte 25
-    Ixy\n.: "xy" is no integer of at most 128 bits at byte 25
+    Ixy\n.: "xy" is not an integer of at most 128 bits at byte 25
     S\'a\n.: a text without quotes at byte 25
     K\x01K\x02\x93.: a name that is not a string at byte 29
     "#);
@@ -370,7 +370,7 @@ fn zip_files_are_what_they_say() {
         zipped(&[("a/data.pkl", b"N.", Stored), ("a/constants.pkl", b"N.", Stored)]),
     ];
     assert_snapshot!(found.map(|file| read(&file)).join("\n"), @r#"
-    a zip file without `data.pkl`, which is none of PyTorch
+    a zip file without `data.pkl`, so not a file of PyTorch
     : f32[2, 2]
     : f32[2, 2]
     : f32[2, 2]

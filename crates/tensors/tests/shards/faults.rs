@@ -78,8 +78,8 @@ fn all_faults_are_told_together() {
     model-00001-of-00002.safetensors: "c": passed over, as the index has it in "model-00002-of-00002.safetensors"
     model-00001-of-00002.safetensors: "d": left out, as the index does not name it
     model-00003-of-00003.safetensors: there is no such file
-    model.safetensors.index.json: "g": "../g.safetensors" is no file below the folder
-    model.safetensors.index.json: "h": "/h.safetensors" is no file below the folder
+    model.safetensors.index.json: "g": "../g.safetensors" is not a file below the folder
+    model.safetensors.index.json: "h": "/h.safetensors" is not a file below the folder
     stray.safetensors: left out, as the index does not name it
     "#);
 }
@@ -148,11 +148,11 @@ fn a_damaged_index_is_told() {
     --
     3 faults
     model.safetensors.index.json: "a": its file is not a string
-    model.safetensors.index.json: "b": "" is no file below the folder
+    model.safetensors.index.json: "b": "" is not a file below the folder
     a.safetensors: left out, as the index does not name it
     --
     2 faults
-    model.safetensors.index.json: "a": "." is no file below the folder
+    model.safetensors.index.json: "a": "." is not a file below the folder
     a.safetensors: left out, as the index does not name it
     --
     model.safetensors.index.json: `total_size` is 2, and the tensors have 1 bytes

@@ -138,7 +138,7 @@ fn a_pattern_that_is_none_says_how_it_is_written() {
     let value = BTreeMap::from([("a", 1.5)]);
     let refused =
         |pattern: &str| read::<()>(&Loader::new().ignore(pattern), &value).unwrap_err().to_string();
-    assert_snapshot!(refused("layer*"), @"`layer*` is no part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{w,bias}`");
+    assert_snapshot!(refused("layer*"), @"`layer*` cannot be part of a pattern of names: a whole part is a name, `*`, `**`, `[2:5]` or `{w,bias}`");
     for pattern in ["a.*b", "{a", "{}", "{a,*}", "a{b,c}", "a[", "a[x]", "a[2:1]", "a[:]", "a[*]b"]
     {
         assert!(refused(pattern).contains("no part of a pattern of names"), "{pattern}");

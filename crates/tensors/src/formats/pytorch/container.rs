@@ -90,7 +90,7 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
             .then_some(folder)
     });
     let folder = folder.min_by_key(|folder| folder.len()).ok_or_else(|| {
-        let what = "a zip file without `data.pkl`, which is none of PyTorch";
+        let what = "a zip file without `data.pkl`, so not a file of PyTorch";
         Error::from(ErrorKind::Malformed(what.to_owned()))
     })?;
     let is_torchscript = names.iter().any(|name| *name == format!("{folder}constants.pkl"));

@@ -72,7 +72,9 @@ impl<R: Read> Machine<'_, R> {
             b'c' | 0x93 | b'R' | 0x81 | 0x92 | b'i' | b'o' | b'b' | b'P' | b'Q' => self.object(op),
             0x82..=0x84 => Err(self.input.fail("an extension of `copyreg`, which is not read")),
             0x97 | 0x98 => Err(self.input.fail("a buffer beside the pickle, which is not read")),
-            _ => Err(self.input.fail(format!("the byte {op:#04x} is no instruction of a pickle"))),
+            _ => Err(self
+                .input
+                .fail(format!("the byte {op:#04x} is not an instruction of a pickle"))),
         }
     }
 
@@ -129,14 +131,14 @@ impl<R: Read> Machine<'_, R> {
             b'F' => {
                 let line = self.input.text_line()?;
                 let float = literal::float(&line);
-                float.ok_or_else(|| self.input.fail(format!("{} is no float", quoted(&line))))?
+                float.ok_or_else(|| self.input.fail(format!("{} is not a float", quoted(&line))))?
             }
             _ => {
                 let line = self.input.text_line()?;
                 let number = literal::decimal(&line);
                 number.ok_or_else(|| {
                     let line = quoted(&line);
-                    self.input.fail(format!("{line} is no integer of at most 128 bits"))
+                    self.input.fail(format!("{line} is not an integer of at most 128 bits"))
                 })?
             }
         };
@@ -198,7 +200,9 @@ impl<R: Read> Machine<'_, R> {
         if is_line {
             let line = self.input.text_line()?;
             let key = line.trim().parse().ok();
-            return key.ok_or_else(|| self.input.fail(format!("{} is no place", quoted(&line))));
+            return key.ok_or_else(|| {
+                self.input.fail(format!("{} is not a place in the memo", quoted(&line)))
+            });
         }
         Ok(if is_short { self.input.u8()?.into() } else { self.input.u32()?.into() })
     }
@@ -245,7 +249,9 @@ impl<R: Read> Machine<'_, R> {
                 call.items.extend(items);
                 call.entries.extend(pairs);
             }
-            _ => return Err(self.input.fail("values for what is no list, set or dict")),
+            _ => {
+                return Err(self.input.fail("values for an object that is not a list, set or dict"));
+            }
         }
         Ok(())
     }

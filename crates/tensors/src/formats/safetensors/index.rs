@@ -66,7 +66,7 @@ impl Index {
                 }
                 Some(file) => {
                     let what =
-                        format!("{} is no file below the folder", crate::error::quoted(file));
+                        format!("{} is not a file below the folder", crate::error::quoted(file));
                     fault(Some(tensor), what);
                 }
                 None => fault(Some(tensor), "its file is not a string".to_owned()),
