@@ -38,7 +38,7 @@
 //! [`Array`](crate::Array) with its [`Dtype`](crate::Dtype), its shape, and its numbers in one
 //! buffer of their type. The buffer takes 4 bytes for an `f32` instead of the 24 of a
 //! [`Leaf`](crate::Leaf), and flattening is as fast as [`flatten_as`](crate::flatten_as) of that
-//! type. Rebuilding gives exactly the value that was flattened.
+//! type. Rebuilding gives an equal value.
 //! [`Tree::with_arrays`](crate::Tree::with_arrays) does the same with an existing tree, for example
 //! one that was read from JSON.
 //!

@@ -2,7 +2,7 @@
 //!
 //! A leaf need not be a serde scalar. [`flatten_objects`](crate::flatten_objects()) collects all
 //! objects of one Rust type. The type only has to be `Clone + 'static`. All other values become
-//! static. [The page of the module](crate::object) shows the attributes for fields. To clone a
+//! static. [The page of the module](crate::object) shows the attributes for fields. Cloning a
 //! tensor, an `Rc` or a handle copies a pointer, not the numbers.
 //!
 //! # What you can do with them
@@ -113,9 +113,9 @@
 //!
 //! # Cost
 //!
-//! Flattening clones each object once and makes one allocation for all of them; rebuilding clones
-//! none. Types without objects pay nothing, neither at run time nor to build. Below `untagged` and
-//! `flatten`, where serde reads from a buffer of its own and may read twice, objects are cloned.
+//! Flattening clones each object once and makes one allocation for all of them. Rebuilding moves the
+//! objects; only inside `untagged` and `flatten`, where serde reads from a buffer of its own, perhaps
+//! twice, are they cloned. Types without objects cost nothing extra, neither at run time nor to build.
 //!
 //! For 300 pointers in 100 structs, `flatten_objects` takes 17 ns each beyond the clone and
 //! `unflatten_objects` 58 ns (`cargo bench -p treedef-benches --bench operations`, two shared cores of
@@ -124,8 +124,8 @@
 //! # Errors
 //!
 //! These are errors: an object of another type; an object in a map key, in a static or in an opaque
-//! leaf; an object that the rebuilt type does not read; a value with objects in any other format or
-//! walk. The error has the path and says what to write.
+//! leaf; an object that the rebuilt type does not read; and writing a value with objects in a format
+//! such as JSON, or flattening it without objects. The error has the path and says what to write.
 //!
 //! One loss is not detected. serde tries the variants of an `untagged` enum one after another, and
 //! turns a failed `flatten` of an `Option` into `None`: an object that only the failed attempt read is

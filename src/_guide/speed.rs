@@ -4,10 +4,10 @@
 //!
 //! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the
 //! same value into a prepared slice and reads it back, without any structure. That is near the
-//! limit of what a walk through serde can do. The last row is `serde_json::to_value` or
-//! `from_value`, which builds a document of nodes. The figures are medians of
-//! `cargo bench -p treedef-benches --bench ratios`, on two shared cores of an x86-64 server, rustc
-//! 1.95: the medians of three runs of 2026-11-27.
+//! limit of what a walk through serde can do. For comparison, `serde_json::to_value` builds a document of
+//! nodes, and `from_value` reads one. The figures are medians of three runs of
+//! `cargo bench -p treedef-benches --bench ratios` on 2026-11-27, on two shared cores of an x86-64
+//! server, rustc 1.95.
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 27 numbers | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|---|
@@ -29,11 +29,10 @@
 //! | … moved | 37 | **54** | 52 | **26** | **63** |
 //! | `from_value` | 47 | 54 | 180 | 24 | 53 |
 //!
-//! The bold figures are those where `serde_json` is faster: by up to 9 percent; by four fifths where
-//! strings are copied out of borrowed leaves, because `from_value` takes its document apart; and by a
-//! fifth for a document, both ways. There treedef writes words, finds the number of each key, and makes nodes,
-//! while `to_value` copies the document. The 27 numbers are in fourteen structs and vectors, the 28 in
-//! ten.
+//! Figures are bold where `serde_json` is at least as fast. There, treedef takes up to 9 percent longer, with two
+//! exceptions: four fifths longer if strings are copied out of borrowed leaves, because `from_value` moves them out of its
+//! document; and a fifth longer for a document, both ways, because treedef writes words, looks up the number of each key,
+//! and makes nodes, while `to_value` copies the document. The 27 numbers are in fourteen structs and vectors, the 28 in ten.
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves
 //! as for 10⁶. Every function runs once before it is timed. A call that allocates a large vector
@@ -41,9 +40,9 @@
 //! more than the walk. Whether the allocator has memory ready differs from machine to machine: on
 //! another one, `flatten` has taken 2.0 to 4.9 ns for the particles, and 44 to 57 for the document.
 //!
-//! The same in instructions per leaf, of a layer, 1,000 particles, 100 wide structs, and parts of the others:
-//! `cargo bench -p treedef-benches --bench instructions`. They do not depend on what else the machine
-//! does, and CI holds each within 3 %. The leaves that are taken apart are cloned first, which counts here.
+//! The next tables have instructions per leaf, for a layer, 1,000 particles, 100 wide structs, and parts of the other
+//! values: `cargo bench -p treedef-benches --bench instructions`. Instructions do not depend on other load of the machine,
+//! and CI fails if a count changes by more than 3 %. «From leaves» includes a clone of the leaves.
 //!
 //! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
 //! |---|---|---|---|---|---|
@@ -68,24 +67,25 @@
 //! | `flatten`, of which 6 drop the leaves | 13 | 12 | – | 13 | 33 |
 //! | `flatten_as`, element by element | 18 | | | | |
 //!
-//! Back from numbers of the same width they take 13 to 14, integers 67 (`i64`) and 72 (vectors of 100 `i32`).
-//! A vector of 10⁷ `f64` takes 17.1 ns a leaf with `flatten_as`, its `clone` 17.7, and `flatten_like` 5.9, where the
-//! memory is there: `ratios -- long`, side by side, on the machine of the table below. A slice as the buffer of
-//! `flatten_like` costs a copy more.
+//! Rebuilding takes 13 to 14 instructions per leaf from floats of the same width, and 67 (`i64`) or 72 (vectors of 100
+//! `i32`) for integers. For a vector of 10⁷ `f64`, `flatten_as` takes 17.1 ns per leaf, `clone` 17.7, and `flatten_like`
+//! 5.9, as its buffer is allocated already: `ratios -- long`, side by side, on the machine of the table below. If the buffer
+//! of `flatten_like` is a slice, the numbers are copied once more.
 //!
-//! Vectors of 64 take 11, of 8 take 41. serde hands over all elements at once (`collect_seq`) of a `Vec`, a slice, a
-//! set, a deque, and of `nalgebra`'s matrices of dynamic size. `ndarray` serializes its elements one by one, which is the last row, and
-//! so do arrays `[T; N]` and matrices of fixed size, as tuples. Bytes through `serde_bytes` are one leaf.
+//! Vectors of 64 numbers take 11 instructions per leaf, and vectors of 8 take 41. A `Vec`, a slice, a set, a deque and
+//! `nalgebra`'s matrices of dynamic size pass all elements to serde at once (`collect_seq`). `ndarray` passes them one by
+//! one, as in the last row, and so do arrays `[T; N]` and matrices of fixed size, as tuples. Bytes through `serde_bytes` are
+//! one leaf.
 //!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.
 //!
 //! # Where elements vary
 //!
-//! What varies from element to element costs more than what does not: a node for each run of equal elements. The same
-//! comparison with `serde_json::Value`, for lists of 5,000 elements, or 1,000 maps, in nanoseconds a leaf (of a list
-//! without leaves: an element): `cargo bench -p treedef-benches --bench ratios -- shapes`, one run of 2026-11-28 on
-//! two shared cores (Intel Xeon, a virtual machine). The ratios are medians over rounds in which both take turns;
-//! the bold ones are where `serde_json` is faster.
+//! Elements with different structures cost more than elements with equal ones, because each run of equal elements needs
+//! a node of its own. This table compares with `serde_json::Value`, too, for lists of 5,000 elements or of 1,000 maps, in
+//! nanoseconds per leaf, or per element of a list without leaves. It is from one run of 2026-11-28 of
+//! `cargo bench -p treedef-benches --bench ratios -- shapes` on two shared cores (Intel Xeon, a virtual machine). The
+//! ratios are medians over rounds in which both take turns. They are bold where `serde_json` is faster.
 //!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
@@ -143,13 +143,12 @@
 //! | … a Kubernetes `Pod` | 12 s | 21 s | 24 s | 1.1 | 2,386, 2,638 |
 //! | … sixty structs and enums | 22 s | 30 s | 32 s | 1.1 | 2,442, 2,587 |
 //!
-//! The rows of the five structs and of `Metadata` are of 2026-11-25; the other three were measured
-//! before the walks were written anew, which cost the two first ones a fifth of the time in
-//! release. `OpenAPI` reads its schemas with `serde_json` itself, so with `serde_json` a part of the
-//! program is shared.
+//! The rows of the five structs and of `Metadata` are of 2026-11-25. The other three rows are older: since then, the walks
+//! were rewritten, which made the first two programs take a fifth longer to build in release. `OpenAPI` reads its schemas
+//! with `serde_json` itself, so its `serde_json` program shares a part of that code.
 //!
-//! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
-//! borrowed and strict add nothing to the time that can be measured, and up to 7 % to the text.
+//! Calling another function on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
+//! `unflatten_borrowed` and `unflatten_strict` add no measurable build time, and up to 7 % of machine code (`.text`).
 //! `flatten_like` is the same serializer: it adds 2.2 % to the lines of LLVM IR. For `Metadata` the
 //! compiler makes 77,400 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
 //! remaining cost above `serde_json` is for sequences: every element type is compiled for the
@@ -173,46 +172,46 @@
 //! # The ideas
 //!
 //! *Follow instead of record.* A walk writes a word for each serde call, and makes nodes from the
-//! words at the end. Expected words are there before it begins, and stay there after it: those of the
-//! last structure of the thread, or those of the structure that `flatten_like` is given. While the value makes the same
-//! calls, each is compared with a word, and nothing is written. If all are as expected, the structure
-//! is known, too. So the third call of `flatten` on values with equal structures allocates the
-//! leaves and nothing else. At the first difference, the words that were followed are copied, and
-//! writing goes on. A thread keeps eight structures that came twice, of up to 1,024 words and 64
-//! different keys and statics (64 KiB of text). The words of a larger one are kept with its treedef,
-//! from the second `flatten_like` on, and are freed with it. With the room for its next walk, a
-//! thread keeps 4.5 MiB at most, until it ends.
+//! words at the end. Before it begins, it has a list of expected words: the words of the last structure
+//! of the thread, or of the structure that `flatten_like` gets. The list outlives the walk. While the
+//! value makes the same calls, each call is compared with a word, and nothing is written. If all calls
+//! are as expected, the structure is known, too. So the third call of `flatten` on values with equal
+//! structures allocates the leaves and nothing else. At the first difference, the words so far are
+//! copied, and recording begins. A thread remembers up to eight structures that it has met twice, with
+//! up to 1,024 words and 64 different keys and statics (64 KiB of text) each. The words of a larger
+//! structure are kept with its treedef, from the second `flatten_like` on, and are freed with it.
+//! Including the buffers for its next walk, a thread keeps at most 4.5 MiB until it ends.
 //!
-//! *Take numbers in blocks.* Behind a number, the next elements of a sequence are asked by a serializer that hands a
-//! number back as its bits and refuses all else. For a type that is a number, the refusal is dead code, so
-//! that the loop has no branch and moves several at a time into a block of 512. The leaves take a block at a time, and test it for NaNs
-//! as a whole.
+//! *Take numbers in blocks.* After a number, the next elements of a sequence get a serializer that returns the bits of a
+//! number and refuses everything else. If the type of the elements is a number, the refusal is dead code. So the loop has
+//! no branch, and copies several numbers at a time into a block of 512. Each full block is appended to the leaves at once,
+//! and is tested for NaNs as a whole.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
-//! of numbers, also beside unit variants. An element is expected to make the calls of a previous one, whose words are
-//! on the tape. So each of its calls is compared with one word, by code that is specific to the type; where an option
-//! or a variant may differ, with that of the next form that begins with the same words. Its numbers are collected as
-//! bits. They are converted together, in a loop for their kind. This
-//! holds for elements of up to 64 leaves, and also when they are rebuilt: from floats of any width,
-//! and for integers from those of any width that fit.
+//! of numbers, and also unit variants. An element is expected to make the same calls as a previous one, whose words are
+//! on the tape. So each of its calls is compared with one word, by code that is specific to the type. If an option or a
+//! variant differs, the call is compared with the word of another recorded form that begins in the same way. The numbers
+//! are collected as bits, and are converted together, in one loop for each kind. This applies to elements of up to 64
+//! leaves. It also applies when they are rebuilt: floats from floats of any width, and integers from integers of any
+//! width, if they fit.
 //!
 //! *Store equal neighbours as one node.* So the expected structure of a million elements is a
 //! handful of nodes that stay in the fastest cache.
 //!
 //! *Record into memory that is there.* A thread keeps the memory of its last recording. So what
-//! `flatten` allocates is its result, and little else. An element of a sequence that makes the calls of
-//! one of the last 16 different ones is one word. The nodes of a long sequence are made while it is
-//! walked, so that its words are never all there.
+//! `flatten` allocates is its result, and little else. If an element of a sequence makes the same calls
+//! as one of the last 16 different elements, it is recorded as one word. The nodes of a long sequence
+//! are made while it is walked, so that its words are never all in memory at once.
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a
 //! register. A leaf does not change it, so a leaf is recognised by a position that is the same as
 //! before. The path of an error is made on the way out, and only when there is an error.
 //!
-//! *Do not compile what a type cannot need.* Every serializer and deserializer that a value may
-//! meet is compiled once for each type in it, in the build of the user. So there are only two: one
-//! serializer and one deserializer, for leaves of any type. They contain only what depends on the
-//! type; everything else is compiled once, in this crate. The serializers and deserializers for
-//! plain data are compiled only for types that own no memory. serde_derive lets a struct be read
+//! *Do not compile what a type cannot need.* Every serializer and deserializer is compiled in the build
+//! of the user, once for each type in a value. So there is one general serializer and one general
+//! deserializer, for leaves of any type. They contain only the code that depends on the type;
+//! everything else is compiled once, in this crate. A second pair, for plain data, is compiled only for
+//! types that own no memory, which includes references to any type. serde_derive lets a struct be read
 //! from a map and from a sequence. The deserializer needs only the first: it reads a sequence as a
 //! map from the names of the fields to the elements.
 //!

@@ -29,7 +29,8 @@
 //! | arrays of `ndarray`, nalgebra or glam: [arrays](super::arrays) | `treedef` | [`Flattener::new().arrays(true)`](crate::Flattener::arrays) |
 //! | files of PyTorch | `treedef-tensors` | `treedef_tensors::pytorch::open(path)?` |
 //! | safetensors, one file or shards | `treedef-tensors` | `treedef_tensors::safetensors::open(path)?` |
-//! | npz, npy, GGUF or flax | `treedef-tensors` | `treedef_tensors::npz::from_bytes(&bytes)?.load()?` |
+//! | npz, npy or flax | `treedef-tensors` | `treedef_tensors::npz::from_bytes(&bytes)?.load()?` |
+//! | the names, types and shapes in a GGUF file | `treedef-tensors` | `treedef_tensors::gguf::open(path)?` |
 //! | tensors whose names differ from your fields | `treedef-tensors` | `treedef_tensors::Loader::new().rename("h.*.w", "*.weight")` |
 //!
 //! # Other processes
@@ -52,5 +53,5 @@
 //!   value with its structure. For a file that other programs read, use `treedef-tensors`.
 //! - `treedef-structures` counts structures inside of your program; the command `treedef shapes` counts
 //!   them in files.
-//! - `treedef-python` shares values with Python in one process. Between processes, use files or the
+//! - `treedef-python` converts values from and to Python in one process. Between processes, use files or the
 //!   bytes of `treedef-tensors`.

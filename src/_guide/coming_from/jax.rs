@@ -182,7 +182,7 @@
 //!
 //! - **None** is a node without leaves, as in JAX, and is a prefix only of itself. `Some` is a node
 //!   too, with the key `?`, so `Some(1)` and `1` have different structures. With
-//!   [`none_is_leaf`](Flattener::none_is_leaf) both are leaves.
+//!   [`none_is_leaf`](Flattener::none_is_leaf), `None` is a leaf, and `Some(x)` has the structure of `x`.
 //! - **Keys of maps** are sorted as in JAX, but may be of any type, even mixed. A map type that
 //!   keeps its own order gets it back: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0`
 //!   and `true` are three keys.

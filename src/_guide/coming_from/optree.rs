@@ -170,8 +170,8 @@
 //!   [`none_is_leaf`](Flattener::none_is_leaf), `None` is a leaf and `Some(x)` has the structure of
 //!   `x`. The treedef remembers this option, so treedefs made with it and without it differ.
 //!   [`TreeDef::leaf`] and the other constructors make treedefs without it.
-//! - **Maps** keep the order in which their entries came, beside the treedef, as in optree, but
-//!   only until the structure is edited. Leaves are in the order of the keys. All maps are of one
+//! - **Maps** keep the insertion order of their entries beside the treedef, as in optree, also when
+//!   the structure is edited. Leaves are in the order of the keys. All maps are of one
 //!   kind, and a map never equals a struct. [`TreeDef::check_equivalent`] is a less exact
 //!   comparison.
 //! - **Keys** of mixed types are sorted too. There is no fallback to insertion order.

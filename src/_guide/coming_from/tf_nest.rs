@@ -33,7 +33,7 @@
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
-//! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces nodes that are not entered by [`TreeDef::leaf`] |
+//! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` returns [`TreeDef::leaf`] for each node that is not to be entered |
 //! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | on the structure; the leaves stay |
 //! | `sequence_like(instance, args)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | with the [`structure`] of the instance |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not split |

@@ -126,7 +126,7 @@
 //! # Treespecs that both sides read
 //!
 //! The package `treedef-pytrees`, in `crates/pytrees`, writes and reads the JSON of
-//! `treespec_dumps`. `None` is a leaf there, and the order of the leaves accounts for it:
+//! `treespec_dumps`. `None` is a leaf there, so `permute` also returns a `None` for each of them:
 //!
 //! ```text
 //! let lowered = torch::treespec(&treedef, &Lowering::new())?;

@@ -250,7 +250,9 @@ impl<R: Read> Machine<'_, R> {
                 call.entries.extend(pairs);
             }
             _ => {
-                return Err(self.input.fail("values for an object that is not a list, set or dict"));
+                return Err(self
+                    .input
+                    .fail("values for an object that is not a list, set or dict"));
             }
         }
         Ok(())
