@@ -219,7 +219,8 @@ pub(crate) enum Cause {
 }
 
 /// One place in which two structures differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Difference {
     /// The path of the place.

@@ -30,7 +30,7 @@ mod leaf;
 mod calls;
 mod treedef;
 mod text;
-mod records;
+mod difference_kind;
 mod flatten;
 mod unflatten;
 mod tree;

@@ -676,7 +676,8 @@ pub(crate) struct Insertion {
 /// assert_eq!(generous.limits().max_depth, 1_000);
 /// # Ok::<(), treedef::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// The maximum number of nested containers, including map keys.
     pub max_depth: usize,

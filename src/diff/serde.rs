@@ -11,7 +11,6 @@ use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use crate::error::{DifferenceKind, Result};
 use crate::model::{Limits, Name};
 use crate::path::{Key, Path};
-use crate::records::as_record;
 use crate::text::ExactText;
 
 use super::change::{Change, ChangeKind, Diff};
@@ -84,11 +83,11 @@ sparse_record! {
     }
 }
 
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct DiffRecord {
     changes: Vec<ChangeRecord>,
 }
-
-as_record! { DiffRecord { changes } }
 
 impl ChangeRecord {
     fn write<T: ExactText>(change: &Change<T>, work: &Cell<usize>) -> Result<Self> {

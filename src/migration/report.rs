@@ -2,9 +2,6 @@
 
 use crate::error::Difference;
 use crate::path::Path;
-use crate::records::as_record;
-
-as_record! { Migration { filled, dropped, renamed, changed } }
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///
@@ -52,7 +49,8 @@ as_record! { Migration { filled, dropped, renamed, changed } }
 /// assert_eq!(migration.renamed.len(), 41);
 /// # Ok::<(), treedef::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Migration {
     /// The value has it and the tree did not: `default` filled it, or it was computed from the
