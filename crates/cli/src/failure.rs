@@ -70,7 +70,7 @@ fn option_of(error: &treedef::Error) -> Option<&'static str> {
 const MORE_LEVELS: &str = "`--max-depth` allows more";
 const MORE_NODES: &str = "`--max-nodes` allows more";
 
-/// The same for errors that passed through the reader of a format, of which only the text is left.
+/// The same for errors that passed through the reader of a format, which keeps only their text.
 const OPTIONS: [(&str, &str); 4] = [
     ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
     ("see `Limits::max_depth`", MORE_LEVELS),

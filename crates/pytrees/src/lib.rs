@@ -32,6 +32,7 @@ pub use raise::Raised;
 /// literals of Python, and headers of safetensors are JSON with ordered entries.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::error::quoted;
     pub use crate::half_float::half_float;
     pub use crate::json::{Json, json_offset};
     pub use crate::parser::Parser;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use treedef::{LeafKind, Path};
+pub(crate) use treedef_pytrees::__private::quoted;
 
 use crate::report::LoadReport;
 
@@ -206,14 +207,6 @@ impl Error {
 
     pub(crate) fn at_byte(self, offset: usize) -> Self {
         Error { place: Place::Byte(offset), ..self }
-    }
-}
-
-/// A text of the input in quotes, cut off if it is long.
-pub(crate) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
-        None => format!("{text:?}"),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum Numbers {
 pub(crate) struct Folded {
     /// The minimum and maximum number; `None` for any.
     pub(crate) lengths: Option<(usize, usize)>,
-    /// The forms of which each child must have one.
+    /// The alternatives: each child must have one of these forms.
     pub(crate) forms: Vec<Tree<Form>>,
 }
 

@@ -349,7 +349,7 @@ impl Input {
         })
     }
 
-    /// Applies a function to tensors, all of which may be read.
+    /// Applies a function to tensors. It may read all of them.
     pub(crate) fn with_tensors<T>(
         self,
         make: impl FnOnce(&Source<'_>, Limits) -> Result<T>,

@@ -136,7 +136,7 @@ impl Reader {
             Origin::Missing(name) => {
                 inside.find(|(number, _)| refused(Mark::Entry(*number, name)).is_some())
             }
-            // What was asked for last.
+            // The last request.
             Origin::Value(expected) => inside
                 .find_map(|(number, path)| {
                     let asked = refused(Mark::Value(number))?;

@@ -55,9 +55,9 @@ impl Reader {
         Reader { unused, ..self }
     }
 
-    /// Reads arrays of numbers of another type than the type has: integers as others and as floats, which have to
-    /// have them exactly, and floats of one width as those of another, which are rounded, but not to infinity. Half
-    /// floats and complex numbers are not converted to.
+    /// Reads arrays whose numbers have another type than the field: integers as other integers and as floats, if these
+    /// hold them exactly, and floats as floats of another width, rounded, but never to infinity. Half floats and
+    /// complex numbers are not converted to.
     #[must_use]
     pub fn convert_numbers(self, yes: bool) -> Self {
         Reader { convert: yes, ..self }

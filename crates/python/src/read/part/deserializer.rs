@@ -30,7 +30,7 @@ macro_rules! integers {
 }
 
 impl Part<'_> {
-    /// The number that is here, where those of its type are converted.
+    /// The number that is here, if numbers of its type are converted.
     fn wide(&self, wish: &'static str) -> Result<Wide> {
         let Whole { numbers, convert, .. } = self.whole;
         match self.index().and_then(|index| numbers.wide(index)) {
