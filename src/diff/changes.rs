@@ -21,6 +21,7 @@ use super::classes::Classes;
 use super::node::{DiffNode, Diffable};
 use super::shifted::{FEWEST, is_list, may_be_shifted, with_lists};
 
+/// # Differences
 impl TreeDef {
     /// Returns the changes that turn this structure into `new`.
     ///

@@ -15,6 +15,7 @@ use super::structure::read_structure;
 use super::tree;
 use super::wire::wide;
 
+/// # Save and load
 impl TreeDef {
     /// Writes the treedef to a file. Its old contents are kept until the new ones are safe on disk.
     ///

@@ -889,6 +889,7 @@ fn perhaps_of_rules(treedef: &TreeDef, error: Error) -> Error {
     )
 }
 
+/// # Flatten again
 impl TreeDef {
     /// Puts the leaves of a value with this structure into `buffer`, and replaces its content.
     ///

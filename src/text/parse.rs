@@ -458,6 +458,7 @@ pub(super) fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
     Ok(options)
 }
 
+/// # Text
 impl TreeDef {
     /// Parses a treedef within `limits`, which may be larger or smaller than [`Limits::default`].
     ///

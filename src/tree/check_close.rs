@@ -152,54 +152,28 @@ fn in_bytes(found: &Array, expected: &Array, tolerance: Tolerance) -> bool {
         && found_numbers.iter().zip(&expected_numbers).all(|(a, b)| tolerance.allows(a, b))
 }
 
-/// # Compare
-impl Tree<Leaf> {
-    /// Checks that the structures are equal and the leaves close. Numbers may be of different
-    /// kinds, also in arrays; all other leaves must be equal.
-    ///
-    /// # When to use which
-    ///
-    /// In a test, `unwrap` prints all differences. To compare only structures, use
-    /// [`TreeDef::check_equal`](crate::TreeDef::check_equal) or
-    /// [`check_equivalent`](crate::TreeDef::check_equivalent); to compare leaves by kind and bits,
-    /// use `==`, and [`diff`](Self::diff) to see where they differ.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the trees differ; the error has all differences between the leaves.
-    ///
-    /// ```
-    /// use treedef::{Tolerance, Tree};
-    ///
-    /// let (found, expected) = (Tree::of(&(1.0f32, 2, "a"))?, Tree::of(&(1.001f64, 2.0, "a"))?);
-    /// let hundredth = Tolerance { atol: 0.01, ..Tolerance::default() };
-    /// assert!(found.check_close(&expected, hundredth).is_ok());
-    ///
-    /// let error = found.check_close(&expected, Tolerance::default()).unwrap_err();
-    /// assert_eq!(error.to_string(), "expected 1.001, found 1.0f32 at `.0`");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "assert_tree_close")]
-    #[doc(alias = "assert_trees_all_close")]
-    pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
-        self.treedef.check_equal(&expected.treedef)?;
-        let mut walk = Walk::new(self.treedef.root(), Visits::Everywhere);
-        let mut differences = Vec::new();
-        for (index, (found, expected)) in self.leaves.iter().zip(&expected.leaves).enumerate() {
-            if tolerance.allows(found, expected) {
-                continue;
-            }
-            let path = walk.path_to_leaf(index);
-            match (found.as_array(), expected.as_array()) {
-                (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => {}
-                (Some(a), Some(b))
-                    if a.bytes.is_none() && a.shape() == b.shape() && a.treedef == b.treedef =>
-                {
-                    differences.extend(in_array(&path, a, b, tolerance));
-                }
-                _ => differences.push(difference(path, found, expected)),
-            }
+pub(super) fn check_close(
+    found: &Tree<Leaf>,
+    expected: &Tree<Leaf>,
+    tolerance: Tolerance,
+) -> Result<()> {
+    found.treedef.check_equal(&expected.treedef)?;
+    let mut walk = Walk::new(found.treedef.root(), Visits::Everywhere);
+    let mut differences = Vec::new();
+    for (index, (found, expected)) in found.leaves.iter().zip(&expected.leaves).enumerate() {
+        if tolerance.allows(found, expected) {
+            continue;
         }
-        expect_none(differences)
+        let path = walk.path_to_leaf(index);
+        match (found.as_array(), expected.as_array()) {
+            (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => {}
+            (Some(a), Some(b))
+                if a.bytes.is_none() && a.shape() == b.shape() && a.treedef == b.treedef =>
+            {
+                differences.extend(in_array(&path, a, b, tolerance));
+            }
+            _ => differences.push(difference(path, found, expected)),
+        }
     }
+    expect_none(differences)
 }

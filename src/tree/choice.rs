@@ -2,7 +2,7 @@
 
 use crate::argument::ToPattern;
 use crate::error::Result;
-use crate::model::Tree;
+use crate::model::{Tree, TreeDef};
 use crate::path::Path;
 use crate::pattern::Pattern;
 use crate::treedef::pairs::{Statics, expect_prefix, leaf_steps};
@@ -49,6 +49,19 @@ pub enum Chosen {
     Leaves(Vec<bool>),
 }
 
+impl Chosen {
+    /// The chosen leaves of a structure, with their paths and indices.
+    pub(super) fn leaves_of(self, treedef: &TreeDef) -> impl Iterator<Item = (Path, usize)> {
+        let (pattern, leaves) = match self {
+            Chosen::Named(pattern) => (Some(pattern), Vec::new()),
+            Chosen::Leaves(leaves) => (None, leaves),
+        };
+        let named = pattern.into_iter().flat_map(|pattern| treedef.matches(pattern).leaves());
+        let paths = treedef.leaf_paths().zip(0..).zip(leaves);
+        named.chain(paths.filter_map(|(leaf, is_chosen)| is_chosen.then_some(leaf)))
+    }
+}
+
 impl<L, F: FnMut(&Path, &L) -> bool> Choice<L> for F {
     fn chosen(mut self, tree: &Tree<L>) -> Result<Chosen> {
         Ok(Chosen::Leaves(tree.iter().map(|(path, leaf)| self(&path, leaf)).collect()))
@@ -80,4 +93,5 @@ macro_rules! patterns {
         }
     )*};
 }
+
 patterns!(&str, String, &String, Pattern, &Pattern, Path, &Path);

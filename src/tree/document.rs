@@ -39,7 +39,7 @@ use crate::treedef::node_ref::NodeRef;
 /// ```
 impl<L: Serialize> Serialize for Tree<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        shape::answer(&serializer, || self.shape());
+        shape::answer(&serializer, || shape::Shape::of_tree(self));
         self.treedef.expect_work(self.leaves_in_memory()).map_err(S::Error::custom)?;
         let root = self.treedef.root();
         call_stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;

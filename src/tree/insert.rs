@@ -2,7 +2,6 @@
 
 use std::mem;
 
-use crate::argument::ToPath;
 use crate::error::{Error, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeHead, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -12,73 +11,85 @@ use crate::treedef::lookup::{enter, position};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
-use crate::treedef::replace::runs_around;
 
-impl<L> Tree<L> {
-    /// Inserts a subtree into a map or a sequence, and returns the subtree that it replaces.
-    ///
-    /// In a map, an entry with the same key is replaced in its place. A new entry is sorted in by its key;
-    /// if entries are in [insertion order](crate::MapOrder), as in a document, it is the last. Its key
-    /// becomes like the others: beside `[1u8]`, the key `[3]` is `[3u8]`. In a sequence, the elements from
-    /// the index on move up; the index may be the length.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the path of the parent leads nowhere, when the parent is neither a map
-    /// nor a sequence with a place for the key, or when the structures have different options. The
-    /// tree is then unchanged.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let mut tree = Tree::new(r#"{"a": *, "c": [*, *]}"#.parse()?, vec![1, 3, 4])?;
-    /// assert_eq!(tree.insert(r#"["b"]"#, Tree::leaf(2))?, None);
-    /// tree.insert(r#"["c"][2]"#, Tree::leaf(5))?;
-    /// assert_eq!(tree.to_string(), r#"{"a": 1, "b": 2, "c": [3, 4, 5]}"#);
-    ///
-    /// let old = tree.insert(".c", Tree::leaf(6))?;
-    /// assert_eq!(old.map(|old| old.to_string()), Some("[3, 4, 5]".to_owned()));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn insert(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Option<Tree<L>>> {
-        let path = path.to_path()?;
-        let Some((key, above)) = path.keys().split_last() else { return Err(takes_no_child()) };
-        let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
-        enter(&mut parent, &mut parent_path, |inside| inside != key);
-        if parent.kind() == NodeKind::Map {
-            let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
-            if let Some(known) = found.and_then(|found| parent.key(found)) {
-                return self.replace(parent_path.child(known), new).map(Some);
-            }
+/// Inserts `new` at a path whose parent exists, or replaces the entry of a map.
+pub(super) fn insert<L>(tree: &mut Tree<L>, path: &Path, new: Tree<L>) -> Result<Option<Tree<L>>> {
+    let Some((key, above)) = path.keys().split_last() else { return Err(takes_no_child()) };
+    let (mut parent_path, mut parent) = tree.treedef.find(&Path(above.to_vec()))?;
+    enter(&mut parent, &mut parent_path, |inside| inside != key);
+    if parent.kind() == NodeKind::Map {
+        let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
+        if let Some(known) = found.and_then(|found| parent.key(found)) {
+            return tree.replace(parent_path.child(known), new).map(Some);
         }
-        let place = place_for(parent, key).map_err(|error| error.at(Path::clone(&path)));
-        let (position, data) = place?;
-        let order = parent.is_sorted_map().then(|| {
-            let mut ranks = parent.insertion_ranks();
-            ranks.insert(position, parent.num_children()); // the new entry comes last
-            insertion_order(&ranks)
-        });
-        let before = match parent.child(position) {
-            Some(next) => next.first_leaf(),
-            None => parent.leaf_range().end,
-        };
-        let replaced = self.treedef.rebuilt(&parent_path, |builder, parent| {
-            builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
-            builder.set_insertion_order(order.clone().flatten());
-            for (child, repeat, is_next) in runs_around(parent, position) {
-                if is_next {
-                    builder.insert(new.treedef.root(), 1)?;
-                }
-                builder.insert(child, repeat)?;
-            }
-            if position == parent.num_children() {
+    }
+    let place = place_for(parent, key).map_err(|error| error.at(path.clone()));
+    let (position, data) = place?;
+    let order = parent.is_sorted_map().then(|| {
+        let mut ranks = parent.insertion_ranks();
+        ranks.insert(position, parent.num_children()); // the new entry comes last
+        insertion_order(&ranks)
+    });
+    let before = match parent.child(position) {
+        Some(next) => next.first_leaf(),
+        None => parent.leaf_range().end,
+    };
+    let replaced = tree.treedef.rebuilt(&parent_path, |builder, parent| {
+        builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
+        builder.set_insertion_order(order.clone().flatten());
+        for (child, repeat, is_next) in parent.runs_around(position) {
+            if is_next {
                 builder.insert(new.treedef.root(), 1)?;
             }
-            builder.close()
-        })?;
-        self.leaves.splice(before..before, new.leaves);
-        self.treedef = replaced;
-        Ok(None)
+            builder.insert(child, repeat)?;
+        }
+        if position == parent.num_children() {
+            builder.insert(new.treedef.root(), 1)?;
+        }
+        builder.close()
+    })?;
+    tree.leaves.splice(before..before, new.leaves);
+    tree.treedef = replaced;
+    Ok(None)
+}
+
+/// Parses `text` for the leaf, the `None` or the unit variant at a path, and returns the subtree that it replaces.
+pub(super) fn set_text(tree: &mut Tree<Leaf>, path: &Path, text: &str) -> Result<Tree<Leaf>> {
+    let (mut path, mut node) = tree.treedef.find(path)?;
+    enter(&mut node, &mut path, |_| true);
+    match node.kind() {
+        NodeKind::Leaf => {
+            let index = node.first_leaf();
+            // An index of the structure, which has as many leaves as the tree.
+            let kind = tree.leaves[index].kind();
+            let leaf = match kind {
+                LeafKind::None => Some(guess(text)),
+                kind => Leaf::parsed(text, kind),
+            };
+            let expected = || {
+                let expected = kind.name();
+                Error::argument(format_args!("expected {expected}, found `{text}`"))
+                    .at(path.clone())
+            };
+            let new = leaf.ok_or_else(expected)?;
+            let old = node.to_treedef();
+            Ok(Tree::from_parts(old, vec![mem::replace(&mut tree.leaves[index], new)]))
+        }
+        NodeKind::None => {
+            // A `None` depends on the options, and so does its replacement.
+            let mut builder = PartsBuilder::onto(node, tree.treedef.limits);
+            builder.open_new(NodeKind::Some, None, 1);
+            builder.insert(TreeDef::leaf().root(), 1)?;
+            builder.close()?;
+            let some = Tree::new(builder.finish()?, vec![guess(text)])?;
+            tree.replace(path, some)
+        }
+        NodeKind::UnitVariant => {
+            let mut builder = TreeDefBuilder::new();
+            builder.open(NodeHead { variant: text, ..node.head() }, 1)?;
+            tree.replace(path, Tree::new(builder.finish()?, Vec::new())?)
+        }
+        _ => Err(Error::not_a_leaf(node.brief()).at(path)),
     }
 }
 
@@ -123,76 +134,6 @@ fn no_key(key: &Key, keys: &[Value]) -> Error {
 #[cold]
 fn takes_no_child() -> Error {
     Error::argument("only maps and sequences can get a new child")
-}
-
-impl Tree<Leaf> {
-    /// Sets the leaf at a path to the value of a text, as on a command line: `server.port=443`.
-    ///
-    /// The text is parsed as the kind of the present leaf; a string is set to the text itself.
-    /// Inside a `Some`, its content is set. A `None` becomes a `Some` of a bool, a number or a
-    /// string, the first that the text parses as, because the tree does not know the type. For an
-    /// `Option<String>` that should hold `443`, use [`replace`](Tree::replace). A variant without
-    /// fields is replaced by the variant that the text names. Returns the old subtree.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the path leads nowhere, when the text does not parse as the kind of
-    /// the leaf, or when the node is a container. The tree is then unchanged.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let mut tree = Tree::of(&(80u16, "localhost", None::<f32>))?;
-    /// assert_eq!(tree.set_text(".0", "443")?.to_string(), "80u16");
-    /// tree.set_text(".1", "example.org")?;
-    /// tree.set_text(".2", "0.5")?;
-    /// assert_eq!(
-    ///     tree.clone().into_typed::<(u16, String, Option<f32>)>()?,
-    ///     (443, "example.org".to_owned(), Some(0.5))
-    /// );
-    ///
-    /// let error = tree.set_text(".0", "http").unwrap_err();
-    /// assert_eq!(error.to_string(), "expected u16, found `http` at `.0`");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<Tree<Leaf>> {
-        let (mut path, mut node) = self.treedef.find(&*path.to_path()?)?;
-        enter(&mut node, &mut path, |_| true);
-        match node.kind() {
-            NodeKind::Leaf => {
-                let index = node.first_leaf();
-                // An index of the structure, which has as many leaves as the tree.
-                let kind = self.leaves[index].kind();
-                let leaf = match kind {
-                    LeafKind::None => Some(guess(text)),
-                    kind => Leaf::parsed(text, kind),
-                };
-                let expected = || {
-                    let expected = kind.name();
-                    Error::argument(format_args!("expected {expected}, found `{text}`"))
-                        .at(path.clone())
-                };
-                let new = leaf.ok_or_else(expected)?;
-                let old = node.to_treedef();
-                Ok(Tree::from_parts(old, vec![mem::replace(&mut self.leaves[index], new)]))
-            }
-            NodeKind::None => {
-                // A `None` depends on the options, and so does its replacement.
-                let mut builder = PartsBuilder::onto(node, self.treedef.limits);
-                builder.open_new(NodeKind::Some, None, 1);
-                builder.insert(TreeDef::leaf().root(), 1)?;
-                builder.close()?;
-                let some = Tree::new(builder.finish()?, vec![guess(text)])?;
-                self.replace(path, some)
-            }
-            NodeKind::UnitVariant => {
-                let mut builder = TreeDefBuilder::new();
-                builder.open(NodeHead { variant: text, ..node.head() }, 1)?;
-                self.replace(path, Tree::new(builder.finish()?, Vec::new())?)
-            }
-            _ => Err(Error::not_a_leaf(node.brief()).at(path)),
-        }
-    }
 }
 
 /// A bool, an integer, a float or a string: the first that the text parses as.

@@ -5,188 +5,22 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bug::{OrBug, bug};
-use crate::error::{Cause, Error, Result};
+use crate::bug::OrBug;
+use crate::error::{Error, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
+use crate::positions::{destinations, permute, sorted_positions};
 use crate::treedef::compare::{self, Heads, Labelled, have_leaves};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node_ref::{NodeRef, Overlap};
-
-use crate::positions::{destinations, permute, sorted_positions};
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
+use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::pairs::{equal_subtrees, expect_agreement, in_same_order};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;
 
-use super::choice::Choice;
-
-impl<L> Tree<L> {
-    /// Keeps the leaves that `kept` chooses.
-    ///
-    /// A node that loses all its leaves is removed with its field or key. A node that never had
-    /// leaves stays if its parent stays. Elements after a removed element move up.
-    ///
-    /// # When to use which
-    ///
-    /// If you also need the other leaves, use [`split`](Self::split), which fails if one of the two parts
-    /// is not a tree, e.g. if all leaves below a newtype are kept. If every leaf has to keep its place, use
-    /// [`partition`](Self::partition), where all three are compared.
-    ///
-    /// # Errors
-    ///
-    /// As [`Choice`]. Also when no leaf remains and the root is a leaf or a newtype; when there are
-    /// more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
-    ///
-    /// ```
-    /// use treedef::{Leaf, Tree};
-    ///
-    /// let tree = Tree::of(&(1, ["a", "b"], Some(2.5)))?;
-    /// let numbers = tree.filter(|_: &_, leaf: &Leaf| leaf.kind().is_number())?;
-    /// assert_eq!(numbers.to_string(), "(1, Some(2.5))");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn filter(self, kept: impl Choice<L>) -> Result<Tree<L>> {
-        let stays = self.chosen(kept)?;
-        let treedef = thinned(&self.treedef, &stays, self.leaves_in_memory())?;
-        let leaves = self.leaves.into_iter().zip(stays);
-        let kept = leaves.filter_map(|(leaf, stays)| stays.then_some(leaf)).collect();
-        Ok(Tree::from_parts(treedef, kept))
-    }
-
-    /// Two trees without holes: the leaves that `first` chooses, and the others.
-    ///
-    /// [`merge`](Self::merge) puts them together again, perhaps with fields and entries in another
-    /// order. It cannot if elements of a sequence or tuple were removed, if the root is a `Some`,
-    /// or if a map has a key twice.
-    ///
-    /// # When to use which
-    ///
-    /// If you need only one part, use [`filter`](Self::filter). If leaves have to keep their places, or the
-    /// elements of a sequence are divided, use [`partition`](Self::partition), where all three are
-    /// compared.
-    ///
-    /// # Errors
-    ///
-    /// As [`filter`](Self::filter), of both parts.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree =
-    ///     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
-    /// let (weights, others) = tree.clone().split("**.w")?;
-    /// assert_eq!(weights.to_string(), r#"{"linear": {"w": 1}, "out": {"w": 3}}"#);
-    /// assert_eq!(others.to_string(), r#"{"linear": {"b": 2}}"#);
-    /// assert_eq!(Tree::merge([weights, others])?, tree);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn split(self, first: impl Choice<L>) -> Result<(Tree<L>, Tree<L>)> {
-        let chosen = self.chosen(first)?;
-        let part = |yes: bool| usize::from(!yes);
-        let mut parts = self.parted(2, chosen.into_iter().map(part).collect())?.into_iter();
-        match (parts.next(), parts.next()) {
-            (Some(yes), Some(no)) => Ok((yes, no)),
-            _ => Err(bug!("two parts are not two")),
-        }
-    }
-
-    /// Splits the tree into `parts` trees; `part` returns the index of the tree for each leaf. With
-    /// two parts it is [`split`](Self::split).
-    ///
-    /// # Errors
-    ///
-    /// As [`filter`](Self::filter). Also when `part` returns an index that is not less than
-    /// `parts`; the error has the path. Also when visiting every node for each part exceeds
-    /// [`Limits::max_work`](crate::Limits::max_work).
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::new(r#"{"a": *, "b": {"c": *}, "d": *}"#.parse()?, vec![0, 1, 0])?;
-    /// let parts = tree.split_into(3, |_, leaf| *leaf)?;
-    /// let printed: Vec<String> = parts.iter().map(Tree::to_string).collect();
-    /// assert_eq!(printed, [r#"{"a": 0, "d": 0}"#, r#"{"b": {"c": 1}}"#, "{}"]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn split_into(
-        self,
-        parts: usize,
-        mut part: impl FnMut(&Path, &L) -> usize,
-    ) -> Result<Vec<Tree<L>>> {
-        self.expect_parts(parts)?;
-        let mut chosen = Vec::with_capacity(self.leaves.len());
-        for (path, leaf) in self.iter() {
-            let number = part(&path, leaf);
-            if number >= parts {
-                let none = format_args!("there is no part {number} among {parts}");
-                return Err(Error::argument(none).at(path));
-            }
-            chosen.push(number);
-        }
-        self.parted(parts, chosen)
-    }
-
-    /// Each part visits the whole structure, and may be a copy of it.
-    fn expect_parts(&self, parts: usize) -> Result<()> {
-        let looked_at = self.treedef.root().work().saturating_mul(parts);
-        self.treedef.limits.expect_work(looked_at, self.leaves_in_memory())
-    }
-
-    /// The parts. `chosen` has the number of the part for each leaf.
-    fn parted(self, parts: usize, chosen: Vec<usize>) -> Result<Vec<Tree<L>>> {
-        self.expect_parts(parts)?;
-        let there = self.leaves_in_memory();
-        let mut leaves: Vec<Vec<L>> = (0..parts).map(|_| Vec::new()).collect();
-        for (leaf, number) in self.leaves.into_iter().zip(&chosen) {
-            leaves[*number].push(leaf); // less than `parts`, as checked before
-        }
-        let tree = |(number, leaves)| {
-            let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();
-            Ok(Tree::from_parts(thinned(&self.treedef, &stays, there)?, leaves))
-        };
-        leaves.into_iter().enumerate().map(tree).collect()
-    }
-
-    /// Merges the fields and entries of all `parts` into one tree.
-    ///
-    /// Elements and positions are merged by index, so their number must be the same in all parts. Fields
-    /// are in the order of their first occurrence. Entries are sorted by their keys, and their insertion
-    /// order is also the order of their first occurrence.
-    ///
-    /// # When to use which
-    ///
-    /// `merge` puts parts together that have no leaf in common. [`patch`](Self::patch) applies changes,
-    /// which may replace and remove leaves, and checks the old leaves. [`migrate`](Self::migrate) reads an
-    /// older tree into a type; the type picks the parts that it knows and fills the rest with its defaults.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when `parts` is empty; when two parts have different nodes, or both a leaf,
-    /// in one place. The error has the path.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let a = Tree::new(r#"{"l": {"w": *}}"#.parse()?, vec![1])?;
-    /// let b = Tree::new(r#"{"l": {"b": *}, "m": *}"#.parse()?, vec![2, 3])?;
-    /// let merged = Tree::merge([a.clone(), b])?;
-    /// assert_eq!(merged.to_string(), r#"{"l": {"b": 2, "w": 1}, "m": 3}"#);
-    ///
-    /// let error = Tree::merge([a.clone(), a]).unwrap_err();
-    /// assert_eq!(error.to_string(), r#"two parts have this leaf at `["l"]["w"]`"#);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn merge(parts: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<L>> {
-        let mut parts = parts.into_iter();
-        let first = parts.next().ok_or(Cause::Nothing("there are no parts to merge"))?;
-        parts.try_fold(first, merged)
-    }
-}
-
 /// The structure with only the kept leaves, without nodes that lose all their leaves.
-fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
+pub(super) fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
     // The number of kept leaves before each leaf, and at the end of all leaves.
     let mut total = 0;
     let mut before = vec![0];
@@ -228,7 +62,7 @@ enum MergeSource<'a> {
     Both(NodeRef<'a>, NodeRef<'a>, usize),
 }
 
-fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
+pub(super) fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
     expect_agreement(&first.treedef, &second.treedef)?;
     let [mut a_leaves, mut b_leaves] = [first.leaves, second.leaves]
         .map(|leaves| leaves.into_iter().map(Some).collect::<Vec<_>>());

@@ -16,60 +16,19 @@ pub struct Ravel {
     kinds: Vec<LeafKind>,
 }
 
-/// # Vectors
-impl Tree<Leaf> {
-    /// All numbers as `f64`, and a `Ravel` that turns them back into a tree. A `bool` becomes 0 or
-    /// 1.
-    ///
-    /// # When to use which
-    ///
-    /// If you want only the floats, use [`Flattener::leaves_where`](crate::Flattener::leaves_where) and
-    /// [`flatten_as`](crate::Flattener::flatten_as), which keep integers in the structure. `ravel` includes
-    /// integers and `bool`s, and `unravel` gives each number its kind again.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when a leaf is not a number, or an `f64` cannot hold it exactly; the error
-    /// has its path.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::of(&(1u8, [0.5f32, 1.5], true))?;
-    /// let (mut vector, ravel) = tree.ravel()?;
-    /// assert_eq!(vector, [1.0, 0.5, 1.5, 1.0]);
-    ///
-    /// vector[1] = 0.25;
-    /// assert_eq!(
-    ///     ravel.unravel(&vector)?.into_typed::<(u8, [f32; 2], bool)>()?,
-    ///     (1, [0.25, 1.5], true)
-    /// );
-    ///
-    /// vector[0] = 0.5;
-    /// assert_eq!(
-    ///     ravel.unravel(&vector).unwrap_err().to_string(),
-    ///     "0.5 does not fit into u8 at `.0`"
-    /// );
-    ///
-    /// let error = Tree::of(&[9007199254740993i64])?.ravel().unwrap_err();
-    /// assert_eq!(error.to_string(), "9007199254740993i64 does not fit into f64 at `.0`");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "ravel_pytree")]
-    pub fn ravel(&self) -> Result<(Vec<f64>, Ravel)> {
-        let mut vector = Vec::with_capacity(self.leaves.len());
-        for (index, leaf) in self.leaves.iter().enumerate() {
+impl Ravel {
+    pub(super) fn of(tree: &Tree<Leaf>) -> Result<(Vec<f64>, Ravel)> {
+        let mut vector = Vec::with_capacity(tree.leaves.len());
+        for (index, leaf) in tree.leaves.iter().enumerate() {
             // It is exact if the inverse conversion returns the same leaf.
             let exact =
                 to_f64(leaf).filter(|number| from_f64(*number, leaf.kind()).as_ref() == Some(leaf));
-            vector.push(exact.ok_or_else(|| refused(&self.treedef, index, leaf, LeafKind::F64))?);
+            vector.push(exact.ok_or_else(|| refused(&tree.treedef, index, leaf, LeafKind::F64))?);
         }
-        let kinds = self.leaves.iter().map(Leaf::kind).collect();
-        Ok((vector, Ravel { treedef: self.treedef.clone(), kinds }))
+        let kinds = tree.leaves.iter().map(Leaf::kind).collect();
+        Ok((vector, Ravel { treedef: tree.treedef.clone(), kinds }))
     }
-}
 
-impl Ravel {
     /// The structure of the tree.
     pub fn treedef(&self) -> &TreeDef {
         &self.treedef

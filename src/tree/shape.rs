@@ -60,6 +60,13 @@ fn asked<T: Serialize + ?Sized>(value: &T) -> Option<Result<Shape>> {
 }
 
 impl Shape {
+    /// The shape of a tree, whose leaves may be of any type.
+    pub(super) fn of_tree<L: Serialize>(tree: &Tree<L>) -> Result<Self> {
+        let leaf = |leaf: &L| Value::of(leaf).map(Leaf::from);
+        let leaves = tree.leaves.iter().map(leaf).collect::<Result<_>>()?;
+        Ok(Shape::Tree(Tree::from_parts(tree.treedef.clone(), leaves)))
+    }
+
     /// A treedef, a tree, or any other value as a tree.
     pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         asked(value).unwrap_or_else(|| {
@@ -77,14 +84,6 @@ impl Shape {
                 Shape::Tree(tree) => Ok(tree.treedef),
             },
         }
-    }
-}
-
-impl<L: Serialize> Tree<L> {
-    pub(super) fn shape(&self) -> Result<Shape> {
-        let leaf = |leaf: &L| Value::of(leaf).map(Leaf::from);
-        let leaves = self.leaves.iter().map(leaf).collect::<Result<_>>()?;
-        Ok(Shape::Tree(Tree::from_parts(self.treedef.clone(), leaves)))
     }
 }
 

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::bug::OrBug;
 use crate::error::{Error, Result};
-use crate::model::{LeafKind, Limits, Tree};
-use crate::text::{KindsAndShapes, LeafTexts, parse_signature, write_tree};
+use crate::model::{LeafKind, Limits, Tree, TreeDef};
+use crate::positions::distinct_positions;
+use crate::text::{KindsAndShapes, LeafTexts, write_tree};
 
 /// Prints the structure with the leaves in their places. Siblings are equal if they print the same.
 ///
@@ -32,60 +34,8 @@ impl<L: fmt::Debug> fmt::Debug for Tree<L> {
     }
 }
 
-/// # Signatures
-impl Tree<LeafKind> {
-    /// Parses a signature within `limits`; `parse` uses [`Limits::default`].
-    ///
-    /// `max_work` bounds the leaves that `; n` expands to, because they are stored one by one.
-    ///
-    /// # Errors
-    ///
-    /// As [`TreeDef::parse_with`](crate::TreeDef::parse_with).
-    ///
-    /// ```
-    /// use treedef::{Limits, Tree};
-    ///
-    /// let limits = Limits { max_work: 2000, ..Limits::default() };
-    /// let signature = Tree::parse_with("(str, [f32; 1000])", limits)?;
-    /// assert_eq!(signature, treedef::signature(&("a", vec![0.5f32; 1000]))?);
-    /// assert!(Tree::parse_with("(str, [f32; 9999])", limits).is_err());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
-        parse_signature(text, limits)
-    }
-}
-
 /// A signature whose arrays print with their shapes.
-struct WithShapes<'a>(&'a Tree<LeafKind>);
-
-impl Tree<LeafKind> {
-    /// The signature in the notation of JAX, where an array is its kind and its shape.
-    ///
-    /// Sequences have brackets, tuples and Rust arrays have parentheses: a `Vec<[f32; 3]>` with 100
-    /// elements is `f32[100](3)`. A lone leaf has no dimensions, as `u64[]`. The text parses back
-    /// to the same signature. `{:#}` prints one field a line.
-    ///
-    /// ```
-    /// use serde::Serialize;
-    /// use treedef::{LeafKind, Tree};
-    ///
-    /// #[derive(Serialize)]
-    /// struct Layer { w: Vec<Vec<f32>>, b: [f32; 4], step: u64 }
-    ///
-    /// let layer = Layer { w: vec![vec![0.0; 4]; 3], b: [0.0; 4], step: 7 };
-    /// let signature = treedef::signature(&layer)?;
-    /// let text = signature.with_shapes().to_string();
-    /// assert_eq!(text, "Layer { w: f32[3, 4], b: f32(4), step: u64[] }");
-    /// assert_eq!(text.parse::<Tree<LeafKind>>()?, signature);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "eval_shape")]
-    #[doc(alias = "ShapeDtypeStruct")]
-    pub fn with_shapes(&self) -> impl fmt::Display + fmt::Debug {
-        WithShapes(self)
-    }
-}
+pub(super) struct WithShapes<'a>(pub(super) &'a Tree<LeafKind>);
 
 impl fmt::Display for WithShapes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,4 +55,32 @@ impl FromStr for Tree<LeafKind> {
     fn from_str(text: &str) -> Result<Self> {
         Self::parse_with(text, Limits::default())
     }
+}
+
+/// A sequence with one element of each form, in the order of their texts.
+pub(super) fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
+    let mut forms: Vec<(String, Tree<LeafKind>)> = Vec::new();
+    let mut rest = sequence.leaves();
+    let limits = sequence.treedef.limits;
+    for (element, count) in sequence.treedef.root().runs() {
+        let (run, after) = rest.split_at_checked(element.num_leaves() * count).or_bug();
+        rest = after;
+        let kinds: Vec<&[LeafKind]> = match element.num_leaves() {
+            0 => vec![&[]],
+            leaves => run.chunks(leaves).collect(),
+        };
+        for at in distinct_positions(kinds.len(), &mut |a, b| kinds[a].cmp(kinds[b])) {
+            let treedef = element.to_treedef().with_limits(limits);
+            let form = Tree::from_parts(treedef, kinds[at].to_vec());
+            forms.push((form.to_string(), form));
+        }
+    }
+    let once = distinct_positions(forms.len(), &mut |a, b| forms[a].0.cmp(&forms[b].0));
+    let (mut treedefs, mut leaves) = (Vec::new(), Vec::new());
+    for at in once {
+        let (_, form) = &forms[at];
+        treedefs.push(form.treedef.clone());
+        leaves.extend_from_slice(&form.leaves);
+    }
+    Ok(Tree::from_parts(TreeDef::seq(treedefs)?, leaves))
 }

@@ -21,108 +21,105 @@ const MOST_TRIED: usize = 16;
 /// A pattern with more steps gets no suggestion, because each step is tried at each of these keys.
 const MOST_STEPS: usize = 64;
 
-impl TreeDef {
-    /// Returns an error if a pattern, or one of the names in its braces, matches no node, with the pattern
-    /// that was probably meant.
-    pub(crate) fn expect_match(&self, pattern: &Pattern) -> Result<()> {
-        let is_nothing = |pattern: &Pattern| !self.has_match(pattern);
-        let Some(pattern) = pattern.find_alternative(&is_nothing) else { return Ok(()) };
-        let nearest = self.nearest_pattern(&pattern);
-        let hint = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
-        let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
-        Err(match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        })
+/// Returns an error if a pattern, or one of the names in its braces, matches no node, with the pattern
+/// that was probably meant.
+pub(super) fn expect_match(treedef: &TreeDef, pattern: &Pattern) -> Result<()> {
+    let is_nothing = |pattern: &Pattern| !has_match(treedef, pattern);
+    let Some(pattern) = pattern.find_alternative(&is_nothing) else { return Ok(()) };
+    let nearest = nearest_pattern(treedef, &pattern);
+    let hint = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
+    let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
+    Err(match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    })
+}
+
+/// The pattern at any depth, or with the other wildcard or another name in the first step that matches
+/// no node. If the steps after that name match nothing below it, they are left out.
+#[cold]
+fn nearest_pattern(treedef: &TreeDef, pattern: &Pattern) -> Option<Pattern> {
+    let steps = &pattern.0;
+    if steps.len() > MOST_STEPS {
+        return None;
     }
+    let names_one = |pattern: &Pattern| has_match(treedef, pattern);
+    let joined = |above: &[PatternStep], step: PatternStep, below: &[PatternStep]| {
+        let mut steps = above.to_vec();
+        steps.push(step);
+        steps.extend_from_slice(below);
+        Pattern(steps)
+    };
 
-    /// The pattern at any depth, or with the other wildcard or another name in the first step that matches
-    /// no node. If the steps after that name match nothing below it, they are left out.
-    #[cold]
-    fn nearest_pattern(&self, pattern: &Pattern) -> Option<Pattern> {
-        let steps = &pattern.0;
-        if steps.len() > MOST_STEPS {
-            return None;
+    // If some steps match a node, the steps before the last match a node above it.
+    let lengths: Vec<usize> = (1..=steps.len()).collect();
+    let fits = lengths.partition_point(|length| names_one(&Pattern(steps[..*length].to_vec())));
+    let (above, rest) = steps.split_at_checked(fits)?;
+    let (first, below) = rest.split_first()?;
+    let deeper = joined(&[], PatternStep::AnySteps, steps);
+    if names_one(&deeper) {
+        return Some(deeper);
+    }
+    let asked = match first {
+        PatternStep::Key(asked) => asked,
+        PatternStep::AnySteps | PatternStep::OneOf(_) | PatternStep::Indices(_) => return None,
+        PatternStep::AnyField | PatternStep::AnyEntry => {
+            let field = *first == PatternStep::AnyEntry;
+            let other = if field { PatternStep::AnyField } else { PatternStep::AnyEntry };
+            return Some(joined(above, other, below)).filter(names_one);
         }
-        let names_one = |pattern: &Pattern| self.has_match(pattern);
-        let joined = |above: &[PatternStep], step: PatternStep, below: &[PatternStep]| {
-            let mut steps = above.to_vec();
-            steps.push(step);
-            steps.extend_from_slice(below);
-            Pattern(steps)
-        };
+    };
 
-        // If some steps match a node, the steps before the last match a node above it.
-        let lengths: Vec<usize> = (1..=steps.len()).collect();
-        let fits = lengths.partition_point(|length| names_one(&Pattern(steps[..*length].to_vec())));
-        let (above, rest) = steps.split_at_checked(fits)?;
-        let (first, below) = rest.split_first()?;
-        let deeper = joined(&[], PatternStep::AnySteps, steps);
-        if names_one(&deeper) {
-            return Some(deeper);
+    let mut keys = vec![asked];
+    for step in below {
+        let PatternStep::Key(key) = step else { break };
+        keys.push(key);
+    }
+    let meant = Asked::new(&keys)?;
+    let nearness = |key: &Key| {
+        let begins = || nearness(asked.text()?, key.text()?);
+        meant.distance(key).map(Nearness::Spelled).or_else(begins)
+    };
+    let names = names(treedef);
+    let mut near: Vec<(Nearness, &Key)> = Vec::new();
+    for key in &names {
+        near.extend(nearness(key).map(|nearness| (nearness, key)));
+    }
+    for _ in 0..MOST_TRIED {
+        let nearest = near.iter().map(|(nearness, _)| *nearness).min()?;
+        let at = near.iter().position(|(nearness, _)| *nearness == nearest)?;
+        let key = PatternStep::Key(Asked::short(near.remove(at).1));
+        let alone = joined(above, key.clone(), &[]);
+        if names_one(&alone) {
+            return Some(joined(above, key, below)).filter(names_one).or(Some(alone));
         }
-        let asked = match first {
-            PatternStep::Key(asked) => asked,
-            PatternStep::AnySteps | PatternStep::OneOf(_) | PatternStep::Indices(_) => return None,
-            PatternStep::AnyField | PatternStep::AnyEntry => {
-                let field = *first == PatternStep::AnyEntry;
-                let other = if field { PatternStep::AnyField } else { PatternStep::AnyEntry };
-                return Some(joined(above, other, below)).filter(names_one);
+    }
+    None
+}
+
+fn has_match(treedef: &TreeDef, pattern: &Pattern) -> bool {
+    treedef.matches(pattern.clone()).next().is_some()
+}
+
+/// The different names of fields and entries, by first occurrence, up to a maximum.
+fn names(treedef: &TreeDef) -> Vec<Key> {
+    let mut names: Vec<Key> = Vec::new();
+    let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
+    let mut walk = Walk::new(treedef.root(), Visits::AtRuns);
+    while let Some(event) = walk.next() {
+        let Event::Enter { node, .. } = event else { continue };
+        let count = if node.is_labelled() { node.num_children() } else { 0 };
+        for key in (0..count).map(|position| node.child_key(position)) {
+            if names.len() == MOST_NAMES {
+                return names;
             }
-        };
-
-        let mut keys = vec![asked];
-        for step in below {
-            let PatternStep::Key(key) = step else { break };
-            keys.push(key);
-        }
-        let meant = Asked::new(&keys)?;
-        let nearness = |key: &Key| {
-            let begins = || nearness(asked.text()?, key.text()?);
-            meant.distance(key).map(Nearness::Spelled).or_else(begins)
-        };
-        let names = self.names();
-        let mut near: Vec<(Nearness, &Key)> = Vec::new();
-        for key in &names {
-            near.extend(nearness(key).map(|nearness| (nearness, key)));
-        }
-        for _ in 0..MOST_TRIED {
-            let nearest = near.iter().map(|(nearness, _)| *nearness).min()?;
-            let at = near.iter().position(|(nearness, _)| *nearness == nearest)?;
-            let key = PatternStep::Key(Asked::short(near.remove(at).1));
-            let alone = joined(above, key.clone(), &[]);
-            if names_one(&alone) {
-                return Some(joined(above, key, below)).filter(names_one).or(Some(alone));
-            }
-        }
-        None
-    }
-
-    fn has_match(&self, pattern: &Pattern) -> bool {
-        self.matches(pattern.clone()).next().is_some()
-    }
-
-    /// The different names of fields and entries, by first occurrence, up to a maximum.
-    fn names(&self) -> Vec<Key> {
-        let mut names: Vec<Key> = Vec::new();
-        let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
-        let mut walk = Walk::new(self.root(), Visits::AtRuns);
-        while let Some(event) = walk.next() {
-            let Event::Enter { node, .. } = event else { continue };
-            let count = if node.is_labelled() { node.num_children() } else { 0 };
-            for key in (0..count).map(|position| node.child_key(position)) {
-                if names.len() == MOST_NAMES {
-                    return names;
-                }
-                let hash = hasher.hash_one(&key);
-                let is_it =
-                    |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
-                if seen.find(hash, is_it).is_none() {
-                    seen.insert_unique(hash, (hash, names.len()), |(hash, _)| *hash);
-                    names.push(key);
-                }
+            let hash = hasher.hash_one(&key);
+            let is_it = |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
+            if seen.find(hash, is_it).is_none() {
+                seen.insert_unique(hash, (hash, names.len()), |(hash, _)| *hash);
+                names.push(key);
             }
         }
-        names
     }
+    names
 }

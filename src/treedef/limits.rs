@@ -20,6 +20,7 @@ const WORK_PER_LEAF: usize = 64;
 /// The bytes of names for each byte of a file, and the nodes for each byte of names beyond that.
 #[cfg(feature = "persist")]
 const NAMES_PER_BYTE: usize = 16;
+
 #[cfg(feature = "persist")]
 const NODES_PER_NAME_BYTE: usize = 16;
 
@@ -74,7 +75,7 @@ impl Limits {
     }
 
     /// Checks a structure against all limits.
-    fn check(self, treedef: &TreeDef) -> Result<()> {
+    pub(super) fn check(self, treedef: &TreeDef) -> Result<()> {
         let encoding = &*treedef.encoding;
         self.expect_nodes(encoding.nodes.len())?;
         self.expect_depth(treedef.root().levels())?;
@@ -151,40 +152,6 @@ impl Encoding {
             open.push((at + node.span(), node.kind, times));
         }
         sum
-    }
-}
-
-impl TreeDef {
-    /// The limits for the cost of this treedef.
-    pub fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    /// Replaces the limits.
-    ///
-    /// They also bound the work of rebuilding. Without this call, a treedef that was made from a
-    /// value allows any amount of that work.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        (self.limits, self.walked) = (limits, false);
-        self
-    }
-
-    /// Returns the structure, or an error if it exceeds its limits.
-    pub(crate) fn within_limits(self) -> Result<TreeDef> {
-        self.limits.check(&self)?;
-        Ok(self)
-    }
-
-    /// Checks that all nodes may be visited while `leaves` leaves are in memory.
-    pub(crate) fn expect_work(&self, leaves: usize) -> Result<()> {
-        self.expect_made(self.root().work(), leaves)
-    }
-
-    /// Checks that `needed` parts of this structure may be made while `leaves` leaves are in
-    /// memory. Always succeeds if the treedef was made from a value.
-    pub(crate) fn expect_made(&self, needed: usize, leaves: usize) -> Result<()> {
-        if self.walked { Ok(()) } else { self.limits.expect_work(needed, leaves) }
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use crate::argument::ToPath;
-use crate::bug::OrBug;
-use crate::error::{Cause, Error, Result};
-use crate::model::{Leaf, NodeKind, TreeDef, Value};
+use crate::error::{Cause, Result};
+use crate::model::{Leaf, NodeKind, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
@@ -15,84 +13,9 @@ const LONGEST_NAME: usize = 64;
 /// The maximum number of keys of a path that may be one name with dots.
 const MOST_JOINED: usize = 16;
 
-impl TreeDef {
-    /// The node at a path.
-    ///
-    /// A key that the node does not have finds the child that it can mean, if there is just one. So
-    /// a stored path still leads to its node when `#[serde(flatten)]` has turned a struct into a
-    /// map.
-    ///
-    /// | written | finds |
-    /// |---|---|
-    /// | `.name` | the field; otherwise the entry `["name"]`, or the field of the present variant |
-    /// | `["name"]` | the entry; otherwise the field, or the entry `['c']` of one character |
-    /// | `[3]`, `.3` | the element of a sequence or a tuple; otherwise the entry `[3u32]` of any integer type |
-    /// | `[3u8]`, `[null]`, `[[1, 2]]` | the entry; otherwise an entry of the same value: an integer or a float of any width, `None` for `()`, a tuple for a list |
-    /// | any key below a `Some` or a newtype | the child, without the `?` or the `.0` |
-    ///
-    /// The time grows with the depth, and with the logarithm of the number of different siblings
-    /// and of the number of entries of each map along the path. It grows linearly with the number
-    /// of fields of a struct, and with the number of entries under
-    /// [`MapOrder::Insertion`](crate::MapOrder::Insertion). The first such call on a structure
-    /// visits all its nodes once. So does an error, which looks for the nearest key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the path leads nowhere, with the existing part and the nearest key;
-    /// and when a key can mean two entries, with both.
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// let value = BTreeMap::from([("tls", Some((443, "a")))]);
-    /// let treedef = treedef::structure(&value)?;
-    /// assert_eq!(treedef.node(".tls.0")?.leaf_range(), 0..1);
-    /// assert_eq!(treedef.node(r#"["tls"]?.0"#)?.leaf_range(), 0..1);
-    ///
-    /// let error = treedef.node(".tsl").unwrap_err();
-    /// assert!(error.to_string().ends_with("at the root (did you mean `[\"tls\"]`?)"));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn node(&self, path: impl ToPath) -> Result<NodeRef<'_>> {
-        self.find(&*path.to_path()?).map(|(_, node)| node)
-    }
-
-    /// The exact path of the node that a path finds.
-    pub(crate) fn resolve(&self, path: impl ToPath) -> Result<Path> {
-        self.find(&*path.to_path()?).map(|(path, _)| path)
-    }
-
-    /// The index of the leaf at a path. The `?` and `.0` of a `Some` and a newtype around it may be left
-    /// out.
-    pub(crate) fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
-        let (mut path, mut node) = self.find(&*path.to_path()?)?;
-        let found = node;
-        enter(&mut node, &mut path, |_| true);
-        match node.kind() {
-            NodeKind::Leaf => Ok(node.first_leaf()),
-            _ => Err(Error::not_a_leaf(found.brief()).at(path)),
-        }
-    }
-
-    /// The node that a path finds, and its exact path.
-    pub(crate) fn find(&self, asked: &Path) -> Result<(Path, NodeRef<'_>)> {
-        let (mut path, mut node) = (Path::root(), self.root());
-        for (depth, key) in asked.keys().iter().enumerate() {
-            if !child(&mut node, &mut path, key)? {
-                let rest = asked.keys().get(depth + 1..).or_bug();
-                let nearest = nearest(node, &path, key, rest);
-                let (key, here) = (key.clone(), node.brief());
-                let missing = Cause::NoSuchChild { key, node: here, nearest };
-                return Err(Error::from(missing).at(path));
-            }
-        }
-        Ok((path, node))
-    }
-}
-
 /// Goes into the `Some`s and newtypes at this node that the key does not name, then to the child that
 /// the key finds. Returns whether there is one.
-fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
+pub(super) fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
     enter(node, path, |inside| inside != key);
     match position(*node, key).map_err(|error| error.at(path.clone()))? {
         Some(found) => Ok(descend(node, path, found)),
@@ -202,7 +125,7 @@ fn same_scalars(key: &Key) -> Vec<Leaf> {
 /// path as one, as `["a.c"]` for `a.c`; one key as a path, as `a.c` for `["a.c"]`; or a key that the rest
 /// of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
 #[cold]
-fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
+pub(super) fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
     let found = |keys: &[Key]| {
         let (mut node, mut path) = (node, path.clone());
         let found = keys.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));

@@ -5,31 +5,11 @@ use std::ops::Range;
 
 use hashbrown::HashTable;
 
-use crate::model::TreeDef;
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
 use super::node_ref::{Children, NodeRef};
 use super::walk::{Visits, Walk};
-
-impl TreeDef {
-    /// The topmost nodes that a pattern matches, in order, with their paths.
-    ///
-    /// Of equal siblings, only the first is searched if nothing is found there, plus the siblings that the
-    /// pattern selects by position. So the time depends on the numbers of stored nodes and of found nodes,
-    /// but not on the number of leaves.
-    pub(crate) fn matches(&self, pattern: Pattern) -> Matches<'_> {
-        Matches {
-            pattern,
-            root: Some(self.root()),
-            open: Vec::new(),
-            path: Path::root(),
-            needs_leaves: false,
-            found: 0,
-            barren: HashTable::new(),
-        }
-    }
-}
 
 pub(crate) struct Matches<'a> {
     pattern: Pattern,
@@ -81,6 +61,18 @@ enum Trial {
 }
 
 impl<'a> Matches<'a> {
+    pub(super) fn new(root: NodeRef<'a>, pattern: Pattern) -> Self {
+        Matches {
+            pattern,
+            root: Some(root),
+            open: Vec::new(),
+            path: Path::root(),
+            needs_leaves: false,
+            found: 0,
+            barren: HashTable::new(),
+        }
+    }
+
     /// The leaves at and below these nodes: their paths and indices.
     pub(crate) fn leaves(mut self) -> impl Iterator<Item = (Path, usize)> + use<'a> {
         self.needs_leaves = true;

@@ -20,12 +20,8 @@ pub(crate) mod difference;
 pub(crate) mod pairs;
 pub(crate) mod builder;
 pub(crate) mod key_form;
-mod construct;
-mod check;
-mod compose;
-pub(crate) mod prefix;
-pub(crate) mod replace;
 pub(crate) mod edit;
+mod methods;
 
 pub use builder::TreeDefBuilder;
 pub use edit::Edit;

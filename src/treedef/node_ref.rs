@@ -1,10 +1,9 @@
 //! Reading a treedef: its nodes, their children and keys, and conversion between leaves and paths.
 
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 
-use crate::bug::OrBug;
-use crate::error::{Cause, Error, Result};
 use crate::model::{
     Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
     TreeDef, Value,
@@ -35,56 +34,6 @@ pub struct NodeRef<'a> {
     first_leaf: usize,
     /// How many maps precede this node in pre-order, with runs expanded.
     first_map: usize,
-}
-
-impl TreeDef {
-    /// The root node, which describes the whole value.
-    pub fn root(&self) -> NodeRef<'_> {
-        NodeRef::at(self, 0, 0, 0) // it exists (invariant 1)
-    }
-
-    /// The number of leaves of this structure.
-    pub fn num_leaves(&self) -> usize {
-        self.root().num_leaves()
-    }
-
-    /// The number of nodes, including leaves. Returns `usize::MAX` if there are more.
-    ///
-    /// ```
-    /// assert_eq!(treedef::structure(&[(1, 2), (3, 4)])?.num_nodes(), 7);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn num_nodes(&self) -> usize {
-        self.root().num_nodes()
-    }
-
-    /// The path of the leaf with this index.
-    ///
-    /// The time grows with the depth, and with the logarithm of the number of different siblings
-    /// along the path. The first such call on a structure visits all its nodes once. For the paths
-    /// of all leaves, [`leaf_paths`](Self::leaf_paths) takes less time.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when there is no such leaf.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
-    /// assert_eq!(treedef.leaf_path(3)?.to_string(), "[1].1");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn leaf_path(&self, index: usize) -> Result<Path> {
-        if index >= self.num_leaves() {
-            return Err(Cause::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
-        }
-        Ok(self.root().path_to_leaf(index))
-    }
-
-    /// Adds the path of an existing leaf to an error.
-    #[cold]
-    pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
-        error.into().at(self.leaf_path(index).ok().or_bug())
-    }
 }
 
 impl<'a> NodeRef<'a> {
@@ -328,6 +277,22 @@ impl<'a> NodeRef<'a> {
     pub fn runs(self) -> impl Iterator<Item = (NodeRef<'a>, usize)> {
         let mut children = self.children();
         std::iter::from_fn(move || children.next_run())
+    }
+
+    /// The runs of children, with the child at `position` as a run of its own, and whether a run is
+    /// that child.
+    pub(crate) fn runs_around(
+        self,
+        position: usize,
+    ) -> impl Iterator<Item = (NodeRef<'a>, usize, bool)> + use<'a> {
+        let (mut children, mut next) = (self.children(), 0);
+        iter::from_fn(move || {
+            let is_child = next == position;
+            let most = if is_child { 1 } else { position.checked_sub(next).unwrap_or(usize::MAX) };
+            let (child, repeat) = children.next_up_to(most)?;
+            next += repeat; // at most the number of children
+            Some((child, repeat, is_child))
+        })
     }
 
     /// Pairs up the children of two nodes by index.

@@ -211,6 +211,12 @@ pub struct Nodes<'a> {
     path: Path,
 }
 
+impl<'a> Nodes<'a> {
+    pub(super) fn of(treedef: &'a TreeDef) -> Self {
+        Nodes { walk: Walk::new(treedef.root(), Visits::Everywhere), path: Path::root() }
+    }
+}
+
 impl<'a> Iterator for Nodes<'a> {
     type Item = (Path, NodeRef<'a>);
 
@@ -240,6 +246,15 @@ impl fmt::Debug for LeafPaths<'_> {
     }
 }
 
+impl<'a> LeafPaths<'a> {
+    pub(super) fn of(treedef: &'a TreeDef) -> Self {
+        LeafPaths(Nodes {
+            walk: Walk::new(treedef.root(), Visits::AboveLeaves),
+            path: Path::root(),
+        })
+    }
+}
+
 impl Iterator for LeafPaths<'_> {
     type Item = Path;
 
@@ -252,40 +267,5 @@ impl Iterator for LeafPaths<'_> {
                 return Some(path.clone());
             }
         }
-    }
-}
-
-impl TreeDef {
-    /// All nodes with their paths, parents before children. The iterator is lazy. [`NodeRef::runs`]
-    /// groups equal siblings.
-    ///
-    /// ```
-    /// use treedef::NodeKind;
-    ///
-    /// let treedef = treedef::structure(&("a", Some([1, 2])))?;
-    /// let nodes: Vec<(String, NodeKind)> =
-    ///     treedef.nodes().map(|(path, node)| (path.to_string(), node.kind())).collect();
-    /// assert_eq!(nodes[1], (".0".to_owned(), NodeKind::Leaf));
-    /// assert_eq!(nodes[3], (".1?".to_owned(), NodeKind::Tuple));
-    /// assert_eq!(nodes.len(), treedef.num_nodes());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "preorder")]
-    #[doc(alias = "descendants")]
-    pub fn nodes(&self) -> Nodes<'_> {
-        Nodes { walk: Walk::new(self.root(), Visits::Everywhere), path: Path::root() }
-    }
-
-    /// The paths of all leaves, in leaf order. The iterator is lazy.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&(1, [2, 3]))?;
-    /// let paths: Vec<String> = treedef.leaf_paths().map(|path| path.to_string()).collect();
-    /// assert_eq!(paths, [".0", ".1.0", ".1.1"]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    #[doc(alias = "tree_paths")]
-    pub fn leaf_paths(&self) -> LeafPaths<'_> {
-        LeafPaths(Nodes { walk: Walk::new(self.root(), Visits::AboveLeaves), path: Path::root() })
     }
 }

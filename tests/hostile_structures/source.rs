@@ -381,6 +381,6 @@ pub fn not_exported() {}
     others.push("TreeDef::decompose");
     let wrong = new(&public_operations(), &others);
     assert_eq!(wrong.len(), 2, "{wrong:?}");
-    assert!(wrong[0].contains("add a row for `TreeDef::compose` of src/treedef/compose.rs"));
+    assert!(wrong[0].contains("add a row for `TreeDef::compose` of src/treedef/methods.rs"));
     assert!(wrong[1].contains("remove `TreeDef::decompose`"));
 }
