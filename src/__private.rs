@@ -24,7 +24,7 @@ pub use crate::diff::report::alike;
 pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
-pub use crate::replacement::{Flushed, Replacement, flush_folder, folder, sweep, sweep_folder};
+pub use crate::replacement::{FlushedFile, Replacement, flush_folder, folder, sweep, sweep_folder};
 pub use crate::treedef::lookup::edits;
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_objects_into;

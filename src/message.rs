@@ -6,7 +6,7 @@ use crate::model::Name;
 
 /// The printed value, cut off after `most` characters.
 pub(crate) fn limited(printed: &dyn fmt::Display, most: usize) -> String {
-    let mut out = Limited { text: String::new(), left: most };
+    let mut out = LimitedWriter { text: String::new(), left: most };
     match write!(out, "{printed}") {
         Ok(()) => out.text,
         Err(_) => {
@@ -70,12 +70,12 @@ impl fmt::Write for EscapingWriter<'_, '_> {
 }
 
 /// A writer that fails when its capacity is used up.
-pub(crate) struct Limited {
+pub(crate) struct LimitedWriter {
     pub(crate) text: String,
     pub(crate) left: usize,
 }
 
-impl fmt::Write for Limited {
+impl fmt::Write for LimitedWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for char in text.chars() {
             self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;

@@ -216,17 +216,17 @@ pub struct Array {
     pub(crate) column_major: bool,
     /// The byte string that serde sees in place of the numbers, if there is one. It is made on
     /// first use.
-    pub(crate) bytes: Option<Arc<dyn Late<Leaf>>>,
+    pub(crate) bytes: Option<Arc<dyn Lazy<Leaf>>>,
 }
 
 /// Data that is computed from the data beside it on first use: the bytes of an array, which would
 /// otherwise be in memory twice; the index of the runs of a structure. It is behind a trait because
 /// clippy would warn users of each map whose keys are paths (`mutable_key_type`).
-pub(crate) trait Late<T>: Send + Sync + UnwindSafe + RefUnwindSafe {
+pub(crate) trait Lazy<T>: Send + Sync + UnwindSafe + RefUnwindSafe {
     fn get(&self, make: &dyn Fn() -> T) -> &T;
 }
 
-impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Late<T> for OnceLock<T> {
+impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Lazy<T> for OnceLock<T> {
     fn get(&self, make: &dyn Fn() -> T) -> &T {
         self.get_or_init(make)
     }
@@ -270,7 +270,7 @@ pub(crate) struct Swap {
     pub len: usize,
 }
 
-/// The script of a structure, if one is kept beside it. It is behind a trait as [`Late`] is.
+/// The script of a structure, if one is kept beside it. It is behind a trait as [`Lazy`] is.
 pub(crate) trait ScriptCache: Send + Sync + UnwindSafe + RefUnwindSafe {
     fn get(&self) -> Option<Arc<Script>>;
     fn put(&self, script: Arc<Script>);
@@ -415,7 +415,7 @@ pub(crate) struct Encoding {
     pub(crate) nodes: Box<[Node]>,
     pub(crate) node_data: Box<[NodeData]>,
     /// Computed from `nodes`. A structure of few nodes has none.
-    pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
+    pub(crate) run_index: Option<Box<dyn Lazy<RunIndex>>>,
     /// The script for values of this structure, if it is too large for the memory of a thread.
     pub(crate) script: Box<dyn ScriptCache>,
 }

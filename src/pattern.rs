@@ -248,21 +248,21 @@ impl Pattern {
         self.0.iter().any(|step| matches!(step, PatternStep::OneOf(_)))
     }
 
-    /// The first pattern that `is_it`, of those with one of the names in braces alone: the names of the first
-    /// braces, then of the second, and so on. A pattern without braces is the only one.
+    /// The first pattern with `is_wanted`, among the patterns that have one name in place of one pair of
+    /// braces: the names of the first pair, then of the second, and so on. Without braces, this pattern.
     pub(crate) fn find_alternative(
         &self,
-        is_it: &dyn Fn(&Pattern) -> bool,
+        is_wanted: &dyn Fn(&Pattern) -> bool,
     ) -> Option<Cow<'_, Pattern>> {
         if !self.has_braces() {
-            return Some(Cow::Borrowed(self)).filter(|pattern| is_it(pattern));
+            return Some(Cow::Borrowed(self)).filter(|pattern| is_wanted(pattern));
         }
         for (at, step) in self.0.iter().enumerate() {
             let PatternStep::OneOf(keys) = step else { continue };
             for key in keys {
                 let mut alone = self.clone();
                 alone.0[at] = PatternStep::Key(key.clone()); // as long as `self`
-                if is_it(&alone) {
+                if is_wanted(&alone) {
                     return Some(Cow::Owned(alone));
                 }
             }

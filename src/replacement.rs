@@ -24,11 +24,11 @@ const LONGEST_FILE_NAME: usize = 200;
 pub struct Replacement {
     file: File,
     /// `None` for a device and a pipe, which are written into.
-    place: Option<Beside>,
+    place: Option<Target>,
 }
 
 #[derive(Debug)]
-struct Beside {
+struct Target {
     old: Option<Metadata>,
     temporary: Temporary,
     target: PathBuf,
@@ -38,7 +38,7 @@ struct Beside {
 /// A new file that is on the disk and closed, so that a process may have more of these than it may have
 /// open files.
 #[derive(Debug)]
-pub struct Flushed(Option<(Temporary, PathBuf)>);
+pub struct FlushedFile(Option<(Temporary, PathBuf)>);
 
 impl Replacement {
     /// Begins a file that is written from its start to its end. A device and a pipe are written into.
@@ -77,7 +77,7 @@ impl Replacement {
         let name = target.file_name().ok_or(ErrorKind::IsADirectory)?;
         let folder = Folder::open(folder(&target))?;
         let (temporary, file) = folder.create(name, old.is_some())?;
-        Ok(Replacement { file, place: Some(Beside { old, temporary, target, folder }) })
+        Ok(Replacement { file, place: Some(Target { old, temporary, target, folder }) })
     }
 
     /// The file, while it is written.
@@ -105,15 +105,15 @@ impl Replacement {
     /// # Errors
     ///
     /// Returns the errors of the operating system. The old file is then unchanged.
-    pub fn flush(self) -> io::Result<Flushed> {
+    pub fn flush(self) -> io::Result<FlushedFile> {
         let Replacement { file, place } = self;
-        let Some(place) = place else { return Ok(Flushed(None)) };
+        let Some(place) = place else { return Ok(FlushedFile(None)) };
         place.flush(&file)?;
-        Ok(Flushed(Some((place.temporary, place.target))))
+        Ok(FlushedFile(Some((place.temporary, place.target))))
     }
 }
 
-impl Beside {
+impl Target {
     fn flush(&self, file: &File) -> io::Result<()> {
         if let Some(old) = &self.old {
             #[cfg(unix)]
@@ -128,7 +128,7 @@ impl Beside {
     }
 }
 
-impl Flushed {
+impl FlushedFile {
     /// Moves the file into its place. The folder has to be flushed afterwards, by [`flush_folder`].
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::leaf::column::home;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::LeafType;
 use crate::message::joined;
-use crate::model::{Array, Column, Content, Dtype, Late, Leaf, Tree, Value};
+use crate::model::{Array, Column, Content, Dtype, Lazy, Leaf, Tree, Value};
 
 impl Array {
     /// The type of the elements.
@@ -221,7 +221,7 @@ impl Array {
     }
 }
 
-pub(crate) fn late() -> Arc<dyn Late<Leaf>> {
+pub(crate) fn late() -> Arc<dyn Lazy<Leaf>> {
     Arc::new(OnceLock::new())
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
 }
 
 /// The result of one pass over the numbers.
-struct Looked {
+struct Totals {
     finite: usize,
     sum: f64,
     low: f64,
@@ -88,24 +88,24 @@ struct Looked {
 /// Calls a function with each number.
 type Numbers<'a> = &'a dyn Fn(&mut dyn FnMut(f64));
 
-impl Looked {
+impl Totals {
     fn at(numbers: Numbers<'_>) -> Self {
         let (sum, low, high) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
-        let mut looked = Looked { finite: 0, sum, low, high, zeros: 0, nans: 0, infinite: 0 };
+        let mut totals = Totals { finite: 0, sum, low, high, zeros: 0, nans: 0, infinite: 0 };
         numbers(&mut |number| {
             if number.is_finite() {
-                looked.finite += 1; // at most the numbers, as the other counts
-                looked.sum += number;
-                looked.low = looked.low.min(number);
-                looked.high = looked.high.max(number);
-                looked.zeros += usize::from(number == 0.0);
+                totals.finite += 1; // at most the numbers, as the other counts
+                totals.sum += number;
+                totals.low = totals.low.min(number);
+                totals.high = totals.high.max(number);
+                totals.zeros += usize::from(number == 0.0);
             } else if number.is_nan() {
-                looked.nans += 1;
+                totals.nans += 1;
             } else {
-                looked.infinite += 1;
+                totals.infinite += 1;
             }
         });
-        looked
+        totals
     }
 }
 
@@ -119,7 +119,7 @@ fn sum_of(numbers: Numbers<'_>, f: &dyn Fn(f64) -> f64) -> f64 {
 /// ` (mean 0.1, sd 1, -2.3 … 2.2, 3 zeros, 1 NaN, 2 infinite)`
 #[allow(clippy::cast_precision_loss, reason = "counts, for a mean of three digits")]
 fn statistics(numbers: Numbers<'_>) -> String {
-    let Looked { finite, sum, low, high, zeros, nans, infinite } = Looked::at(numbers);
+    let Totals { finite, sum, low, high, zeros, nans, infinite } = Totals::at(numbers);
     let mut parts = Vec::new();
     if finite > 0 {
         let count = finite as f64;

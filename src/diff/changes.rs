@@ -400,7 +400,7 @@ fn labelled<'a, T: Diffable>(
     let alike = |x: NodeRef<'a>, y: NodeRef<'a>| a.at(x).equals(b.at(y), 1);
     let renamed = renamed(&children, alike);
     let (mut steps, mut added) = (Vec::new(), Vec::new());
-    let came = if b.node.is_sorted_map() { b.node.insertion_ranks() } else { Vec::new() };
+    let ranks = if b.node.is_sorted_map() { b.node.insertion_ranks() } else { Vec::new() };
 
     let renamed_to = |at: usize| children.get(*renamed.get(&at)?);
     let stays = |(at, (_, child)): (usize, &(Key, Labelled<'_, '_>))| match child {
@@ -433,13 +433,13 @@ fn labelled<'a, T: Diffable>(
             Labelled::Second(position, y) if is_new(at) => {
                 let new = T::cut(y, b.leaves);
                 let step = Step::found(key, 1, ChangeKind::Added { position, new });
-                added.push((came.get(position).copied(), step));
+                added.push((ranks.get(position).copied(), step));
             }
             Labelled::Second(..) => {}
         }
     }
     // Entries of a map are added in their insertion order.
-    added.sort_by_key(|(came, _)| *came);
+    added.sort_by_key(|(ranks, _)| *ranks);
     steps.extend(added.into_iter().map(|(_, step)| step));
     Some(steps)
 }

@@ -197,16 +197,16 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let ranks = if node.is_sorted_map() { node.insertion_ranks() } else { Vec::new() };
         let mut plan = Plan { node, depth, rest, came: 0, children, name: None, ranks, print };
         let (mut added, mut order) = (Vec::new(), None);
-        for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
+        for group in changes.chunk_by(|a, b| a.point(depth) == b.point(depth)) {
             let first = group.first().ok_or_else(|| bug!("a group has no change"))?;
-            match first.about(depth) {
-                About::Old(key) => plan.change(side, key, first, group)?,
-                About::New(key) if node.kind().has_one_child() || !node.takes(key) => {
+            match first.point(depth) {
+                ChangePoint::Old(key) => plan.change(side, key, first, group)?,
+                ChangePoint::New(key) if node.kind().has_one_child() || !node.takes(key) => {
                     let here = first.path.parent().or_bug();
                     return Err(refused("no place for the added child", &here));
                 }
-                About::New(_) => added.extend(group),
-                About::Itself => {
+                ChangePoint::New(_) => added.extend(group),
+                ChangePoint::Itself => {
                     for change in group {
                         match &change.kind {
                             ChangeKind::Retyped { old, .. } if node.name() != Some(old) => {
@@ -489,7 +489,7 @@ impl<T: Diffable> PatchedChild<'_, '_, T> {
 
 /// The place of a change, seen from a node on its path.
 #[derive(PartialEq)]
-enum About<'c> {
+enum ChangePoint<'c> {
     /// The node itself.
     Itself,
     /// A child of the old node, or something below it.
@@ -499,13 +499,13 @@ enum About<'c> {
 }
 
 impl<T> Change<T> {
-    fn about(&self, depth: usize) -> About<'_> {
+    fn point(&self, depth: usize) -> ChangePoint<'_> {
         match (self.path.keys().get(depth), &self.kind) {
-            (None, _) => About::Itself,
+            (None, _) => ChangePoint::Itself,
             (Some(key), ChangeKind::Added { .. }) if self.path.keys().len() == depth + 1 => {
-                About::New(key)
+                ChangePoint::New(key)
             }
-            (Some(key), _) => About::Old(key),
+            (Some(key), _) => ChangePoint::Old(key),
         }
     }
 

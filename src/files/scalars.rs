@@ -105,11 +105,11 @@ pub(super) struct Selection {
 pub(super) struct IndexedRows {
     rows: ScalarRows,
     /// The beginning of every 64th run. A place for each run would use more memory than the tables.
-    runs: Vec<RowPlace>,
+    runs: Vec<RowOffsets>,
     /// The sum of the lengths before every 64th length, and of all.
     sums: Vec<u64>,
     /// The end of the last run.
-    end: RowPlace,
+    end: RowOffsets,
 }
 
 /// The distance of indexed scalars.
@@ -117,7 +117,7 @@ const STRIDE: usize = 64;
 
 /// The sizes before a scalar. A hostile file may exceed 64 bits, but then it exceeds the part, too.
 #[derive(Clone, Copy, Default)]
-struct RowPlace {
+struct RowOffsets {
     scalars: u64,
     bytes: u64,
     opaque: u64,
@@ -137,7 +137,7 @@ impl IndexedRows {
             sum = lengths.iter().fold(sum, |sum, length| sum.saturating_add(*length));
             sum
         }));
-        let end = RowPlace::default();
+        let end = RowOffsets::default();
         let mut indexed = IndexedRows { rows, runs: Vec::new(), sums, end };
         for runs in indexed.rows.runs.chunks(STRIDE) {
             indexed.runs.push(indexed.end);
@@ -170,9 +170,9 @@ impl IndexedRows {
     }
 
     /// The place behind `count` scalars of a run, which begins at `place`.
-    fn after(&self, place: RowPlace, run: &KindRow, count: u64) -> RowPlace {
+    fn after(&self, place: RowOffsets, run: &KindRow, count: u64) -> RowOffsets {
         let kind = kind_of(*run);
-        let mut after = RowPlace { scalars: place.scalars.saturating_add(count), ..place };
+        let mut after = RowOffsets { scalars: place.scalars.saturating_add(count), ..place };
         if kind == LeafKind::Opaque {
             after.opaque = place.opaque.saturating_add(count);
         }
@@ -191,8 +191,8 @@ impl IndexedRows {
     /// place.
     fn from(
         &self,
-        is_before: impl Fn(&RowPlace) -> bool,
-    ) -> impl Iterator<Item = (RowPlace, KindRow)> {
+        is_before: impl Fn(&RowOffsets) -> bool,
+    ) -> impl Iterator<Item = (RowOffsets, KindRow)> {
         let first = self.runs.partition_point(is_before).saturating_sub(1);
         let mut next = self.runs.get(first).copied().unwrap_or_default();
         self.rows.runs.iter().skip(first * STRIDE).map(move |run| {
@@ -204,7 +204,7 @@ impl IndexedRows {
 
     /// The existing scalars of a range.
     pub(super) fn select(&self, range: &Range<u64>) -> Selection {
-        let (mut start, mut end, mut runs) = (None, RowPlace::default(), Vec::new());
+        let (mut start, mut end, mut runs) = (None, RowOffsets::default(), Vec::new());
         for (place, run) in self.from(|run| run.scalars <= range.start) {
             if range.is_empty() || place.scalars >= range.end {
                 break;

@@ -59,7 +59,7 @@ impl<L: LeafType> Fill for Vec<L> {
         if const { !has_box::<L>() } {
             return Ok(Filled(Sink::of(mem::take(self))));
         }
-        let mut sink = spare::<L>();
+        let mut sink = take_spare_sink::<L>();
         if let Some(leaves) = sink.held() {
             *leaves = mem::take(self); // it is one of these
         }
@@ -83,7 +83,7 @@ impl<L: LeafType> Fill for [L] {
     fn begin(&mut self, treedef: &TreeDef) -> Result<Filled> {
         let no_place = "the buffer is a slice, which needs a place for each leaf";
         treedef.expect_leaves(self.len()).map_err(|error| error.with_hint(no_place))?;
-        let mut sink = spare::<L>();
+        let mut sink = take_spare_sink::<L>();
         sink.reserve(self.len());
         Ok(Filled(sink))
     }
@@ -107,7 +107,7 @@ const fn has_box<L: LeafType>() -> bool {
 }
 
 /// An empty vector in a sink.
-fn spare<L: LeafType>() -> Sink {
+fn take_spare_sink<L: LeafType>() -> Sink {
     let mut sink = SPARE.try_with(Cell::take).unwrap_or_default();
     if sink.held::<Vec<L>>().is_some() { sink } else { Sink::of::<L>(Vec::new()) }
 }

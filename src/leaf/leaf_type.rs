@@ -60,10 +60,10 @@ pub trait Flat: Emit + Into<Leaf> {
         None
     }
     /// A source of borrowed leaves, which stay unchanged.
-    fn lent(leaves: &[Self]) -> Source<'_>;
+    fn borrowed(leaves: &[Self]) -> Source<'_>;
     /// A source of leaves whose strings may be moved into the value.
     fn handed_over(leaves: &mut [Self]) -> Source<'_> {
-        Self::lent(leaves)
+        Self::borrowed(leaves)
     }
 }
 
@@ -146,7 +146,7 @@ impl<'s> Source<'s> {
     }
 
     /// The text, if the leaf is a borrowed string.
-    pub(crate) fn lent_text(&self, index: usize) -> Option<&'s str> {
+    pub(crate) fn borrowed_text(&self, index: usize) -> Option<&'s str> {
         match self {
             Source::Leaves(leaves) => {
                 let leaves: &'s [Leaf] = leaves;
@@ -334,7 +334,7 @@ impl Flat for Leaf {
         }
     }
 
-    fn lent(leaves: &[Self]) -> Source<'_> {
+    fn borrowed(leaves: &[Self]) -> Source<'_> {
         Source::Leaves(leaves)
     }
 
@@ -415,7 +415,7 @@ each_scalar! { [sized] ($kind $type) => {$(
             Some(Scalar::$kind(*self))
         }
 
-        fn lent(leaves: &[Self]) -> Source<'_> {
+        fn borrowed(leaves: &[Self]) -> Source<'_> {
             Source::Typed(Typed::$kind(leaves))
         }
     }
@@ -459,7 +459,7 @@ impl Flat for String {
         Some(Scalar::Str(self))
     }
 
-    fn lent(leaves: &[Self]) -> Source<'_> {
+    fn borrowed(leaves: &[Self]) -> Source<'_> {
         Source::Typed(Typed::Str(leaves))
     }
 
@@ -490,7 +490,7 @@ each_scalar! { [{ U64: usize; I64: isize; }] ($kind $type) => {$(
             Some(Scalar::$kind(*self as _)) // not wider
         }
 
-        fn lent(leaves: &[Self]) -> Source<'_> {
+        fn borrowed(leaves: &[Self]) -> Source<'_> {
             Source::Typed(leaves.into())
         }
     }

@@ -82,7 +82,7 @@ struct MigrationEntry<A> {
 
 /// The entries of a group so far: the paths of the first entry, the indices of these that all
 /// entries share, and the number of entries.
-struct Alike {
+struct GroupEntries {
     first: usize,
     paths: [Option<Path>; 2],
     indices: Vec<Option<usize>>,
@@ -94,7 +94,7 @@ fn grouped<A: Eq + Hash>(
     kind: MigrationKind,
     entries: impl Iterator<Item = MigrationEntry<A>>,
 ) -> Vec<(usize, MigrationGroup)> {
-    let (mut groups, mut known) = (Vec::<Alike>::new(), HashMap::new());
+    let (mut groups, mut known) = (Vec::<GroupEntries>::new(), HashMap::new());
     for (first, MigrationEntry { from, to, about }) in entries.enumerate() {
         let paths = [from, to];
         let parts = [0, 1].map(|side| paths[side].as_ref().map(generalised));
@@ -113,10 +113,10 @@ fn grouped<A: Eq + Hash>(
                 alike.count += 1;
                 keep_common(&mut alike.indices, indices.into_iter().flatten());
             }
-            None => groups.push(Alike { first, paths, indices, count: 1 }),
+            None => groups.push(GroupEntries { first, paths, indices, count: 1 }),
         }
     }
-    let group = |Alike { first, paths, indices, count }: Alike| {
+    let group = |GroupEntries { first, paths, indices, count }: GroupEntries| {
         // A path with indices of its own belongs to one entry, so none is lost.
         let [from, to] = paths.map(|path| Some(Pattern::with_indices(&path?, &indices)));
         (first, MigrationGroup { kind, from, to, count, first: None })

@@ -15,7 +15,7 @@ use super::probe::rounded;
 pub(super) struct Side<'a> {
     pub(super) tree: &'a Tree<Leaf>,
     /// The nodes that do not exist at the same place of the other side.
-    pub(super) alone: Vec<Alone<'a>>,
+    pub(super) alone: Vec<UnpairedNode<'a>>,
     /// For each leaf, the index of the innermost such node that contains it.
     pub(super) alone_of: Vec<Option<usize>>,
     /// For each leaf, whether it was compared or is in the report.
@@ -25,7 +25,7 @@ pub(super) struct Side<'a> {
 }
 
 /// A node that only one side has at its place.
-pub(super) struct Alone<'a> {
+pub(super) struct UnpairedNode<'a> {
     pub(super) place: PlacedNode<'a>,
     /// Whether a change mentions it.
     pub(super) said: bool,
@@ -46,7 +46,7 @@ impl<'a> Side<'a> {
         let leaves = self.alone_of.get_mut(place.node.leaf_range()).or_bug();
         let outer = leaves.first().copied().flatten();
         leaves.fill(Some(self.alone.len()));
-        self.alone.push(Alone { place, said, renamed: false, outer });
+        self.alone.push(UnpairedNode { place, said, renamed: false, outer });
     }
 
     /// For each leaf, whether it is in a node that only this side has, or in one of `others`.
@@ -63,7 +63,7 @@ impl<'a> Side<'a> {
     }
 
     /// The node that only this side has around a leaf.
-    pub(super) fn alone_around(&mut self, leaf: usize) -> Option<&mut Alone<'a>> {
+    pub(super) fn alone_around(&mut self, leaf: usize) -> Option<&mut UnpairedNode<'a>> {
         self.alone.get_mut((*self.alone_of.get(leaf)?)?)
     }
 
@@ -102,7 +102,7 @@ impl<'a> Side<'a> {
         // The inner ones are listed separately from the outer ones.
         self.alone.sort_by_key(|alone| std::cmp::Reverse(alone.place.path.keys().len()));
         let mut found = Vec::new();
-        for Alone { place, said, renamed, .. } in std::mem::take(&mut self.alone) {
+        for UnpairedNode { place, said, renamed, .. } in std::mem::take(&mut self.alone) {
             let leaves = place.node.leaf_range();
             let settled = self.settled.get_mut(leaves.clone()).or_bug();
             if said && !settled.contains(&true) {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::bug::missing;
-use crate::message::{Limited, brief};
+use crate::message::{LimitedWriter, brief};
 use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::node_ref::{Children, NodeRef};
 
@@ -200,7 +200,7 @@ struct OpenPrint<'a> {
     children: Children<'a>,
     /// The entries of a map in insertion order with their positions, if that differs from the order
     /// of `children`.
-    came: Option<Vec<(usize, NodeRef<'a>)>>,
+    inserted: Option<Vec<(usize, NodeRef<'a>)>>,
     /// Printed after the node: nothing for one element, `; _` for an unknown number.
     repeat: Option<usize>,
     /// Whether each child is on its own line.
@@ -238,8 +238,9 @@ impl Printer<'_, '_> {
                 open.pop();
                 continue;
             };
-            let came = top.came.as_ref().and_then(|came| came.get(position)).copied();
-            let (label, child) = came.unwrap_or((position, child));
+            let inserted =
+                top.inserted.as_ref().and_then(|inserted| inserted.get(position)).copied();
+            let (label, child) = inserted.unwrap_or((position, child));
             if top.broken {
                 write!(self.out, "{}\n{:indent$}", if position > 0 { "," } else { "" }, "")?;
             } else if position > 0 {
@@ -334,9 +335,10 @@ impl Printer<'_, '_> {
                 if is_spaced(node) && !broken {
                     self.out.write_char(' ')?;
                 }
-                let came = self.leaves.keeps_order().then(|| entries_as_they_came(node)).flatten();
+                let inserted =
+                    self.leaves.keeps_order().then(|| entries_as_inserted(node)).flatten();
                 let children = node.children();
-                open.push(OpenPrint { node, children, came, repeat, broken, indent });
+                open.push(OpenPrint { node, children, inserted, repeat, broken, indent });
                 return Ok(());
             }
         }
@@ -378,7 +380,7 @@ impl Printer<'_, '_> {
     /// Whether the node and one more character fit into the rest of the line.
     fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
         let left = width.saturating_sub(1).saturating_sub(self.out.column);
-        let mut rest = Limited { text: String::new(), left };
+        let mut rest = LimitedWriter { text: String::new(), left };
         let out = &mut ColumnWriter::new(&mut rest);
         Printer { out, leaves: self.leaves, pretty: None, lengths: self.lengths }
             .print(node)
@@ -388,7 +390,7 @@ impl Printer<'_, '_> {
 
 /// The entries of a map in insertion order, with their positions, if that differs from the order of
 /// the keys.
-fn entries_as_they_came(node: NodeRef<'_>) -> Option<Vec<(usize, NodeRef<'_>)>> {
+fn entries_as_inserted(node: NodeRef<'_>) -> Option<Vec<(usize, NodeRef<'_>)>> {
     let order = node.insertion_order()?;
     let children: Vec<_> = node.children().collect();
     order.iter().map(|&position| Some((position, *children.get(position)?))).collect()

@@ -93,7 +93,7 @@ impl<L: Serialize> Serialize for Document<'_, L> {
             }
             Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
                 let mut entry = serializer.serialize_map(Some(1))?;
-                entry.serialize_entry(variant(), &Inside(self))?;
+                entry.serialize_entry(variant(), &NodeContent(self))?;
                 entry.end()
             }
         }
@@ -101,9 +101,9 @@ impl<L: Serialize> Serialize for Document<'_, L> {
 }
 
 /// The content of a node, without the name of its variant.
-struct Inside<'a, 'd, L>(&'d Document<'a, L>);
+struct NodeContent<'a, 'd, L>(&'d Document<'a, L>);
 
-impl<L: Serialize> Serialize for Inside<'_, '_, L> {
+impl<L: Serialize> Serialize for NodeContent<'_, '_, L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.inside(serializer)
     }

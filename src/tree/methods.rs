@@ -1272,13 +1272,13 @@ impl<L> Tree<L> {
         mut removed: impl FnMut(Path, NodeRef<'_>, Take<&mut vec::IntoIter<L>>),
     ) {
         let mut rest = std::mem::take(&mut self.leaves).into_iter();
-        let (mut leaves, mut came) = (Vec::with_capacity(rest.len()), 0);
+        let (mut leaves, mut done) = (Vec::with_capacity(rest.len()), 0);
         for Cut { path, node, new } in cuts {
             let range = node.leaf_range();
-            leaves.extend(rest.by_ref().take(range.start - came)); // cuts are in order
+            leaves.extend(rest.by_ref().take(range.start - done)); // cuts are in order
             removed(path, node, rest.by_ref().take(range.len()));
             leaves.extend(new);
-            came = range.end;
+            done = range.end;
         }
         leaves.extend(rest);
         *self = Tree::from_parts(edited, leaves);

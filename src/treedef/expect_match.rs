@@ -8,7 +8,7 @@ use crate::error::{Cause, Error, Result};
 use crate::model::TreeDef;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
-use crate::treedef::lookup::{Asked, Nearness, nearness};
+use crate::treedef::lookup::{Nearness, RequestedKey, nearness};
 use crate::treedef::walk::{Event, Visits, Walk};
 
 /// The maximum number of different names of a structure that are compared with a name that it does
@@ -75,7 +75,7 @@ fn nearest_pattern(treedef: &TreeDef, pattern: &Pattern) -> Option<Pattern> {
         let PatternStep::Key(key) = step else { break };
         keys.push(key);
     }
-    let meant = Asked::new(&keys)?;
+    let meant = RequestedKey::new(&keys)?;
     let nearness = |key: &Key| {
         let begins = || nearness(asked.text()?, key.text()?);
         meant.distance(key).map(Nearness::Spelled).or_else(begins)
@@ -88,7 +88,7 @@ fn nearest_pattern(treedef: &TreeDef, pattern: &Pattern) -> Option<Pattern> {
     for _ in 0..MOST_TRIED {
         let nearest = near.iter().map(|(nearness, _)| *nearness).min()?;
         let at = near.iter().position(|(nearness, _)| *nearness == nearest)?;
-        let key = PatternStep::Key(Asked::short(near.remove(at).1));
+        let key = PatternStep::Key(RequestedKey::short(near.remove(at).1));
         let alone = joined(above, key.clone(), &[]);
         if names_one(&alone) {
             return Some(joined(above, key, below)).filter(names_one).or(Some(alone));
@@ -114,8 +114,9 @@ fn names(treedef: &TreeDef) -> Vec<Key> {
                 return names;
             }
             let hash = hasher.hash_one(&key);
-            let is_it = |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
-            if seen.find(hash, is_it).is_none() {
+            let is_known =
+                |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
+            if seen.find(hash, is_known).is_none() {
                 seen.insert_unique(hash, (hash, names.len()), |(hash, _)| *hash);
                 names.push(key);
             }

@@ -84,17 +84,17 @@ fn candidates(node: NodeRef<'_>, key: &Key) -> Vec<Range<usize>> {
         ranges.push(0..node.num_children());
         return ranges;
     }
-    let mut meet = |is_before: &dyn Fn(&Value) -> bool, is_it: &dyn Fn(&Value) -> bool| {
+    let mut meet = |is_before: &dyn Fn(&Value) -> bool, has_value: &dyn Fn(&Value) -> bool| {
         let first = keys.partition_point(is_before);
         let mut end = first;
-        while keys.get(end).is_some_and(is_it) {
+        while keys.get(end).is_some_and(has_value) {
             end += 1;
         }
         ranges.push(first..end);
     };
     if let Some(number) = key.place() {
-        let is_it = |known: &Value| known.as_leaf().and_then(Leaf::as_i128) == Some(number);
-        meet(&|known| known.is_below(number), &is_it);
+        let has_value = |known: &Value| known.as_leaf().and_then(Leaf::as_i128) == Some(number);
+        meet(&|known| known.is_below(number), &has_value);
     }
     for leaf in same_scalars(key) {
         let value = Value::from(leaf);
@@ -143,7 +143,7 @@ fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
     if !node.is_labelled() {
         return None;
     }
-    let asked = Asked::new(&[&[key], &*rest.iter().collect::<Vec<_>>()].concat())?;
+    let asked = RequestedKey::new(&[&[key], &*rest.iter().collect::<Vec<_>>()].concat())?;
     let mut nearest: Option<(usize, Key)> = None;
     for (actual, _) in node.entries() {
         let Some(distance) = asked.distance(&actual) else { continue };
@@ -152,18 +152,18 @@ fn nearest_key(node: NodeRef<'_>, key: &Key, rest: &[Key]) -> Option<Key> {
         }
     }
     let (_, near) = nearest?;
-    let short = Asked::short(&near);
+    let short = RequestedKey::short(&near);
     Some(if matches!(position(node, &short), Ok(Some(_))) { short } else { near })
 }
 
 /// The texts that a missing key can mean: its own text, or the texts of the following keys, too, joined by
 /// dots.
-pub(crate) struct Asked {
+pub(crate) struct RequestedKey {
     texts: Vec<String>,
     is_number: bool,
 }
 
-impl Asked {
+impl RequestedKey {
     /// `None` for a key that is neither a text nor a number.
     pub(crate) fn new(keys: &[&Key]) -> Option<Self> {
         let mut texts: Vec<String> = Vec::new();
@@ -175,7 +175,7 @@ impl Asked {
             });
         }
         let is_number = keys.first()?.place().is_some();
-        (!texts.is_empty()).then_some(Asked { texts, is_number })
+        (!texts.is_empty()).then_some(RequestedKey { texts, is_number })
     }
 
     /// The number of edits from a missing key to a present one, if it can be meant. A number only fits its

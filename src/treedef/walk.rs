@@ -84,21 +84,22 @@ impl<'a> Walk<'a> {
     /// The map with this index. The index must be greater in each call.
     #[cfg(feature = "persist")]
     pub(crate) fn map(&mut self, index: usize) -> Option<NodeRef<'a>> {
-        let is_it = |node: NodeRef<'_>| node.kind() == NodeKind::Map && node.first_map() == index;
-        self.seek(is_it, |children| children.with_map(index))
+        let is_wanted =
+            |node: NodeRef<'_>| node.kind() == NodeKind::Map && node.first_map() == index;
+        self.seek(is_wanted, |children| children.with_map(index))
     }
 
     /// Moves to a node, through the children that `next` chooses.
     fn seek(
         &mut self,
-        is_it: impl Fn(NodeRef<'a>) -> bool,
+        is_wanted: impl Fn(NodeRef<'a>) -> bool,
         next: impl Fn(&mut Children<'a>) -> Option<NodeRef<'a>>,
     ) -> Option<NodeRef<'a>> {
         let mut entered = self.root.take();
         loop {
             if let Some(node) = entered {
                 self.enter(node, 1);
-                if is_it(node) {
+                if is_wanted(node) {
                     return Some(node);
                 }
             }

@@ -91,7 +91,7 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,
     leaves: &'de [Leaf],
 ) -> Result<T> {
-    rebuild(treedef, Leaf::lent(leaves))
+    rebuild(treedef, Leaf::borrowed(leaves))
 }
 
 /// Rebuilds a value, flattens it again, and returns an error if something was lost or changed.
@@ -272,9 +272,9 @@ macro_rules! leaves {
 leaves! {
     [L: LeafType] Vec<L>: self => L::handed_over(self), self.into_iter();
     [L: LeafType, const N: usize] [L; N]: self => L::handed_over(self), self.into_iter();
-    ['l, L: LeafType] &'l Vec<L>: self => L::lent(self), self.iter().cloned();
-    ['l, L: LeafType] &'l [L]: self => L::lent(self), self.iter().cloned();
-    ['l, L: LeafType, const N: usize] &'l [L; N]: self => L::lent(*self), self.iter().cloned();
+    ['l, L: LeafType] &'l Vec<L>: self => L::borrowed(self), self.iter().cloned();
+    ['l, L: LeafType] &'l [L]: self => L::borrowed(self), self.iter().cloned();
+    ['l, L: LeafType, const N: usize] &'l [L; N]: self => L::borrowed(*self), self.iter().cloned();
 }
 
 impl Value {

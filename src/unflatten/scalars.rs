@@ -238,14 +238,14 @@ impl<'de> Cursor<'de> {
         if let Some(Scalar::Char(value)) = self.scalar() {
             return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
         }
-        let lent = match self.found {
-            LEAF => self.supply.lent_text(self.place.leaf),
+        let borrowed = match self.found {
+            LEAF => self.supply.borrowed_text(self.place.leaf),
             _ => match self.scalar_of_structure() {
                 Some(Scalar::Str(text)) => Some(text),
                 _ => None,
             },
         };
-        match lent {
+        match borrowed {
             Some(text) => Some(Identifier::Lent(text)),
             None => Identifier::of(self.scalar()?),
         }

@@ -88,10 +88,10 @@ impl<'de> Supply<'de> {
     }
 
     /// The text, if the leaf is a borrowed string.
-    pub(super) fn lent_text(&self, index: usize) -> Option<&'de str> {
+    pub(super) fn borrowed_text(&self, index: usize) -> Option<&'de str> {
         match self.leaves {
             LeafSlice::Lent(leaves) if !leaves.is_empty() => leaves.get(index)?.as_str(),
-            _ => self.other.as_ref()?.lent_text(index),
+            _ => self.other.as_ref()?.borrowed_text(index),
         }
     }
 

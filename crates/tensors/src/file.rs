@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use treedef::__private::{Flushed, Replacement};
+use treedef::__private::{FlushedFile, Replacement};
 pub use treedef::__private::{destination, folder};
 
 use crate::bug::OrBug;
@@ -30,7 +30,7 @@ pub(crate) struct Pending {
 
 /// A file that is on the disk, beside its place, and closed.
 pub(crate) struct Written {
-    file: Flushed,
+    file: FlushedFile,
     path: PathBuf,
 }
 

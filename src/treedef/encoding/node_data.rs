@@ -103,8 +103,8 @@ impl NodeDataTable {
         if self.index.is_empty() {
             return self.list.iter().position(|known| data.is(known));
         }
-        let is_it = |index: &usize| data.is(&self.list[*index]);
-        self.index.find(self.hasher.hash_one(data), is_it).copied()
+        let is_equal = |index: &usize| data.is(&self.list[*index]);
+        self.index.find(self.hasher.hash_one(data), is_equal).copied()
     }
 
     /// Takes out the node data that `nodes` use, and numbers it by first use.

@@ -441,7 +441,7 @@ mod tests {
         let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };
         let (leaves, treedef) = flatten_as::<f64>(&particle).expect("numbers");
         assert_eq!(
-            read_whole(&Cursor::new(&treedef, Flat::lent(&leaves), false, 128)),
+            read_whole(&Cursor::new(&treedef, Flat::borrowed(&leaves), false, 128)),
             Some(particle)
         );
     }
