@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::arrays::{Block, Blocks};
 use crate::call_stack;
 use crate::error::{Cause, Error, Result};
+use crate::flatten::Flattener;
 use crate::message;
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
@@ -52,6 +53,12 @@ pub fn expect_nodes(limits: Limits, nodes: usize) -> Result<()> {
 /// Returns an error with a hint if `needed` exceeds `limit`.
 pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static str) -> Result<()> {
     limits::at_most(what, needed, limit, hint)
+}
+
+/// A flattener for which an object is an error, also one that is a scalar.
+pub fn without_objects(mut flattener: Flattener) -> Flattener {
+    flattener.refuses_objects = true;
+    flattener
 }
 
 /// The error for a broken invariant.

@@ -82,7 +82,10 @@
 //! let ranges: Orbit<std::ops::Range<f64>> =
 //!     Tree::<f64>::of_objects(&orbit)?.map(|x| x - 1.0..x + 1.0).into_objects()?;
 //! assert_eq!(ranges.mass, 1.0..3.0);
-//! # Ok::<(), treedef::Error>(())
+//!
+//! // Of plain numbers it is plain data, also in other formats.
+//! assert_eq!(serde_json::to_string(&orbit)?, r#"{"mass":2.0,"velocity":[3.0,4.0]}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Shared leaves

@@ -172,6 +172,7 @@ pub struct Flattener {
     pub(super) ignore_statics: bool,
     pub(super) serialize_once: bool,
     pub(super) objects: Objects,
+    pub(crate) refuses_objects: bool,
     pub(crate) arrays: Option<Collector>,
     pub(crate) array_hints: Vec<ArrayHint>,
 }
@@ -724,6 +725,7 @@ impl Flattener {
             takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds()),
             predicts: !self.serialize_once && self.objects == Objects::None,
             objects: self.objects,
+            refuses_objects: self.refuses_objects,
             ..Request::new(leaves, self.options, self.limits)
         }
     }

@@ -36,6 +36,7 @@ use crate::call_stack;
 use crate::calls::text_of;
 use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
+use crate::leaf::object::expect_scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MAX_KEY_NESTING, NodeKind, Options, Value, Word};
 use crate::path::Key;
@@ -72,6 +73,7 @@ pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) limits: Limits,
     pub(super) objects: Objects,
+    pub(super) refuses_objects: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
     /// The words are kept if the value is like a treedef.
@@ -590,11 +592,12 @@ impl Tape {
         if self.failed.is_some() {
             return Err(self.swallowed(true));
         }
+        if self.settings.objects == Objects::None {
+            expect_scalar(self.settings.refuses_objects);
+            return Ok(at);
+        }
         if self.is_keeping() || self.keeping.before_label.is_some() {
             return Err(object_is_kept());
-        }
-        if self.settings.objects == Objects::None {
-            return Err(Error::protocol("an object came in a walk that takes none"));
         }
         self.accepts.leaves = bit(LeafKind::F64);
         Ok(at)
@@ -602,6 +605,9 @@ impl Tape {
 
     #[cold]
     fn close_object(&mut self) {
+        if self.settings.objects == Objects::None {
+            return;
+        }
         self.accepts.leaves = 0;
         if self.settings.objects == Objects::AmongLeaves
             && self.failed.is_none()

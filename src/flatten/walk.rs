@@ -50,6 +50,8 @@ pub(super) struct Request {
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
     pub(super) objects: Objects,
+    /// An object is an error, also one that is a scalar.
+    pub(super) refuses_objects: bool,
 }
 
 impl Request {
@@ -62,6 +64,7 @@ impl Request {
             limits,
             predicts: true,
             objects: Objects::None,
+            refuses_objects: false,
         }
     }
 }
@@ -108,13 +111,15 @@ impl ValueWalk {
     }
 
     fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, predicts, objects } = request;
+        let Request { leaves, takes, options, limits, predicts, objects, refuses_objects } =
+            request;
         let takes = if objects == Objects::AmongStatics { 0 } else { takes };
         let tape = &mut *self.tape;
         tape.leaves = leaves;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
-        tape.settings = Settings { options, limits, objects, predicts, is_like: like.is_some() };
+        let is_like = like.is_some();
+        tape.settings = Settings { options, limits, objects, refuses_objects, predicts, is_like };
         tape.drivers.recorder.labels.structures.keep(limits);
         tape.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {

@@ -10,6 +10,29 @@
 //! themselves are stored beside it, in the thread. Other formats return an error, because an index
 //! is only valid during a walk.
 //!
+//! An object that is a number, a `bool`, a `char` or a `String` needs no place beside serde: wherever no
+//! objects are walked, in other formats and in [`flatten`](crate::flatten()), it is that scalar. So one
+//! struct, generic over its numbers, is a model of dual numbers in a fit, and plain data in a file:
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! #[serde(bound = "")]
+//! struct Line<T: Clone + 'static> {
+//!     #[serde(with = "treedef::object")]
+//!     slope: T,
+//!     points: u64,
+//! }
+//!
+//! let line = Line { slope: 0.5, points: 3 };
+//! assert_eq!(serde_json::to_string(&line)?, r#"{"slope":0.5,"points":3}"#);
+//! assert_eq!(serde_json::from_str::<Line<f64>>(r#"{"slope":0.5,"points":3}"#)?, line);
+//! assert_eq!(treedef::Tree::of(&line)?.get("slope")?, &0.5.into());
+//! assert_eq!(treedef::flatten_objects::<f64>(&line)?.0, [0.5]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```
 //! use std::rc::Rc;
 //!
@@ -39,8 +62,8 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 
-use std::any::{Any, type_name};
-use std::cell::RefCell;
+use std::any::{Any, TypeId, type_name};
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::mem;
@@ -49,10 +72,14 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use crate::bug::OrBug;
+use crate::leaf::each_scalar;
 use crate::type_names::ErrorOwner;
 
 /// The name of the newtype around the number of an object.
 pub(crate) const OBJECT_MARK: &str = "__treedef_private_Object";
+
+/// The name of the same newtype in a request for an object that is a scalar elsewhere.
+pub(crate) const SCALAR_MARK: &str = "__treedef_private_Scalar";
 
 /// The first bytes of the placeholder for an object in serde's buffers. They are not valid UTF-8.
 const BUFFERED: [u8; 8] = *b"\xffobject\xff";
@@ -60,6 +87,34 @@ const BUFFERED: [u8; 8] = *b"\xffobject\xff";
 thread_local! {
     /// The objects of the walk.
     static SCOPE: RefCell<Option<ObjectScope>> = const { RefCell::new(None) };
+
+    /// How a walk takes the next object, if it is a walk that takes none.
+    static NEXT: Cell<TakenAs> = const { Cell::new(TakenAs::Object) };
+}
+
+/// How an object is taken.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum TakenAs {
+    #[default]
+    Object,
+    /// As the scalar that it is.
+    Scalar,
+    Refused,
+}
+
+/// The walk takes no objects, so the next one is a scalar, or an error.
+pub(crate) fn expect_scalar(refused: bool) {
+    let taken = if refused { TakenAs::Refused } else { TakenAs::Scalar };
+    let _ = NEXT.try_with(|next| next.set(taken)); // it fails only at the end of the thread
+}
+
+/// How the next object is taken. Outside of a walk for objects it is a scalar.
+fn next_taken() -> TakenAs {
+    let is_outside = || SCOPE.try_with(|place| place.borrow().is_none()).unwrap_or(true); // see `with_scope`
+    match NEXT.try_with(Cell::take).unwrap_or_default() {
+        TakenAs::Object if is_outside() => TakenAs::Scalar,
+        taken => taken,
+    }
 }
 
 struct ObjectScope {
@@ -192,13 +247,15 @@ fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
         }
         None => Err(another_type::<T>(scope)),
     };
-    with_scope(put, || {
-        let name = type_name::<T>();
-        format!(
-            "a `{name}` is an object: the leaves have to be of this type, as in \
-             `treedef::flatten_objects::<{name}>`"
-        )
-    })
+    with_scope(put, not_walked::<T>)
+}
+
+fn not_walked<T>() -> String {
+    let name = type_name::<T>();
+    format!(
+        "a `{name}` is an object: the leaves have to be of this type, as in \
+         `treedef::flatten_objects::<{name}>`"
+    )
 }
 
 /// Moves the object of an index out, or clones it.
@@ -226,11 +283,13 @@ fn replace_slot<T: 'static>(number: u64, mut new: ObjectSlot<T>) -> Result<Objec
         mem::swap(slot, &mut new);
         Ok(())
     };
-    with_scope(replace, || {
-        let name = type_name::<T>();
-        format!("a `{name}` is an object, which only `treedef::unflatten_objects` gives back")
-    })?;
+    with_scope(replace, not_given_back::<T>)?;
     Ok(new)
+}
+
+fn not_given_back<T>() -> String {
+    let name = type_name::<T>();
+    format!("a `{name}` is an object, which only `treedef::unflatten_objects` gives back")
 }
 
 fn no_form<T>() -> String {
@@ -245,8 +304,8 @@ fn no_form<T>() -> String {
 ///
 /// # Errors
 ///
-/// Returns an error in any walk other than that of [`flatten_objects`](crate::flatten_objects) for
-/// objects of type `T`.
+/// Returns an error in the walk of [`flatten_objects`](crate::flatten_objects) for objects of another type. A
+/// type that is no scalar is an error in all other walks and formats, too.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -262,33 +321,81 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match ErrorOwner::of::<S::Error>() {
-        ErrorOwner::Walk => {}
-        ErrorOwner::Guess => return Err(ser::Error::custom("an object")),
-        ErrorOwner::Format => return Err(ser::Error::custom(no_form::<T>())),
-    }
-    match collect(value) {
-        // As bits, because a walk collects floats in blocks.
-        Ok(number) => serializer.serialize_newtype_struct(OBJECT_MARK, &f64::from_bits(number)),
-        Err(message) => Err(ser::Error::custom(message)),
+        ErrorOwner::Walk => serializer.serialize_newtype_struct(OBJECT_MARK, &MarkedObject(value)),
+        // Rows are taken where no objects are walked.
+        ErrorOwner::Guess => scalar(value, serializer, || "an object".to_owned()),
+        ErrorOwner::Format => scalar(value, serializer, no_form::<T>),
     }
 }
+
+/// An object in its mark.
+struct MarkedObject<'a, T>(&'a T);
+
+impl<T: Clone + 'static> Serialize for MarkedObject<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match next_taken() {
+            TakenAs::Scalar => scalar(self.0, serializer, not_walked::<T>),
+            TakenAs::Refused => Err(ser::Error::custom(not_walked::<T>())),
+            TakenAs::Object => match collect(self.0) {
+                // As bits, because a walk collects floats in blocks.
+                Ok(number) => serializer.serialize_f64(f64::from_bits(number)),
+                Err(message) => Err(ser::Error::custom(message)),
+            },
+        }
+    }
+}
+
+each_scalar! { [bool integers floats char { Isize: isize; Usize: usize; Str: String; }] ($kind $type) => {
+    /// Serializes an object that is a scalar. Any other is an error.
+    fn scalar<T: 'static, S: Serializer>(
+        value: &T,
+        serializer: S,
+        refused: impl FnOnce() -> String,
+    ) -> Result<S::Ok, S::Error> {
+        let value: &dyn Any = value;
+        $(if let Some(value) = value.downcast_ref::<$type>() {
+            return value.serialize(serializer);
+        })*
+        Err(ser::Error::custom(refused()))
+    }
+
+    /// Deserializes an object that is a scalar. Any other is an error.
+    fn scalar_of<'de, T: 'static, D: Deserializer<'de>>(
+        deserializer: D,
+        refused: impl FnOnce() -> String,
+    ) -> Result<T, D::Error> {
+        $(if TypeId::of::<T>() == TypeId::of::<$type>() {
+            let mut value = Some(<$type>::deserialize(deserializer)?);
+            let value: &mut dyn Any = &mut value;
+            let value = value.downcast_mut::<Option<T>>().and_then(Option::take);
+            return value.ok_or_else(|| de::Error::custom("a scalar has another type than itself"));
+        })*
+        Err(de::Error::custom(refused()))
+    }
+
+    fn is_scalar<T: 'static>() -> bool {
+        $(TypeId::of::<T>() == TypeId::of::<$type>())||*
+    }
+} }
 
 /// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved, or
 /// cloned if serde reads from a buffer, below `untagged` and `flatten`.
 ///
 /// # Errors
 ///
-/// Returns an error in any walk other than that of [`unflatten_objects`](crate::unflatten_objects)
-/// with objects of type `T`, and when the leaf is not an object.
+/// Returns an error in the walk of [`unflatten_objects`](crate::unflatten_objects) with objects of another type,
+/// and when the leaf is not an object. A type that is no scalar is an error in all other walks and formats,
+/// too.
 pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     match ErrorOwner::of::<D::Error>() {
         ErrorOwner::Walk => {
-            deserializer.deserialize_newtype_struct(OBJECT_MARK, ObjectVisitor(PhantomData))
+            let mark = if is_scalar::<T>() { SCALAR_MARK } else { OBJECT_MARK };
+            deserializer.deserialize_newtype_struct(mark, ObjectVisitor(PhantomData))
         }
-        ErrorOwner::Guess => Err(de::Error::custom("an object")),
-        ErrorOwner::Format => Err(de::Error::custom(no_form::<T>())),
+        ErrorOwner::Guess => scalar_of(deserializer, || "an object".to_owned()),
+        ErrorOwner::Format => scalar_of(deserializer, no_form::<T>),
     }
 }
 
@@ -306,8 +413,11 @@ impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
         take(number, false).map_err(E::custom)
     }
 
-    /// A buffer of serde answers with its content.
+    /// A buffer of serde answers with its content, and the walk with a scalar where it takes no objects.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, buffer: D) -> Result<T, D::Error> {
+        if next_taken() == TakenAs::Scalar {
+            return scalar_of(buffer, not_given_back::<T>);
+        }
         buffer.deserialize_bytes(BufferedVisitor(PhantomData))
     }
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::Source;
-use crate::leaf::object::OBJECT_MARK;
+use crate::leaf::object::{OBJECT_MARK, SCALAR_MARK, expect_scalar};
 use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
@@ -475,8 +475,8 @@ impl<'de> Cursor<'de> {
     /// Goes inside a newtype struct of this name.
     #[inline(never)]
     pub(super) fn newtype(&mut self, name: &str) -> Interior {
-        if name == OBJECT_MARK {
-            return self.object();
+        if name == OBJECT_MARK || name == SCALAR_MARK {
+            return self.object(name == SCALAR_MARK);
         }
         match self.found {
             Found::Node(NodeKind::NewtypeStruct) => self.go_inside(),
@@ -497,9 +497,13 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// An object is asked for.
+    /// An object is asked for, which may be a scalar where there are no objects.
     #[cold]
-    fn object(&mut self) -> Interior {
+    fn object(&mut self, may_be_scalar: bool) -> Interior {
+        if may_be_scalar && !self.supply.are_objects() {
+            expect_scalar(false);
+            return self.pass();
+        }
         if self.settle().is_err() {
             return Interior::TooDeep;
         }

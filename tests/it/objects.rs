@@ -220,6 +220,190 @@ fn objects_go_through_the_buffers_of_serde() {
     back(vec![Tagged::A(inside), Tagged::B { w: Tensor::of(4.0) }]);
 }
 
+/// One type serves a fit, JSON, files and trees.
+#[test]
+fn an_object_that_is_a_scalar_is_that_scalar_where_no_objects_are_walked() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(bound = "")]
+    struct Drug<T: Clone + 'static> {
+        name: String,
+        #[serde(with = "object")]
+        clearance: T,
+        #[serde(with = "object::option", default)]
+        lag: Option<T>,
+        #[serde(with = "object::vec")]
+        volumes: Vec<T>,
+        #[serde(with = "object::map")]
+        rates: BTreeMap<String, T>,
+        dose: f64,
+        pair: (Object<T>, u8),
+    }
+    let drug = Drug {
+        name: "theophylline".to_owned(),
+        clearance: 0.1,
+        lag: Some(f64::MIN_POSITIVE),
+        volumes: (1..100).map(|at| f64::from(at) / 4.0).collect(),
+        rates: [("in".to_owned(), 1.5), ("out".to_owned(), -0.0)].into(),
+        dose: 320.0,
+        pair: (Object(2.5), 7),
+    };
+
+    // JSON, with the numbers as they would be without a mark.
+    let text = serde_json::to_string(&drug).unwrap();
+    assert!(text.contains(r#""clearance":0.1,"#) && text.ends_with(r#""pair":[2.5,7]}"#), "{text}");
+    assert_eq!(serde_json::from_str::<Drug<f64>>(&text).unwrap(), drug);
+    let value = serde_json::to_value(&drug).unwrap();
+    assert_eq!(serde_json::from_value::<Drug<f64>>(value.clone()).unwrap(), drug);
+    let refused = serde_json::from_str::<Drug<u8>>(&text).unwrap_err().to_string();
+    assert!(refused.contains("invalid type: floating point `0.1`, expected u8"), "{refused}");
+
+    // Trees, in several walks of the thread, of all leaves and of floats.
+    for _ in 0..3 {
+        let tree = Tree::of(&drug).unwrap();
+        assert_eq!(tree.leaves().len(), 1 + 1 + 1 + 99 + 2 + 1 + 2);
+        assert_eq!(tree.clone().into_typed::<Drug<f64>>().unwrap(), drug);
+        assert_eq!(Tree::of(&value).unwrap().get("pair[0]").unwrap(), tree.get("pair.0").unwrap());
+        let floats = Flattener::new().leaves_where(LeafKind::is_float);
+        let (mut leaves, treedef) = floats.flatten_as::<f64>(&drug).unwrap();
+        floats.flatten_like(&treedef, &drug, &mut leaves).unwrap();
+        leaves.iter_mut().for_each(|leaf| *leaf *= 2.0);
+        let twice: Drug<f64> = treedef::unflatten(&treedef, leaves).unwrap();
+        assert_eq!((twice.clearance, twice.dose, twice.pair.0.0), (0.2, 640.0, 5.0));
+    }
+    // What is one object of a walk is a static of another, or a key.
+    let keys: BTreeMap<Object<i32>, Object<bool>> = [(Object(1), Object(true))].into();
+    let (leaves, treedef) = treedef::flatten(&keys).unwrap();
+    assert_eq!(treedef.to_string(), "{1: *}");
+    assert_eq!(
+        treedef::unflatten::<BTreeMap<Object<i32>, Object<bool>>>(&treedef, leaves).unwrap(),
+        keys
+    );
+    let fixed = (treedef::Static(Object('a')), Opaque(vec![Object(1u8)]));
+    let (leaves, treedef) = treedef::flatten(&fixed).unwrap();
+    assert_eq!(treedef.to_string(), "(static 'a', *)");
+    let back: (treedef::Static<Object<char>>, Vec<Object<u8>>) =
+        treedef::unflatten(&treedef, leaves).unwrap();
+    assert_eq!((back.0.0.0, back.1[0].0), ('a', 1));
+
+    // The objects of a walk stay objects: marked numbers are the leaves, and plain ones are static.
+    let (numbers, treedef) = flatten_objects::<f64>(&drug).unwrap();
+    assert_eq!(numbers.len(), 1 + 1 + 99 + 2 + 1);
+    assert_eq!(treedef::unflatten::<Drug<f64>>(&treedef, &numbers).unwrap(), drug);
+    let texts = numbers.into_iter().map(|number| number.to_string()).collect();
+    let texts: Drug<String> = unflatten_objects(&treedef, texts).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Drug<String>>(&serde_json::to_string(&texts).unwrap()).unwrap(),
+        texts
+    );
+    assert_eq!(Tree::of(&texts).unwrap().into_typed::<Drug<String>>().unwrap(), texts);
+}
+
+#[test]
+fn each_scalar_is_itself() {
+    fn same<T>(value: T)
+    where
+        T: Clone + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + 'static,
+    {
+        let plain = vec![value.clone(); 20];
+        let objects: Vec<Object<T>> = plain.iter().cloned().map(Object).collect();
+        assert_eq!(
+            serde_json::to_string(&objects).unwrap(),
+            serde_json::to_string(&plain).unwrap()
+        );
+        let text = serde_json::to_string(&plain).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Object<T>>>(&text).unwrap(), objects);
+        let tree = Tree::of(&plain).unwrap();
+        assert_eq!(Tree::of(&objects).unwrap(), tree);
+        assert_eq!(tree.into_typed::<Vec<Object<T>>>().unwrap(), objects);
+        let (leaves, treedef) = flatten_objects::<T>(&objects).unwrap();
+        assert_eq!(unflatten_objects::<Vec<Object<T>>, T>(&treedef, leaves).unwrap(), objects);
+    }
+    same(true);
+    same('ß');
+    same("text".to_owned());
+    same(0.1f32);
+    same(-0.1f64);
+    (same(i8::MIN), same(i16::MIN), same(i32::MIN), same(i64::MIN), same(i128::from(i64::MIN)));
+    (same(u8::MAX), same(u16::MAX), same(u32::MAX), same(u64::MAX), same(u128::from(u64::MAX)));
+    (same(isize::MIN), same(usize::MAX));
+}
+
+/// Below `flatten`, `untagged` and a tag, serde keeps values in buffers.
+#[test]
+fn scalars_go_through_the_buffers_of_serde() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Named {
+        name: String,
+        #[serde(flatten)]
+        inside: Inside,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Inside {
+        #[serde(with = "object")]
+        w: f64,
+        #[serde(with = "object::option", default)]
+        b: Option<f64>,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Untagged {
+        Inside(Inside),
+        Text(Object<String>),
+        Number(Object<f64>),
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "kind")]
+    enum Tagged {
+        A(Inside),
+    }
+    fn back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: T) {
+        assert_eq!(Tree::of(&value).unwrap().into_typed::<T>().unwrap(), value);
+        let text = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<T>(&text).unwrap(), value);
+        assert_eq!(
+            serde_json::from_str::<Tree<treedef::Leaf>>(&text).unwrap().into_typed::<T>().unwrap(),
+            value
+        );
+    }
+    let inside = Inside { w: 1.5, b: Some(2.5) };
+    back(Named { name: "a".to_owned(), inside: inside.clone() });
+    back(vec![
+        Untagged::Inside(inside.clone()),
+        Untagged::Text(Object("3".to_owned())),
+        Untagged::Number(Object(3.5)),
+    ]);
+    back(Tagged::A(inside));
+}
+
+/// A walk inside of a walk for objects takes none, so there they are scalars.
+#[test]
+fn a_walk_inside_of_one_for_objects_takes_scalars() {
+    #[derive(Clone, PartialEq, Debug)]
+    struct Nested(f64);
+    impl Serialize for Nested {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let inner = (Object(self.0), Object("text".to_owned()));
+            let (leaves, treedef) = treedef::flatten(&inner).map_err(serde::ser::Error::custom)?;
+            assert_eq!(treedef.to_string(), "(*, *)");
+            let back: (Object<f64>, Object<String>) = treedef::unflatten(&treedef, leaves).unwrap();
+            assert_eq!(back, inner);
+            object::serialize(&self.0, serializer)
+        }
+    }
+    impl<'de> Deserialize<'de> for Nested {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let (leaves, treedef) = treedef::flatten(&Object(0.5)).unwrap();
+            assert_eq!(treedef::unflatten::<Object<f64>>(&treedef, leaves).unwrap(), Object(0.5));
+            object::deserialize(deserializer).map(Nested)
+        }
+    }
+    let value = [Nested(1.0), Nested(2.0)];
+    let (objects, treedef) = flatten_objects::<f64>(&value).unwrap();
+    assert_eq!(objects, [1.0, 2.0]);
+    assert_eq!(unflatten_objects::<[Nested; 2], f64>(&treedef, objects).unwrap(), value);
+    assert_eq!(Tree::of(&value).unwrap().into_typed::<[Nested; 2]>().unwrap(), value);
+}
+
 /// The message of a failed walk.
 fn refused<T: std::fmt::Debug>(result: treedef::Result<T>) -> String {
     result.unwrap_err().to_string().replace(module_path!(), "objects")
@@ -321,7 +505,7 @@ fn walks_inside_walks_failures_and_panics_leave_nothing_behind() {
     let (objects, treedef) = flatten_objects::<Tensor>(&value).unwrap();
     assert_eq!((numbers(&objects), treedef.to_string()), (vec![5.0, 6.0], "(*, *)".to_owned()));
     let _ = catch_unwind(AssertUnwindSafe(|| flatten_objects::<Tensor>(&(value, Panics))));
-    let outside = treedef::flatten(&Object(1)).unwrap_err().to_string();
+    let outside = treedef::flatten(&Object(&1)).unwrap_err().to_string();
     assert!(outside.contains("flatten_objects"), "{outside}");
     drop(objects);
     assert_eq!(ALIVE.get(), 0);

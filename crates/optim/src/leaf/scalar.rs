@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::without_objects;
 use treedef::{Flattener, LeafKind, Tree, TreeDef};
 
 use super::trainable::expect_length;
@@ -13,21 +14,12 @@ use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
 
-/// Extracts the floats of a value.
+/// Extracts the floats of a value that has no objects: if it has some, only these are its leaves.
 static FLOATS: LazyLock<Flattener> =
-    LazyLock::new(|| Flattener::new().leaves_where(LeafKind::is_float));
+    LazyLock::new(|| without_objects(Flattener::new().leaves_where(LeafKind::is_float)));
 
 /// The same, for another value whose statics are ignored.
 static ONLY_FLOATS: LazyLock<Flattener> = LazyLock::new(|| FLOATS.clone().ignore_statics(true));
-
-/// The result for numbers, or for numbers that are [objects](treedef::object). If both fail, the error
-/// about numbers.
-fn or_objects<T>(
-    numbers: treedef::Result<T>,
-    objects: impl FnOnce() -> treedef::Result<T>,
-) -> treedef::Result<T> {
-    numbers.or_else(|error| objects().map_err(|_| error))
-}
 
 macro_rules! scalar {
     ($($type:ident { $($more:tt)* })*) => {$(
@@ -64,9 +56,7 @@ macro_rules! scalar {
                 treedef: &TreeDef,
                 leaves: &mut Vec<Self>,
             ) -> treedef::Result<T> {
-                or_objects(treedef::unflatten(treedef, &*leaves), || {
-                    treedef::unflatten_objects(treedef, leaves.clone())
-                })
+                treedef::unflatten(treedef, &*leaves)
             }
 
             #[cfg(feature = "in_place")]
@@ -77,14 +67,8 @@ macro_rules! scalar {
             ) -> treedef::Result<()> {
                 // If the type refuses the numbers, it fails here: in place, a part of the value would
                 // already be changed.
-                match treedef::unflatten::<T>(treedef, &*leaves) {
-                    Ok(_) => treedef::unflatten_into(value, treedef, &*leaves),
-                    Err(error) => {
-                        let objects = || treedef::unflatten_objects::<T, _>(treedef, leaves.clone());
-                        objects().map_err(|_| error)?;
-                        treedef::__private::unflatten_objects_into(value, treedef, leaves.clone())
-                    }
-                }
+                treedef::unflatten::<T>(treedef, &*leaves)?;
+                treedef::unflatten_into(value, treedef, &*leaves)
             }
 
             fn run<K: Kernel<S, R>, const S: usize, const R: usize>(

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{unflatten, unflatten_objects};
+#[cfg(not(feature = "in_place"))]
+use treedef::unflatten;
 
 use super::differentiable::Differentiable;
 use super::error::{Error, Result, quoted};
@@ -147,24 +148,17 @@ impl Plan {
         self.outside(leaf, y, &range.to_string())
     }
 
-    pub(super) fn rebuilt<T: DeserializeOwned>(&self, leaves: &[f64]) -> Result<T> {
-        Ok(if self.objects {
-            unflatten_objects(&self.treedef, leaves.to_vec())?
-        } else {
-            unflatten(&self.treedef, leaves)?
-        })
-    }
-
     pub(super) fn rebuilt_into<T: DeserializeOwned>(
         &self,
         leaves: &[f64],
         model: &mut T,
     ) -> Result<()> {
         #[cfg(feature = "in_place")]
-        if !self.objects {
-            return Ok(treedef::unflatten_into(model, &self.treedef, leaves)?);
+        treedef::unflatten_into(model, &self.treedef, leaves)?;
+        #[cfg(not(feature = "in_place"))]
+        {
+            *model = unflatten(&self.treedef, leaves)?;
         }
-        *model = self.rebuilt(leaves)?;
         Ok(())
     }
 

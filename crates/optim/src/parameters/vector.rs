@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Flattener, LeafKind, flatten_objects};
+use treedef::{Flattener, LeafKind, flatten_objects, unflatten};
 
 use super::covariance::Covariance;
 use super::derivatives::Jacobian;
@@ -189,7 +189,7 @@ impl<T: DeserializeOwned> Parameters<T> {
     /// Returns an error when the vector has another length, when a number is not finite, and when a
     /// leaf would be NaN, infinite, or outside of its range.
     pub fn value(&self, x: &[f64]) -> Result<T> {
-        self.plan.with_leaves(x, |leaves| self.plan.rebuilt(leaves))
+        self.plan.with_leaves(x, |leaves| Ok(unflatten(&self.plan.treedef, leaves)?))
     }
 
     /// Puts the model of a vector into `model`.
