@@ -24,11 +24,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone)]
 pub struct Error {
     kind: Arc<ErrorKind>,
-    position: Position,
+    location: ErrorLocation,
 }
 
 #[derive(Clone)]
-enum Position {
+enum ErrorLocation {
     Unknown,
     Path(Path),
     Byte(usize),
@@ -108,18 +108,18 @@ impl Error {
     /// The byte of the input at which reading failed.
     #[doc(hidden)]
     pub fn __offset(&self) -> Option<usize> {
-        match self.position {
-            Position::Byte(offset) => Some(offset),
-            Position::Unknown | Position::Path(_) => None,
+        match self.location {
+            ErrorLocation::Byte(offset) => Some(offset),
+            ErrorLocation::Unknown | ErrorLocation::Path(_) => None,
         }
     }
 
     pub(crate) fn at_path(self, path: Path) -> Self {
-        Error { position: Position::Path(path), ..self }
+        Error { location: ErrorLocation::Path(path), ..self }
     }
 
     pub(crate) fn at_byte(self, offset: usize) -> Self {
-        Error { position: Position::Byte(offset), ..self }
+        Error { location: ErrorLocation::Byte(offset), ..self }
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Arc::new(kind), position: Position::Unknown }
+        Error { kind: Arc::new(kind), location: ErrorLocation::Unknown }
     }
 }
 
@@ -171,11 +171,11 @@ impl fmt::Display for Error {
             | ErrorKind::Limit { message: what, .. }
             | ErrorKind::Structure(what) => f.write_str(what)?,
         }
-        match &self.position {
-            Position::Unknown => {}
-            Position::Path(path) if path.is_root() => f.write_str(" at the root")?,
-            Position::Path(path) => write!(f, " at `{path}`")?,
-            Position::Byte(offset) => write!(f, " at byte {offset}")?,
+        match &self.location {
+            ErrorLocation::Unknown => {}
+            ErrorLocation::Path(path) if path.is_root() => f.write_str(" at the root")?,
+            ErrorLocation::Path(path) => write!(f, " at `{path}`")?,
+            ErrorLocation::Byte(offset) => write!(f, " at byte {offset}")?,
         }
         self.kind.hint().map_or(Ok(()), |hint| write!(f, " ({hint})"))
     }

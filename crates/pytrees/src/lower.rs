@@ -97,7 +97,7 @@ impl Lowering {
             let what = format!("{nodes} nodes, the limit is {limit}");
             return Err(ErrorKind::limit("nodes", what).into());
         }
-        let mut walk = Walk {
+        let mut lowerer = Lowerer {
             lowering: self,
             sorted,
             refuse,
@@ -105,15 +105,15 @@ impl Lowering {
             statics: Vec::new(),
             bytes: NameBytes::default(),
         };
-        let tree = walk.node(treedef.root(), 0)?;
+        let tree = lowerer.node(treedef.root(), 0)?;
         let nothing = || ErrorKind::Structure("nothing is left without the statics".to_owned());
-        Ok((tree.ok_or_else(nothing)?, walk.statics))
+        Ok((tree.ok_or_else(nothing)?, lowerer.statics))
     }
 }
 
 pub(crate) type Statics = Vec<(Path, Value)>;
 
-struct Walk<'l> {
+struct Lowerer<'l> {
     lowering: &'l Lowering,
     sorted: bool,
     refuse: fn(&PyKey) -> Option<String>,
@@ -123,7 +123,7 @@ struct Walk<'l> {
     bytes: NameBytes,
 }
 
-impl Walk<'_> {
+impl Lowerer<'_> {
     /// The container that replaces the node, or nothing for a static. `depth` is the number of containers
     /// around it; a node around one value counts as one.
     fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {

@@ -65,7 +65,7 @@ pub struct Metadata {
 /// ```
 pub fn metadata(text: &str) -> Result<Metadata> {
     let file = Json::parse(text)?;
-    let mut reader = Reader { leaves: Vec::new(), path: Path::root() };
+    let mut reader = OrbaxReader { leaves: Vec::new(), path: Path::root() };
     let tree = match file.get("value_metadata_tree").and_then(Json::as_str) {
         // The same with the kinds of containers: JSON inside of a text.
         Some(rich) => {
@@ -77,7 +77,7 @@ pub fn metadata(text: &str) -> Result<Metadata> {
         None => {
             let entries = file.get("tree_metadata").and_then(Json::as_entries);
             let entries = entries.ok_or_else(|| reader.fail("`tree_metadata` is missing"))?;
-            let mut root = Node::default();
+            let mut root = OrbaxNode::default();
             for (name, entry) in entries {
                 root.put(name, entry, &mut reader)?;
             }
@@ -112,21 +112,21 @@ fn leaf_metadata(json: &Json) -> Result<LeafMetadata, String> {
 
 /// A node that is being built. Children are in the order of the file.
 #[derive(Default)]
-struct Node {
+struct OrbaxNode {
     /// A leaf or an empty container.
     value: Option<PyTree>,
-    children: Vec<(NodeKey, Node)>,
-    positions: HashMap<NodeKey, usize>,
+    children: Vec<(OrbaxKey, OrbaxNode)>,
+    positions: HashMap<OrbaxKey, usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum NodeKey {
+enum OrbaxKey {
     Index(usize),
     Key(String),
 }
 
-impl Node {
-    fn put(&mut self, name: &str, entry: &Json, reader: &mut Reader) -> Result<()> {
+impl OrbaxNode {
+    fn put(&mut self, name: &str, entry: &Json, reader: &mut OrbaxReader) -> Result<()> {
         let wrong = |what: &str| malformed(format!("`{name}`: {what}"));
         let keys = entry.get("key_metadata").and_then(Json::as_list);
         let keys = keys.ok_or_else(|| wrong("`key_metadata` is missing"))?;
@@ -145,14 +145,14 @@ impl Node {
             let key = match key.get("key_type") {
                 Some(Json::Int(1)) => {
                     let index = text.parse().map_err(|_| wrong("an index that is not a number"))?;
-                    NodeKey::Index(index)
+                    OrbaxKey::Index(index)
                 }
-                _ => NodeKey::Key(text.to_owned()),
+                _ => OrbaxKey::Key(text.to_owned()),
             };
             let next = node.children.len();
             let position = *node.positions.entry(key.clone()).or_insert(next);
             if position == next {
-                node.children.push((key, Node::default()));
+                node.children.push((key, OrbaxNode::default()));
             }
             let child = node.children.get_mut(position);
             let (_, child) = child.ok_or_else(|| bug!("a child has no place"))?;
@@ -168,12 +168,12 @@ impl Node {
     }
 }
 
-struct Reader {
+struct OrbaxReader {
     leaves: Vec<LeafMetadata>,
     path: Path,
 }
 
-impl Reader {
+impl OrbaxReader {
     fn fail(&self, what: impl Into<String>) -> Error {
         malformed(what.into()).at_path(self.path.clone())
     }
@@ -206,9 +206,9 @@ impl Reader {
         Ok(read)
     }
 
-    fn plain(&mut self, node: Node, depth: usize) -> Result<PyTree> {
+    fn plain(&mut self, node: OrbaxNode, depth: usize) -> Result<PyTree> {
         self.expect_depth(depth)?;
-        let Node { value, children, .. } = node;
+        let OrbaxNode { value, children, .. } = node;
         if let Some(value) = value {
             return if children.is_empty() {
                 Ok(value)
@@ -219,16 +219,16 @@ impl Reader {
         let (mut entries, mut items) = (Vec::new(), Vec::new());
         for (key, child) in children {
             match key {
-                NodeKey::Key(key) => {
+                OrbaxKey::Key(key) => {
                     let step = Key::Entry(Value::of(&key)?);
                     let child = self.below(step, |reader| reader.plain(child, depth + 1))?;
                     entries.push((PyKey::Str(key), child));
                 }
-                NodeKey::Index(index) if index == items.len() => {
+                OrbaxKey::Index(index) if index == items.len() => {
                     let step = Key::Index(index);
                     items.push(self.below(step, |reader| reader.plain(child, depth + 1))?);
                 }
-                NodeKey::Index(index) => {
+                OrbaxKey::Index(index) => {
                     let next = items.len();
                     return Err(self.fail(format!("the index {index}, where {next} is the next")));
                 }

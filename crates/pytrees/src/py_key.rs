@@ -53,40 +53,40 @@ pub enum PyKey {
 
 /// How a tree or a key is printed.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum Notation {
     /// A literal for `ast.literal_eval`, in any encoding, with the index of each leaf.
     Literal,
     /// Python's `repr`, with `*` for each leaf.
     Repr,
 }
 
-/// A tree or a key in one of the forms.
-pub(crate) struct Printed<'a, T>(pub(crate) &'a T, pub(crate) Form);
+/// A tree or a key in one of the notations.
+pub(crate) struct PyDisplay<'a, T>(pub(crate) &'a T, pub(crate) Notation);
 
 impl fmt::Display for PyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printed(self, Form::Literal).fmt(f)
+        PyDisplay(self, Notation::Literal).fmt(f)
     }
 }
 
-impl fmt::Display for Printed<'_, PyKey> {
+impl fmt::Display for PyDisplay<'_, PyKey> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Printed(key, form) = *self;
+        let PyDisplay(key, notation) = *self;
         match key {
             PyKey::None => f.write_str("None"),
             PyKey::Bool(value) => f.write_str(if *value { "True" } else { "False" }),
             PyKey::Int(value) => write!(f, "{value}"),
             PyKey::Large(value) => write!(f, "{value}"),
-            PyKey::Float(value) => write_float(f, *value, form),
+            PyKey::Float(value) => write_float(f, *value, notation),
             PyKey::Other => f.write_str("..."),
-            PyKey::Str(text) => {
-                write_quoted(f, text.chars(), |char| form == Form::Repr && is_printable(char))
-            }
+            PyKey::Str(text) => write_quoted(f, text.chars(), |char| {
+                notation == Notation::Repr && is_printable(char)
+            }),
             PyKey::Bytes(bytes) => {
                 f.write_char('b')?;
                 write_quoted(f, bytes.iter().copied().map(char::from), |_| false)
             }
-            PyKey::Tuple(keys) => write_tuple(f, keys, form),
+            PyKey::Tuple(keys) => write_tuple(f, keys, notation),
         }
     }
 }
@@ -94,13 +94,13 @@ impl fmt::Display for Printed<'_, PyKey> {
 pub(crate) fn write_tuple<'a, T>(
     f: &mut fmt::Formatter<'_>,
     items: &'a [T],
-    form: Form,
+    notation: Notation,
 ) -> fmt::Result
 where
-    Printed<'a, T>: fmt::Display,
+    PyDisplay<'a, T>: fmt::Display,
 {
     f.write_char('(')?;
-    write_items(f, items.iter().map(|item| Printed(item, form)))?;
+    write_items(f, items.iter().map(|item| PyDisplay(item, notation)))?;
     f.write_str(if items.len() == 1 { ",)" } else { ")" })
 }
 
@@ -117,13 +117,13 @@ pub(crate) fn write_items(
 
 /// Python uses an exponent below 1e-4 and from 1e16 on, with a sign and at least two digits. It
 /// reads `1e999` as infinity, and `inf` as a name.
-fn write_float(f: &mut fmt::Formatter<'_>, value: f64, form: Form) -> fmt::Result {
+fn write_float(f: &mut fmt::Formatter<'_>, value: f64, notation: Notation) -> fmt::Result {
     let magnitude = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };
     if value.is_nan() {
         f.write_str("nan")
     } else if value.is_infinite() {
-        write!(f, "{sign}{}", if form == Form::Repr { "inf" } else { "1e999" })
+        write!(f, "{sign}{}", if notation == Notation::Repr { "inf" } else { "1e999" })
     } else if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
         if value.fract() == 0.0 { write!(f, "{value:.1}") } else { write!(f, "{value}") }
     } else {
@@ -173,7 +173,7 @@ fn is_printable(char: char) -> bool {
 pub fn key_text(key: &Value) -> String {
     match py_key(key.root(), &key.leaves(), 0) {
         Some(PyKey::Str(text)) => text,
-        Some(key) => Printed(&key, Form::Repr).to_string(),
+        Some(key) => PyDisplay(&key, Notation::Repr).to_string(),
         None => key.to_string(),
     }
 }

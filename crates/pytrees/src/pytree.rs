@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
-use crate::py_key::{Form, Printed, PyKey, write_items, write_tuple};
+use crate::py_key::{Notation, PyDisplay, PyKey, write_items, write_tuple};
 
 /// A container of Python, or a leaf.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,16 +23,16 @@ pub(crate) enum PyTree {
 
 /// A number for comparisons as in Python: exact, whatever its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Number {
+enum PyNumber {
     /// Whether it is not negative, and its bits in two's complement.
     Int(bool, u128),
     /// A number with a fraction, or larger than every integer here.
     Float(f64),
 }
 
-impl Number {
+impl PyNumber {
     fn of_i128(value: i128) -> Self {
-        Number::Int(value >= 0, value.cast_unsigned())
+        PyNumber::Int(value >= 0, value.cast_unsigned())
     }
 
     #[allow(
@@ -44,20 +44,20 @@ impl Number {
         const BEYOND: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0; // 2¹²⁸
         match value {
             _ if value.fract() != 0.0 || !(-BEYOND / 2.0..BEYOND).contains(&value) => {
-                Number::Float(value)
+                PyNumber::Float(value)
             }
-            _ if value >= 0.0 => Number::Int(true, value as u128),
-            _ => Number::of_i128(value as i128),
+            _ if value >= 0.0 => PyNumber::Int(true, value as u128),
+            _ => PyNumber::of_i128(value as i128),
         }
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "a float with a fraction is below 2⁵³")]
     fn compare(self, other: Self) -> Ordering {
         match (self, other) {
-            (Number::Int(..), Number::Int(..)) => self.int().cmp(&other.int()),
-            (Number::Float(a), Number::Float(b)) => a.total_cmp(&b), // no NaN is a key
-            (Number::Float(_), Number::Int(..)) => other.compare(self).reverse(),
-            (Number::Int(positive, bits), Number::Float(float)) => match float {
+            (PyNumber::Int(..), PyNumber::Int(..)) => self.int().cmp(&other.int()),
+            (PyNumber::Float(a), PyNumber::Float(b)) => a.total_cmp(&b), // no NaN is a key
+            (PyNumber::Float(_), PyNumber::Int(..)) => other.compare(self).reverse(),
+            (PyNumber::Int(positive, bits), PyNumber::Float(float)) => match float {
                 _ if float.fract() == 0.0 || float.is_infinite() => {
                     if float > 0.0 {
                         Ordering::Less
@@ -66,7 +66,7 @@ impl Number {
                     }
                 }
                 // The next integer below it, so what equals that integer is less.
-                _ => match (positive, bits).cmp(&Number::of_i128(float.floor() as i128).int()) {
+                _ => match (positive, bits).cmp(&PyNumber::of_i128(float.floor() as i128).int()) {
                     Ordering::Equal => Ordering::Less,
                     other => other,
                 },
@@ -76,8 +76,8 @@ impl Number {
 
     fn int(self) -> (bool, u128) {
         match self {
-            Number::Int(positive, bits) => (positive, bits),
-            Number::Float(_) => (false, 0),
+            PyNumber::Int(positive, bits) => (positive, bits),
+            PyNumber::Float(_) => (false, 0),
         }
     }
 }
@@ -91,19 +91,19 @@ impl PyKey {
                 format!("({})", keys.join(","))
             }
             _ => match self.number() {
-                Some(Number::Int(positive, bits)) => format!("n{positive}{bits}"),
-                Some(Number::Float(value)) => format!("f{}", value.to_bits()),
+                Some(PyNumber::Int(positive, bits)) => format!("n{positive}{bits}"),
+                Some(PyNumber::Float(value)) => format!("f{}", value.to_bits()),
                 None => self.to_string(),
             },
         }
     }
 
-    fn number(&self) -> Option<Number> {
+    fn number(&self) -> Option<PyNumber> {
         match self {
-            PyKey::Bool(value) => Some(Number::Int(true, (*value).into())),
-            PyKey::Int(value) => Some(Number::of_i128(*value)),
-            PyKey::Large(value) => Some(Number::Int(true, *value)),
-            PyKey::Float(value) => Some(Number::of_f64(*value)),
+            PyKey::Bool(value) => Some(PyNumber::Int(true, (*value).into())),
+            PyKey::Int(value) => Some(PyNumber::of_i128(*value)),
+            PyKey::Large(value) => Some(PyNumber::Int(true, *value)),
+            PyKey::Float(value) => Some(PyNumber::of_f64(*value)),
             _ => None,
         }
     }
@@ -175,37 +175,37 @@ pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
 
 impl fmt::Display for PyTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printed(self, Form::Literal).fmt(f)
+        PyDisplay(self, Notation::Literal).fmt(f)
     }
 }
 
-impl fmt::Display for Printed<'_, PyTree> {
+impl fmt::Display for PyDisplay<'_, PyTree> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Printed(tree, form) = *self;
+        let PyDisplay(tree, notation) = *self;
         match tree {
-            PyTree::Leaf(_) if form == Form::Repr => f.write_str("*"),
+            PyTree::Leaf(_) if notation == Notation::Repr => f.write_str("*"),
             PyTree::Leaf(index) => write!(f, "{index}"),
             PyTree::None => f.write_str("None"),
-            PyTree::Tuple(children) => write_tuple(f, children, form),
+            PyTree::Tuple(children) => write_tuple(f, children, notation),
             PyTree::List(children) => {
                 f.write_char('[')?;
-                write_items(f, children.iter().map(|child| Printed(child, form)))?;
+                write_items(f, children.iter().map(|child| PyDisplay(child, notation)))?;
                 f.write_char(']')
             }
             PyTree::Dict(entries) => {
                 f.write_char('{')?;
-                write_items(f, entries.iter().map(|entry| Printed(entry, form)))?;
+                write_items(f, entries.iter().map(|entry| PyDisplay(entry, notation)))?;
                 f.write_char('}')
             }
-            PyTree::Custom { inside, .. } => Printed(&**inside, form).fmt(f),
+            PyTree::Custom { inside, .. } => PyDisplay(&**inside, notation).fmt(f),
         }
     }
 }
 
-impl fmt::Display for Printed<'_, (PyKey, PyTree)> {
+impl fmt::Display for PyDisplay<'_, (PyKey, PyTree)> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Printed((key, child), form) = *self;
-        write!(f, "{}: {}", Printed(key, form), Printed(child, form))
+        let PyDisplay((key, child), notation) = *self;
+        write!(f, "{}: {}", PyDisplay(key, notation), PyDisplay(child, notation))
     }
 }
 

@@ -51,31 +51,31 @@ impl Raised {
 pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     let limits = Limits::default();
     let limits = Limits { max_depth: limits.max_depth.max(2 * MAX_DEPTH), ..limits };
-    let builder = TreeDefBuilder::new().limits(limits);
+    let treedef = TreeDefBuilder::new().limits(limits);
     let bytes = NameBytes::default();
-    let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes };
-    writer.node(tree, &mut Path::root())?;
-    let treedef = writer.builder.finish()?;
+    let mut builder = RaisedBuilder { treedef, leaves: Vec::new(), classes: Vec::new(), bytes };
+    builder.node(tree, &mut Path::root())?;
+    let treedef = builder.treedef.finish()?;
     // `leaves` has Python's number of each leaf, so this is the inverse.
-    let mut ours = vec![None; writer.leaves.len()];
-    for (index, leaf) in writer.leaves.iter().enumerate() {
+    let mut ours = vec![None; builder.leaves.len()];
+    for (index, leaf) in builder.leaves.iter().enumerate() {
         if let Some(slot) = ours.get_mut(*leaf) {
             *slot = Some(index);
         }
     }
     let order = ours;
-    Ok(Raised { treedef, order, classes: writer.classes })
+    Ok(Raised { treedef, order, classes: builder.classes })
 }
 
-struct Writer {
-    builder: TreeDefBuilder,
+struct RaisedBuilder {
+    treedef: TreeDefBuilder,
     leaves: Vec<usize>,
     classes: Vec<(Path, String)>,
     /// The bytes of all names and paths.
     bytes: NameBytes,
 }
 
-impl Writer {
+impl RaisedBuilder {
     fn spend(&mut self, bytes: usize) -> Result<()> {
         self.bytes.spend(bytes, "names")
     }
@@ -84,9 +84,9 @@ impl Writer {
         match tree {
             PyTree::Leaf(index) => {
                 self.leaves.push(*index);
-                self.builder.leaves(1)?;
+                self.treedef.leaves(1)?;
             }
-            PyTree::None => self.builder.open(NodeKind::None, 1)?,
+            PyTree::None => self.treedef.open(NodeKind::None, 1)?,
             PyTree::List(children) => {
                 self.items(NodeKind::Seq.into(), children, Key::Index, path)?;
             }
@@ -119,13 +119,13 @@ impl Writer {
         key: fn(usize) -> Key,
         path: &mut Path,
     ) -> Result<()> {
-        self.builder.open(head, 1)?;
+        self.treedef.open(head, 1)?;
         for (index, child) in children.iter().enumerate() {
             path.push(key(index));
             self.node(child, path)?;
             path.pop();
         }
-        Ok(self.builder.close()?)
+        Ok(self.treedef.close()?)
     }
 
     /// The entries sorted by their keys, as in a treedef.
@@ -133,31 +133,31 @@ impl Writer {
         let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
         let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.builder.open(NodeKind::Map, 1)?;
+        self.treedef.open(NodeKind::Map, 1)?;
         for (key, child) in entries {
             self.spend(key.as_str().map_or(16, str::len))?;
-            self.builder.key(key.clone())?;
+            self.treedef.key(key.clone())?;
             path.push(Key::Entry(key));
             self.node(child, path)?;
             path.pop();
         }
-        Ok(self.builder.close()?)
+        Ok(self.treedef.close()?)
     }
 
     fn fields(&mut self, class: &str, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
-        self.builder.open(NodeHead { name: class, ..NodeKind::Struct.into() }, 1)?;
+        self.treedef.open(NodeHead { name: class, ..NodeKind::Struct.into() }, 1)?;
         for (key, child) in entries {
             let PyKey::Str(field) = key else {
                 let what = format!("{key} is not the name of a field");
                 return Err(ErrorKind::Key(what).into());
             };
             self.spend(field.len())?;
-            self.builder.field(field.clone())?;
+            self.treedef.field(field.clone())?;
             path.push(Key::Field(field.clone().into()));
             self.node(child, path)?;
             path.pop();
         }
-        Ok(self.builder.close()?)
+        Ok(self.treedef.close()?)
     }
 }
 

@@ -144,16 +144,16 @@ pub fn from_treespec(text: &str) -> Result<Raised> {
     if *protocol != Json::Int(1) {
         return Err(malformed(0, "another protocol than 1"));
     }
-    let mut reader = Reader { leaves: 0, path: Path::root() };
+    let mut reader = TreeSpecReader { leaves: 0, path: Path::root() };
     raise(&reader.spec(spec, 0)?)
 }
 
-struct Reader {
+struct TreeSpecReader {
     leaves: usize,
     path: Path,
 }
 
-impl Reader {
+impl TreeSpecReader {
     fn fail(&self, what: impl Into<String>) -> Error {
         Error::from(ErrorKind::Malformed(what.into())).at_path(self.path.clone())
     }

@@ -12,7 +12,7 @@ use crate::element::Element;
 use crate::shape::{num_elements, size_in_bytes};
 
 /// The numbers of an array that is a struct or a matrix.
-pub(crate) struct Numbers {
+pub(crate) struct ArrayLeaves {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Vec<usize>,
     pub(crate) leaves: Range<usize>,
@@ -21,7 +21,7 @@ pub(crate) struct Numbers {
 }
 
 /// The array at a node of a tree, if its numbers can be a tensor.
-pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<ArrayLeaves> {
     match node.kind() {
         NodeKind::Struct => numbers_of_struct(tree, node),
         NodeKind::Tuple => numbers_of_matrix(tree, node),
@@ -30,7 +30,7 @@ pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<N
 }
 
 /// The numbers of a matrix of `nalgebra` whose numbers of rows and columns are static.
-fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<ArrayLeaves> {
     let data = matrix_data(node)?;
     let size = |position| {
         let value = node.child(position)?.static_value()?;
@@ -52,7 +52,7 @@ fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
     let numbers = tree.leaves().get(leaves.clone())?;
     let dtype = L::dtype(numbers).filter(|_| L::have_one_kind(numbers))?;
     let dtype = half_float(data).filter(|_| dtype == Dtype::U16).unwrap_or(dtype);
-    Some(Numbers { dtype, shape, leaves, matrix })
+    Some(ArrayLeaves { dtype, shape, leaves, matrix })
 }
 
 /// The numbers of a tuple of numbers, rows and columns.
@@ -63,7 +63,7 @@ pub(crate) fn matrix_data(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
 }
 
 /// The array that a struct holds.
-fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<ArrayLeaves> {
     let array = array_struct(node, |leaf| tree.leaves().get(leaf)?.as_size())?;
     let (data, shape) = (array.data(), full_shape(node, &array)?);
     let leaves = data.leaf_range();
@@ -83,7 +83,7 @@ fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
             half_float(data).filter(|_| dtype == Dtype::U16).unwrap_or(dtype)
         }
     };
-    Some(Numbers { dtype, shape, leaves, matrix: None })
+    Some(ArrayLeaves { dtype, shape, leaves, matrix: None })
 }
 
 /// The shape of an array whose elements may be arrays with a shape of their own: `[[f32; 3]]` with
@@ -152,7 +152,7 @@ pub(crate) fn transposed(bytes: &[u8], rows: usize, columns: usize, size: usize)
 pub(crate) fn unusual_leaves<L: Element>(
     tree: &Tree<L>,
     node: NodeRef<'_>,
-    numbers: &Numbers,
+    numbers: &ArrayLeaves,
 ) -> Option<Vec<Leaf>> {
     let fields = ArrayFields::of(node.fields())?;
     let beside = node.leaf_range().filter(|leaf| !numbers.leaves.contains(leaf));

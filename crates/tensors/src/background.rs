@@ -57,9 +57,9 @@ struct Outcome {
     thread: Option<ThreadId>,
     result: Option<Result<()>>,
     /// Whether a caller has received the result.
-    is_told: bool,
+    is_claimed: bool,
     /// Whether the save dropped its own saver. Then its thread prints an error.
-    is_left: bool,
+    is_detached: bool,
 }
 
 /// A lock is held for one assignment, so a panic leaves the content whole.
@@ -136,7 +136,7 @@ impl Saver {
     fn end(&self) -> Result<()> {
         let Some(last) = self.last() else { return Ok(()) };
         let mut outcome = last.finished()?;
-        if mem::replace(&mut outcome.is_told, true) { Ok(()) } else { outcome.result() }
+        if mem::replace(&mut outcome.is_claimed, true) { Ok(()) } else { outcome.result() }
     }
 }
 
@@ -144,7 +144,7 @@ impl Drop for Saver {
     fn drop(&mut self) {
         let Some(last) = self.last() else { return };
         if last.expect_elsewhere().is_err() {
-            locked(&last.outcome.0).is_left = true;
+            locked(&last.outcome.0).is_detached = true;
         } else if let Err(error) = self.end() {
             print(&error);
         }
@@ -179,7 +179,7 @@ impl Saving {
     /// ```
     pub fn wait(&self) -> Result<()> {
         let mut outcome = self.finished()?;
-        outcome.is_told = true;
+        outcome.is_claimed = true;
         outcome.result()
     }
 
@@ -203,7 +203,7 @@ impl Saving {
         );
         let (outcome, changed) = &*self.outcome;
         let mut outcome = locked(outcome);
-        if let (true, Err(error)) = (outcome.is_left, &result) {
+        if let (true, Err(error)) = (outcome.is_detached, &result) {
             print(error);
         }
         outcome.result = Some(result);

@@ -2,13 +2,13 @@
 
 /// The unit of a number in numpy: a multiple of one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Step {
+pub(crate) struct DatetimeUnit {
     count: u32,
-    unit: Unit,
+    unit: BaseUnit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Unit {
+enum BaseUnit {
     /// No unit is named.
     Generic,
     Years,
@@ -21,34 +21,34 @@ enum Unit {
     Seconds(u32),
 }
 
-const UNITS: [(&str, Unit); 14] = [
-    ("", Unit::Generic),
-    ("Y", Unit::Years),
-    ("M", Unit::Months),
-    ("W", Unit::Weeks),
-    ("D", Unit::Days),
-    ("h", Unit::Hours),
-    ("m", Unit::Minutes),
-    ("s", Unit::Seconds(0)),
-    ("ms", Unit::Seconds(3)),
-    ("us", Unit::Seconds(6)),
-    ("ns", Unit::Seconds(9)),
-    ("ps", Unit::Seconds(12)),
-    ("fs", Unit::Seconds(15)),
-    ("as", Unit::Seconds(18)),
+const UNITS: [(&str, BaseUnit); 14] = [
+    ("", BaseUnit::Generic),
+    ("Y", BaseUnit::Years),
+    ("M", BaseUnit::Months),
+    ("W", BaseUnit::Weeks),
+    ("D", BaseUnit::Days),
+    ("h", BaseUnit::Hours),
+    ("m", BaseUnit::Minutes),
+    ("s", BaseUnit::Seconds(0)),
+    ("ms", BaseUnit::Seconds(3)),
+    ("us", BaseUnit::Seconds(6)),
+    ("ns", BaseUnit::Seconds(9)),
+    ("ps", BaseUnit::Seconds(12)),
+    ("fs", BaseUnit::Seconds(15)),
+    ("as", BaseUnit::Seconds(18)),
 ];
 
 /// numpy's value for no date.
 const NOT_A_TIME: &str = "NaT";
 
-impl Step {
+impl DatetimeUnit {
     /// Parses the part in brackets after the type: `ns`, `25s`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let unit = text.trim_start_matches(|char: char| char.is_ascii_digit());
         let count = text.strip_suffix(unit).filter(|count| !count.is_empty());
         let (_, unit) = UNITS.iter().find(|(name, _)| *name == unit)?;
         let count = count.map_or(Ok(1), str::parse).ok()?;
-        Some(Step { count, unit: *unit })
+        Some(DatetimeUnit { count, unit: *unit })
     }
 
     /// The date that is `steps` after the beginning of 1970, as numpy prints it.
@@ -58,16 +58,16 @@ impl Step {
         }
         let count = i128::from(steps) * i128::from(self.count);
         match self.unit {
-            Unit::Generic => count.to_string(),
-            Unit::Years => format!("{:04}", 1970 + count),
-            Unit::Months => {
+            BaseUnit::Generic => count.to_string(),
+            BaseUnit::Years => format!("{:04}", 1970 + count),
+            BaseUnit::Months => {
                 format!("{:04}-{:02}", 1970 + count.div_euclid(12), count.rem_euclid(12) + 1)
             }
-            Unit::Weeks => day(7 * count),
-            Unit::Days => day(count),
-            Unit::Hours => format!("{}T{:02}", day(count.div_euclid(24)), count.rem_euclid(24)),
-            Unit::Minutes => minute(count),
-            Unit::Seconds(digits) => {
+            BaseUnit::Weeks => day(7 * count),
+            BaseUnit::Days => day(count),
+            BaseUnit::Hours => format!("{}T{:02}", day(count.div_euclid(24)), count.rem_euclid(24)),
+            BaseUnit::Minutes => minute(count),
+            BaseUnit::Seconds(digits) => {
                 let parts = 10_i128.pow(digits); // at most 18
                 let second = count.div_euclid(parts);
                 let minute = minute(second.div_euclid(60));
@@ -85,14 +85,14 @@ impl Step {
         let count = i128::from(steps) * i128::from(self.count);
         let (sign, size) = (if count < 0 { "-" } else { "" }, count.abs());
         let text = match self.unit {
-            Unit::Generic => return count.to_string(),
-            Unit::Years => format!("P{size}Y"),
-            Unit::Months => format!("P{size}M"),
-            Unit::Weeks => format!("P{size}W"),
-            Unit::Days => format!("P{size}D"),
-            Unit::Hours => format!("PT{size}H"),
-            Unit::Minutes => format!("PT{size}M"),
-            Unit::Seconds(digits) => {
+            BaseUnit::Generic => return count.to_string(),
+            BaseUnit::Years => format!("P{size}Y"),
+            BaseUnit::Months => format!("P{size}M"),
+            BaseUnit::Weeks => format!("P{size}W"),
+            BaseUnit::Days => format!("P{size}D"),
+            BaseUnit::Hours => format!("PT{size}H"),
+            BaseUnit::Minutes => format!("PT{size}M"),
+            BaseUnit::Seconds(digits) => {
                 let parts = 10_i128.pow(digits);
                 format!("PT{}{}S", size / parts, fraction(size % parts, digits))
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use treedef::Dtype;
 
-use crate::numpy_type::{Kind, NumpyType};
+use crate::numpy_type::{NumpyKind, NumpyType};
 use crate::shape::display;
 use crate::small_float::{SMALL_FLOATS, SmallFloat};
 
@@ -29,66 +29,66 @@ const DTYPES: [(&str, Dtype); 14] = [
 
 /// The type of the numbers of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ElementType {
+pub(crate) enum NumberType {
     Dtype(Dtype),
     /// Floats of at most 8 bits. Their bytes are copied, and their numbers are read as `f32`.
     Small(&'static SmallFloat),
 }
 
-impl ElementType {
+impl NumberType {
     /// The type of this name in a file of safetensors.
     pub(crate) fn of_safetensors(name: &str) -> Option<Self> {
         let dtype = DTYPES.iter().find(|(of_file, _)| *of_file == name);
         let small = || SMALL_FLOATS.iter().find(|float| float.names.0 == name);
-        let small = || small().map(ElementType::Small);
-        dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(small)
+        let small = || small().map(NumberType::Small);
+        dtype.map(|(_, dtype)| NumberType::Dtype(*dtype)).or_else(small)
     }
 
     /// The type with this name in this crate.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let dtype = Dtype::ALL.iter().find(|dtype| dtype.name() == name);
         let small = || SMALL_FLOATS.iter().find(|float| float.names.1 == name);
-        let small = || small().map(ElementType::Small);
-        dtype.map(|dtype| ElementType::Dtype(*dtype)).or_else(small)
+        let small = || small().map(NumberType::Small);
+        dtype.map(|dtype| NumberType::Dtype(*dtype)).or_else(small)
     }
 
     /// Its name in a file of safetensors. `None` for complex numbers of 128 bits.
     pub(crate) fn in_safetensors(self) -> Option<&'static str> {
         match self {
-            ElementType::Dtype(dtype) => {
+            NumberType::Dtype(dtype) => {
                 DTYPES.iter().find(|(_, of_file)| *of_file == dtype).map(|(name, _)| *name)
             }
-            ElementType::Small(float) => Some(float.names.0),
+            NumberType::Small(float) => Some(float.names.0),
         }
     }
 
     pub(crate) fn bits(self) -> u64 {
         match self {
-            ElementType::Dtype(dtype) => 8 * u64::try_from(dtype.size()).unwrap_or(u64::MAX / 8), // at most 16
-            ElementType::Small(float) => float.bits.into(),
+            NumberType::Dtype(dtype) => 8 * u64::try_from(dtype.size()).unwrap_or(u64::MAX / 8), // at most 16
+            NumberType::Small(float) => float.bits.into(),
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            ElementType::Dtype(dtype) => dtype.name(),
-            ElementType::Small(float) => float.names.1,
+            NumberType::Dtype(dtype) => dtype.name(),
+            NumberType::Small(float) => float.names.1,
         }
     }
 }
 
 /// The type of the elements of a tensor, which may not be numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Elements {
-    Known(ElementType),
+pub(crate) enum ElementType {
+    Number(NumberType),
     Numpy(Arc<NumpyType>),
 }
 
-impl Elements {
+impl ElementType {
     pub(crate) fn name(&self) -> &str {
         match self {
-            Elements::Known(element) => element.name(),
-            Elements::Numpy(numpy) => &numpy.name,
+            ElementType::Number(element) => element.name(),
+            ElementType::Numpy(numpy) => &numpy.name,
         }
     }
 }
@@ -109,14 +109,14 @@ impl Elements {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     name: String,
-    elements: Elements,
+    element_type: ElementType,
     shape: Vec<usize>,
 }
 
 impl Descriptor {
     /// Makes a descriptor from its parts.
     pub fn new(name: impl Into<String>, dtype: Dtype, shape: impl Into<Vec<usize>>) -> Self {
-        Descriptor::of(name.into(), ElementType::Dtype(dtype), shape.into())
+        Descriptor::of(name.into(), NumberType::Dtype(dtype), shape.into())
     }
 
     /// As [`new`](Self::new), for a type by its [name](Self::type_name), including types that [`Dtype`]
@@ -134,15 +134,15 @@ impl Descriptor {
         type_name: &str,
         shape: impl Into<Vec<usize>>,
     ) -> Option<Self> {
-        Some(Descriptor::of(name.into(), ElementType::of_name(type_name)?, shape.into()))
+        Some(Descriptor::of(name.into(), NumberType::of_name(type_name)?, shape.into()))
     }
 
-    pub(crate) fn of(name: String, element: ElementType, shape: Vec<usize>) -> Self {
-        Descriptor::with(name, Elements::Known(element), shape)
+    pub(crate) fn of(name: String, element: NumberType, shape: Vec<usize>) -> Self {
+        Descriptor::with(name, ElementType::Number(element), shape)
     }
 
-    pub(crate) fn with(name: String, elements: Elements, shape: Vec<usize>) -> Self {
-        Descriptor { name, elements, shape }
+    pub(crate) fn with(name: String, element_type: ElementType, shape: Vec<usize>) -> Self {
+        Descriptor { name, element_type, shape }
     }
 
     pub(crate) fn with_shape(&self, shape: Vec<usize>) -> Self {
@@ -160,25 +160,25 @@ impl Descriptor {
     }
 
     /// The type of the elements, if they are numbers.
-    pub(crate) fn element(&self) -> Option<ElementType> {
-        match &self.elements {
-            Elements::Known(element) => Some(*element),
-            Elements::Numpy(_) => None,
+    pub(crate) fn number_type(&self) -> Option<NumberType> {
+        match &self.element_type {
+            ElementType::Number(element) => Some(*element),
+            ElementType::Numpy(_) => None,
         }
     }
 
     /// The type of the elements, if they are not numbers.
     pub(crate) fn numpy(&self) -> Option<&NumpyType> {
-        match &self.elements {
-            Elements::Known(_) => None,
-            Elements::Numpy(numpy) => Some(numpy),
+        match &self.element_type {
+            ElementType::Number(_) => None,
+            ElementType::Numpy(numpy) => Some(numpy),
         }
     }
 
     /// The type of the elements, if it is one of [`Dtype`].
     pub fn dtype(&self) -> Option<Dtype> {
-        match self.elements {
-            Elements::Known(ElementType::Dtype(dtype)) => Some(dtype),
+        match self.element_type {
+            ElementType::Number(NumberType::Dtype(dtype)) => Some(dtype),
             _ => None,
         }
     }
@@ -186,13 +186,13 @@ impl Descriptor {
     /// The name of the type: of the [`Dtype`], or as in the file in small letters, such as
     /// `f8_e4m3`, or as in numpy, such as `str` or `datetime64[ns]`.
     pub fn type_name(&self) -> &str {
-        self.elements.name()
+        self.element_type.name()
     }
 
     /// Why the elements cannot be read, if so: they may be pickled objects of Python.
     pub fn unread(&self) -> Option<&str> {
         match &self.numpy()?.kind {
-            Kind::Unread(why) => Some(why),
+            NumpyKind::Unread(why) => Some(why),
             _ => None,
         }
     }
@@ -214,9 +214,9 @@ impl Descriptor {
     }
 
     fn bits(&self) -> u64 {
-        match &self.elements {
-            Elements::Known(element) => element.bits(),
-            Elements::Numpy(numpy) => {
+        match &self.element_type {
+            ElementType::Number(element) => element.bits(),
+            ElementType::Numpy(numpy) => {
                 u64::try_from(numpy.size).unwrap_or(u64::MAX).saturating_mul(8)
             }
         }
@@ -226,6 +226,6 @@ impl Descriptor {
 /// `f32[3, 4]`
 impl fmt::Display for Descriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&display(self.elements.name(), &self.shape))
+        f.pad(&display(self.element_type.name(), &self.shape))
     }
 }

@@ -26,13 +26,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone)]
 pub struct Error {
     kind: Arc<ErrorKind>,
-    place: Place,
+    location: ErrorLocation,
     /// The file that was read, unless it is in the kind.
     file: Option<Arc<str>>,
 }
 
 #[derive(Clone)]
-enum Place {
+enum ErrorLocation {
     Unknown,
     Path(Path),
     Byte(usize),
@@ -174,9 +174,9 @@ impl Error {
     /// The byte of the input at which reading failed.
     #[cfg(feature = "numpy")]
     pub(crate) fn offset(&self) -> Option<usize> {
-        match self.place {
-            Place::Byte(offset) => Some(offset),
-            Place::Unknown | Place::Path(_) => None,
+        match self.location {
+            ErrorLocation::Byte(offset) => Some(offset),
+            ErrorLocation::Unknown | ErrorLocation::Path(_) => None,
         }
     }
 
@@ -189,7 +189,7 @@ impl Error {
     }
 
     pub(crate) fn at_path(self, path: Path) -> Self {
-        Error { place: Place::Path(path), ..self }
+        Error { location: ErrorLocation::Path(path), ..self }
     }
 
     /// Adds the part of the input that the error concerns.
@@ -206,7 +206,7 @@ impl Error {
     }
 
     pub(crate) fn at_byte(self, offset: usize) -> Self {
-        Error { place: Place::Byte(offset), ..self }
+        Error { location: ErrorLocation::Byte(offset), ..self }
     }
 }
 
@@ -223,7 +223,7 @@ impl From<std::io::Error> for Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Arc::new(kind), place: Place::Unknown, file: None }
+        Error { kind: Arc::new(kind), location: ErrorLocation::Unknown, file: None }
     }
 }
 
@@ -283,7 +283,7 @@ impl fmt::Display for Error {
                 write!(f, "the name `{name}` is also that of `{first}`")?;
             }
             ErrorKind::Reserved(name) => write!(f, "the name `{name}` is reserved")?,
-            ErrorKind::Internal(place) => write!(f, "a bug in treedef-tensors: {place}")?,
+            ErrorKind::Internal(location) => write!(f, "a bug in treedef-tensors: {location}")?,
             ErrorKind::NoDtype(leaves) => {
                 let leaves: Vec<String> =
                     leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`")).collect();
@@ -296,11 +296,11 @@ impl fmt::Display for Error {
             | ErrorKind::Rule(what)
             | ErrorKind::Structure(what) => f.write_str(what)?,
         }
-        match &self.place {
-            Place::Unknown => {}
-            Place::Path(path) if path.is_root() => f.write_str(" at the root")?,
-            Place::Path(path) => write!(f, " at `{path}`")?,
-            Place::Byte(offset) => write!(f, " at byte {offset}")?,
+        match &self.location {
+            ErrorLocation::Unknown => {}
+            ErrorLocation::Path(path) if path.is_root() => f.write_str(" at the root")?,
+            ErrorLocation::Path(path) => write!(f, " at `{path}`")?,
+            ErrorLocation::Byte(offset) => write!(f, " at byte {offset}")?,
         }
         self.kind.hint().map_or(Ok(()), |hint| write!(f, " ({hint})"))
     }

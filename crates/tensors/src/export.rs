@@ -13,12 +13,12 @@ use crate::arrays::transposed;
 use crate::bug::OrBug;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::names::{Name, NamePrinter, Stack};
-use crate::parts::{Part, array, parts};
-use crate::renames::{Names, TwoWays};
+use crate::names::{NamePrinter, StackPattern, TensorName};
+use crate::renames::{Names, TwoWayRenames};
 use crate::shape::{display, num_elements};
 use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
+use crate::tensor_blocks::{TensorBlock, array, parts};
 
 /// The name that safetensors reserves.
 pub(crate) const METADATA: &str = "__metadata__";
@@ -110,7 +110,7 @@ pub struct Export {
     separator: String,
     function: Option<Arc<NameOf>>,
     renames: Vec<(String, String)>,
-    pub(crate) stacks: Vec<Stack>,
+    pub(crate) stacks: Vec<StackPattern>,
     rest: bool,
     structure: bool,
 }
@@ -159,7 +159,7 @@ impl<'a> Tensors<'a> {
 }
 
 /// The blocks that make one tensor: a single one, or the blocks of all elements of a sequence.
-struct Group {
+struct BlockGroup {
     name: String,
     /// The path of the first block.
     path: Path,
@@ -178,7 +178,7 @@ struct Group {
 pub(crate) struct Namer<'e, 't> {
     export: &'e Export,
     printer: NamePrinter<'t>,
-    names: TwoWays<'e>,
+    names: TwoWayRenames<'e>,
 }
 
 impl Export {
@@ -303,7 +303,7 @@ impl Export {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stack(mut self, pattern: impl ToPattern) -> Result<Self> {
-        self.stacks.push(Stack::new(pattern.to_pattern()?.into_owned())?);
+        self.stacks.push(StackPattern::new(pattern.to_pattern()?.into_owned())?);
         Ok(self)
     }
 
@@ -346,7 +346,7 @@ impl Export {
     /// The tensors of a tree whose arrays are tensors as they are.
     fn tensors_of<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         let mut namer = self.namer(tree.treedef())?;
-        let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
+        let (mut groups, mut by_name) = (Vec::<BlockGroup>::new(), HashMap::<String, usize>::new());
         let (mut rest, mut beside, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
         // The patterns that stacked nothing yet, and what they name without stacking it.
         let stacks = self.stacks.iter().enumerate();
@@ -378,7 +378,7 @@ impl Export {
                 Some(group) => group.push(part, dtype, place)?,
                 None => {
                     by_name.insert(name.clone(), groups.len());
-                    groups.push(Group::new(name, part, dtype, place));
+                    groups.push(BlockGroup::new(name, part, dtype, place));
                 }
             }
         }
@@ -425,7 +425,7 @@ impl Export {
         Ok(Namer {
             export: self,
             printer: NamePrinter::new(treedef),
-            names: TwoWays::of(&self.renames, &self.separator)?,
+            names: TwoWayRenames::of(&self.renames, &self.separator)?,
         })
     }
 
@@ -460,7 +460,11 @@ impl Export {
 
 impl Namer<'_, '_> {
     /// The name of a path, with its place in a stack.
-    pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Result<(String, Name)> {
+    pub(crate) fn name(
+        &mut self,
+        path: &Path,
+        stacks: &[StackPattern],
+    ) -> Result<(String, TensorName)> {
         let mut place = self.printer.name(path, stacks);
         let before = match &self.export.function {
             Some(function) => function(&place.key),
@@ -476,11 +480,11 @@ impl Namer<'_, '_> {
     }
 }
 
-impl Group {
-    fn new(name: String, part: Part, dtype: Dtype, place: Name) -> Self {
-        let Part { path, shape, leaves, matrix, .. } = part;
-        let Name { key, indices: last, dims, .. } = place;
-        Group {
+impl BlockGroup {
+    fn new(name: String, part: TensorBlock, dtype: Dtype, place: TensorName) -> Self {
+        let TensorBlock { path, shape, leaves, matrix, .. } = part;
+        let TensorName { key, indices: last, dims, .. } = place;
+        BlockGroup {
             name,
             path,
             key,
@@ -493,8 +497,8 @@ impl Group {
     }
 
     /// Adds the block of a later element.
-    fn push(&mut self, part: Part, dtype: Dtype, place: Name) -> Result<()> {
-        let Part { path, shape, leaves, matrix, .. } = part;
+    fn push(&mut self, part: TensorBlock, dtype: Dtype, place: TensorName) -> Result<()> {
+        let TensorBlock { path, shape, leaves, matrix, .. } = part;
         // The order of the tree is that of the indices, of which all have as many.
         let is_next = place.indices.len() == self.last.len() && place.indices > self.last;
         if place.key != self.key || !is_next {

@@ -16,28 +16,28 @@ pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>
     let in_file = |error| in_file(path, error);
     let new = Replacement::open(path).map_err(|error| not_created(path, error))?;
     let mut buffer = BufWriter::new(new.file());
-    write(&mut buffer).map_err(|error| told_of(path, error))?;
+    write(&mut buffer).map_err(|error| with_path(path, error))?;
     buffer.flush().map_err(in_file)?;
     drop(buffer);
     Ok(new.finish().map_err(in_file)?)
 }
 
 /// A file that is written beside its place, at any position. It goes away if it is not put there.
-pub(crate) struct Pending {
+pub(crate) struct PendingFile {
     file: Replacement,
     path: PathBuf,
 }
 
 /// A file that is on the disk, beside its place, and closed.
-pub(crate) struct Written {
+pub(crate) struct StagedFile {
     file: FlushedFile,
     path: PathBuf,
 }
 
-impl Pending {
+impl PendingFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let file = Replacement::create(path).map_err(|error| not_created(path, error))?;
-        Ok(Pending { file, path: path.to_owned() })
+        Ok(PendingFile { file, path: path.to_owned() })
     }
 
     /// Writes at a position, which is told where it fails.
@@ -52,16 +52,16 @@ impl Pending {
     }
 
     /// Flushes it to the disk.
-    pub(crate) fn flush(self) -> Result<Written> {
-        let Pending { file, path } = self;
+    pub(crate) fn flush(self) -> Result<StagedFile> {
+        let PendingFile { file, path } = self;
         let file = file.flush().map_err(|error| in_file(&path, error))?;
-        Ok(Written { file, path })
+        Ok(StagedFile { file, path })
     }
 }
 
-impl Written {
+impl StagedFile {
     /// Puts it in its place. The folder is still to be flushed.
-    pub(crate) fn put(self) -> Result<()> {
+    pub(crate) fn persist(self) -> Result<()> {
         Ok(self.file.put().map_err(|error| in_file(&self.path, error))?)
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn in_file(path: &Path, error: io::Error) -> io::Error {
 }
 
 /// An error while a file was written. Only what the operating system says of it has no path yet.
-fn told_of(path: &Path, error: Error) -> Error {
+fn with_path(path: &Path, error: Error) -> Error {
     match error.kind() {
         Kind::Io(said) if said.raw_os_error().is_some() => {
             in_file(path, io::Error::new(said.kind(), said.to_string())).into()

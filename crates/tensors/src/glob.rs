@@ -6,13 +6,13 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A name with wildcards. Like every pattern, it also matches everything below.
 #[derive(Clone, Debug)]
-pub(crate) struct Glob<'a>(Vec<Step<'a>>);
+pub(crate) struct Glob<'a>(Vec<GlobToken<'a>>);
 
-/// A step of a pattern of the library, in the form of a part of a name.
+/// A token of a pattern, which matches a part of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step<'a> {
+enum GlobToken<'a> {
     /// `name`, `[3]`, `["name"]`
-    Name(&'a str),
+    TensorName(&'a str),
     /// `*`, `[*]`
     Any,
     /// `**`
@@ -37,29 +37,29 @@ pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
 /// The new name that a rule gives to a matching one, with the wildcards of the other pattern filled
 /// in.
 pub fn renamed(from: &str, to: &str, separator: &str, name: &str) -> Result<Option<String>> {
-    let rename = Rename::new(from, to, separator)?;
+    let rename = RenameRule::new(from, to, separator)?;
     Ok(rename.apply(&parts(name, separator)).map(|name| name.join(separator)))
 }
 
 /// A renaming rule: a pattern and its replacement.
-pub(crate) struct Rename<'a> {
+pub(crate) struct RenameRule<'a> {
     from: Glob<'a>,
     to: Glob<'a>,
 }
 
 /// Renaming rules, split into parts once for all names.
-pub(crate) struct Renames<'a> {
+pub(crate) struct RenameRules<'a> {
     separator: &'a str,
-    rules: Vec<Rename<'a>>,
+    rules: Vec<RenameRule<'a>>,
 }
 
-impl<'a> Renames<'a> {
+impl<'a> RenameRules<'a> {
     pub(crate) fn new(
         rules: impl IntoIterator<Item = (&'a String, &'a String)>,
         separator: &'a str,
     ) -> Result<Self> {
-        let rules = rules.into_iter().map(|(from, to)| Rename::new(from, to, separator));
-        Ok(Renames { separator, rules: rules.collect::<Result<_>>()? })
+        let rules = rules.into_iter().map(|(from, to)| RenameRule::new(from, to, separator));
+        Ok(RenameRules { separator, rules: rules.collect::<Result<_>>()? })
     }
 
     /// The name after all rules. The function is called with the number of each rule that matches, and with
@@ -76,10 +76,11 @@ impl<'a> Renames<'a> {
     }
 }
 
-impl<'a> Rename<'a> {
+impl<'a> RenameRule<'a> {
     /// The other pattern has the same wildcards in the same order.
     pub(crate) fn new(from: &'a str, to: &'a str, separator: &'a str) -> Result<Self> {
-        let rename = Rename { from: Glob::new(from, separator)?, to: Glob::new(to, separator)? };
+        let rename =
+            RenameRule { from: Glob::new(from, separator)?, to: Glob::new(to, separator)? };
         if rename.from.wildcards().eq(rename.to.wildcards()) {
             return Ok(rename);
         }
@@ -96,9 +97,9 @@ impl<'a> Rename<'a> {
         let (captures, end) = self.from.find(name)?;
         let mut captures = captures.into_iter();
         let mut renamed = Vec::new();
-        for step in &self.to.0 {
-            match step {
-                Step::Name(part) => renamed.push(*part),
+        for token in &self.to.0 {
+            match token {
+                GlobToken::TensorName(part) => renamed.push(*part),
                 _ => renamed.extend(name.get(captures.next()?)?),
             }
         }
@@ -118,15 +119,15 @@ impl<'a> Glob<'a> {
 
     /// The pattern of these parts.
     pub(crate) fn of(parts: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let mut steps = Vec::new();
+        let mut tokens = Vec::new();
         for part in parts {
-            add_steps(part, &mut steps).ok_or_else(|| no_wildcard(part))?;
+            add_tokens(part, &mut tokens).ok_or_else(|| no_wildcard(part))?;
         }
-        Ok(Glob(steps))
+        Ok(Glob(tokens))
     }
 
-    fn wildcards(&self) -> impl Iterator<Item = &Step<'a>> {
-        self.0.iter().filter(|step| !matches!(step, Step::Name(_)))
+    fn wildcards(&self) -> impl Iterator<Item = &GlobToken<'a>> {
+        self.0.iter().filter(|token| !matches!(token, GlobToken::TensorName(_)))
     }
 
     /// Whether it matches a name, or a name above it.
@@ -147,23 +148,23 @@ impl<'a> Glob<'a> {
     /// Greedy matching that only backtracks to the last `**`: the time is at most the product of the
     /// lengths.
     fn captures(&self, name: &[&str], below: bool) -> Option<(Vec<Range<usize>>, usize)> {
-        let (mut captures, mut step, mut at) = (Vec::<Range<usize>>::new(), 0, 0);
-        // The step after the last `**`, and the number of captures up to it.
+        let (mut captures, mut token, mut at) = (Vec::<Range<usize>>::new(), 0, 0);
+        // The token after the last `**`, and the number of captures up to it.
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            match (self.0.get(step), name.get(at)) {
+            match (self.0.get(token), name.get(at)) {
                 (None, found) if below || found.is_none() => return Some((captures, at)),
-                (Some(Step::AnySteps), _) => {
+                (Some(GlobToken::AnySteps), _) => {
                     captures.push(at..at);
-                    step += 1;
-                    retry = Some((step, captures.len()));
+                    token += 1;
+                    retry = Some((token, captures.len()));
                     continue;
                 }
                 (Some(expected), Some(found)) if expected.names(found) => {
-                    if !matches!(expected, Step::Name(_)) {
+                    if !matches!(expected, GlobToken::TensorName(_)) {
                         captures.push(at..at + 1);
                     }
-                    (step, at) = (step + 1, at + 1);
+                    (token, at) = (token + 1, at + 1);
                     continue;
                 }
                 _ => {}
@@ -172,85 +173,88 @@ impl<'a> Glob<'a> {
             captures.truncate(count);
             let any = captures.last_mut().filter(|any| any.end < name.len())?;
             any.end += 1;
-            (step, at) = (from, any.end);
+            (token, at) = (from, any.end);
         }
     }
 }
 
-impl Step<'_> {
+impl GlobToken<'_> {
     fn names(&self, part: &str) -> bool {
         match self {
-            Step::Name(name) => *name == part,
-            Step::Any => true,
-            Step::AnySteps => false,
-            Step::OneOf(names) => names.contains(&part),
-            Step::Indices(range) => part.parse().is_ok_and(|index| range.contains(&index)),
+            GlobToken::TensorName(name) => *name == part,
+            GlobToken::Any => true,
+            GlobToken::AnySteps => false,
+            GlobToken::OneOf(names) => names.contains(&part),
+            GlobToken::Indices(range) => part.parse().is_ok_and(|index| range.contains(&index)),
         }
     }
 }
 
 /// Adds the meaning of a part of a pattern. `None` if it has none.
-fn add_steps<'a>(part: &'a str, steps: &mut Vec<Step<'a>>) -> Option<()> {
+fn add_tokens<'a>(part: &'a str, tokens: &mut Vec<GlobToken<'a>>) -> Option<()> {
     let mut rest = match part.strip_prefix('`') {
         Some(quoted) => {
             let (name, rest) = quoted.split_once('`')?;
-            steps.push(Step::Name(name));
+            tokens.push(GlobToken::TensorName(name));
             rest
         }
         None => {
             let (name, rest) = part.split_at_checked(part.find('[').unwrap_or(part.len()))?;
             if let Some(before) = name.strip_suffix("**").filter(|before| !before.is_empty()) {
-                steps.extend([named(before)?, Step::AnySteps]);
+                tokens.extend([named(before)?, GlobToken::AnySteps]);
             } else if !name.is_empty() || rest.is_empty() {
-                steps.push(named(name)?);
+                tokens.push(named(name)?);
             }
             rest
         }
     };
     while let Some((key, behind)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        steps.push(entry(key)?);
+        tokens.push(entry(key)?);
         rest = behind;
     }
     match rest {
         "" => {}
-        "**" => steps.push(Step::AnySteps),
+        "**" => tokens.push(GlobToken::AnySteps),
         _ => return None,
     }
     Some(())
 }
 
-fn named(name: &str) -> Option<Step<'_>> {
+fn named(name: &str) -> Option<GlobToken<'_>> {
     let is_plain = |name: &str| !name.contains(['*', '{', '}', ',']);
     match name {
-        "*" => Some(Step::Any),
-        "**" => Some(Step::AnySteps),
-        _ if is_plain(name) => Some(Step::Name(name)),
+        "*" => Some(GlobToken::Any),
+        "**" => Some(GlobToken::AnySteps),
+        _ if is_plain(name) => Some(GlobToken::TensorName(name)),
         _ => {
             let names = name.strip_prefix('{')?.strip_suffix('}')?.split(',');
             let is_name = |name: &&str| !name.is_empty() && is_plain(name);
-            names.map(|name| Some(name).filter(is_name)).collect::<Option<_>>().map(Step::OneOf)
+            names
+                .map(|name| Some(name).filter(is_name))
+                .collect::<Option<_>>()
+                .map(GlobToken::OneOf)
         }
     }
 }
 
 /// The inside of brackets.
-fn entry(key: &str) -> Option<Step<'_>> {
+fn entry(key: &str) -> Option<GlobToken<'_>> {
     if key == "*" {
-        return Some(Step::Any);
+        return Some(GlobToken::Any);
     }
     if let Some(name) = key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return Some(Step::Name(name));
+        return Some(GlobToken::TensorName(name));
     }
     let is_index = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some((start, end)) = key.split_once(':') else {
-        return is_index(key).then_some(Step::Name(key));
+        return is_index(key).then_some(GlobToken::TensorName(key));
     };
     let bound = |text: &str, default| match text {
         "" => Some(default),
         text => text.parse().ok().filter(|_| is_index(text)),
     };
     let range = bound(start, 0)?..bound(end, usize::MAX)?;
-    (key != ":" && !range.is_empty()).then_some(Step::Indices(range))
+    (key != ":" && !range.is_empty()).then_some(GlobToken::Indices(range))
 }
 
 fn no_wildcard(part: &str) -> Error {

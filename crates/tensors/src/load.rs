@@ -4,20 +4,21 @@
 //! index; if it requests numbers, or sequences of numbers, a tensor is read.
 
 mod failure;
-mod numbers;
+mod tensor_reader;
 mod entry;
 mod report;
-mod findings;
-mod forms;
-mod empty;
+mod diagnostics;
+mod array_repr;
+mod empty_values;
 mod rules;
-mod named;
+mod entry_builder;
 mod key;
-mod table;
-mod part;
-mod names;
-mod place;
-mod ahead;
+mod context;
+mod tensor_slice;
+mod name_scope;
+mod primitive;
+mod value_deserializer;
+mod read_ahead;
 mod access;
 mod array_access;
 mod deserializer;
@@ -33,14 +34,15 @@ use treedef::{Key, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
 use crate::glob::{Glob, parts};
+use crate::load::array_repr::{ArrayRepr, ArrayReprs};
+use crate::load::context::{LoadContext, with_reprs};
 use crate::load::entry::is_float;
 use crate::load::failure::Failure;
-use crate::load::forms::{Form, Forms};
-use crate::load::names::Below;
-use crate::load::place::{Place, overflow};
-use crate::load::report::Unused;
+use crate::load::name_scope::NameScope;
+use crate::load::primitive::overflow;
+use crate::load::report::UnusedTensor;
 use crate::load::rules::Rule;
-use crate::load::table::{Table, with_forms};
+use crate::load::value_deserializer::ValueDeserializer;
 use crate::renames::Names;
 use crate::report::LoadReport;
 use crate::shape::display;
@@ -463,35 +465,37 @@ impl Loader {
         let options = (self.separator.as_str(), self.convert);
         let base = self.base.as_ref().map(Source::from);
         let base = base.as_ref();
-        let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
+        let context = LoadContext::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
         let mut report = LoadReport::default();
-        let value = with_forms(&table, || self.forms(example, tensors, &table), walk::<T>);
-        if let Some(error) = table.reading.failure() {
+        let value = with_reprs(&context, || self.reprs(example, tensors, &context), walk::<T>);
+        if let Some(error) = context.reading.take_error() {
             return Err(error);
         }
         let mut is_stopped = false;
         let value = match value {
             Ok(value) => {
-                let stopped = self.check_buffered(&value, &table)?;
+                let stopped = self.check_buffered(&value, &context)?;
                 report.stopped = stopped.map(|failure| failure.to_string());
-                let fits = report.stopped.is_none() && table.findings().changed.is_empty();
+                let fits = report.stopped.is_none() && context.diagnostics().changed.is_empty();
                 fits.then_some(value)
             }
-            Err(Failure::Reported | Failure::Again) => None,
+            Err(Failure::Reported | Failure::Restart) => None,
             // The type refused the placeholder for a missing value.
             Err(Failure::Custom(_, Some(place)))
-                if table.findings().missing.iter().any(|(name, _)| *name == place) =>
+                if context.diagnostics().missing.iter().any(|(name, _)| *name == place) =>
             {
                 is_stopped = true;
                 None
             }
             Err(failure) => {
-                let in_buffer = table.entries.iter().any(|entry| entry.buffered.get());
+                let in_buffer = context.entries.iter().any(|entry| entry.buffered.get());
                 let hint = match failure {
                     Failure::Custom(..) if !self.is_plain() && self.has_untold_keys(tensors) => {
                         KEYS
                     }
-                    Failure::Custom(..) if in_buffer && table.findings().missing.is_empty() => {
+                    Failure::Custom(..)
+                        if in_buffer && context.diagnostics().missing.is_empty() =>
+                    {
                         BUFFER
                     }
                     _ => "",
@@ -501,14 +505,14 @@ impl Loader {
             }
         };
         is_stopped |= report.stopped.is_some();
-        report.changed = std::mem::take(&mut table.findings().changed);
+        report.changed = std::mem::take(&mut context.diagnostics().changed);
         let known: HashSet<String> = report.changed.iter().map(|(name, ..)| name.clone()).collect();
-        let replaced = table.replaced.iter().filter(|(name, ..)| !known.contains(name));
+        let replaced = context.replaced.iter().filter(|(name, ..)| !known.contains(name));
         report.changed.extend(replaced.cloned());
         // A number of tied tensors is in the value under any of their names.
-        let entries = table.entries.iter().filter(|entry| !entry.filled && entry.unread() == 0);
+        let entries = context.entries.iter().filter(|entry| !entry.filled && entry.unread() == 0);
         let ties: HashSet<usize> = entries.filter_map(|entry| entry.tie).collect();
-        let unused: Vec<Unused<'_>> = table
+        let unused: Vec<UnusedTensor<'_>> = context
             .entries
             .iter()
             .filter(|entry| !entry.filled && !entry.is_alias && entry.unread() > 0)
@@ -517,31 +521,36 @@ impl Loader {
             .filter(|_| !is_stopped)
             .filter_map(|entry| {
                 let array = entry.array()?;
-                let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));
+                let unread = entry.requested.get().then(|| (entry.unread(), array.num_numbers()));
                 let (name, tensor) = (entry.original.to_string(), &array.tensor);
                 let renamed = (entry.name != name).then(|| entry.name.to_string());
-                Some(Unused { name, renamed, tensor, unread })
+                Some(UnusedTensor { name, renamed, tensor, unread })
             })
             .collect();
-        report.find_renamed(&table.findings().missing, &unused);
+        report.find_renamed(&context.diagnostics().missing, &unused);
         if !is_stopped {
-            report.drop_texts(tensors, &table.entries, &self.separator);
+            report.drop_texts(tensors, &context.entries, &self.separator);
         }
-        let filled = table.entries.iter().filter(|entry| entry.filled && entry.is_read());
+        let filled = context.entries.iter().filter(|entry| entry.filled && entry.is_read());
         report.filled = filled.map(|entry| entry.name.to_string()).collect();
         Ok((value, report))
     }
 
-    /// The forms of buffered tensors: from the example, the value to fill from, or the file.
-    fn forms(&self, example: Option<&TreeDef>, source: &Source<'_>, table: &Table<'_>) -> Forms {
+    /// The representations of buffered tensors: from the example, the value to fill from, or the file.
+    fn reprs(
+        &self,
+        example: Option<&TreeDef>,
+        source: &Source<'_>,
+        context: &LoadContext<'_>,
+    ) -> ArrayReprs {
         let of_file = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
         let base = self.base.as_ref().filter(|_| example.is_none());
         let of_base = base.and_then(|base| structure_of(base.metadata(STRUCTURE), true));
-        Forms::new(
+        ArrayReprs::new(
             example.or(of_base.as_ref()),
             of_file.as_ref(),
-            table.separator,
-            table.entries.len(),
+            context.separator,
+            context.entries.len(),
         )
     }
 
@@ -550,22 +559,23 @@ impl Loader {
     fn check_buffered<T: Serialize>(
         &self,
         value: &T,
-        table: &Table<'_>,
+        context: &LoadContext<'_>,
     ) -> Result<Option<Failure>> {
-        if table.entries.iter().all(|entry| !entry.buffered.get()) {
+        if context.entries.iter().all(|entry| !entry.buffered.get()) {
             return Ok(None);
         }
         let tree = Tree::of(value)?;
         let export = Export::new().separator(&self.separator).rest_in_metadata(true);
         let saved = export.structure_in_metadata(false).tensors(&tree)?;
         let saved: HashMap<&str, &Tensor<'_>> = saved.iter().collect();
-        for entry in table.entries.iter().filter(|entry| entry.buffered.get()) {
+        for entry in context.entries.iter().filter(|entry| entry.buffered.get()) {
             let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
                 continue;
             };
             // A matrix stored by columns is flat there, or the first element of a tuple.
             let first = [&entry.name, "0"].join(&self.separator);
-            let name = if let Form::Matrix(_) = table.form(entry) { &first } else { &*entry.name };
+            let name =
+                if let ArrayRepr::Matrix(_) = context.repr(entry) { &first } else { &*entry.name };
             let mut dims = array.dims.clone();
             if array.column_major {
                 dims.splice(..array.tensor.shape().len(), [array.tensor.len()]);
@@ -577,9 +587,9 @@ impl Loader {
             let is_type =
                 dtype == array.dtype || self.convert && is_float(dtype) && is_float(array.dtype);
             if !is_type || found != dims {
-                table.change(entry, display(dtype, found));
+                context.report_mismatch(entry, display(dtype, found));
             } else if dtype != array.dtype
-                && let Some(failure) = overflow(entry, dtype, &table.reading)
+                && let Some(failure) = overflow(entry, dtype, &context.reading)
             {
                 return Ok(Some(failure));
             }
@@ -626,19 +636,20 @@ fn has_untold_keys(node: NodeRef<'_>, separator: &str) -> bool {
 }
 
 /// Reads a value. If serde misses a field, the walk starts again and continues after it.
-fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
+fn walk<T: DeserializeOwned>(context: &LoadContext<'_>) -> Result<T, Failure> {
     for number in 0..WALKS {
-        table.reset();
+        context.reset();
         // A value without a required field cannot be made: the other missing parts are found
         // without reading numbers.
         if number > 0 {
-            table.reading.lose();
+            context.reading.stop();
         }
-        let value = T::deserialize(Place::Names(Below::root(table)));
+        let value = T::deserialize(ValueDeserializer::Scope(NameScope::root(context)));
         match value {
-            Err(Failure::Again) => {}
-            Err(Failure::Custom(..) | Failure::Field(_)) if table.reading.keep() => {}
-            Ok(_) if !table.findings().missing.is_empty() => return Err(Failure::Reported),
+            Err(Failure::Restart) => {}
+            Err(Failure::Custom(..) | Failure::Field(_))
+                if context.reading.retry_with_numbers() => {}
+            Ok(_) if !context.diagnostics().missing.is_empty() => return Err(Failure::Reported),
             other => return other,
         }
     }

@@ -7,14 +7,14 @@ use crate::error::Result;
 
 /// A pattern for stacked elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Stack {
+pub(crate) struct StackPattern {
     pub(crate) pattern: Pattern,
     /// For each `[*]` the pattern before it, which names the sequence, and the pattern from there
     /// on. Without one, the pattern names the sequence.
     ends: Vec<(Pattern, Pattern)>,
 }
 
-impl Stack {
+impl StackPattern {
     pub(crate) fn new(pattern: Pattern) -> Result<Self> {
         let text = pattern.to_string();
         let ends = text.match_indices("[*]").filter_map(|(at, _)| {
@@ -25,7 +25,7 @@ impl Stack {
         if ends.is_empty() {
             ends.push((pattern.clone(), "".parse()?));
         }
-        Ok(Stack { pattern, ends })
+        Ok(StackPattern { pattern, ends })
     }
 
     /// Whether the pattern matches something, or would if a sequence had elements.
@@ -56,7 +56,7 @@ pub(crate) struct NamePrinter<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Name {
+pub(crate) struct TensorName {
     /// The separator of the parts of a name.
     pub(crate) parts: Vec<String>,
     /// The path without the indices in stacked sequences.
@@ -76,12 +76,12 @@ impl<'a> NamePrinter<'a> {
     }
 
     /// The name of a path, and separately its indices in stacked sequences.
-    pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Name {
+    pub(crate) fn name(&mut self, path: &Path, stacks: &[StackPattern]) -> TensorName {
         self.go_to(path);
         let nodes = path.keys().iter().zip(&self.levels).map(|(key, (node, ..))| (key, *node));
-        let mut name = Name::default();
+        let mut name = TensorName::default();
         for (depth, (key, node)) in nodes.enumerate() {
-            let has = |stack: &Stack| stack.has(path.keys(), depth);
+            let has = |stack: &StackPattern| stack.has(path.keys(), depth);
             let index = element(key, node);
             let stacks =
                 stacks.iter().enumerate().filter(|(_, stack)| index.is_some() && has(stack));

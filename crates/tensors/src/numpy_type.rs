@@ -2,7 +2,7 @@
 
 use treedef::Leaf;
 
-use crate::datetime::Step;
+use crate::datetime::DatetimeUnit;
 use crate::tensor::Dtype;
 
 /// numpy's names for the types: in the header of a file, and elsewhere.
@@ -33,16 +33,16 @@ pub(crate) struct NumpyType {
     pub(crate) code: Option<String>,
     /// The bytes of an element.
     pub(crate) size: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NumpyKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum NumpyKind {
     /// Four bytes for each character.
     Str,
     Bytes,
-    Date(Step),
-    Span(Step),
+    Date(DatetimeUnit),
+    Span(DatetimeUnit),
     /// Not read, with the reason.
     Unread(String),
 }
@@ -52,13 +52,13 @@ impl NumpyType {
     pub(crate) fn leaf(&self, bytes: &[u8]) -> Result<Leaf, String> {
         let integer = || bytes.try_into().map_or(i64::MIN, i64::from_le_bytes); // 8 bytes
         match &self.kind {
-            Kind::Str => {
+            NumpyKind::Str => {
                 let codes = bytes.as_chunks().0.iter().map(|code| u32::from_le_bytes(*code));
                 let text: Option<String> = codes.map(char::from_u32).collect();
                 let text = text.ok_or("a text is not Unicode: it has half of a character")?;
                 Ok(text.trim_end_matches('\0').into())
             }
-            Kind::Bytes => {
+            NumpyKind::Bytes => {
                 let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
                 let bytes = bytes.get(..end).unwrap_or_default();
                 Ok(match str::from_utf8(bytes) {
@@ -66,9 +66,9 @@ impl NumpyType {
                     Err(_) => Leaf::Bytes(bytes.into()),
                 })
             }
-            Kind::Date(step) => Ok(step.date(integer()).as_str().into()),
-            Kind::Span(step) => Ok(step.span(integer()).as_str().into()),
-            Kind::Unread(why) => Err(why.clone()),
+            NumpyKind::Date(unit) => Ok(unit.date(integer()).as_str().into()),
+            NumpyKind::Span(unit) => Ok(unit.span(integer()).as_str().into()),
+            NumpyKind::Unread(why) => Err(why.clone()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Names of a type and of its files, in both directions.
 
 use crate::error::{ErrorKind, Result};
-use crate::glob::Renames;
+use crate::glob::RenameRules;
 
 /// Renaming rules from the names of a type to the names in its files, and back.
 ///
@@ -57,7 +57,7 @@ impl Names {
     ///
     /// Returns an error when a rule is wrong, or when the name would not come back.
     pub fn in_file(&self, name: &str) -> Result<String> {
-        TwoWays::new(self, ".")?.in_file(name, |_| {})
+        TwoWayRenames::new(self, ".")?.in_file(name, |_| {})
     }
 
     /// The name of the type for a name in a file.
@@ -66,7 +66,7 @@ impl Names {
     ///
     /// As [`in_file`](Self::in_file).
     pub fn in_type(&self, name: &str) -> Result<String> {
-        TwoWays::new(self, ".")?.in_type(name, |_| {})
+        TwoWayRenames::new(self, ".")?.in_type(name, |_| {})
     }
 
     pub(crate) fn rules(&self) -> &[(String, String)] {
@@ -75,22 +75,26 @@ impl Names {
 }
 
 /// The rules, split into parts once for all names.
-pub(crate) struct TwoWays<'a> {
-    in_file: Renames<'a>,
-    in_type: Renames<'a>,
+pub(crate) struct TwoWayRenames<'a> {
+    in_file: RenameRules<'a>,
+    in_type: RenameRules<'a>,
     /// The number of rules.
     count: usize,
 }
 
-impl<'a> TwoWays<'a> {
+impl<'a> TwoWayRenames<'a> {
     pub(crate) fn new(names: &'a Names, separator: &'a str) -> Result<Self> {
-        TwoWays::of(&names.0, separator)
+        TwoWayRenames::of(&names.0, separator)
     }
 
     pub(crate) fn of(rules: &'a [(String, String)], separator: &'a str) -> Result<Self> {
         let in_file = rules.iter().map(|(name, stored)| (name, stored));
-        let (in_file, in_type) = (Renames::new(in_file, separator)?, of_files(rules));
-        Ok(TwoWays { in_file, in_type: Renames::new(in_type, separator)?, count: rules.len() })
+        let (in_file, in_type) = (RenameRules::new(in_file, separator)?, of_files(rules));
+        Ok(TwoWayRenames {
+            in_file,
+            in_type: RenameRules::new(in_type, separator)?,
+            count: rules.len(),
+        })
     }
 
     /// The name in a file. The function is called with each rule that matches.

@@ -51,14 +51,14 @@ impl Export {
             debug_assert!(tensor.is_some(), "an alias of a tensor that is not there");
             Some((alias, tensor?))
         });
-        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases)?;
-        let leaves = reader.leaves(&treedef)?;
+        let restorer = LeafRestorer::new(self, tensors, &treedef, beside, matrices, aliases)?;
+        let leaves = restorer.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
 }
 
 /// Restores the leaves of a tree from tensors, block by block.
-struct Reader<'r, 'a, L> {
+struct LeafRestorer<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
@@ -74,7 +74,7 @@ struct Reader<'r, 'a, L> {
 }
 
 /// A tensor that is a struct with an array, or a matrix: its name, its indices in stacks, and its shape.
-struct Found {
+struct ArrayLocation {
     name: String,
     indices: Vec<usize>,
     shape: Vec<usize>,
@@ -82,7 +82,7 @@ struct Found {
     matrix: Option<usize>,
 }
 
-impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
+impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
     fn new(
         export: &'r Export,
         tensors: &'r Tensors<'a>,
@@ -93,7 +93,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     ) -> Result<Self> {
         // There is a byte for each of them, whatever the structure says.
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
-        Ok(Reader {
+        Ok(LeafRestorer {
             export,
             tensors,
             by_name: tensors.iter().chain(aliases).collect(),
@@ -137,7 +137,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     }
 
     /// The tensor for a node that has the fields and the shape of an array, or is a matrix.
-    fn find_array(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
+    fn find_array(&mut self, path: &Path, node: NodeRef<'_>) -> Option<ArrayLocation> {
         if let Some(found) = self.find_matrix(path, node) {
             return Some(found);
         }
@@ -166,12 +166,12 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             None => is_half(array.data(), dtype),
         };
         let fits = is_type && arrays::full_shape(node, &array)? == shape;
-        fits.then_some(Found { name, indices, shape, matrix: None })
+        fits.then_some(ArrayLocation { name, indices, shape, matrix: None })
     }
 
     /// The tensor for a matrix with numbers by columns: a list of the numbers, or a tuple of a
     /// list, rows and columns.
-    fn find_matrix(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
+    fn find_matrix(&mut self, path: &Path, node: NodeRef<'_>) -> Option<ArrayLocation> {
         if self.matrices.is_empty() || !self.matrices.contains(&path.to_string()) {
             return None;
         }
@@ -188,12 +188,12 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         let sizes = shape.strip_suffix(inner).filter(|sizes| matches!(sizes.len(), 1 | 2))?;
         let fits = num_elements(sizes) == Some(*length) && is_half(block.node, dtype);
         let matrix = Some(sizes.len());
-        fits.then_some(Found { name, indices, shape, matrix })
+        fits.then_some(ArrayLocation { name, indices, shape, matrix })
     }
 
     /// Reads a matrix from its tensor.
-    fn matrix(&mut self, path: &Path, node: NodeRef<'_>, found: Found) -> Result<()> {
-        let Found { name, indices, shape, matrix } = found;
+    fn matrix(&mut self, path: &Path, node: NodeRef<'_>, found: ArrayLocation) -> Result<()> {
+        let ArrayLocation { name, indices, shape, matrix } = found;
         let other = || {
             let what = format!("the tensor `{name}` is not what the structure has");
             Error::from(ErrorKind::Structure(what)).at_path(path.clone())
@@ -234,8 +234,8 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     }
 
     /// Reads a struct that holds an array from its tensor.
-    fn array(&mut self, path: &Path, node: NodeRef<'_>, found: Found) -> Result<()> {
-        let Found { name, indices, shape, .. } = found;
+    fn array(&mut self, path: &Path, node: NodeRef<'_>, found: ArrayLocation) -> Result<()> {
+        let ArrayLocation { name, indices, shape, .. } = found;
         let wrong = |what: String| Error::from(ErrorKind::Structure(what)).at_path(path.clone());
         let other = || wrong(format!("the tensor `{name}` is not what the structure has"));
         let fields = ArrayFields::of(node.fields()).ok_or_else(other)?;

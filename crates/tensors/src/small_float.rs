@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The meaning of the codes with the largest exponent, or of the code of the negative zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Special {
+enum SpecialCodes {
     /// Numbers, like all other codes.
     None,
     /// Infinities and NaN, as in wider floats.
@@ -25,27 +25,27 @@ pub(crate) struct SmallFloat {
     pub(crate) bits: u8,
     mantissa_bits: u8,
     bias: u8,
-    special: Special,
+    special: SpecialCodes,
 }
 
 const fn small(
     names: (&'static str, &'static str),
     [bits, mantissa_bits, bias]: [u8; 3],
-    special: Special,
+    special: SpecialCodes,
 ) -> SmallFloat {
     SmallFloat { names, bits, mantissa_bits, bias, special }
 }
 
 /// All small floats of safetensors.
 pub(crate) const SMALL_FLOATS: [SmallFloat; 8] = [
-    small(("F4", "f4"), [4, 1, 1], Special::None),
-    small(("F6_E2M3", "f6_e2m3"), [6, 3, 1], Special::None),
-    small(("F6_E3M2", "f6_e3m2"), [6, 2, 3], Special::None),
-    small(("F8_E5M2", "f8_e5m2"), [8, 2, 15], Special::Ieee),
-    small(("F8_E4M3", "f8_e4m3"), [8, 3, 7], Special::AllOnes),
-    small(("F8_E8M0", "f8_e8m0"), [8, 0, 127], Special::Powers),
-    small(("F8_E4M3FNUZ", "f8_e4m3fnuz"), [8, 3, 8], Special::NegativeZero),
-    small(("F8_E5M2FNUZ", "f8_e5m2fnuz"), [8, 2, 16], Special::NegativeZero),
+    small(("F4", "f4"), [4, 1, 1], SpecialCodes::None),
+    small(("F6_E2M3", "f6_e2m3"), [6, 3, 1], SpecialCodes::None),
+    small(("F6_E3M2", "f6_e3m2"), [6, 2, 3], SpecialCodes::None),
+    small(("F8_E5M2", "f8_e5m2"), [8, 2, 15], SpecialCodes::Ieee),
+    small(("F8_E4M3", "f8_e4m3"), [8, 3, 7], SpecialCodes::AllOnes),
+    small(("F8_E8M0", "f8_e8m0"), [8, 0, 127], SpecialCodes::Powers),
+    small(("F8_E4M3FNUZ", "f8_e4m3fnuz"), [8, 3, 8], SpecialCodes::NegativeZero),
+    small(("F8_E5M2FNUZ", "f8_e5m2fnuz"), [8, 2, 16], SpecialCodes::NegativeZero),
 ];
 
 impl SmallFloat {
@@ -81,14 +81,14 @@ impl SmallFloat {
         let largest = (ones >> 1) >> self.mantissa_bits;
         match self.special {
             // Below the smallest exponent of an `f32` is the upper half of its mantissa.
-            Special::Powers if code == 0 => return f32::from_bits(1 << 22),
-            Special::Powers if code == ones => return f32::NAN,
-            Special::Powers => return f32::from_bits(u32::from(code) << 23),
-            Special::Ieee if exponent == largest && mantissa > 0 => return f32::NAN,
-            Special::Ieee if exponent == largest && code & sign == 0 => return f32::INFINITY,
-            Special::Ieee if exponent == largest => return f32::NEG_INFINITY,
-            Special::AllOnes if size == ones >> 1 => return f32::NAN,
-            Special::NegativeZero if code == sign => return f32::NAN,
+            SpecialCodes::Powers if code == 0 => return f32::from_bits(1 << 22),
+            SpecialCodes::Powers if code == ones => return f32::NAN,
+            SpecialCodes::Powers => return f32::from_bits(u32::from(code) << 23),
+            SpecialCodes::Ieee if exponent == largest && mantissa > 0 => return f32::NAN,
+            SpecialCodes::Ieee if exponent == largest && code & sign == 0 => return f32::INFINITY,
+            SpecialCodes::Ieee if exponent == largest => return f32::NEG_INFINITY,
+            SpecialCodes::AllOnes if size == ones >> 1 => return f32::NAN,
+            SpecialCodes::NegativeZero if code == sign => return f32::NAN,
             _ => {}
         }
         let whole = if exponent > 0 { mantissa | 1 << self.mantissa_bits } else { mantissa };

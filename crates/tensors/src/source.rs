@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::bug::OrBug;
-use crate::bytes::Bytes;
-use crate::descriptor::{Descriptor, ElementType};
+use crate::descriptor::{Descriptor, NumberType};
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::{self, OpenFile};
+use crate::file_bytes::FileBytes;
 use crate::structure::is_of_file;
 use crate::tensor::{Tensor, Tensors};
 
@@ -74,7 +74,7 @@ pub struct Source<'a> {
 pub struct Stored<'a> {
     descriptor: Descriptor,
     size: u64,
-    place: Place<'a>,
+    bytes: TensorBytes<'a>,
     observer: Option<Observer>,
 }
 
@@ -82,7 +82,7 @@ pub struct Stored<'a> {
 type Observer = Arc<dyn Fn(u64) + Send + Sync>;
 
 #[derive(Clone)]
-enum Place<'a> {
+enum TensorBytes<'a> {
     Memory(&'a [u8]),
     File(Arc<OpenFile>, u64),
     /// Not one after the other.
@@ -118,9 +118,9 @@ impl ReadAt for Vec<u8> {
 }
 
 /// Bytes that a function returns.
-struct Given<F>(F);
+struct ReadFn<F>(F);
 
-impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> {
+impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for ReadFn<F> {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         (self.0)(offset, buffer)
     }
@@ -132,13 +132,18 @@ impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for Given<F> 
 
 impl<'a> Stored<'a> {
     /// A tensor of `size` bytes from `start` on, which are in the file.
-    pub(crate) fn within(descriptor: Descriptor, size: u64, bytes: &Bytes<'a>, start: u64) -> Self {
+    pub(crate) fn within(
+        descriptor: Descriptor,
+        size: u64,
+        bytes: &FileBytes<'a>,
+        start: u64,
+    ) -> Self {
         match bytes {
-            Bytes::File(file) => {
-                let place = Place::File(file.clone(), start);
-                Stored { descriptor, size, place, observer: None }
+            FileBytes::File(file) => {
+                let bytes = TensorBytes::File(file.clone(), start);
+                Stored { descriptor, size, bytes, observer: None }
             }
-            Bytes::Memory(bytes) => {
+            FileBytes::Memory(bytes) => {
                 let part = usize::try_from(start).ok().zip(usize::try_from(size).ok());
                 let part = part.and_then(|(start, size)| bytes.get(start..)?.get(..size));
                 Stored::in_memory(descriptor, part.or_bug())
@@ -157,7 +162,7 @@ impl<'a> Stored<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of(name: impl Into<String>, tensor: Tensor<'a>) -> Self {
-        let element = ElementType::Dtype(tensor.dtype());
+        let element = NumberType::Dtype(tensor.dtype());
         let descriptor = Descriptor::of(name.into(), element, tensor.shape().to_vec());
         match tensor.into_bytes() {
             Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
@@ -167,7 +172,7 @@ impl<'a> Stored<'a> {
 
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
-        Stored { descriptor, size, place: Place::Memory(bytes), observer: None }
+        Stored { descriptor, size, bytes: TensorBytes::Memory(bytes), observer: None }
     }
 
     pub(crate) fn owned(descriptor: Descriptor, bytes: Vec<u8>) -> Self {
@@ -176,7 +181,7 @@ impl<'a> Stored<'a> {
     }
 
     pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
-        Stored { descriptor, size, place: Place::Other(bytes), observer: None }
+        Stored { descriptor, size, bytes: TensorBytes::Other(bytes), observer: None }
     }
 
     /// A tensor whose bytes are written into a buffer by a function, from an offset on. When the tensor is
@@ -205,7 +210,7 @@ impl<'a> Stored<'a> {
         let size = descriptor.num_bytes().ok_or_else(|| {
             ErrorKind::Unsupported(format!("{descriptor} has no number of bytes"))
         })?;
-        Ok(Stored::read_by(descriptor, size, Arc::new(Given(read))))
+        Ok(Stored::read_by(descriptor, size, Arc::new(ReadFn(read))))
     }
 
     /// Whether the number of bytes fits the type and the shape.
@@ -237,28 +242,28 @@ impl<'a> Stored<'a> {
 
     /// The file that the tensor is stored in, if it is stored in one.
     pub fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Memory(_) => None,
-            Place::File(file, _) => Some(file.path()),
-            Place::Other(bytes) => bytes.path(),
+        match &self.bytes {
+            TensorBytes::Memory(_) => None,
+            TensorBytes::File(file, _) => Some(file.path()),
+            TensorBytes::Other(bytes) => bytes.path(),
         }
     }
 
     /// The name of the type in the file. For small floats that are [`widened`](Self::widened), it
     /// is the name of the small type.
     pub(crate) fn type_in_file(&self) -> &str {
-        let other = match &self.place {
-            Place::Other(bytes) => bytes.type_in_file(),
-            Place::Memory(_) | Place::File(..) => None,
+        let other = match &self.bytes {
+            TensorBytes::Other(bytes) => bytes.type_in_file(),
+            TensorBytes::Memory(_) | TensorBytes::File(..) => None,
         };
         other.unwrap_or(self.descriptor.type_name())
     }
 
     /// The bytes, if they are in memory.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
-        match &self.place {
-            Place::Memory(bytes) => Some(bytes),
-            Place::File(..) | Place::Other(_) => None,
+        match &self.bytes {
+            TensorBytes::Memory(bytes) => Some(bytes),
+            TensorBytes::File(..) | TensorBytes::Other(_) => None,
         }
     }
 
@@ -289,17 +294,21 @@ impl<'a> Stored<'a> {
             io::Error::new(io::ErrorKind::UnexpectedEof, what)
         };
         let end = end.ok_or_else(outside)?;
-        match &self.place {
-            Place::Memory(bytes) => {
+        match &self.bytes {
+            TensorBytes::Memory(bytes) => {
                 let (start, end) = (usize::try_from(offset), usize::try_from(end));
                 let part = start.ok().zip(end.ok()).and_then(|(start, end)| bytes.get(start..end));
                 buffer.copy_from_slice(part.ok_or_else(outside)?); // as long as the buffer
             }
             // The whole is inside of the file, so no sum overflows.
-            Place::File(file, start) => file.read_exact_at(buffer, start.saturating_add(offset))?,
-            Place::Other(bytes) => bytes.read_exact_at(buffer, offset)?,
+            TensorBytes::File(file, start) => {
+                file.read_exact_at(buffer, start.saturating_add(offset))?
+            }
+            TensorBytes::Other(bytes) => bytes.read_exact_at(buffer, offset)?,
         }
-        if let (Place::File(..) | Place::Other(_), Some(observer)) = (&self.place, &self.observer) {
+        if let (TensorBytes::File(..) | TensorBytes::Other(_), Some(observer)) =
+            (&self.bytes, &self.observer)
+        {
             observer(length);
         }
         Ok(())
@@ -311,7 +320,7 @@ impl<'a> Stored<'a> {
     ///
     /// See [`read_at`](Self::read_at); errors of the function are returned as well.
     pub fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        if let Place::Memory(bytes) = &self.place {
+        if let TensorBytes::Memory(bytes) = &self.bytes {
             return each(bytes);
         }
         let most = usize::try_from(self.size).map_or(PIECE, |size| size.min(PIECE));
@@ -332,7 +341,7 @@ impl<'a> Stored<'a> {
     ///
     /// See [`read_at`](Self::read_at). Also returns an error when memory is short.
     pub fn read_bytes(&self) -> Result<Cow<'a, [u8]>> {
-        if let Place::Memory(bytes) = self.place {
+        if let TensorBytes::Memory(bytes) = self.bytes {
             return Ok(bytes.into());
         }
         let size = usize::try_from(self.size).ok().filter(|size| file::has_room(*size));
@@ -357,7 +366,7 @@ impl<'a> Stored<'a> {
     pub fn read(&self) -> Result<Tensor<'a>> {
         let dtype = self.descriptor.dtype().ok_or_else(|| {
             let (name, descriptor) = (quoted(self.name()), &self.descriptor);
-            ErrorKind::Unsupported(match (descriptor.unread(), descriptor.element()) {
+            ErrorKind::Unsupported(match (descriptor.unread(), descriptor.number_type()) {
                 (Some(why), _) => format!("{name} is {descriptor}: {why}"),
                 (None, Some(_)) => format!(
                     "{name} is {descriptor}, whose numbers are read as f32, see `Stored::widened`"
@@ -540,11 +549,11 @@ impl<'a> Source<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn into_owned(self) -> Result<Source<'static>> {
-        let owned = |stored: Stored<'a>| match stored.place {
-            Place::File(file, start) => {
-                let place = Place::File(file, start);
+        let owned = |stored: Stored<'a>| match stored.bytes {
+            TensorBytes::File(file, start) => {
+                let bytes = TensorBytes::File(file, start);
                 Ok(Stored {
-                    place,
+                    bytes,
                     descriptor: stored.descriptor,
                     size: stored.size,
                     observer: stored.observer,
@@ -699,7 +708,7 @@ impl<'a> From<&'a Tensors<'_>> for Source<'a> {
 /// A tensor without a name, whose numbers are borrowed.
 impl<'a> From<&'a Tensor<'_>> for Stored<'a> {
     fn from(tensor: &'a Tensor<'_>) -> Self {
-        let element = ElementType::Dtype(tensor.dtype());
+        let element = NumberType::Dtype(tensor.dtype());
         let descriptor = Descriptor::of(String::new(), element, tensor.shape().to_vec());
         Stored::in_memory(descriptor, tensor.bytes())
     }

@@ -27,9 +27,9 @@ const MAX_DEPTH: usize = 200;
 const MAX_TEXT: usize = 1 << 26;
 
 /// A text that is not too long for a file.
-struct Bounded(String);
+struct BoundedText(String);
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.push_str(text);
         if self.0.len() > MAX_TEXT { Err(fmt::Error) } else { Ok(()) }
@@ -40,7 +40,7 @@ pub(crate) fn write_structure(
     treedef: &TreeDef,
     metadata: &mut Vec<(String, String)>,
 ) -> Result<()> {
-    let mut text = Bounded(String::new());
+    let mut text = BoundedText(String::new());
     if write!(text, "{treedef}").is_err() {
         let what = "the text of the structure is longer than 2²⁶ bytes";
         return Err(ErrorKind::limit("bytes of the structure", what).into());

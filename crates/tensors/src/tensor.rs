@@ -114,7 +114,7 @@ impl Serialize for Tensor<'_> {
             )));
         }
         let shape = if self.bytes.is_empty() { &[0] } else { self.shape.as_slice() };
-        Part { dtype: self.dtype, shape, bytes: &self.bytes }.serialize(serializer)
+        SubTensor { dtype: self.dtype, shape, bytes: &self.bytes }.serialize(serializer)
     }
 }
 
@@ -122,26 +122,26 @@ impl Serialize for Tensor<'_> {
 const MAX_LEVELS: usize = 64;
 
 /// A tensor, or a part of it that has all of its last dimensions.
-struct Part<'t> {
+struct SubTensor<'t> {
     dtype: Dtype,
     shape: &'t [usize],
     bytes: &'t [u8],
 }
 
-impl Serialize for Part<'_> {
+impl Serialize for SubTensor<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Part { dtype, shape, bytes } = *self;
+        let SubTensor { dtype, shape, bytes } = *self;
         let Some((dim, shape)) = shape.split_first() else { return self.number(serializer) };
         let mut seq = serializer.serialize_seq(Some(*dim))?;
         // Without elements there is nothing to divide, and the size of a part is not 0 otherwise.
         for bytes in bytes.chunks_exact((bytes.len() / dim.max(&1)).max(1)) {
-            seq.serialize_element(&Part { dtype, shape, bytes })?;
+            seq.serialize_element(&SubTensor { dtype, shape, bytes })?;
         }
         seq.end()
     }
 }
 
-impl Part<'_> {
+impl SubTensor<'_> {
     fn number<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         /// The bytes as a number.
         macro_rules! number {

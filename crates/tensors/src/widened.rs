@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bug::OrBug;
-use crate::descriptor::{Descriptor, ElementType};
+use crate::descriptor::{Descriptor, NumberType};
 use crate::small_float::SmallFloat;
 use crate::source::{ReadAt, Source, Stored};
 use crate::tensor::Dtype;
@@ -14,14 +14,14 @@ use crate::tensor::Dtype;
 const WIDE: u64 = 4;
 
 /// A tensor of small floats, whose numbers are widened when they are read.
-struct Widened<'a> {
+struct WidenedTensor<'a> {
     stored: Stored<'a>,
     float: &'static SmallFloat,
     table: Vec<f32>,
     path: Option<PathBuf>,
 }
 
-impl ReadAt for Widened<'_> {
+impl ReadAt for WidenedTensor<'_> {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let too_long = |_| io::Error::from(io::ErrorKind::OutOfMemory);
         let length = u64::try_from(buffer.len()).map_err(too_long)?;
@@ -77,13 +77,13 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn widened(&self) -> Self {
         let descriptor = self.descriptor();
-        let Some(ElementType::Small(float)) = descriptor.element() else { return self.clone() };
+        let Some(NumberType::Small(float)) = descriptor.number_type() else { return self.clone() };
         let (name, shape) = (self.name().to_owned(), descriptor.shape().to_vec());
         let wide = Descriptor::new(name, Dtype::F32, shape);
         // More than fits into memory, so that it is not read.
         let size = wide.num_bytes().unwrap_or(u64::MAX);
         let (stored, path) = (self.clone(), self.file().map(Path::to_owned));
-        let widened = Widened { stored, float, table: float.table(), path };
+        let widened = WidenedTensor { stored, float, table: float.table(), path };
         Stored::read_by(wide, size, Arc::new(widened))
     }
 }
@@ -91,9 +91,9 @@ impl<'a> Stored<'a> {
 /// Encodes numbers as the type of small floats with this name. `None` if there is no such type, or if it
 /// cannot hold these numbers exactly.
 pub fn narrowed(type_name: &str, numbers: impl IntoIterator<Item = f64>) -> Option<Vec<u8>> {
-    match ElementType::of_name(type_name)? {
-        ElementType::Small(float) => float.bytes(numbers),
-        ElementType::Dtype(_) => None,
+    match NumberType::of_name(type_name)? {
+        NumberType::Small(float) => float.bytes(numbers),
+        NumberType::Dtype(_) => None,
     }
 }
 

@@ -27,16 +27,16 @@ const DICT: u8 = 4;
 const CUSTOM: u8 = 5;
 
 pub(super) fn write(tree: &PyTree) -> Result<Vec<u8>> {
-    let mut writer = Writer(vec![0; 4]);
+    let mut writer = FlatbufferWriter(vec![0; 4]);
     let root = writer.table(tree)?;
     writer.link(0, root)?;
     Ok(writer.0)
 }
 
 /// Writes each table after the tables that refer to it, because offsets point forwards.
-struct Writer(Vec<u8>);
+struct FlatbufferWriter(Vec<u8>);
 
-impl Writer {
+impl FlatbufferWriter {
     /// A table and its position.
     fn table(&mut self, tree: &PyTree) -> Result<usize> {
         let (kind, children, keys): (u8, Vec<&PyTree>, Option<Vec<&str>>) = match tree {
@@ -126,12 +126,13 @@ fn too_large() -> Error {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
-    let mut reader = Reader { bytes, leaves: 0, tables: 0, text_bytes: NameBytes::default() };
+    let mut reader =
+        FlatbufferReader { bytes, leaves: 0, tables: 0, text_bytes: NameBytes::default() };
     let root = reader.target(0)?;
     reader.table(root, 0)
 }
 
-struct Reader<'b> {
+struct FlatbufferReader<'b> {
     bytes: &'b [u8],
     leaves: usize,
     /// The tables that were read. A hostile buffer can refer to one from many places.
@@ -139,7 +140,7 @@ struct Reader<'b> {
     text_bytes: NameBytes,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> FlatbufferReader<'b> {
     fn array<const N: usize>(&self, at: usize) -> Result<[u8; N]> {
         let bytes = at.checked_add(N).and_then(|end| self.bytes.get(at..end));
         let array = bytes.and_then(|bytes| bytes.try_into().ok());

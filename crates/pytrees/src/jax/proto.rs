@@ -21,22 +21,22 @@ const TUPLE: u64 = 4;
 const DICT: u64 = 5;
 
 pub(super) fn write(tree: &PyTree) -> Result<Vec<u8>> {
-    let mut writer = Writer { out: Vec::new(), strings: Vec::new(), ids: HashMap::new() };
+    let mut writer = ProtoWriter { out: Vec::new(), strings: Vec::new(), ids: HashMap::new() };
     writer.node(tree)?;
-    let Writer { mut out, strings, .. } = writer;
+    let ProtoWriter { mut out, strings, .. } = writer;
     for string in strings {
         put_bytes(&mut out, 2, string.as_bytes());
     }
     Ok(out)
 }
 
-struct Writer<'t> {
+struct ProtoWriter<'t> {
     out: Vec<u8>,
     strings: Vec<&'t str>,
     ids: HashMap<&'t str, u64>,
 }
 
-impl<'t> Writer<'t> {
+impl<'t> ProtoWriter<'t> {
     fn node(&mut self, tree: &'t PyTree) -> Result<()> {
         let (kind, arity, keys) = match tree {
             PyTree::Leaf(_) => (LEAF, 0, Vec::new()),
@@ -104,18 +104,18 @@ fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
 
 /// The fields of a message, which is a part of all bytes.
 #[derive(Clone, Copy)]
-struct Message<'b> {
+struct ProtoMessage<'b> {
     bytes: &'b [u8],
     at: usize,
     end: usize,
 }
 
-enum Field<'b> {
+enum ProtoField<'b> {
     Number(u64),
-    Bytes(Message<'b>),
+    Bytes(ProtoMessage<'b>),
 }
 
-impl<'b> Message<'b> {
+impl<'b> ProtoMessage<'b> {
     fn varint(&mut self) -> Result<u64> {
         let start = self.at;
         let mut value = 0;
@@ -133,7 +133,7 @@ impl<'b> Message<'b> {
     }
 
     /// The next field: its number and its position.
-    fn next(&mut self) -> Result<Option<(u64, usize, Field<'b>)>> {
+    fn next(&mut self) -> Result<Option<(u64, usize, ProtoField<'b>)>> {
         if self.at >= self.end {
             return Ok(None);
         }
@@ -143,24 +143,24 @@ impl<'b> Message<'b> {
             return Err(malformed(start, "a field without a number"));
         }
         let field = match tag & 7 {
-            0 => Field::Number(self.varint()?),
-            1 => Field::Bytes(self.part(start, 8)?),
+            0 => ProtoField::Number(self.varint()?),
+            1 => ProtoField::Bytes(self.submessage(start, 8)?),
             2 => {
                 let length = self.varint()?;
-                Field::Bytes(self.part(start, length)?)
+                ProtoField::Bytes(self.submessage(start, length)?)
             }
-            5 => Field::Bytes(self.part(start, 4)?),
+            5 => ProtoField::Bytes(self.submessage(start, 4)?),
             other => return Err(malformed(start, format!("wire type {other} is not known"))),
         };
         Ok(Some((tag >> 3, start, field)))
     }
 
-    fn part(&mut self, start: usize, length: u64) -> Result<Self> {
+    fn submessage(&mut self, start: usize, length: u64) -> Result<Self> {
         let left = self.end - self.at; // `at` does not pass `end`
         match usize::try_from(length).ok().filter(|length| *length <= left) {
             Some(length) => {
                 self.at += length;
-                Ok(Message { at: self.at - length, end: self.at, ..*self })
+                Ok(ProtoMessage { at: self.at - length, end: self.at, ..*self })
             }
             None => Err(malformed(start, format!("{length} bytes, where {left} are left"))),
         }
@@ -172,7 +172,7 @@ impl<'b> Message<'b> {
     }
 }
 
-struct Node {
+struct ProtoNode {
     offset: usize,
     arity: u64,
     kind: u64,
@@ -181,11 +181,11 @@ struct Node {
 
 pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
     let (mut nodes, mut strings) = (Vec::new(), Vec::new());
-    let mut message = Message { bytes, at: 0, end: bytes.len() };
+    let mut message = ProtoMessage { bytes, at: 0, end: bytes.len() };
     while let Some((field, offset, content)) = message.next()? {
         match (field, content) {
-            (1, Field::Bytes(node)) => nodes.push(read_node(node, offset)?),
-            (2, Field::Bytes(string)) => strings.push(string.text()?),
+            (1, ProtoField::Bytes(node)) => nodes.push(read_node(node, offset)?),
+            (2, ProtoField::Bytes(string)) => strings.push(string.text()?),
             (1 | 2, _) => return Err(malformed(offset, "a number, where a message belongs")),
             _ => {} // a field of a later version
         }
@@ -194,7 +194,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
     // Complete subtrees with their depths.
     let mut stack: Vec<(PyTree, usize)> = Vec::new();
     for node in nodes {
-        let Node { offset, arity, kind, keys } = node;
+        let ProtoNode { offset, arity, kind, keys } = node;
         let available = stack.len();
         let first = usize::try_from(arity).ok().and_then(|arity| available.checked_sub(arity));
         let first = first.ok_or_else(|| {
@@ -239,17 +239,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
     }
 }
 
-fn read_node(mut message: Message<'_>, offset: usize) -> Result<Node> {
-    let mut node = Node { offset, arity: 0, kind: 0, keys: Vec::new() };
+fn read_node(mut message: ProtoMessage<'_>, offset: usize) -> Result<ProtoNode> {
+    let mut node = ProtoNode { offset, arity: 0, kind: 0, keys: Vec::new() };
     while let Some((field, offset, content)) = message.next()? {
         match (field, content) {
-            (1, Field::Number(arity)) => node.arity = arity,
-            (2, Field::Number(kind)) => node.kind = kind,
-            (3, Field::Bytes(mut keys)) => {
+            (1, ProtoField::Number(arity)) => node.arity = arity,
+            (2, ProtoField::Number(kind)) => node.kind = kind,
+            (3, ProtoField::Bytes(mut keys)) => {
                 while let Some((field, offset, content)) = keys.next()? {
                     match (field, content) {
-                        (1, Field::Number(key)) => node.keys.push(key),
-                        (1, Field::Bytes(mut packed)) => {
+                        (1, ProtoField::Number(key)) => node.keys.push(key),
+                        (1, ProtoField::Bytes(mut packed)) => {
                             while packed.at < packed.end {
                                 node.keys.push(packed.varint()?);
                             }

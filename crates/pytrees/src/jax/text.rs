@@ -8,7 +8,7 @@ use treedef::TreeDef;
 
 use crate::error::Result;
 use crate::lower::{Lowered, Lowering};
-use crate::py_key::{Form, NameBytes, Printed};
+use crate::py_key::{NameBytes, Notation, PyDisplay};
 use crate::pytree::PyTree;
 
 /// The structure as `str(jax.tree_util.tree_structure(value))` prints it.
@@ -26,7 +26,7 @@ use crate::pytree::PyTree;
 /// ```
 pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
     let (tree, order, statics) = Lowering::new().lower_sorted(treedef, |_| None)?;
-    let text = format!("PyTreeDef({})", Printed(&tree, Form::Repr));
+    let text = format!("PyTreeDef({})", PyDisplay(&tree, Notation::Repr));
     Ok(Lowered::new(text, order, statics, treedef))
 }
 
@@ -49,19 +49,20 @@ pub fn text(treedef: &TreeDef) -> Result<Lowered<String>> {
 /// ```
 pub fn keystrs(treedef: &TreeDef) -> Result<Lowered<Vec<String>>> {
     let (tree, order, statics) = Lowering::new().lower_sorted(treedef, |_| None)?;
-    let mut paths = Paths { path: String::new(), all: Vec::new(), bytes: NameBytes::default() };
+    let mut paths =
+        KeystrPrinter { path: String::new(), all: Vec::new(), bytes: NameBytes::default() };
     paths.add(&tree)?;
     Ok(Lowered::new(paths.all, order, statics, treedef))
 }
 
-struct Paths {
+struct KeystrPrinter {
     path: String,
     all: Vec<String>,
     /// The total number of bytes.
     bytes: NameBytes,
 }
 
-impl Paths {
+impl KeystrPrinter {
     fn add(&mut self, tree: &PyTree) -> Result<()> {
         match tree {
             PyTree::Leaf(_) => {
@@ -76,7 +77,7 @@ impl Paths {
             }
             PyTree::Dict(entries) => {
                 for (key, child) in entries {
-                    self.add_child(Printed(key, Form::Repr), child)?;
+                    self.add_child(PyDisplay(key, Notation::Repr), child)?;
                 }
             }
             PyTree::Custom { inside, .. } => self.add(inside)?,

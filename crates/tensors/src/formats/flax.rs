@@ -74,17 +74,17 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 /// As [`to_bytes`], with arrays in pieces if they have more than `max_chunk` bytes.
 #[doc(hidden)]
 pub fn __to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u8>> {
-    let mut root = Node::Map(Map::default());
+    let mut root = FlaxNode::Map(FlaxMap::default());
     for (name, tensor) in tensors.iter() {
-        root.insert(name, Node::Array(tensor))?;
+        root.insert(name, FlaxNode::Array(tensor))?;
     }
     for (name, text) in &tensors.metadata {
         // flax may have a string of this name, too.
         let is_empty_map = text == EMPTY && tensors.tensors.is_empty();
-        if is_of_structure(name) && (!is_note(text) || is_empty_map) {
+        if is_of_structure(name) && (!is_metadata(text) || is_empty_map) {
             continue;
         }
-        root.insert(name, Node::Note(name, text))?;
+        root.insert(name, FlaxNode::Metadata(name, text))?;
     }
     let size = tensors.iter().map(|(name, tensor)| name.len() + tensor.bytes().len() + 64).sum();
     let mut out = Vec::with_capacity(size);
@@ -124,22 +124,22 @@ pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
 }
 
 /// The content of a file at a place.
-enum Node<'t> {
+enum FlaxNode<'t> {
     Array(&'t Tensor<'t>),
     /// Metadata: its name and text.
-    Note(&'t str, &'t str),
-    Map(Map<'t>),
+    Metadata(&'t str, &'t str),
+    Map(FlaxMap<'t>),
 }
 
 /// Entries in order, and the position of each key.
 #[derive(Default)]
-struct Map<'t> {
-    entries: Vec<(&'t str, Node<'t>)>,
+struct FlaxMap<'t> {
+    entries: Vec<(&'t str, FlaxNode<'t>)>,
     positions: HashMap<&'t str, usize>,
 }
 
-impl<'t> Node<'t> {
-    fn insert(&mut self, name: &'t str, leaf: Node<'t>) -> Result<()> {
+impl<'t> FlaxNode<'t> {
+    fn insert(&mut self, name: &'t str, leaf: FlaxNode<'t>) -> Result<()> {
         let clash = || {
             ErrorKind::Malformed(format!(
                 "{} is inside another tensor, or one is inside it",
@@ -156,18 +156,18 @@ impl<'t> Node<'t> {
             if !is_key(key, depth) {
                 return Err(ErrorKind::Malformed(not_a_key(key)).into());
             }
-            let Node::Map(map) = node else { return Err(clash().into()) };
+            let FlaxNode::Map(map) = node else { return Err(clash().into()) };
             let end = map.entries.len();
             let position = *map.positions.entry(key).or_insert(end);
             if position == end {
-                map.entries.push((key, Node::Map(Map::default())));
+                map.entries.push((key, FlaxNode::Map(FlaxMap::default())));
             }
             let entry = map.entries.get_mut(position);
             node = entry.map(|(_, child)| child).ok_or_else(clash)?; // it is there
         }
         match node {
             // No other leads through a map that is empty yet.
-            Node::Map(map) if map.entries.is_empty() => *node = leaf,
+            FlaxNode::Map(map) if map.entries.is_empty() => *node = leaf,
             _ => return Err(clash().into()),
         }
         Ok(())
@@ -175,21 +175,21 @@ impl<'t> Node<'t> {
 
     fn write(&self, max_chunk: usize, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Node::Array(tensor) => write_array(tensor, max_chunk, out),
-            Node::Note(_, ABSENT) => encode::write_nil(out).map_err(unwritten),
-            Node::Note(_, EMPTY) => write_map(0, out),
-            Node::Note(name, text) => {
+            FlaxNode::Array(tensor) => write_array(tensor, max_chunk, out),
+            FlaxNode::Metadata(_, ABSENT) => encode::write_nil(out).map_err(write_error),
+            FlaxNode::Metadata(_, EMPTY) => write_map(0, out),
+            FlaxNode::Metadata(name, text) => {
                 let string = literal::string(text).ok_or_else(|| {
                     let what = "is not metadata of flax, which has `null`, `{}`, and literals of strings and chars";
                     let shown = format!("{} for {}", quoted(text), quoted(name));
                     ErrorKind::Unsupported(format!("{shown} {what}"))
                 })?;
-                encode::write_str(out, &string).map_err(unwritten)
+                encode::write_str(out, &string).map_err(write_error)
             }
-            Node::Map(map) => {
+            FlaxNode::Map(map) => {
                 write_map(map.entries.len(), out)?;
                 map.entries.iter().try_for_each(|(key, node)| {
-                    encode::write_str(out, key).map_err(unwritten)?;
+                    encode::write_str(out, key).map_err(write_error)?;
                     node.write(max_chunk, out)
                 })
             }
@@ -198,7 +198,7 @@ impl<'t> Node<'t> {
 }
 
 /// Whether metadata can be a value in a file of flax.
-fn is_note(text: &str) -> bool {
+fn is_metadata(text: &str) -> bool {
     matches!(text, ABSENT | EMPTY) || literal::string(text).is_some()
 }
 
@@ -212,13 +212,13 @@ fn not_a_key(key: &str) -> String {
     format!("{} cannot be a key: names are keys joined by `/`", quoted(key))
 }
 
-fn unwritten(error: impl Display) -> Error {
+fn write_error(error: impl Display) -> Error {
     ErrorKind::limit("bytes", format!("msgpack cannot hold it: {error}")).into()
 }
 
 fn write_map(length: usize, out: &mut Vec<u8>) -> Result<()> {
-    let length = u32::try_from(length).map_err(unwritten)?;
-    encode::write_map_len(out, length).map(drop).map_err(unwritten)
+    let length = u32::try_from(length).map_err(write_error)?;
+    encode::write_map_len(out, length).map(drop).map_err(write_error)
 }
 
 fn write_array(tensor: &Tensor<'_>, max_chunk: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -234,36 +234,36 @@ fn write_array(tensor: &Tensor<'_>, max_chunk: usize, out: &mut Vec<u8>) -> Resu
         return write_extension(dtype, shape, tensor.bytes(), out);
     }
     write_map(3, out)?;
-    encode::write_str(out, CHUNKED).map_err(unwritten)?;
-    encode::write_bool(out, true).map_err(unwritten)?;
-    encode::write_str(out, "shape").map_err(unwritten)?;
+    encode::write_str(out, CHUNKED).map_err(write_error)?;
+    encode::write_bool(out, true).map_err(write_error)?;
+    encode::write_str(out, "shape").map_err(write_error)?;
     write_map(shape.len(), out)?;
     for (index, dim) in shape.iter().enumerate() {
-        encode::write_str(out, &index.to_string()).map_err(unwritten)?;
-        encode::write_uint(out, *dim as u64).map_err(unwritten)?; // a `usize` fits
+        encode::write_str(out, &index.to_string()).map_err(write_error)?;
+        encode::write_uint(out, *dim as u64).map_err(write_error)?; // a `usize` fits
     }
-    encode::write_str(out, "chunks").map_err(unwritten)?;
+    encode::write_str(out, "chunks").map_err(write_error)?;
     let chunk = (max_chunk / dtype.size()).max(1) * dtype.size();
     write_map(tensor.bytes().len().div_ceil(chunk), out)?;
     for (index, bytes) in tensor.bytes().chunks(chunk).enumerate() {
-        encode::write_str(out, &index.to_string()).map_err(unwritten)?;
+        encode::write_str(out, &index.to_string()).map_err(write_error)?;
         write_extension(dtype, &[bytes.len() / dtype.size()], bytes, out)?;
     }
     Ok(())
 }
 
 fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let length = |length: usize| u32::try_from(length).map_err(unwritten);
+    let length = |length: usize| u32::try_from(length).map_err(write_error);
     let mut head = Vec::new();
-    encode::write_array_len(&mut head, 3).map_err(unwritten)?;
-    encode::write_array_len(&mut head, length(shape.len())?).map_err(unwritten)?;
+    encode::write_array_len(&mut head, 3).map_err(write_error)?;
+    encode::write_array_len(&mut head, length(shape.len())?).map_err(write_error)?;
     for dim in shape {
-        encode::write_uint(&mut head, *dim as u64).map_err(unwritten)?; // a `usize` fits
+        encode::write_uint(&mut head, *dim as u64).map_err(write_error)?; // a `usize` fits
     }
     let name = TYPES.iter().find(|(other, ..)| *other == dtype).map(|(.., name)| *name).or_bug();
-    encode::write_str(&mut head, name).map_err(unwritten)?;
-    encode::write_bin_len(&mut head, length(bytes.len())?).map_err(unwritten)?;
-    encode::write_ext_meta(out, length(head.len() + bytes.len())?, ARRAY).map_err(unwritten)?;
+    encode::write_str(&mut head, name).map_err(write_error)?;
+    encode::write_bin_len(&mut head, length(bytes.len())?).map_err(write_error)?;
+    encode::write_ext_meta(out, length(head.len() + bytes.len())?, ARRAY).map_err(write_error)?;
     out.extend_from_slice(&head);
     out.extend_from_slice(bytes);
     Ok(())
@@ -296,8 +296,8 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
-    let mut reader = Reader::new(file);
-    let mut read = Contents::default();
+    let mut reader = MsgpackReader::new(file);
+    let mut read = StateDict::default();
     reader.value(&mut String::new(), 0, &mut read)?;
     reader.end()?;
     if read.refused > 0 {
@@ -311,7 +311,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
 
 /// The result so far.
 #[derive(Default)]
-struct Contents<'a> {
+struct StateDict<'a> {
     tensors: Vec<(String, Tensor<'a>)>,
     metadata: Vec<(String, String)>,
     /// The first of the other values, and their number.
@@ -320,13 +320,13 @@ struct Contents<'a> {
     names: NameBytes,
 }
 
-impl<'a> Contents<'a> {
+impl<'a> StateDict<'a> {
     fn name(&mut self, name: &str) -> Result<String> {
         self.names.spend(name.len(), "names")?;
         Ok(name.to_owned())
     }
 
-    fn put(&mut self, name: &str, tensor: Result<Tensor<'a>, String>) -> Result<()> {
+    fn add(&mut self, name: &str, tensor: Result<Tensor<'a>, String>) -> Result<()> {
         match tensor {
             Ok(tensor) => {
                 let name = self.name(name)?;
@@ -342,7 +342,7 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    fn note(&mut self, name: &str, text: String) -> Result<()> {
+    fn add_metadata(&mut self, name: &str, text: String) -> Result<()> {
         let name = self.name(name)?;
         self.metadata.push((name, text));
         Ok(())
@@ -350,18 +350,18 @@ impl<'a> Contents<'a> {
 }
 
 /// A place in the file.
-struct Reader<'a> {
+struct MsgpackReader<'a> {
     rest: &'a [u8],
     /// Where the rest ends.
     end: usize,
 }
 
 /// An array, or the name of its elements' type.
-type Array<'a> = Result<Tensor<'a>, String>;
+type TensorOrTypeName<'a> = Result<Tensor<'a>, String>;
 
-impl<'a> Reader<'a> {
+impl<'a> MsgpackReader<'a> {
     fn new(file: &'a [u8]) -> Self {
-        Reader { rest: file, end: file.len() }
+        MsgpackReader { rest: file, end: file.len() }
     }
 
     fn at(&self) -> usize {
@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
         self.step("a size", decode::read_int::<usize, _>)
     }
 
-    fn value(&mut self, name: &mut String, depth: usize, read: &mut Contents<'a>) -> Result<()> {
+    fn value(&mut self, name: &mut String, depth: usize, read: &mut StateDict<'a>) -> Result<()> {
         let first = *self.rest.first().ok_or_else(|| malformed(self.at(), "expected a value"))?;
         match Marker::from_u8(first) {
             Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => self.map(name, depth, read),
@@ -419,36 +419,36 @@ impl<'a> Reader<'a> {
             | Marker::Ext16
             | Marker::Ext32 => {
                 let array = self.extension()?;
-                read.put(name, array)
+                read.add(name, array)
             }
             Marker::Null => {
                 self.step("nil", decode::read_nil)?;
-                read.note(name, ABSENT.to_owned())
+                read.add_metadata(name, ABSENT.to_owned())
             }
             Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
                 let text = Leaf::from(self.text()?);
-                read.note(name, text.to_string())
+                read.add_metadata(name, text.to_string())
             }
             Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => {
                 let length = self.step("bytes", decode::read_bin_len)?;
                 self.take(length)?;
-                read.put(name, Err(format!("{length} bytes of Python")))
+                read.add(name, Err(format!("{length} bytes of Python")))
             }
             _ => {
                 let number = self.number()?;
-                read.put(name, Ok(number))
+                read.add(name, Ok(number))
             }
         }
     }
 
-    fn map(&mut self, name: &mut String, depth: usize, read: &mut Contents<'a>) -> Result<()> {
+    fn map(&mut self, name: &mut String, depth: usize, read: &mut StateDict<'a>) -> Result<()> {
         if depth == MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
             return Err(Error::from(ErrorKind::limit("levels", what)).at_byte(self.at()));
         }
         let length = self.step("a map", decode::read_map_len)?;
         if length == 0 {
-            return read.note(name, EMPTY.to_owned());
+            return read.add_metadata(name, EMPTY.to_owned());
         }
         let mut seen = HashSet::new();
         for index in 0..length {
@@ -456,7 +456,7 @@ impl<'a> Reader<'a> {
             let key = self.text()?;
             if key == CHUNKED && index == 0 {
                 let array = self.chunked(length)?;
-                return read.put(name, array);
+                return read.add(name, array);
             }
             if !is_key(key, depth) {
                 return Err(malformed(at, not_a_key(key)));
@@ -496,11 +496,11 @@ impl<'a> Reader<'a> {
         Tensor::new(dtype, Vec::new(), bytes)
     }
 
-    fn extension(&mut self) -> Result<Array<'a>> {
+    fn extension(&mut self) -> Result<TensorOrTypeName<'a>> {
         let at = self.at();
         let meta = self.step("an extension", decode::read_ext_meta)?;
         let data = self.take(meta.size)?;
-        let mut inside = Reader { rest: data, end: self.at() };
+        let mut inside = MsgpackReader { rest: data, end: self.at() };
         match meta.typeid {
             ARRAY | SCALAR => {
                 let array = inside.array()?;
@@ -529,7 +529,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `(shape, name of the type, bytes)`
-    fn array(&mut self) -> Result<Array<'a>> {
+    fn array(&mut self) -> Result<TensorOrTypeName<'a>> {
         let at = self.at();
         let parts = self.step("an array of flax", decode::read_array_len)?;
         let dims = self.step("a shape", decode::read_array_len)?;
@@ -552,14 +552,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The rest after the first key of an array in pieces, `true`: its shape and its pieces.
-    fn chunked(&mut self, length: u32) -> Result<Array<'a>> {
+    fn chunked(&mut self, length: u32) -> Result<TensorOrTypeName<'a>> {
         let at = self.at();
         let is_true = self.step("`true`", decode::read_bool)?;
         let (mut shape, mut chunks) = (None, None);
         for _ in 1..length {
             match self.text()? {
-                "shape" => shape = Some(self.indexed(Reader::size)?),
-                "chunks" => chunks = Some(self.indexed(Reader::extension)?),
+                "shape" => shape = Some(self.indexed(MsgpackReader::size)?),
+                "chunks" => chunks = Some(self.indexed(MsgpackReader::extension)?),
                 key => {
                     return Err(malformed(
                         at,

@@ -4,7 +4,7 @@
 //! Numbers are not converted, because most types are blocks of quantised numbers. The bytes of a tensor can
 //! be read.
 
-mod parts;
+mod split_files;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 use treedef::{Leaf, Tree, TreeDef, Value};
 
 use crate::bug::bug;
-use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::{self, OpenFile};
+use crate::file_bytes::FileBytes;
 use crate::shape::display;
 
 const MAGIC: &[u8] = b"GGUF";
@@ -135,11 +135,11 @@ impl fmt::Display for GgufTensor {
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Gguf> {
     let path = path.as_ref();
-    let path = if path.is_dir() { parts::model_in(path)? } else { path.to_owned() };
+    let path = if path.is_dir() { split_files::model_in(path)? } else { path.to_owned() };
     let first = open_file(&path, 0)?;
     let Some(part) = first.part() else { return Ok(first) };
     let mut parts = Vec::new();
-    for (number, path) in parts::beside(&path, part)?.iter().enumerate() {
+    for (number, path) in split_files::beside(&path, part)?.iter().enumerate() {
         let part = open_file(path, number)?;
         let found = part.part().map(|(number, count)| format!("part {number} of {count}"));
         let expected =
@@ -158,7 +158,7 @@ fn open_file(path: &Path, number: usize) -> Result<Gguf> {
     const HELD: usize = 64; // so many stay open
     let file = OpenFile::open(path, number < HELD).map_err(|error| file::in_file(path, error))?;
     let (size, file) = (file.len(), Arc::new(file));
-    let gguf = read(Bytes::File(file.clone()).reader(0), Some(size))?;
+    let gguf = read(FileBytes::File(file.clone()).reader(0), Some(size))?;
     Ok(Gguf { files: vec![file], ..gguf })
 }
 
@@ -179,7 +179,7 @@ fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
         files.extend(part.files);
     }
     let metadata = metadata.ok_or_else(|| bug!("a model without parts"))?;
-    let expected = parts::num_tensors(&metadata);
+    let expected = split_files::num_tensors(&metadata);
     if let Some(expected) = expected.filter(|it| usize::try_from(*it) != Ok(tensors.len())) {
         let what = format!(
             "the parts have {} tensors, and the first says that there are {expected}",
@@ -204,7 +204,7 @@ fn joined(parts: Vec<Gguf>) -> Result<Gguf> {
 /// assert_eq!(error.to_string(), "GGUF of the version 1, which is not read at byte 4");
 /// ```
 pub fn read(reader: impl Read, size: Option<u64>) -> Result<Gguf> {
-    let mut header = Header { reader, at: 0, values: 0 };
+    let mut header = GgufHeaderReader { reader, at: 0, values: 0 };
     if header.bytes(4)? != MAGIC {
         return Err(malformed(0, "no GGUF file"));
     }
@@ -241,7 +241,7 @@ impl Gguf {
     /// The number of this part of a model, from 1 on, and the number of parts, if it is a part. [`open`]
     /// opens all of them, [`read`] this one.
     pub fn part(&self) -> Option<(u64, u64)> {
-        parts::part_of(&self.metadata)
+        split_files::part_of(&self.metadata)
     }
 
     /// Fills the buffer with bytes of a tensor, from `offset` on.
@@ -284,19 +284,19 @@ impl Gguf {
 }
 
 /// A tensor as in the header, with its type and its offset in the data.
-struct Entry {
+struct GgufTensorInfo {
     tensor: GgufTensor,
     kind: u32,
     byte: u64,
 }
 
-struct Header<R> {
+struct GgufHeaderReader<R> {
     reader: R,
     at: u64,
     values: usize,
 }
 
-impl<R: Read> Header<R> {
+impl<R: Read> GgufHeaderReader<R> {
     fn fail(&self, what: impl Into<String>) -> Error {
         malformed(usize::try_from(self.at).unwrap_or(usize::MAX), what)
     }
@@ -434,7 +434,7 @@ impl<R: Read> Header<R> {
         Ok(TreeDef::seq(children)?)
     }
 
-    fn tensors(&mut self, count: u64) -> Result<Vec<Entry>> {
+    fn tensors(&mut self, count: u64) -> Result<Vec<GgufTensorInfo>> {
         let (mut entries, mut seen) = (Vec::new(), HashSet::new());
         for _ in 0..count {
             let byte = self.at;
@@ -454,7 +454,7 @@ impl<R: Read> Header<R> {
             let type_name =
                 known.map_or(format!("type_{kind}"), |(_, name, ..)| (*name).to_owned());
             let tensor = GgufTensor { name, type_name, shape, start, num_bytes: 0, file: 0 };
-            entries.push(Entry { tensor, kind, byte });
+            entries.push(GgufTensorInfo { tensor, kind, byte });
         }
         Ok(entries)
     }
@@ -473,11 +473,11 @@ fn num_bytes(shape: &[u64], block: u64, bytes: u64) -> Option<u64> {
 
 /// The tensors with their places in the file, inside of it and without overlaps.
 fn placed(
-    entries: Vec<Entry>,
+    entries: Vec<GgufTensorInfo>,
     (start, alignment): (u64, u64),
     size: Option<u64>,
 ) -> Result<Vec<GgufTensor>> {
-    let wrong = |entry: &Entry, what: &str| {
+    let wrong = |entry: &GgufTensorInfo, what: &str| {
         let (name, byte) = (quoted(&entry.tensor.name), usize::try_from(entry.byte));
         malformed(
             byte.unwrap_or(usize::MAX),

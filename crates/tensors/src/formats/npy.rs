@@ -16,7 +16,7 @@
 //! ```
 
 mod reading;
-mod descr;
+mod npy_dtype;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -25,10 +25,10 @@ use std::path::Path;
 use treedef_pytrees::__private::{Parser, PyKey};
 
 use crate::bug::{OrBug, bug};
-use crate::descriptor::{Descriptor, ElementType};
+use crate::descriptor::{Descriptor, NumberType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file;
-use crate::formats::npy::descr::{Item, ItemKind, joined, read_shape};
+use crate::formats::npy::npy_dtype::{NpyDtype, NpyDtypeKind, joined, read_shape};
 use crate::numpy_type::TYPES;
 use crate::shape::{MAX_DIMS, display, num_elements};
 use crate::source::{Source, Stored};
@@ -134,9 +134,9 @@ pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
-    let (mut tensors, array) = (Vec::new(), Array::read(Cow::Borrowed(file), reading)?);
+    let (mut tensors, array) = (Vec::new(), NpyArray::read(Cow::Borrowed(file), reading)?);
     let records = array.is_of_records().then(String::new);
-    array.put("", &mut tensors)?;
+    array.push_to("", &mut tensors)?;
     Ok(Source::of(tensors, [])?.with_records(records.into_iter().collect()))
 }
 
@@ -150,7 +150,7 @@ pub fn __holds(descriptor: &Descriptor) -> bool {
 /// The name by which [`__stored`] knows the type of the elements. `None` if it is not an array.
 #[doc(hidden)]
 pub fn __element(descriptor: &Descriptor) -> Option<String> {
-    match descriptor.element() {
+    match descriptor.number_type() {
         Some(element) => Some(element.name().to_owned()),
         None => code(descriptor),
     }
@@ -168,7 +168,7 @@ pub fn __stored(
     shape: Vec<usize>,
     bytes: Vec<u8>,
 ) -> Result<Stored<'static>> {
-    if let Some(element) = ElementType::of_name(element) {
+    if let Some(element) = NumberType::of_name(element) {
         let descriptor = Descriptor::of(name.to_owned(), element, shape);
         if descriptor.num_bytes() == u64::try_from(bytes.len()).ok() {
             return Ok(Stored::owned(descriptor, bytes));
@@ -178,7 +178,7 @@ pub fn __stored(
     }
     let (mut file, mut arrays) = (header(element, &shape)?, Vec::new());
     file.extend(bytes);
-    Array::read(Cow::Owned(file), &Reading::new())?.put(name, &mut arrays)?;
+    NpyArray::read(Cow::Owned(file), &Reading::new())?.push_to(name, &mut arrays)?;
     let wrong = || {
         let what = format!("{}: {} is not a type of elements", quoted(name), quoted(element));
         Error::from(ErrorKind::Malformed(what))
@@ -227,17 +227,17 @@ fn header(code: &str, shape: &[usize]) -> Result<Vec<u8>> {
 }
 
 /// An array of any elements, in our order.
-pub(crate) struct Array<'a> {
-    item: Item,
+pub(crate) struct NpyArray<'a> {
+    dtype: NpyDtype,
     shape: Vec<usize>,
     bytes: Cow<'a, [u8]>,
 }
 
-impl<'a> Array<'a> {
+impl<'a> NpyArray<'a> {
     pub(crate) fn read(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Self> {
         let (start, end) = header_range(&file)?;
-        let Header { item, fortran, shape } =
-            Header::read(file.get(..end).or_bug(), start, reading)?;
+        let NpyHeader { dtype, fortran, shape } =
+            NpyHeader::read(file.get(..end).or_bug(), start, reading)?;
         let bytes = match file {
             Cow::Borrowed(file) => Cow::Borrowed(file.get(end..).or_bug()),
             Cow::Owned(mut file) => {
@@ -245,31 +245,31 @@ impl<'a> Array<'a> {
                 Cow::Owned(file)
             }
         };
-        if let ItemKind::Pickled { is_record } = item.kind {
+        if let NpyDtypeKind::Pickled { is_record } = dtype.kind {
             let code = (!is_record).then_some("|O");
-            let item = Item::unread("object", code, 0, descr::pickled());
-            return Ok(Array { item, shape, bytes });
+            let dtype = NpyDtype::unread("object", code, 0, npy_dtype::pickled());
+            return Ok(NpyArray { dtype, shape, bytes });
         }
         // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
         let count = if shape.contains(&0) { Some(0) } else { num_elements(&shape) };
-        if count.and_then(|count| count.checked_mul(item.size)) != Some(bytes.len()) {
-            let (shape, found) = (display(item.name(), &shape), bytes.len());
+        if count.and_then(|count| count.checked_mul(dtype.size)) != Some(bytes.len()) {
+            let (shape, found) = (display(dtype.name(), &shape), bytes.len());
             return Err(ErrorKind::Malformed(format!("{found} bytes cannot be {shape}")).into());
         }
         let is_other = fortran && shape.iter().filter(|dim| **dim != 1).count() > 1;
-        let bytes = if is_other { row_major(&bytes, &shape, item.size).into() } else { bytes };
-        Ok(Array { item, shape, bytes })
+        let bytes = if is_other { row_major(&bytes, &shape, dtype.size).into() } else { bytes };
+        Ok(NpyArray { dtype, shape, bytes })
     }
 
     pub(crate) fn is_of_records(&self) -> bool {
-        matches!(&self.item.kind, ItemKind::Record(fields) if !fields.is_empty())
+        matches!(&self.dtype.kind, NpyDtypeKind::Record(fields) if !fields.is_empty())
     }
 
     /// Adds the array, or an array for each field of records.
-    pub(crate) fn put(self, name: &str, to: &mut Vec<Stored<'a>>) -> Result<()> {
-        let Array { item, shape, bytes } = self;
-        let fields = match item.kind {
-            ItemKind::One { elements, reversed } => {
+    pub(crate) fn push_to(self, name: &str, to: &mut Vec<Stored<'a>>) -> Result<()> {
+        let NpyArray { dtype, shape, bytes } = self;
+        let fields = match dtype.kind {
+            NpyDtypeKind::One { elements, reversed } => {
                 let descriptor = Descriptor::with(name.to_owned(), elements, shape);
                 to.push(match in_order(bytes, reversed) {
                     Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
@@ -277,19 +277,20 @@ impl<'a> Array<'a> {
                 });
                 return Ok(());
             }
-            ItemKind::Record(fields) => fields,
-            ItemKind::Pickled { .. } => return Err(bug!("a pickle was read as elements")),
+            NpyDtypeKind::Record(fields) => fields,
+            NpyDtypeKind::Pickled { .. } => return Err(bug!("a pickle was read as elements")),
         };
         if fields.is_empty() {
-            let item = Item::unread("record", None, item.size, "records without fields".to_owned());
-            return Array { item, shape, bytes }.put(name, to);
+            let dtype =
+                NpyDtype::unread("record", None, dtype.size, "records without fields".to_owned());
+            return NpyArray { dtype, shape, bytes }.push_to(name, to);
         }
         for field in fields {
             let end = field.at.saturating_add(field.size()); // inside of the record
             let mut of_field = Vec::new();
             // Fields without bytes could be any number.
             if end > field.at {
-                for record in bytes.chunks_exact(item.size) {
+                for record in bytes.chunks_exact(dtype.size) {
                     of_field.extend_from_slice(record.get(field.at..end).or_bug());
                 }
             }
@@ -298,7 +299,7 @@ impl<'a> Array<'a> {
                 "" => field.name,
                 name => format!("{name}.{}", field.name),
             };
-            Array { item: field.item, shape, bytes: of_field.into() }.put(&name, to)?;
+            NpyArray { dtype: field.dtype, shape, bytes: of_field.into() }.push_to(&name, to)?;
         }
         Ok(())
     }
@@ -306,7 +307,8 @@ impl<'a> Array<'a> {
 
 /// A member of an npz file that is not an array.
 pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
-    let elements = descr::unread("file", None, bytes.len(), "it is not a `.npy` file".to_owned());
+    let elements =
+        npy_dtype::unread("file", None, bytes.len(), "it is not a `.npy` file".to_owned());
     Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
 
@@ -356,13 +358,13 @@ fn without_longs(text: &str) -> String {
     text.chars().map(char).collect()
 }
 
-struct Header {
-    item: Item,
+struct NpyHeader {
+    dtype: NpyDtype,
     fortran: bool,
     shape: Vec<usize>,
 }
 
-impl Header {
+impl NpyHeader {
     /// Reads the header that begins at a byte of the file and ends with these bytes.
     fn read(file: &[u8], start: usize, reading: &Reading) -> Result<Self> {
         let bytes = file.get(start..).or_bug();
@@ -375,8 +377,8 @@ impl Header {
                 return Err(malformed(start + error.valid_up_to(), "the header is not UTF-8"));
             }
         };
-        let old = || Header::parse(&without_longs(&text), reading).ok().filter(|_| is_old);
-        let read = Header::parse(&text, reading).or_else(|error| old().ok_or(error));
+        let old = || NpyHeader::parse(&without_longs(&text), reading).ok().filter(|_| is_old);
+        let read = NpyHeader::parse(&text, reading).or_else(|error| old().ok_or(error));
         read.map_err(|error| match error.offset() {
             Some(at) => error.at_byte(start + at),
             None => error,
@@ -401,7 +403,7 @@ impl Header {
             }
             let known = match &key {
                 PyKey::Str(key) if key == "descr" => {
-                    descr.replace(Item::read(&mut parser, reading, 0)?).is_none()
+                    descr.replace(NpyDtype::read(&mut parser, reading, 0)?).is_none()
                 }
                 PyKey::Str(key) if key == "fortran_order" => match parser.key(0)? {
                     PyKey::Bool(value) => fortran.replace(value).is_none(),
@@ -422,10 +424,10 @@ impl Header {
         parser.end()?;
         let missing =
             |key| Error::from(ErrorKind::Malformed(format!("the header has no key '{key}'")));
-        let item = descr.ok_or_else(|| missing("descr"))?;
+        let dtype = descr.ok_or_else(|| missing("descr"))?;
         let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
         let shape = shape.ok_or_else(|| missing("shape"))?;
-        Ok(Header { item, fortran, shape })
+        Ok(NpyHeader { dtype, fortran, shape })
     }
 }
 

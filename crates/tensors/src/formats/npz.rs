@@ -23,7 +23,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
-use crate::formats::npy::{self, Array, Reading};
+use crate::formats::npy::{self, NpyArray, Reading};
 use crate::formats::zipped::zip_error;
 use crate::source::{Source, Stored};
 use crate::structure::is_of_structure;
@@ -94,7 +94,7 @@ fn write<W: Write + Seek>(tensors: &Source<'_>, writer: W) -> Result<W> {
         let about = |error: Error| error.about(&quoted(stored.name()));
         write_member(&mut writer, stored).map_err(about)?;
     }
-    writer.finish().map_err(unwritten)
+    writer.finish().map_err(write_error)
 }
 
 fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) -> Result<()> {
@@ -108,7 +108,7 @@ fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) 
         .compression_method(CompressionMethod::Stored)
         .with_alignment(64)
         .large_file(u32::try_from(size).is_err());
-    writer.start_file(format!("{name}.npy"), options).map_err(unwritten)?;
+    writer.start_file(format!("{name}.npy"), options).map_err(write_error)?;
     writer.write_all(&header)?;
     stored.pieces(|piece| Ok(writer.write_all(piece)?))
 }
@@ -160,9 +160,9 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'
             tensors.push(npy::other_file(name, member));
             return Ok(());
         };
-        let array = Array::read(member, reading)?;
+        let array = NpyArray::read(member, reading)?;
         records.extend(array.is_of_records().then(|| stem.to_owned()));
-        array.put(stem, &mut tensors)
+        array.push_to(stem, &mut tensors)
     })?;
     Ok(Source::of(tensors, [])?.with_records(records))
 }
@@ -222,7 +222,7 @@ fn member<'a>(
     }
 }
 
-fn unwritten(error: ZipError) -> Error {
+fn write_error(error: ZipError) -> Error {
     match error {
         ZipError::Io(error) => error.into(),
         other => zip_error(other),

@@ -32,13 +32,13 @@
 
 mod object;
 mod types;
-mod input;
+mod pickle_input;
 mod literal;
-mod machine;
+mod unpickler;
 mod constructors;
 mod container;
-mod strided;
-mod place;
+mod strided_reader;
+mod tensor_locator;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -47,13 +47,13 @@ use std::sync::Arc;
 
 use treedef::{Key, Leaf, NodeKind, Tree};
 
-use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Fault, Result};
 use crate::file::{self, OpenFile};
-use crate::formats::pytorch::constructors::View;
-use crate::formats::pytorch::place::Places;
-use crate::formats::pytorch::tree::{Found, Slot};
-use crate::formats::safetensors::folder::Files;
+use crate::file_bytes::FileBytes;
+use crate::formats::pytorch::constructors::StorageView;
+use crate::formats::pytorch::tensor_locator::TensorLocator;
+use crate::formats::pytorch::tree::{PickledLeaf, PickledTree};
+use crate::formats::safetensors::folder::FolderFormat;
 use crate::formats::safetensors::open::Opening;
 use crate::names::push_parts;
 use crate::source::{Source, Stored};
@@ -70,8 +70,8 @@ const MORE_EXPANDED: u64 = 1 << 26;
 /// A file of `torch.save` whose pickle was read, from [`open`].
 #[derive(Clone, Debug)]
 pub struct Pytorch<'a> {
-    tree: Tree<Slot>,
-    tensors: Vec<(View, Stored<'a>)>,
+    tree: Tree<PickledLeaf>,
+    tensors: Vec<(StorageView, Stored<'a>)>,
     faults: Vec<Fault>,
     unknown: BTreeSet<String>,
     is_torchscript: bool,
@@ -111,10 +111,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<Pytorch<'static>> {
 
 fn open_file(path: &Path, hold: bool) -> Result<Pytorch<'static>> {
     let file = OpenFile::open(path, hold).map_err(|error| file::in_file(path, error))?;
-    read(&Bytes::File(Arc::new(file)), &path.display().to_string())
+    read(&FileBytes::File(Arc::new(file)), &path.display().to_string())
 }
 
-const FILES: Files = Files {
+const FILES: FolderFormat = FolderFormat {
     what: "*pytorch_model*.bin",
     ending: "bin",
     whole: "pytorch_model.bin",
@@ -166,18 +166,18 @@ pub fn open_shards(path: impl AsRef<Path>, opening: &Opening) -> Result<Source<'
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn from_bytes(bytes: &[u8]) -> Result<Pytorch<'_>> {
-    read(&Bytes::Memory(bytes), "the file")
+    read(&FileBytes::Memory(bytes), "the file")
 }
 
-fn read<'a>(bytes: &Bytes<'a>, name: &str) -> Result<Pytorch<'a>> {
+fn read<'a>(bytes: &FileBytes<'a>, name: &str) -> Result<Pytorch<'a>> {
     let container = container::read(bytes)?;
     let (graph, storages) = (&container.graph, &container.storages);
-    let places = Places { bytes, graph, storages, pickled: HashMap::new() };
-    let Found { tree, mut tensors, faults } = tree::found(container.root, places)?;
+    let locator = TensorLocator { bytes, graph, storages, pickled: HashMap::new() };
+    let PickledTree { tree, mut tensors, faults } = tree::tree(container.root, locator)?;
     let faults = faults.into_iter().map(|(path, why)| Fault::new(name, Some(&joined(&path)), why));
     let faults = faults.collect();
     for (path, slot) in tree.treedef().leaf_paths().zip(tree.leaves()) {
-        if let Slot::Tensor(at) = slot
+        if let PickledLeaf::Tensor(at) = slot
             && let Some((_, stored)) = tensors.get_mut(*at)
         {
             *stored = stored.renamed(joined(&path));
@@ -230,8 +230,8 @@ impl<'a> Pytorch<'a> {
     /// Attributes of dicts, such as the `_metadata` of a `state_dict`, are left out.
     pub fn entries(&self) -> Tree<Entry<'a>> {
         self.tree.clone().map(|slot| match slot {
-            Slot::Value(leaf) => Entry::Value(leaf),
-            Slot::Tensor(at) => {
+            PickledLeaf::Value(leaf) => Entry::Value(leaf),
+            PickledLeaf::Tensor(at) => {
                 let tensor = self.tensors.get(at);
                 debug_assert!(tensor.is_some(), "a tensor that was not found");
                 tensor.map_or(Entry::Value(Leaf::None), |(_, it)| Entry::Tensor(it.clone()))
@@ -250,7 +250,7 @@ impl<'a> Pytorch<'a> {
         self.__expect_readable()?;
         self.expect_names()?;
         // The alphabetically first of several names is the tensor's own, as in `safetensors.torch`.
-        let mut first: HashMap<&View, &str> = HashMap::new();
+        let mut first: HashMap<&StorageView, &str> = HashMap::new();
         for (view, stored) in self.tensors.iter().filter(|(_, stored)| stored.num_bytes() > 0) {
             let name = first.entry(view).or_insert(stored.name());
             *name = (*name).min(stored.name());
@@ -319,8 +319,8 @@ impl<'a> Pytorch<'a> {
     pub fn values(&self) -> impl Iterator<Item = (treedef::Path, &Leaf)> {
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
         slots.filter_map(|(path, slot)| match slot {
-            Slot::Value(leaf) => Some((path, leaf)),
-            Slot::Tensor(_) => None,
+            PickledLeaf::Value(leaf) => Some((path, leaf)),
+            PickledLeaf::Tensor(_) => None,
         })
     }
 
@@ -360,7 +360,7 @@ impl<'a> Pytorch<'a> {
     fn expect_names(&self) -> Result<()> {
         let mut paths = HashMap::new();
         let slots = self.tree.treedef().leaf_paths().zip(self.tree.leaves());
-        for (path, slot) in slots.filter(|(_, slot)| matches!(slot, Slot::Tensor(_))) {
+        for (path, slot) in slots.filter(|(_, slot)| matches!(slot, PickledLeaf::Tensor(_))) {
             let name = self.name(&path, slot);
             if let Some(first) = paths.insert(name.clone(), path.clone()) {
                 return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
@@ -369,10 +369,10 @@ impl<'a> Pytorch<'a> {
         Ok(())
     }
 
-    fn name(&self, path: &treedef::Path, slot: &Slot) -> String {
+    fn name(&self, path: &treedef::Path, slot: &PickledLeaf) -> String {
         let stored = match slot {
-            Slot::Tensor(at) => self.tensors.get(*at),
-            Slot::Value(_) => None,
+            PickledLeaf::Tensor(at) => self.tensors.get(*at),
+            PickledLeaf::Value(_) => None,
         };
         stored.map_or_else(|| joined(path), |(_, stored)| stored.name().to_owned())
     }
@@ -384,7 +384,7 @@ impl<'a> Pytorch<'a> {
         let (mut file, mut renamed) = (self.clone(), Vec::new());
         let mut names = HashSet::new();
         for (path, slot) in self.tree.treedef().leaf_paths().zip(self.tree.leaves()) {
-            let Slot::Tensor(at) = slot else { continue };
+            let PickledLeaf::Tensor(at) = slot else { continue };
             let name = self.name(&path, slot);
             if names.insert(name.clone()) {
                 continue;

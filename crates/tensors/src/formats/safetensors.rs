@@ -26,11 +26,11 @@ mod sharded;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::bytes::Bytes;
 use crate::descriptor::Descriptor;
 use crate::error::{Error, Result, malformed};
 use crate::file;
-use crate::formats::safetensors::header::{Header, Misplaced, PREFIX};
+use crate::file_bytes::FileBytes;
+use crate::formats::safetensors::header::{LayoutFault, PREFIX, SafetensorsHeader};
 use crate::source::{Source, Stored};
 use crate::tensor::Tensors;
 
@@ -57,28 +57,28 @@ pub use writer::Writer;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes(bytes: &[u8]) -> Result<Source<'_>> {
-    let file = Bytes::Memory(bytes);
+    let file = FileBytes::Memory(bytes);
     let text = header::read(bytes, Some(file.len()))?;
-    let header = Header::parse(&text)?;
+    let header = SafetensorsHeader::parse(&text)?;
     let start = (PREFIX + text.len()) as u64;
     let mut faults = Vec::new();
-    let placed = header::placed(header.tensors, file.len().saturating_sub(start), |fault| {
-        faults.push(told(fault, start));
+    let extents = header::extents(header.tensors, file.len().saturating_sub(start), |fault| {
+        faults.push(layout_error(fault, start));
     });
     if let Some(fault) = faults.into_iter().next() {
         return Err(fault);
     }
-    let stored = placed.into_iter().map(|placed| placed.stored(&file, start));
+    let stored = extents.into_iter().map(|extents| extents.stored(&file, start));
     Ok(Source::new(stored.collect(), header.metadata))
 }
 
 /// The error for a misplaced tensor, or for bytes after the last one. The data begins at byte `start`.
-fn told(fault: Misplaced, start: u64) -> Error {
+fn layout_error(fault: LayoutFault, start: u64) -> Error {
     match fault {
-        Misplaced::Tensor(name, what) => {
+        LayoutFault::Tensor(name, what) => {
             malformed(PREFIX, format!("{what} at the tensor `{name}`"))
         }
-        Misplaced::Rest(at, what) => {
+        LayoutFault::Rest(at, what) => {
             malformed(usize::try_from(start.saturating_add(at)).unwrap_or(usize::MAX), what)
         }
     }
@@ -102,16 +102,16 @@ fn told(fault: Misplaced, start: u64) -> Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_header(reader: impl Read) -> Result<Vec<Descriptor>> {
-    let header = Header::parse(&header::read(reader, None)?)?;
+    let header = SafetensorsHeader::parse(&header::read(reader, None)?)?;
     let mut faults = Vec::new();
-    let placed = header::placed(header.tensors, u64::MAX, |fault| {
-        if let Misplaced::Tensor(..) = fault {
-            faults.push(told(fault, 0));
+    let extents = header::extents(header.tensors, u64::MAX, |fault| {
+        if let LayoutFault::Tensor(..) = fault {
+            faults.push(layout_error(fault, 0));
         }
     });
     match faults.into_iter().next() {
         Some(fault) => Err(fault),
-        None => Ok(placed.into_iter().map(|placed| placed.descriptor).collect()),
+        None => Ok(extents.into_iter().map(|extents| extents.descriptor).collect()),
     }
 }
 
@@ -119,7 +119,7 @@ pub fn read_header(reader: impl Read) -> Result<Vec<Descriptor>> {
 /// complex numbers of 128 bits, and floats of at most 8 bits.
 #[doc(hidden)]
 pub fn __holds(descriptor: &Descriptor) -> bool {
-    descriptor.element().is_some_and(|element| element.in_safetensors().is_some())
+    descriptor.number_type().is_some_and(|element| element.in_safetensors().is_some())
 }
 
 /// The bytes of a file with these tensors, in their order.

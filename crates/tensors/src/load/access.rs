@@ -1,4 +1,4 @@
-//! The elements, entries, fields and variants that serde requests one after the other.
+//! serde's accesses to a value: the elements, entries, fields and variants that a type requests.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -10,45 +10,52 @@ use serde::de::{
 
 use crate::bug::OrBug;
 use crate::literal;
-use crate::load::ahead::{Ahead, may_be_number};
+use crate::load::array_repr::KeyType;
+use crate::load::context::LoadContext;
 use crate::load::failure::Failure;
-use crate::load::forms::Keys;
 use crate::load::key::{KeyDeserializer, text};
-use crate::load::names::Below;
-use crate::load::part::{Absent, Part};
-use crate::load::place::Place;
-use crate::load::table::Table;
+use crate::load::name_scope::NameScope;
+use crate::load::read_ahead::{ReadAhead, may_be_number};
+use crate::load::tensor_slice::{Placeholder, TensorSlice};
+use crate::load::value_deserializer::ValueDeserializer;
 use crate::shape::display;
 
-/// The elements of a dimension, or of all of them.
-pub(crate) struct Elements<'de> {
-    part: Part<'de>,
+/// The elements of one dimension of a tensor, or of several as one sequence.
+pub(crate) struct TensorSeqAccess<'de> {
+    slice: TensorSlice<'de>,
     /// The index of the next element, after the copied ones.
     next: usize,
     length: usize,
     /// The number of dimensions that are one sequence.
     flat: Option<usize>,
     /// The distance of the next element, if all have the same.
-    step: Option<usize>,
+    stride: Option<usize>,
     /// Copied elements, which are next.
-    ahead: Ahead,
+    ahead: ReadAhead,
 }
 
-impl<'de> Elements<'de> {
-    pub(crate) fn new(part: Part<'de>, length: usize) -> Self {
-        let ahead = Ahead::of(part, part.array.strides.get(part.depth).copied());
-        Elements { part, next: 0, length, flat: None, step: None, ahead }
+impl<'de> TensorSeqAccess<'de> {
+    pub(crate) fn new(slice: TensorSlice<'de>, length: usize) -> Self {
+        let ahead = ReadAhead::of(slice, slice.array.strides.get(slice.depth).copied());
+        TensorSeqAccess { slice, next: 0, length, flat: None, stride: None, ahead }
     }
 
     /// The elements of some dimensions, in row-major order.
-    pub(crate) fn flat(part: Part<'de>, taken: usize) -> Self {
-        let dims = part.array.dims.iter().skip(part.depth).take(taken);
+    pub(crate) fn flat(slice: TensorSlice<'de>, rank: usize) -> Self {
+        let dims = slice.array.dims.iter().skip(slice.depth).take(rank);
         // It saturates only beside a dimension of 0, as the whole fits.
         let length = dims.fold(1usize, |all, dim| all.saturating_mul(*dim));
-        let is_empty = part.array.dims.iter().skip(part.depth).take(taken).any(|dim| *dim == 0);
+        let is_empty = slice.array.dims.iter().skip(slice.depth).take(rank).any(|dim| *dim == 0);
         let length = if is_empty { 0 } else { length };
-        let step = part.step(taken);
-        Elements { part, next: 0, length, flat: Some(taken), step, ahead: Ahead::of(part, step) }
+        let stride = slice.flat_stride(rank);
+        TensorSeqAccess {
+            slice,
+            next: 0,
+            length,
+            flat: Some(rank),
+            stride,
+            ahead: ReadAhead::of(slice, stride),
+        }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
@@ -56,11 +63,11 @@ impl<'de> Elements<'de> {
         self.go_back();
         let value = value?;
         if self.next < self.length {
-            let Part { table, entry, array, depth, .. } = self.part;
+            let TensorSlice { context, entry, array, depth, .. } = self.slice;
             let mut dims = array.dims.clone();
             let read = depth..depth.saturating_add(self.flat.unwrap_or(1)).min(dims.len());
             dims.splice(read, [self.next]);
-            table.change(entry, display(array.dtype, &dims));
+            context.report_mismatch(entry, display(array.dtype, &dims));
         }
         Ok(value)
     }
@@ -71,56 +78,59 @@ impl<'de> Elements<'de> {
         if self.next == self.length || !self.ahead.may_copy(size) {
             return false;
         }
-        let first = element(self.part, (self.flat, self.step), self.next);
+        let first = element(self.slice, (self.flat, self.stride), self.next);
         let copied = self.ahead.copy(first, self.length - self.next);
         self.next += copied;
         debug_assert!(self.next <= self.length, "more was copied than there is");
-        self.part.entry.count_read(copied);
+        self.slice.entry.count_read(copied);
         copied > 0
     }
 
     /// Shows the shape of the type, if there is no element that would.
-    fn ask<S: DeserializeSeed<'de>>(&self, seed: S) -> Result<(), Failure> {
-        let Part { entry, array, .. } = self.part;
+    fn show_shape<S: DeserializeSeed<'de>>(&self, seed: S) -> Result<(), Failure> {
+        let TensorSlice { entry, array, .. } = self.slice;
         // `[0]` may be a list of elements without content.
-        if self.length > 0 || array.tensor.shape().len() < 2 || entry.is_shape_asked.replace(true) {
+        if self.length > 0
+            || array.tensor.shape().len() < 2
+            || entry.is_shape_requested.replace(true)
+        {
             return Ok(());
         }
-        let element = element(self.part, (self.flat, self.step), 0);
-        seed.deserialize(Place::Absent(Box::new(element.mismatch()))).map(drop)
+        let element = element(self.slice, (self.flat, self.stride), 0);
+        seed.deserialize(ValueDeserializer::Placeholder(Box::new(element.mismatch()))).map(drop)
     }
 
     /// Goes back to the first element that was copied and not read.
     fn go_back(&mut self) {
         let left = self.ahead.forget();
         self.next -= left; // they were added
-        self.part.entry.count_unread(left);
+        self.slice.entry.count_unread(left);
     }
 }
 
 /// An element of one dimension, or of the `flat` ones, which may be equally far apart.
 #[inline]
 fn element<'de>(
-    part: Part<'de>,
-    (flat, step): (Option<usize>, Option<usize>),
+    slice: TensorSlice<'de>,
+    (flat, stride): (Option<usize>, Option<usize>),
     index: usize,
-) -> Part<'de> {
-    match (flat, step) {
-        (Some(taken), Some(step)) => part.element_apart(taken, index, step),
-        (Some(taken), None) => part.element_of_all(taken, index),
-        (None, _) => part.element(index),
+) -> TensorSlice<'de> {
+    match (flat, stride) {
+        (Some(rank), Some(stride)) => slice.strided_element(rank, index, stride),
+        (Some(rank), None) => slice.flat_element(rank, index),
+        (None, _) => slice.element(index),
     }
 }
 
-fn made(table: &Table<'_>) -> Result<(), Failure> {
-    if table.findings().make() {
+fn count_element(context: &LoadContext<'_>) -> Result<(), Failure> {
+    if context.diagnostics().count_element() {
         Ok(())
     } else {
         Err(Failure::Limit("too many elements that take no bytes of the file".to_owned()))
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements<'de> {
+impl<'de> SeqAccess<'de> for &mut TensorSeqAccess<'de> {
     type Error = Failure;
 
     #[inline]
@@ -130,16 +140,16 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
     ) -> Result<Option<S::Value>, Failure> {
         self.go_back();
         if self.next == self.length {
-            self.ask(seed)?;
+            self.show_shape(seed)?;
             return Ok(None);
         }
-        let array = self.part.array;
+        let array = self.slice.array;
         if array.tensor.is_empty() {
-            made(self.part.table)?;
+            count_element(self.slice.context)?;
         }
-        let element = element(self.part, (self.flat, self.step), self.next);
+        let element = element(self.slice, (self.flat, self.stride), self.next);
         self.next += 1;
-        seed.deserialize(Place::Part(element)).map(Some)
+        seed.deserialize(ValueDeserializer::Slice(element)).map(Some)
     }
 
     #[inline]
@@ -162,54 +172,58 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
     }
 }
 
-/// Elements that are names, elements of stacked tensors, or absent.
-pub(crate) struct Items<'de> {
-    source: Source<'de>,
+/// Elements that have names, elements of stacked tensors, or placeholders.
+pub(crate) struct NameSeqAccess<'de> {
+    source: SeqSource<'de>,
     next: usize,
     length: usize,
 }
 
-enum Source<'de> {
-    Named(Below<'de>),
+enum SeqSource<'de> {
+    Named(NameScope<'de>),
     /// The sequence, its tensors with an axis for the elements, their number, and the other names.
-    Stacked(Below<'de>, Below<'de>, usize, Below<'de>),
-    Absent(Absent<'de>, Option<usize>),
+    Stacked(NameScope<'de>, NameScope<'de>, usize, NameScope<'de>),
+    Placeholder(Placeholder<'de>, Option<usize>),
 }
 
-impl<'de> Items<'de> {
-    pub(crate) fn named(names: &Below<'de>, length: usize) -> Self {
-        Items { source: Source::Named(names.clone()), next: 0, length }
+impl<'de> NameSeqAccess<'de> {
+    pub(crate) fn named(scope: &NameScope<'de>, length: usize) -> Self {
+        NameSeqAccess { source: SeqSource::Named(scope.clone()), next: 0, length }
     }
 
     /// The elements of a sequence of which at least some tensors are stacked.
-    pub(crate) fn stacked(names: &Below<'de>) -> Option<Self> {
-        let (stacked, axis, others) = names.stacked()?;
+    pub(crate) fn stacked(scope: &NameScope<'de>) -> Option<Self> {
+        let (stacked, axis, others) = scope.stacked()?;
         if axis == 0 {
-            stacked.ask_all(); // no element does
+            stacked.mark_requested(); // no element does
         }
         let length = others.count().unwrap_or(0).max(axis);
-        Some(Items {
-            source: Source::Stacked(names.clone(), stacked, axis, others),
+        Some(NameSeqAccess {
+            source: SeqSource::Stacked(scope.clone(), stacked, axis, others),
             next: 0,
             length,
         })
     }
 
-    fn table(&self) -> &'de Table<'de> {
+    fn context(&self) -> &'de LoadContext<'de> {
         match &self.source {
-            Source::Named(names) | Source::Stacked(names, ..) => names.table,
-            Source::Absent(absent, _) => absent.table,
+            SeqSource::Named(scope) | SeqSource::Stacked(scope, ..) => scope.context,
+            SeqSource::Placeholder(placeholder, _) => placeholder.context,
         }
     }
 
     /// Whether there may be no element; a tuple always has its elements.
     fn is_absent_sequence(&self) -> bool {
-        matches!(self.source, Source::Absent(_, None))
+        matches!(self.source, SeqSource::Placeholder(_, None))
     }
 
     /// One element represents all.
-    pub(crate) fn absent(absent: Absent<'de>, length: Option<usize>) -> Self {
-        Items { source: Source::Absent(absent, length), next: 0, length: length.unwrap_or(1) }
+    pub(crate) fn placeholder(placeholder: Placeholder<'de>, length: Option<usize>) -> Self {
+        NameSeqAccess {
+            source: SeqSource::Placeholder(placeholder, length),
+            next: 0,
+            length: length.unwrap_or(1),
+        }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(
@@ -218,32 +232,34 @@ impl<'de> Items<'de> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         match (&self.source, length) {
-            (Source::Absent(absent, _), _) => absent.check_depth()?,
-            (Source::Stacked(names, stacked, axis, _), Some(length)) if length != *axis => {
+            (SeqSource::Placeholder(placeholder, _), _) => placeholder.check_depth()?,
+            (SeqSource::Stacked(scope, stacked, axis, _), Some(length)) if length != *axis => {
                 stacked.expect_lengths(length);
-                names.use_all();
+                scope.mark_reported();
                 return Err(Failure::Reported);
             }
             _ => {}
         }
-        let table = self.table();
-        let reports = table.findings().num_reports;
+        let context = self.context();
+        let reports = context.diagnostics().num_reports;
         let is_absent = self.is_absent_sequence();
         if is_absent {
-            table.findings().open(None);
+            context.diagnostics().open(None);
         }
         let value = visitor.visit_seq(&mut self);
         if is_absent {
-            table.findings().close();
+            context.diagnostics().close();
         }
         let value = value?;
         match &self.source {
             // The source of the elements is unknown, so the sequence itself is reported.
-            Source::Absent(absent, _) if table.findings().num_reports == reports => {
-                absent.report_sequence(length);
+            SeqSource::Placeholder(placeholder, _)
+                if context.diagnostics().num_reports == reports =>
+            {
+                placeholder.report_sequence(length);
                 Ok(value)
             }
-            Source::Stacked(_, _, axis, _) if self.next < *axis => {
+            SeqSource::Stacked(_, _, axis, _) if self.next < *axis => {
                 let what = format!("only {} of {axis} elements were read", self.next);
                 Err(Failure::Custom(what, None))
             }
@@ -252,20 +268,20 @@ impl<'de> Items<'de> {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'de> {
+impl<'de> SeqAccess<'de> for &mut NameSeqAccess<'de> {
     type Error = Failure;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
-        if let Source::Named(names) = &self.source {
-            let is_there = |index: usize| names.child(&index.to_string()).is_some();
-            while names.table.findings().misses_enough()
+        if let SeqSource::Named(scope) = &self.source {
+            let is_there = |index: usize| scope.child(&index.to_string()).is_some();
+            while scope.context.diagnostics().has_enough()
                 && self.next < self.length
                 && !is_there(self.next)
             {
-                made(names.table)?;
+                count_element(scope.context)?;
                 self.next += 1;
             }
         }
@@ -274,24 +290,24 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         }
         let index = self.next;
         self.next += 1;
-        let place = match &self.source {
-            Source::Named(names) => child(names, &index.to_string())?,
-            Source::Stacked(names, stacked, axis, others) => {
+        let source = match &self.source {
+            SeqSource::Named(scope) => child(scope, &index.to_string())?,
+            SeqSource::Stacked(scope, stacked, axis, others) => {
                 let stacked = Some(stacked).filter(|_| index < *axis);
-                for _ in 0..stacked.map_or(1, Below::count_empty) {
-                    made(names.table)?;
+                for _ in 0..stacked.map_or(1, NameScope::count_empty) {
+                    count_element(scope.context)?;
                 }
                 match others.element(stacked, index) {
-                    Some(element) => Place::Names(element),
-                    None => absent_child(names, &index.to_string()),
+                    Some(element) => ValueDeserializer::Scope(element),
+                    None => placeholder_child(scope, &index.to_string()),
                 }
             }
-            Source::Absent(absent, length) => {
-                made(absent.table)?;
-                Place::Absent(Box::new(absent.element(*length, index)))
+            SeqSource::Placeholder(placeholder, length) => {
+                count_element(placeholder.context)?;
+                ValueDeserializer::Placeholder(Box::new(placeholder.element(*length, index)))
             }
         };
-        match deserialize(place, seed) {
+        match deserialize(source, seed) {
             // Without elements, the sequence itself is reported.
             Err(Failure::Recursive) if self.is_absent_sequence() => {
                 self.next = self.length;
@@ -302,13 +318,13 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
     }
 }
 
-/// Reads the value at a place. An error without a place gets its name.
+/// Reads a value. An error without a name gets the name of the value.
 fn deserialize<'de, S: DeserializeSeed<'de>>(
-    place: Place<'de>,
+    source: ValueDeserializer<'de>,
     seed: S,
 ) -> Result<S::Value, Failure> {
-    let name = place.name();
-    seed.deserialize(place).map_err(|error| error.at(|| name))
+    let name = source.name();
+    seed.deserialize(source).map_err(|error| error.at(|| name))
 }
 
 /// A type requests a value without its key, which serde forbids.
@@ -316,84 +332,95 @@ fn without_key() -> Failure {
     Failure::Custom("the type asks for a value before its key".to_owned(), None)
 }
 
-/// The names below under one more part, which may be absent.
-fn child<'de>(names: &Below<'de>, part: &str) -> Result<Place<'de>, Failure> {
-    match names.child(part) {
-        Some(child) => Ok(Place::Names(child)),
+/// The scope of a child, or a placeholder.
+fn child<'de>(scope: &NameScope<'de>, part: &str) -> Result<ValueDeserializer<'de>, Failure> {
+    match scope.child(part) {
+        Some(child) => Ok(ValueDeserializer::Scope(child)),
         None => {
-            made(names.table)?;
-            Ok(absent_child(names, part))
+            count_element(scope.context)?;
+            Ok(placeholder_child(scope, part))
         }
     }
 }
 
-fn absent_child<'de>(names: &Below<'de>, part: &str) -> Place<'de> {
-    let above = Absent::new(names.table, names.name().to_owned(), names.depth);
-    Place::Absent(Box::new(above.child(part)))
+fn placeholder_child<'de>(scope: &NameScope<'de>, part: &str) -> ValueDeserializer<'de> {
+    let above = Placeholder::new(scope.context, scope.name().to_owned(), scope.depth);
+    ValueDeserializer::Placeholder(Box::new(above.child(part)))
 }
 
 /// The fields of a struct that exist or are required.
-pub(crate) struct Fields<'de> {
-    place: Place<'de>,
+pub(crate) struct StructAccess<'de> {
+    source: ValueDeserializer<'de>,
     /// Backwards.
-    fields: Vec<(&'static str, Place<'de>)>,
+    fields: Vec<(&'static str, ValueDeserializer<'de>)>,
     type_id: String,
-    value: Option<Place<'de>>,
+    value: Option<ValueDeserializer<'de>>,
 }
 
-impl<'de> Fields<'de> {
+impl<'de> StructAccess<'de> {
     pub(crate) fn new(
-        place: Place<'de>,
+        source: ValueDeserializer<'de>,
         name: &str,
         fields: &'static [&'static str],
     ) -> Result<Self, Failure> {
         let type_id = format!("{name} {:p}", fields.as_ptr());
-        place.expect_not_in_itself(&type_id)?;
+        source.expect_not_in_itself(&type_id)?;
         let mut all = Vec::new();
         for field in fields.iter().rev() {
-            let here = match &place {
-                Place::Names(names) => {
-                    names.check_depth()?;
-                    names.child(field).map(Place::Names)
+            let here = match &source {
+                ValueDeserializer::Scope(scope) => {
+                    scope.check_depth()?;
+                    scope.child(field).map(ValueDeserializer::Scope)
                 }
                 _ => None,
             };
             let here = here.or_else(|| {
-                let absent = place.above()?;
-                absent.check_depth().ok()?;
-                let required = absent.table.findings().required(&type_id).any(|it| it == *field);
-                required.then(|| Place::Absent(Box::new(absent.child(field))))
+                let placeholder = source.as_placeholder()?;
+                placeholder.check_depth().ok()?;
+                let required =
+                    placeholder.context.diagnostics().required(&type_id).any(|it| it == *field);
+                required.then(|| ValueDeserializer::Placeholder(Box::new(placeholder.child(field))))
             });
             all.extend(here.map(|here| (*field, here)));
         }
-        Ok(Fields { place, fields: all, type_id, value: None })
+        Ok(StructAccess { source, fields: all, type_id, value: None })
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
-        let Some(table) = self.place.above().map(|above| above.table) else {
+        let Some(context) = self.source.as_placeholder().map(|above| above.context) else {
             return visitor.visit_map(&mut self);
         };
         let type_id = std::mem::take(&mut self.type_id);
-        table.findings().open(Some(type_id));
+        context.diagnostics().open(Some(type_id));
         let result = visitor.visit_map(&mut self);
-        let type_id = table.findings().close();
-        require(result, &self.place, type_id.or_bug())
+        let type_id = context.diagnostics().close();
+        learn_required(result, &self.source, type_id.or_bug())
     }
 }
 
 /// Learns from an error of serde that a field is required.
-fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Result<T, Failure> {
-    let (Err(Failure::Field(field)), Some(absent)) = (&result, place.above()) else {
+fn learn_required<T>(
+    result: Result<T, Failure>,
+    source: &ValueDeserializer<'_>,
+    of: String,
+) -> Result<T, Failure> {
+    let (Err(Failure::Field(field)), Some(placeholder)) = (&result, source.as_placeholder()) else {
         return result;
     };
-    if absent.table.findings().require(of, field) { Err(Failure::Again) } else { result }
+    if placeholder.context.diagnostics().learn_required(of, field) {
+        Err(Failure::Restart)
+    } else {
+        result
+    }
 }
 
-impl<'de> Place<'de> {
-    /// Checks that an absent sequence is not in a type that it has as its elements.
+impl<'de> ValueDeserializer<'de> {
+    /// Checks that the elements of an absent sequence do not contain the sequence.
     fn expect_not_in_itself(&self, type_id: &str) -> Result<(), Failure> {
         match self {
-            Place::Absent(absent) if absent.table.findings().is_in_itself(type_id) => {
+            ValueDeserializer::Placeholder(placeholder)
+                if placeholder.context.diagnostics().is_recursive(type_id) =>
+            {
                 Err(Failure::Recursive)
             }
             _ => Ok(()),
@@ -406,36 +433,38 @@ impl<'de> Place<'de> {
         name: &'static str,
         read: impl FnOnce(Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let Some(table) = self.above().map(|above| above.table) else { return read(self) };
+        let Some(context) = self.as_placeholder().map(|above| above.context) else {
+            return read(self);
+        };
         let type_id = format!("{name} {:p}", name.as_ptr());
         self.expect_not_in_itself(&type_id)?;
-        table.findings().open(Some(type_id));
+        context.diagnostics().open(Some(type_id));
         let result = read(self);
-        table.findings().close();
+        context.diagnostics().close();
         result
     }
 
-    /// This place as one whose children are absent.
-    fn above(&self) -> Option<Absent<'de>> {
+    /// A placeholder of this name, whose children are placeholders.
+    fn as_placeholder(&self) -> Option<Placeholder<'de>> {
         match self {
-            Place::Names(names) => {
-                Some(Absent::new(names.table, names.name().to_owned(), names.depth))
+            ValueDeserializer::Scope(scope) => {
+                Some(Placeholder::new(scope.context, scope.name().to_owned(), scope.depth))
             }
-            Place::Absent(absent) => Some(Absent::clone(absent)),
-            Place::Part(_) | Place::Flat(..) => None,
+            ValueDeserializer::Placeholder(placeholder) => Some(Placeholder::clone(placeholder)),
+            ValueDeserializer::Slice(_) | ValueDeserializer::Flat(..) => None,
         }
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Fields<'de> {
+impl<'de> MapAccess<'de> for &mut StructAccess<'de> {
     type Error = Failure;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
-        let Some((field, place)) = self.fields.pop() else { return Ok(None) };
-        self.value = Some(place);
+        let Some((field, source)) = self.fields.pop() else { return Ok(None) };
+        self.value = Some(source);
         seed.deserialize(text(field)).map(Some)
     }
 
@@ -445,46 +474,47 @@ impl<'de> MapAccess<'de> for &mut Fields<'de> {
 }
 
 /// The entries of a map: the distinct parts below a name.
-pub(crate) struct Entries<'de> {
-    place: Place<'de>,
+pub(crate) struct NameMapAccess<'de> {
+    source: ValueDeserializer<'de>,
     /// Backwards.
     keys: Vec<&'de str>,
     /// The numbers that were keys.
     numbers: HashMap<String, &'de str>,
-    value: Option<Place<'de>>,
+    value: Option<ValueDeserializer<'de>>,
 }
 
-impl<'de> Entries<'de> {
-    pub(crate) fn new(place: Place<'de>) -> Self {
-        let (mut keys, is_empty) = match &place {
-            Place::Names(names) => (names.children(), names.is_empty()),
+impl<'de> NameMapAccess<'de> {
+    pub(crate) fn new(source: ValueDeserializer<'de>) -> Self {
+        let (mut keys, is_empty) = match &source {
+            ValueDeserializer::Scope(scope) => (scope.children(), scope.is_empty()),
             _ => (Vec::new(), false),
         };
-        if let (true, Some(absent)) =
-            (keys.is_empty() && !is_empty, place.above().filter(|_| !place.name().is_empty()))
-        {
-            absent.report(None, "a map");
+        if let (true, Some(placeholder)) = (
+            keys.is_empty() && !is_empty,
+            source.as_placeholder().filter(|_| !source.name().is_empty()),
+        ) {
+            placeholder.report(None, "a map");
         }
         // Fields of a struct that serde flattens.
-        let name = place.name();
-        if let Some(above) = place.above() {
-            let findings = above.table.findings();
-            let fields = findings.required(&name).filter(|field| !keys.contains(field));
+        let name = source.name();
+        if let Some(above) = source.as_placeholder() {
+            let diagnostics = above.context.diagnostics();
+            let fields = diagnostics.required(&name).filter(|field| !keys.contains(field));
             let fields: Vec<&str> = fields.collect();
             keys.extend(fields);
         }
         keys.reverse();
-        Entries { place, keys, numbers: HashMap::new(), value: None }
+        NameMapAccess { source, keys, numbers: HashMap::new(), value: None }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
         let result = visitor.visit_map(&mut self);
-        let name = self.place.name();
-        require(result, &self.place, name)
+        let name = self.source.name();
+        learn_required(result, &self.source, name)
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Entries<'de> {
+impl<'de> MapAccess<'de> for &mut NameMapAccess<'de> {
     type Error = Failure;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
@@ -492,16 +522,17 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
         let Some(key) = self.keys.pop() else { return Ok(None) };
-        self.value = Some(match &self.place {
-            Place::Names(names) => child(names, key)?,
-            other => other
-                .above()
-                .map_or_else(|| other.clone(), |above| Place::Absent(Box::new(above.child(key)))),
+        self.value = Some(match &self.source {
+            ValueDeserializer::Scope(scope) => child(scope, key)?,
+            other => other.as_placeholder().map_or_else(
+                || other.clone(),
+                |above| ValueDeserializer::Placeholder(Box::new(above.child(key))),
+            ),
         });
-        let place = &self.place;
-        let in_buffer = || match place {
-            Place::Names(names) => names.table.keys_below(names.name()),
-            _ => Some(Keys::Texts),
+        let source = &self.source;
+        let in_buffer = || match source {
+            ValueDeserializer::Scope(scope) => scope.context.keys_below(scope.name()),
+            _ => Some(KeyType::Texts),
         };
         let numbers = &mut self.numbers;
         seed.deserialize(KeyDeserializer { key, in_buffer: &in_buffer, numbers }).map(Some)
@@ -513,42 +544,48 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
 }
 
 /// The variant whose name is below, or the text here.
-pub(crate) struct Variant<'de> {
+pub(crate) struct NameEnumAccess<'de> {
     variant: &'static str,
-    place: Place<'de>,
+    source: ValueDeserializer<'de>,
 }
 
-impl<'de> Variant<'de> {
-    pub(crate) fn new(place: Place<'de>, variants: &'static [&'static str]) -> Option<Self> {
-        let Place::Names(names) = place else { return None };
-        if let Some(text) = names.text().and_then(literal::string) {
+impl<'de> NameEnumAccess<'de> {
+    pub(crate) fn new(
+        source: ValueDeserializer<'de>,
+        variants: &'static [&'static str],
+    ) -> Option<Self> {
+        let ValueDeserializer::Scope(scope) = source else { return None };
+        if let Some(text) = scope.text().and_then(literal::string) {
             let variant = variants.iter().find(|variant| **variant == text)?;
-            return Some(Variant { variant, place: Place::Names(names) });
+            return Some(NameEnumAccess { variant, source: ValueDeserializer::Scope(scope) });
         }
-        let found = variants.iter().filter_map(|variant| Some((*variant, names.child(variant)?)));
+        let found = variants.iter().filter_map(|variant| Some((*variant, scope.child(variant)?)));
         // That of the file, if another value has another one.
         let (of_file, filled): (Vec<_>, Vec<_>) =
             found.partition(|(_, inside)| !inside.is_filled());
         let mut found = if of_file.is_empty() { filled } else { of_file }.into_iter();
         let (variant, inside) = found.next()?;
         // Several variants are ambiguous.
-        found.next().is_none().then_some(Variant { variant, place: Place::Names(inside) })
+        found
+            .next()
+            .is_none()
+            .then_some(NameEnumAccess { variant, source: ValueDeserializer::Scope(inside) })
     }
 }
 
-impl<'de> EnumAccess<'de> for Variant<'de> {
+impl<'de> EnumAccess<'de> for NameEnumAccess<'de> {
     type Error = Failure;
-    type Variant = Place<'de>;
+    type Variant = ValueDeserializer<'de>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
-    ) -> Result<(S::Value, Place<'de>), Failure> {
-        Ok((seed.deserialize(text(self.variant))?, self.place))
+    ) -> Result<(S::Value, ValueDeserializer<'de>), Failure> {
+        Ok((seed.deserialize(text(self.variant))?, self.source))
     }
 }
 
-impl<'de> VariantAccess<'de> for Place<'de> {
+impl<'de> VariantAccess<'de> for ValueDeserializer<'de> {
     type Error = Failure;
 
     fn unit_variant(self) -> Result<(), Failure> {

@@ -10,11 +10,11 @@ use serde::de::{
 use treedef::__private::ArrayFields;
 
 use crate::bug::OrBug;
+use crate::load::array_repr::ArrayRepr;
 use crate::load::failure::Failure;
-use crate::load::forms::Form;
 use crate::load::key::{text, version};
-use crate::load::part::Part;
-use crate::load::place::Place;
+use crate::load::tensor_slice::TensorSlice;
+use crate::load::value_deserializer::ValueDeserializer;
 use crate::shape::{MAX_DIMS, display};
 use crate::tensor::Dtype;
 
@@ -26,21 +26,25 @@ const MOST_PRINTED: usize = MAX_DIMS + 1;
 
 /// The fields of the struct, with the shape before the numbers.
 pub(crate) struct ArrayAccess<'de> {
-    part: Part<'de>,
+    slice: TensorSlice<'de>,
     array: ArrayFields,
     /// Below and positions, backwards.
     fields: Vec<(&'static str, usize)>,
     value: usize,
     /// The number of dimensions that the type read as the shape. `None` if it has more.
-    taken: Option<usize>,
+    rank: Option<usize>,
 }
 
 impl<'de> ArrayAccess<'de> {
-    pub(crate) fn new(part: Part<'de>, array: ArrayFields, names: &'static [&'static str]) -> Self {
-        part.entry.asked.set(true);
+    pub(crate) fn new(
+        slice: TensorSlice<'de>,
+        array: ArrayFields,
+        names: &'static [&'static str],
+    ) -> Self {
+        slice.entry.requested.set(true);
         let mut fields: Vec<_> = names.iter().copied().zip(0..).collect();
         fields.sort_by_key(|(_, position)| *position != array.data()); // the numbers are last
-        ArrayAccess { part, array, fields, value: 0, taken: None }
+        ArrayAccess { slice, array, fields, value: 0, rank: None }
     }
 }
 
@@ -62,14 +66,14 @@ impl<'de> MapAccess<'de> for ArrayAccess<'de> {
             return seed.deserialize(version());
         }
         if position == Some(self.array.shape()) {
-            return seed.deserialize(Dims { part: self.part, taken: &mut self.taken });
+            return seed.deserialize(ShapeDeserializer { slice: self.slice, rank: &mut self.rank });
         }
         if position == self.array.dtype() {
-            return seed.deserialize(Type(self.part));
+            return seed.deserialize(DtypeDeserializer(self.slice));
         }
-        match (self.array.dtype(), self.taken) {
-            (Some(_), _) => seed.deserialize(Bytes(self.part)),
-            (None, Some(taken)) => seed.deserialize(Place::Flat(self.part, taken)),
+        match (self.array.dtype(), self.rank) {
+            (Some(_), _) => seed.deserialize(BytesDeserializer(self.slice)),
+            (None, Some(rank)) => seed.deserialize(ValueDeserializer::Flat(self.slice, rank)),
             // The wrong shape was reported already.
             (None, None) => seed.deserialize(SeqDeserializer::new(std::iter::empty::<u64>())),
         }
@@ -77,24 +81,24 @@ impl<'de> MapAccess<'de> for ArrayAccess<'de> {
 }
 
 /// The shape of a tensor as a value.
-struct Dims<'a, 'de> {
-    part: Part<'de>,
-    taken: &'a mut Option<usize>,
+struct ShapeDeserializer<'a, 'de> {
+    slice: TensorSlice<'de>,
+    rank: &'a mut Option<usize>,
 }
 
-impl<'de> Dims<'_, 'de> {
+impl<'de> ShapeDeserializer<'_, 'de> {
     fn all(&self) -> &'de [usize] {
-        self.part.array.dims.get(self.part.depth..).or_bug()
+        self.slice.array.dims.get(self.slice.depth..).or_bug()
     }
 
     /// The first dimensions. The elements have the others.
     fn first(self, length: usize) -> Option<&'de [usize]> {
-        let Part { table, entry, array, depth, .. } = self.part;
+        let TensorSlice { context, entry, array, depth, .. } = self.slice;
         let dims = self.all().get(..length);
-        *self.taken = dims.map(<[usize]>::len);
+        *self.rank = dims.map(<[usize]>::len);
         if dims.is_none() {
             let sizes = vec!["_"; depth.saturating_add(length).min(MOST_PRINTED)];
-            table.change(entry, display(array.dtype, &sizes));
+            context.report_mismatch(entry, display(array.dtype, &sizes));
         }
         dims
     }
@@ -114,7 +118,7 @@ macro_rules! one_size {
     };
 }
 
-impl<'de> Deserializer<'de> for Dims<'_, 'de> {
+impl<'de> Deserializer<'de> for ShapeDeserializer<'_, 'de> {
     type Error = Failure;
 
     one_size! {
@@ -124,10 +128,10 @@ impl<'de> Deserializer<'de> for Dims<'_, 'de> {
 
     /// serde keeps it in a buffer.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.part.table.form(self.part.entry) {
-            Form::Struct { is_size: true, .. } => self.deserialize_u64(visitor),
-            form => {
-                let inner = if let Form::Struct { inner, .. } = form { inner } else { 0 };
+        match self.slice.context.repr(self.slice.entry) {
+            ArrayRepr::Struct { is_size: true, .. } => self.deserialize_u64(visitor),
+            repr => {
+                let inner = if let ArrayRepr::Struct { inner, .. } = repr { inner } else { 0 };
                 let length = self.all().len().saturating_sub(inner);
                 self.deserialize_tuple(length, visitor)
             }
@@ -169,27 +173,27 @@ impl<'de> Deserializer<'de> for Dims<'_, 'de> {
 }
 
 /// All numbers as one byte string.
-struct Bytes<'de>(Part<'de>);
+struct BytesDeserializer<'de>(TensorSlice<'de>);
 
-impl<'de> Deserializer<'de> for Bytes<'de> {
+impl<'de> Deserializer<'de> for BytesDeserializer<'de> {
     type Error = Failure;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let Bytes(part) = self;
-        part.entry.count_read(part.num_left());
-        match part.all_bytes() {
+        let BytesDeserializer(slice) = self;
+        slice.entry.count_read(slice.num_left());
+        match slice.all_bytes() {
             Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
             Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let Bytes(part) = self;
+        let BytesDeserializer(slice) = self;
         let mut bytes =
-            SeqDeserializer::<_, Failure>::new(part.all_bytes().into_owned().into_iter());
+            SeqDeserializer::<_, Failure>::new(slice.all_bytes().into_owned().into_iter());
         let value = visitor.visit_seq(&mut bytes)?;
         bytes.end()?;
-        part.entry.count_read(part.num_left());
+        slice.entry.count_read(slice.num_left());
         Ok(value)
     }
 
@@ -212,16 +216,16 @@ impl<'de> Deserializer<'de> for Bytes<'de> {
 }
 
 /// The type of the elements, as the variant of its name.
-struct Type<'de>(Part<'de>);
+struct DtypeDeserializer<'de>(TensorSlice<'de>);
 
-impl<'de> Deserializer<'de> for Type<'de> {
+impl<'de> Deserializer<'de> for DtypeDeserializer<'de> {
     type Error = Failure;
 
     /// serde keeps it in a buffer, and the variants are those of burn.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let dtype = self.0.array.tensor.dtype();
-        match (dtype, self.0.table.form(self.0.entry)) {
-            (Dtype::Bool, Form::Struct { has_store: true, .. }) => {
+        match (dtype, self.0.context.repr(self.0.entry)) {
+            (Dtype::Bool, ArrayRepr::Struct { has_store: true, .. }) => {
                 visitor.visit_map(MapDeserializer::new([("Bool", BYTE)].into_iter()))
             }
             (Dtype::Bool, _) => visitor.visit_str("Bool"),
@@ -238,7 +242,7 @@ impl<'de> Deserializer<'de> for Type<'de> {
         let dtype = self.0.array.tensor.dtype();
         let is_of_it = |variant: &&&str| variant.eq_ignore_ascii_case(dtype.name());
         match variants.iter().find(is_of_it) {
-            Some(variant) => visitor.visit_enum(TypeVariant(variant, dtype)),
+            Some(variant) => visitor.visit_enum(DtypeVariant(variant, dtype)),
             None => Err(Failure::Custom(format!("{name} has no variant for {dtype}"), None)),
         }
     }
@@ -249,9 +253,9 @@ impl<'de> Deserializer<'de> for Type<'de> {
     }
 }
 
-struct TypeVariant(&'static str, Dtype);
+struct DtypeVariant(&'static str, Dtype);
 
-impl<'de> EnumAccess<'de> for TypeVariant {
+impl<'de> EnumAccess<'de> for DtypeVariant {
     type Error = Failure;
     type Variant = Self;
 
@@ -260,7 +264,7 @@ impl<'de> EnumAccess<'de> for TypeVariant {
     }
 }
 
-impl<'de> VariantAccess<'de> for TypeVariant {
+impl<'de> VariantAccess<'de> for DtypeVariant {
     type Error = Failure;
 
     fn unit_variant(self) -> Result<(), Failure> {
@@ -288,7 +292,7 @@ impl<'de> VariantAccess<'de> for TypeVariant {
     }
 }
 
-impl TypeVariant {
+impl DtypeVariant {
     fn other(&self) -> Failure {
         Failure::Custom(format!("the variant `{}` has more than a name", self.0), None)
     }

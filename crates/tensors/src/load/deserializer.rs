@@ -10,13 +10,16 @@ use treedef::__private::ArrayFields;
 use treedef::Leaf;
 
 use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
-use crate::load::access::{Elements, Entries, Fields, Items, Variant};
+use crate::load::access::{
+    NameEnumAccess, NameMapAccess, NameSeqAccess, StructAccess, TensorSeqAccess,
+};
 use crate::load::array_access::ArrayAccess;
+use crate::load::array_repr::ArrayRepr;
 use crate::load::failure::Failure;
-use crate::load::forms::Form;
 use crate::load::matrix;
-use crate::load::part::Part;
-use crate::load::place::{Number, Place, deserialize_numbers};
+use crate::load::primitive::{Primitive, deserialize_numbers};
+use crate::load::tensor_slice::TensorSlice;
+use crate::load::value_deserializer::ValueDeserializer;
 use crate::tensor::Dtype;
 
 /// The maximum number of names that are listed if a variant is expected.
@@ -25,7 +28,7 @@ const NAMED: usize = 5;
 const NO_VARIANT: &str =
     ", found nothing (`Loader::fill_from` has what a file without our metadata does not say)";
 
-impl<'de> Place<'de> {
+impl<'de> ValueDeserializer<'de> {
     /// The fields of a struct, each with its name.
     pub(crate) fn fields<V: Visitor<'de>>(
         self,
@@ -34,7 +37,7 @@ impl<'de> Place<'de> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         let name = self.name();
-        let fields = Fields::new(self.without_tensor(), type_name, fields)?;
+        let fields = StructAccess::new(self.without_tensor(), type_name, fields)?;
         fields.visit(visitor).map_err(|error| error.at(|| name))
     }
 
@@ -69,43 +72,50 @@ impl<'de> Place<'de> {
         length: Option<usize>,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        if let Place::Names(names) = &self {
-            names.check_depth()?;
-            if let Some(items) = Items::stacked(names) {
+        if let ValueDeserializer::Scope(scope) = &self {
+            scope.check_depth()?;
+            if let Some(items) = NameSeqAccess::stacked(scope) {
                 return items.visit(length, visitor).map_err(|error| error.at(|| self.name()));
             }
         }
-        if let Place::Flat(part, taken) = &self {
-            return Elements::flat(*part, *taken)
+        if let ValueDeserializer::Flat(slice, rank) = &self {
+            return TensorSeqAccess::flat(*slice, *rank)
                 .visit(visitor)
                 .map_err(|error| error.at(|| self.name()));
         }
         let name = || self.name();
-        if let Some(part) = self.part() {
-            part.entry.asked.set(true);
-            if part.is_of_columns() {
-                return matrix::visit(part, matches!(self, Place::Names(_)), length, visitor)
-                    .map_err(|error| error.at(name));
+        if let Some(slice) = self.slice() {
+            slice.entry.requested.set(true);
+            if slice.is_column_major() {
+                return matrix::visit(
+                    slice,
+                    matches!(self, ValueDeserializer::Scope(_)),
+                    length,
+                    visitor,
+                )
+                .map_err(|error| error.at(name));
             }
-            return match part.length() {
+            return match slice.length() {
                 Some(found) if length.is_none_or(|length| length == found) => {
-                    Elements::new(part, found).visit(visitor)
+                    TensorSeqAccess::new(slice, found).visit(visitor)
                 }
-                _ => Items::absent(part.mismatch(), length).visit(length, visitor),
+                _ => NameSeqAccess::placeholder(slice.mismatch(), length).visit(length, visitor),
             }
             .map_err(|error| error.at(name));
         }
         let items = match &self {
-            Place::Names(names) => match names.count().or(names.is_empty().then_some(0)) {
-                Some(count) => Items::named(names, length.unwrap_or(count)),
-                None => Items::absent(self.absent(), length),
-            },
-            _ => Items::absent(self.absent(), length),
+            ValueDeserializer::Scope(scope) => {
+                match scope.count().or(scope.is_empty().then_some(0)) {
+                    Some(count) => NameSeqAccess::named(scope, length.unwrap_or(count)),
+                    None => NameSeqAccess::placeholder(self.placeholder(), length),
+                }
+            }
+            _ => NameSeqAccess::placeholder(self.placeholder(), length),
         };
         items.visit(length, visitor).map_err(|error| error.at(name))
     }
 
-    fn half<N: Number, V: Visitor<'de>>(
+    fn half<N: Primitive, V: Visitor<'de>>(
         self,
         bits: fn(N) -> u16,
         visitor: V,
@@ -115,8 +125,12 @@ impl<'de> Place<'de> {
     }
 
     /// An element without a request: serde keeps it in a buffer.
-    fn any_number<V: Visitor<'de>>(self, part: Part<'de>, visitor: V) -> Result<V::Value, Failure> {
-        match part.array.dtype {
+    fn any_number<V: Visitor<'de>>(
+        self,
+        slice: TensorSlice<'de>,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        match slice.array.dtype {
             Dtype::Bool => visitor.visit_bool(self.bool()?),
             Dtype::U8 => visitor.visit_u8(self.number()?),
             Dtype::I8 => visitor.visit_i8(self.number()?),
@@ -128,8 +142,8 @@ impl<'de> Place<'de> {
             Dtype::I64 => visitor.visit_i64(self.number()?),
             Dtype::F64 => visitor.visit_f64(self.number()?),
             // Bits in a newtype are a half float, and no number.
-            Dtype::F16 if !part.table.convert => self.half(f16::to_bits, visitor),
-            Dtype::Bf16 if !part.table.convert => self.half(bf16::to_bits, visitor),
+            Dtype::F16 if !slice.context.convert => self.half(f16::to_bits, visitor),
+            Dtype::Bf16 if !slice.context.convert => self.half(bf16::to_bits, visitor),
             _ => visitor.visit_f32(self.number()?),
         }
     }
@@ -148,7 +162,7 @@ macro_rules! deserialize_texts {
     };
 }
 
-impl<'de> Deserializer<'de> for Place<'de> {
+impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     type Error = Failure;
 
     deserialize_numbers! {}
@@ -166,15 +180,15 @@ impl<'de> Deserializer<'de> for Place<'de> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.part() {
-            Some(part)
-                if part.array.dtype == Dtype::U8
-                    && part.array.dims.len() == 1
-                    && part.depth == 0 =>
+        match self.slice() {
+            Some(slice)
+                if slice.array.dtype == Dtype::U8
+                    && slice.array.dims.len() == 1
+                    && slice.depth == 0 =>
             {
-                part.entry.asked.set(true);
-                part.entry.count_read(part.array.num_numbers());
-                match part.all_bytes() {
+                slice.entry.requested.set(true);
+                slice.entry.count_read(slice.array.num_numbers());
+                match slice.all_bytes() {
                     Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
                     Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
                 }
@@ -189,9 +203,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self {
-            Place::Absent(absent) if absent.instead.is_none() => visitor.visit_none(),
-            Place::Names(names) if names.text() == Some(ABSENT) => visitor.visit_none(),
-            Place::Names(names) if names.text() == Some(PRESENT) => {
+            ValueDeserializer::Placeholder(placeholder) if placeholder.mismatched.is_none() => {
+                visitor.visit_none()
+            }
+            ValueDeserializer::Scope(scope) if scope.text() == Some(ABSENT) => visitor.visit_none(),
+            ValueDeserializer::Scope(scope) if scope.text() == Some(PRESENT) => {
                 visitor.visit_some(absent_value())
             }
             place => visitor.visit_some(place),
@@ -199,8 +215,8 @@ impl<'de> Deserializer<'de> for Place<'de> {
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if let Place::Names(names) = &self {
-            names.text(); // it counts as read
+        if let ValueDeserializer::Scope(scope) = &self {
+            scope.text(); // it counts as read
         }
         visitor.visit_unit()
     }
@@ -250,11 +266,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
         let place = self.without_tensor();
         let name = place.name();
         match &place {
-            Place::Names(names) => names.check_depth()?,
-            Place::Absent(absent) => absent.check_depth()?,
+            ValueDeserializer::Scope(scope) => scope.check_depth()?,
+            ValueDeserializer::Placeholder(placeholder) => placeholder.check_depth()?,
             _ => {}
         }
-        Entries::new(place).visit(visitor).map_err(|error| error.at(|| name))
+        NameMapAccess::new(place).visit(visitor).map_err(|error| error.at(|| name))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -266,15 +282,15 @@ impl<'de> Deserializer<'de> for Place<'de> {
         let Some(array) = ArrayFields::of(fields) else {
             return self.fields(type_name, fields, visitor);
         };
-        match (&self, self.part()) {
+        match (&self, self.slice()) {
             // It would be written as a tensor of its own.
-            (Place::Part(part), _) => {
+            (ValueDeserializer::Slice(slice), _) => {
                 let expected = "a tensor for each array (see `Loader::stack`)";
-                part.table.change(part.entry, expected.to_owned());
+                slice.context.report_mismatch(slice.entry, expected.to_owned());
                 Err(Failure::Reported)
             }
-            (_, Some(part)) => visitor
-                .visit_map(ArrayAccess::new(part, array, fields))
+            (_, Some(slice)) => visitor
+                .visit_map(ArrayAccess::new(slice, array, fields))
                 .map_err(|error| error.at(|| self.name())),
             _ => self.fields(type_name, fields, visitor),
         }
@@ -288,11 +304,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
     ) -> Result<V::Value, Failure> {
         let place = self.name();
         let found = match &self {
-            Place::Names(names) => match names.text() {
+            ValueDeserializer::Scope(scope) => match scope.text() {
                 Some(text) => format!(", found {text}"),
                 None => {
-                    let tensor = names.tensor().map(|part| part.array.display());
-                    let below = names.children().into_iter().map(|name| format!("`{name}`"));
+                    let tensor = scope.tensor().map(|slice| slice.array.display());
+                    let below = scope.children().into_iter().map(|name| format!("`{name}`"));
                     let found: Vec<String> = tensor.into_iter().chain(below).take(NAMED).collect();
                     if found.is_empty() {
                         String::new()
@@ -301,10 +317,12 @@ impl<'de> Deserializer<'de> for Place<'de> {
                     }
                 }
             },
-            Place::Absent(absent) if absent.instead.is_none() => NO_VARIANT.to_owned(),
+            ValueDeserializer::Placeholder(placeholder) if placeholder.mismatched.is_none() => {
+                NO_VARIANT.to_owned()
+            }
             _ => String::new(),
         };
-        match Variant::new(self, variants) {
+        match NameEnumAccess::new(self, variants) {
             Some(variant) => visitor.visit_enum(variant).map_err(|error| error.at(|| place)),
             None => Err(Failure::Custom(
                 format!("expected the name of one variant of {name}{found}"),
@@ -315,39 +333,43 @@ impl<'de> Deserializer<'de> for Place<'de> {
 
     /// serde does not show the type: it fills a buffer, or the type accepts anything.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if let Some(part) = self.part() {
-            part.entry.buffered.set(true);
-            let is_whole = matches!(self, Place::Names(_));
-            match part.table.form(part.entry) {
-                Form::Struct { names, .. } if is_whole => {
+        if let Some(slice) = self.slice() {
+            slice.entry.buffered.set(true);
+            let is_whole = matches!(self, ValueDeserializer::Scope(_));
+            match slice.context.repr(slice.entry) {
+                ArrayRepr::Struct { names, .. } if is_whole => {
                     if let Some(array) = ArrayFields::of(names) {
-                        return visitor.visit_map(ArrayAccess::new(part, array, names));
+                        return visitor.visit_map(ArrayAccess::new(slice, array, names));
                     }
                 }
-                Form::Matrix(sizes) if is_whole => {
-                    return matrix::visit_tuple(part, sizes, visitor);
+                ArrayRepr::Matrix(sizes) if is_whole => {
+                    return matrix::visit_tuple(slice, sizes, visitor);
                 }
                 _ => {}
             }
-            return match part.length() {
-                Some(_) if part.is_of_columns() && is_whole => matrix::visit_numbers(part, visitor),
+            return match slice.length() {
+                Some(_) if slice.is_column_major() && is_whole => {
+                    matrix::visit_numbers(slice, visitor)
+                }
                 Some(_) => self.sequence(None, visitor),
-                None => Place::Part(part).any_number(part, visitor),
+                None => ValueDeserializer::Slice(slice).any_number(slice, visitor),
             };
         }
-        if let Place::Flat(..) = &self {
+        if let ValueDeserializer::Flat(..) = &self {
             return self.sequence(None, visitor);
         }
-        let Place::Names(names) = &self else {
-            if let Place::Absent(absent) = &self
-                && absent.instead.is_some_and(|entry| absent.is_shape_of(entry, usize::le))
+        let ValueDeserializer::Scope(scope) = &self else {
+            if let ValueDeserializer::Placeholder(placeholder) = &self
+                && placeholder
+                    .mismatched
+                    .is_some_and(|entry| placeholder.is_shape_of(entry, usize::le))
             {
                 return visitor.visit_seq(SeqDeserializer::<_, Failure>::new(empty::<()>()));
             }
-            self.absent().report(None, "anything");
+            self.placeholder().report(None, "anything");
             return visitor.visit_unit();
         };
-        match names.text() {
+        match scope.text() {
             Some(ABSENT) => return visitor.visit_none(),
             Some(PRESENT) => return visitor.visit_some(absent_value()),
             Some(EMPTY) => return self.deserialize_map(visitor),
@@ -356,13 +378,13 @@ impl<'de> Deserializer<'de> for Place<'de> {
             Some(_) => return self.visit_text("str", visitor),
             None => {}
         }
-        let children = names.children();
+        let children = scope.children();
         let are_indices = children.iter().all(|part| part.parse::<usize>().is_ok());
-        match names.count() {
+        match scope.count() {
             Some(count)
                 if are_indices
                     && count == children.len()
-                    && names.table.keys_below(names.name()).is_none() =>
+                    && scope.context.keys_below(scope.name()).is_none() =>
             {
                 self.sequence(None, visitor)
             }

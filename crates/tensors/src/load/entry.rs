@@ -5,26 +5,26 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use crate::bug::OrBug;
-use crate::load::numbers::Numbers;
+use crate::load::tensor_reader::TensorReader;
 use crate::shape::display;
 use crate::tensor::Dtype;
 
 /// The maximum number of elements that are made without bytes, or that the file does not have.
-const MADE: usize = 1 << 18;
+const ELEMENTS: usize = 1 << 18;
 /// The additional number for each tensor.
-const MADE_FOR_EACH: usize = 64;
+const ELEMENTS_FOR_EACH: usize = 64;
 
 /// A tensor or a text under its name in the type.
-pub(crate) struct Entry<'t> {
+pub(crate) struct LoadEntry<'t> {
     pub(crate) name: Cow<'t, str>,
     /// The name in the file.
     pub(crate) original: Cow<'t, str>,
     pub(crate) content: Content<'t>,
     pub(crate) origin: Origin,
     /// Whether the type requested it.
-    pub(crate) asked: Cell<bool>,
+    pub(crate) requested: Cell<bool>,
     /// Whether the shape of the type was determined, because there are no elements.
-    pub(crate) is_shape_asked: Cell<bool>,
+    pub(crate) is_shape_requested: Cell<bool>,
     /// The number of numbers of the tensor that were read.
     pub(crate) read: Cell<usize>,
     /// Whether the reason why the tensor cannot be read was reported.
@@ -39,7 +39,7 @@ pub(crate) struct Entry<'t> {
 }
 
 pub(crate) enum Content<'t> {
-    Array(Array<'t>),
+    Array(ArrayView<'t>),
     /// A literal of the metadata, or the text for a part without a tensor.
     Text(Cow<'t, str>),
 }
@@ -54,9 +54,10 @@ pub(crate) enum Origin {
     File,
 }
 
-/// A tensor in the form of the type: perhaps transposed, and with complex numbers as pairs.
-pub(crate) struct Array<'t> {
-    pub(crate) tensor: Numbers<'t>,
+/// A tensor with the shape and strides that the type sees: perhaps transposed, and with complex numbers as
+/// pairs.
+pub(crate) struct ArrayView<'t> {
+    pub(crate) tensor: TensorReader<'t>,
     pub(crate) dtype: Dtype,
     pub(crate) dims: Vec<usize>,
     /// The distance of the next index of a dimension, in elements.
@@ -70,8 +71,8 @@ pub(crate) fn is_float(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
 }
 
-impl<'t> Array<'t> {
-    pub(crate) fn new(tensor: Numbers<'t>, transposed: bool) -> Self {
+impl<'t> ArrayView<'t> {
+    pub(crate) fn new(tensor: TensorReader<'t>, transposed: bool) -> Self {
         let mut dims = tensor.shape().to_vec();
         let (dtype, mut stride) = match tensor.dtype() {
             Dtype::C64 => (Dtype::F32, 2),
@@ -97,7 +98,7 @@ impl<'t> Array<'t> {
             dims.push(2);
             strides.push(1);
         }
-        Array { tensor, dtype, dims, strides, column_major: false }
+        ArrayView { tensor, dtype, dims, strides, column_major: false }
     }
 
     /// Whether its count of numbers fits its shape, and it has a stride for each dimension.
@@ -112,9 +113,9 @@ impl<'t> Array<'t> {
     }
 
     /// Swaps the last two dimensions, for a type that has columns.
-    pub(crate) fn by_columns(tensor: Numbers<'t>, transposed: bool) -> Self {
+    pub(crate) fn by_columns(tensor: TensorReader<'t>, transposed: bool) -> Self {
         let is_matrix = tensor.shape().len() > 1;
-        Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
+        ArrayView { column_major: true, ..ArrayView::new(tensor, is_matrix && !transposed) }
     }
 
     /// The type and the shape for messages: as in the file.
@@ -148,7 +149,7 @@ impl<'t> Array<'t> {
     }
 }
 
-impl<'t> Entry<'t> {
+impl<'t> LoadEntry<'t> {
     pub(crate) fn new(
         name: Cow<'t, str>,
         original: Cow<'t, str>,
@@ -156,13 +157,13 @@ impl<'t> Entry<'t> {
         origin: Origin,
         tie: Option<usize>,
     ) -> Self {
-        Entry {
+        LoadEntry {
             name,
             original,
             content,
             origin,
-            asked: Cell::new(false),
-            is_shape_asked: Cell::new(false),
+            requested: Cell::new(false),
+            is_shape_requested: Cell::new(false),
             read: Cell::new(0),
             reported: Cell::new(false),
             buffered: Cell::new(false),
@@ -185,7 +186,7 @@ impl<'t> Entry<'t> {
 
     /// Marks it as not requested.
     pub(crate) fn forget(&self) {
-        self.asked.set(false);
+        self.requested.set(false);
         self.read.set(0);
     }
 
@@ -194,7 +195,7 @@ impl<'t> Entry<'t> {
     pub(crate) fn unread(&self) -> usize {
         let Some(array) = self.array().filter(|_| !self.reported.get()) else { return 0 };
         match array.num_numbers() {
-            0 => usize::from(!self.asked.get()),
+            0 => usize::from(!self.requested.get()),
             // A number that is read twice does not replace another one.
             numbers => numbers.abs_diff(self.read.get()),
         }
@@ -202,10 +203,10 @@ impl<'t> Entry<'t> {
 
     /// Whether a part of it is in the value.
     pub(crate) fn is_read(&self) -> bool {
-        self.asked.get() || self.read.get() > 0
+        self.requested.get() || self.read.get() > 0
     }
 
-    pub(crate) fn array(&self) -> Option<&Array<'_>> {
+    pub(crate) fn array(&self) -> Option<&ArrayView<'_>> {
         match &self.content {
             Content::Array(array) => Some(array),
             Content::Text(_) => None,
@@ -214,6 +215,6 @@ impl<'t> Entry<'t> {
 }
 
 /// The number of elements without bytes that may be made for this number of tensors.
-pub(crate) fn most_made(tensors: usize) -> usize {
-    tensors.saturating_mul(MADE_FOR_EACH).saturating_add(MADE)
+pub(crate) fn element_budget(tensors: usize) -> usize {
+    tensors.saturating_mul(ELEMENTS_FOR_EACH).saturating_add(ELEMENTS)
 }

@@ -6,19 +6,19 @@ use std::fmt;
 pub(crate) enum Failure {
     /// serde misses a field that has no default.
     Field(&'static str),
-    /// The walk has learnt something and has to start again.
-    Again,
+    /// The walk found a required field, and has to start again.
+    Restart,
     /// The reports are complete.
     Reported,
     /// The elements of an absent sequence contain the type around it, endlessly.
     Recursive,
     Limit(String),
-    /// An error of the type, and the name of the place.
+    /// An error of the type, and the name of the value.
     Custom(String, Option<String>),
 }
 
 impl Failure {
-    /// Adds the name of the place, if the error has none.
+    /// Adds the name of the value, if the error has none.
     pub(crate) fn at(self, name: impl FnOnce() -> String) -> Self {
         match self {
             Failure::Custom(text, None) => Failure::Custom(text, Some(name())),
@@ -31,7 +31,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Field(field) => write!(f, "missing field `{field}`"),
-            Failure::Again | Failure::Reported | Failure::Recursive => {
+            Failure::Restart | Failure::Reported | Failure::Recursive => {
                 f.write_str("it was reported")
             }
             Failure::Limit(what) | Failure::Custom(what, None) => f.write_str(what),

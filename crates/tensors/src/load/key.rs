@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, U8Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 
+use crate::load::array_repr::KeyType;
 use crate::load::failure::Failure;
-use crate::load::forms::Keys;
 
 /// Whether a key can be an integer or a bool.
 fn is_number(key: &str) -> bool {
@@ -16,8 +16,8 @@ fn is_number(key: &str) -> bool {
 /// The key of a map.
 pub(crate) struct KeyDeserializer<'k, 'de> {
     pub(crate) key: &'de str,
-    /// Called with the form of the key, if serde does not request one.
-    pub(crate) in_buffer: &'k dyn Fn() -> Option<Keys>,
+    /// Called for the type of the key, if serde does not request one.
+    pub(crate) in_buffer: &'k dyn Fn() -> Option<KeyType>,
     /// The numbers for which keys were read, with these keys: `1` and `01` are one.
     pub(crate) numbers: &'k mut HashMap<String, &'de str>,
 }
@@ -81,7 +81,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, 'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if is_number(self.key) && (self.in_buffer)() == Some(Keys::Numbers) {
+        if is_number(self.key) && (self.in_buffer)() == Some(KeyType::Numbers) {
             return match self.key {
                 "True" | "False" => self.deserialize_bool(visitor),
                 key if key.starts_with('-') => self.deserialize_i64(visitor),

@@ -7,15 +7,15 @@ use std::cell::Cell;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-use crate::load::access::Elements;
+use crate::load::access::TensorSeqAccess;
 use crate::load::failure::Failure;
-use crate::load::part::Part;
-use crate::load::place::Place;
+use crate::load::tensor_slice::TensorSlice;
+use crate::load::value_deserializer::ValueDeserializer;
 
 /// A tensor of one or two dimensions as a tuple. Its dimensions are columns and rows.
 #[derive(Clone, Copy)]
 struct Matrix<'de> {
-    part: Part<'de>,
+    slice: TensorSlice<'de>,
     rows: usize,
     /// `None` for a vector.
     columns: Option<usize>,
@@ -23,62 +23,62 @@ struct Matrix<'de> {
 
 /// Reads a tuple of this length: the numbers, or the numbers, rows and columns.
 pub(crate) fn visit<'de, V: Visitor<'de>>(
-    part: Part<'de>,
+    slice: TensorSlice<'de>,
     is_whole: bool,
     length: Option<usize>,
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::of(part)?;
+    let matrix = Matrix::of(slice)?;
     if !is_whole {
-        return Err(refuse(part, "a tensor for each matrix (see `Loader::stack`)"));
+        return Err(refuse(slice, "a tensor for each matrix (see `Loader::stack`)"));
     }
     match length {
-        Some(3) => Parts::new(matrix, None).visit(visitor),
+        Some(3) => MatrixTuple::new(matrix, None).visit(visitor),
         Some(length) if length == matrix.num_elements() => {
-            Elements::flat(part, matrix.rank()).visit(visitor)
+            TensorSeqAccess::flat(slice, matrix.rank()).visit(visitor)
         }
-        Some(length) => Err(refuse(part, &format!("a matrix of {length} numbers"))),
-        None => Err(refuse(part, "nested sequences, which are read without `column_major`")),
+        Some(length) => Err(refuse(slice, &format!("a matrix of {length} numbers"))),
+        None => Err(refuse(slice, "nested sequences, which are read without `column_major`")),
     }
 }
 
 /// Reads the numbers for a buffer of serde.
 pub(crate) fn visit_numbers<'de, V: Visitor<'de>>(
-    part: Part<'de>,
+    slice: TensorSlice<'de>,
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::of(part)?;
-    Elements::flat(part, matrix.rank()).visit(visitor)
+    let matrix = Matrix::of(slice)?;
+    TensorSeqAccess::flat(slice, matrix.rank()).visit(visitor)
 }
 
 /// Reads the numbers, rows and columns for a buffer of serde. A size that the type fixes is a unit.
 pub(crate) fn visit_tuple<'de, V: Visitor<'de>>(
-    part: Part<'de>,
+    slice: TensorSlice<'de>,
     sizes: [bool; 2],
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::of(part)?;
-    Parts::new(matrix, Some(sizes)).visit(visitor)
+    let matrix = Matrix::of(slice)?;
+    MatrixTuple::new(matrix, Some(sizes)).visit(visitor)
 }
 
-fn refuse(part: Part<'_>, expected: &str) -> Failure {
-    part.table.change(part.entry, expected.to_owned());
+fn refuse(slice: TensorSlice<'_>, expected: &str) -> Failure {
+    slice.context.report_mismatch(slice.entry, expected.to_owned());
     Failure::Reported
 }
 
 impl<'de> Matrix<'de> {
-    fn of(part: Part<'de>) -> Result<Self, Failure> {
-        Matrix::new(part).ok_or_else(|| refuse(part, "a matrix, which has two dimensions"))
+    fn of(slice: TensorSlice<'de>) -> Result<Self, Failure> {
+        Matrix::new(slice).ok_or_else(|| refuse(slice, "a matrix, which has two dimensions"))
     }
 
-    fn new(part: Part<'de>) -> Option<Self> {
-        let array = part.array;
-        let dims = array.dims.get(part.depth..)?;
+    fn new(slice: TensorSlice<'de>) -> Option<Self> {
+        let array = slice.array;
+        let dims = array.dims.get(slice.depth..)?;
         // The parts of a complex number are a dimension here.
         let dims = if array.dtype == array.tensor.dtype() { dims } else { dims.split_last()?.1 };
         match dims {
-            [rows] => Some(Matrix { part, rows: *rows, columns: None }),
-            [columns, rows] => Some(Matrix { part, rows: *rows, columns: Some(*columns) }),
+            [rows] => Some(Matrix { slice, rows: *rows, columns: None }),
+            [columns, rows] => Some(Matrix { slice, rows: *rows, columns: Some(*columns) }),
             _ => None,
         }
     }
@@ -93,29 +93,29 @@ impl<'de> Matrix<'de> {
 }
 
 /// The three elements of a tuple.
-struct Parts<'de> {
+struct MatrixTuple<'de> {
     matrix: Matrix<'de>,
     next: usize,
     /// Whether the first was requested as a sequence.
     is_dynamic: Cell<bool>,
     /// Which of the sizes the type requested: it fixes the others.
-    asked: [Cell<bool>; 2],
+    requested: [Cell<bool>; 2],
     /// Which of the sizes a buffer gets.
     buffered: Option<[bool; 2]>,
 }
 
-impl<'de> Parts<'de> {
+impl<'de> MatrixTuple<'de> {
     fn new(matrix: Matrix<'de>, buffered: Option<[bool; 2]>) -> Self {
-        let (is_dynamic, asked) = (Cell::new(false), [const { Cell::new(false) }; 2]);
-        Parts { matrix, next: 0, is_dynamic, asked, buffered }
+        let (is_dynamic, requested) = (Cell::new(false), [const { Cell::new(false) }; 2]);
+        MatrixTuple { matrix, next: 0, is_dynamic, requested, buffered }
     }
 
     fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
         let value = visitor.visit_seq(&mut self)?;
-        let Matrix { part, rows, columns } = self.matrix;
-        let asked = [self.asked[0].get(), self.asked[1].get()];
+        let Matrix { slice, rows, columns } = self.matrix;
+        let requested = [self.requested[0].get(), self.requested[1].get()];
         // A vector has one row or column in its type, and is a tensor of one dimension.
-        let fits = match (asked, columns) {
+        let fits = match (requested, columns) {
             _ if !self.is_dynamic.get() => true,
             ([true, true], columns) => columns.is_some(),
             ([true, false], Some(columns)) => columns != 1,
@@ -125,13 +125,13 @@ impl<'de> Parts<'de> {
         };
         match (fits, columns) {
             (true, _) => Ok(value),
-            (false, Some(_)) => Err(refuse(part, "a vector, which has one dimension")),
-            (false, None) => Err(refuse(part, "a matrix, which has two dimensions")),
+            (false, Some(_)) => Err(refuse(slice, "a vector, which has one dimension")),
+            (false, None) => Err(refuse(slice, "a matrix, which has two dimensions")),
         }
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Parts<'de> {
+impl<'de> SeqAccess<'de> for &mut MatrixTuple<'de> {
     type Error = Failure;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
@@ -143,7 +143,7 @@ impl<'de> SeqAccess<'de> for &mut Parts<'de> {
         }
         let index = self.next;
         self.next += 1;
-        seed.deserialize(Item { parts: self, index }).map(Some)
+        seed.deserialize(MatrixElement { tuple: self, index }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -152,34 +152,34 @@ impl<'de> SeqAccess<'de> for &mut Parts<'de> {
 }
 
 /// An element of the tuple.
-struct Item<'a, 'de> {
-    parts: &'a Parts<'de>,
+struct MatrixElement<'a, 'de> {
+    tuple: &'a MatrixTuple<'de>,
     index: usize,
 }
 
-impl<'de> Item<'_, 'de> {
+impl<'de> MatrixElement<'_, 'de> {
     /// The number of rows or columns, if the matrix is dynamic.
     fn size(&self) -> Option<u64> {
-        let Matrix { rows, columns, .. } = self.parts.matrix;
-        let (asked, size) = match self.index {
-            1 => (&self.parts.asked[0], rows),
-            2 => (&self.parts.asked[1], columns.unwrap_or(rows)),
+        let Matrix { rows, columns, .. } = self.tuple.matrix;
+        let (requested, size) = match self.index {
+            1 => (&self.tuple.requested[0], rows),
+            2 => (&self.tuple.requested[1], columns.unwrap_or(rows)),
             _ => return None,
         };
-        let size = self.parts.is_dynamic.get().then_some(size)?;
-        asked.set(true);
+        let size = self.tuple.is_dynamic.get().then_some(size)?;
+        requested.set(true);
         Some(u64::try_from(size).unwrap_or(u64::MAX))
     }
 
     /// The number of a static matrix.
-    fn number(&self) -> Result<Place<'de>, Failure> {
-        let matrix = &self.parts.matrix;
-        if self.parts.is_dynamic.get() {
-            Err(refuse(matrix.part, "a matrix of numbers, rows and columns"))
+    fn number(&self) -> Result<ValueDeserializer<'de>, Failure> {
+        let matrix = &self.tuple.matrix;
+        if self.tuple.is_dynamic.get() {
+            Err(refuse(matrix.slice, "a matrix of numbers, rows and columns"))
         } else if matrix.num_elements() == 3 {
-            Ok(Place::Part(matrix.part.element_of_all(matrix.rank(), self.index)))
+            Ok(ValueDeserializer::Slice(matrix.slice.flat_element(matrix.rank(), self.index)))
         } else {
-            Err(refuse(matrix.part, "a matrix of 3 numbers"))
+            Err(refuse(matrix.slice, "a matrix of 3 numbers"))
         }
     }
 }
@@ -207,7 +207,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de> Deserializer<'de> for Item<'_, 'de> {
+impl<'de> Deserializer<'de> for MatrixElement<'_, 'de> {
     type Error = Failure;
 
     sizes! {
@@ -231,9 +231,9 @@ impl<'de> Deserializer<'de> for Item<'_, 'de> {
         if self.index > 0 {
             return self.number()?.deserialize_seq(visitor);
         }
-        self.parts.is_dynamic.set(true);
-        let Matrix { part, .. } = self.parts.matrix;
-        Elements::flat(part, self.parts.matrix.rank()).visit(visitor)
+        self.tuple.is_dynamic.set(true);
+        let Matrix { slice, .. } = self.tuple.matrix;
+        TensorSeqAccess::flat(slice, self.tuple.matrix.rank()).visit(visitor)
     }
 
     /// A size that the type fixes.
@@ -242,7 +242,7 @@ impl<'de> Deserializer<'de> for Item<'_, 'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let Some([rows, columns]) = self.parts.buffered else {
+        let Some([rows, columns]) = self.tuple.buffered else {
             return self.number()?.deserialize_any(visitor);
         };
         match self.index {

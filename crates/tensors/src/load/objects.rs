@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::export::Export;
 use crate::load::Loader;
 use crate::load::entry::is_float;
-use crate::load::named::{Renamed, renamed};
+use crate::load::entry_builder::{NamedTensor, named_tensors};
 use crate::load::rules::Rule;
 use crate::report::LoadReport;
 use crate::source::{Source, Stored};
@@ -26,8 +26,8 @@ const COMPARED: usize = 1 << 17;
 const NEAR: usize = 32;
 
 /// The tensors of a source by their names after the rules of a load.
-struct Named<'t> {
-    tensors: Vec<Renamed<'t>>,
+struct NamedTensors<'t> {
+    tensors: Vec<NamedTensor<'t>>,
     positions: HashMap<String, usize>,
 }
 
@@ -144,9 +144,9 @@ impl Loader {
         let with_names = Tree::new(like.treedef().clone(), names.clone())?;
         let mut missing = Vec::new();
         let (mut filled, mut changed) = (Vec::new(), Vec::new());
-        let asked = like.as_ref().zip(with_names)?;
+        let requested = like.as_ref().zip(with_names)?;
         // The source of each object, if something fits it.
-        let fitting = asked.try_map(|(old, name)| -> Result<_, E> {
+        let fitting = requested.try_map(|(old, name)| -> Result<_, E> {
             let expected = described(&name, old)?;
             let Some(tensor) = named.get(&name) else {
                 if partly {
@@ -157,7 +157,7 @@ impl Loader {
                 return Ok((old, None));
             };
             let found = tensor.descriptor();
-            if found.shape() == expected.shape() && self.takes(&found, &expected) {
+            if found.shape() == expected.shape() && self.accepts(&found, &expected) {
                 return Ok((old, Some(tensor)));
             }
             if partly {
@@ -171,7 +171,7 @@ impl Loader {
         if !partly && !report.is_exact() {
             return Ok((like.clone(), report));
         }
-        let read = |(old, tensor): (&O, Option<&Renamed<'_>>)| match tensor {
+        let read = |(old, tensor): (&O, Option<&NamedTensor<'_>>)| match tensor {
             Some(tensor) => tensor.read(|stored| object(old, stored)),
             None => Ok(old.clone()),
         };
@@ -179,13 +179,13 @@ impl Loader {
     }
 
     /// Whether an object of one type can be made from a tensor of another.
-    fn takes(&self, found: &Descriptor, expected: &Descriptor) -> bool {
+    fn accepts(&self, found: &Descriptor, expected: &Descriptor) -> bool {
         let is_float = |it: &Descriptor| it.dtype().is_some_and(is_float);
         found.type_name() == expected.type_name()
             || self.convert && is_float(found) && is_float(expected)
     }
 
-    fn named<'t>(&'t self, source: &'t Source<'t>) -> Result<Named<'t>> {
+    fn named<'t>(&'t self, source: &'t Source<'t>) -> Result<NamedTensors<'t>> {
         source.__check_ties()?;
         let is_of_numbers = |rule: &&Rule| matches!(rule, Rule::ColumnMajor(_));
         if !self.stacks.is_empty() || self.rules.iter().find(is_of_numbers).is_some() {
@@ -193,7 +193,7 @@ impl Loader {
                 "`stack` and `column_major` are for numbers: objects are loaded without them";
             return Err(ErrorKind::Rule(what.to_owned()).into());
         }
-        let tensors = renamed(source, &self.rules, &self.separator)?;
+        let tensors = named_tensors(source, &self.rules, &self.separator)?;
         let mut positions = HashMap::<String, usize>::new();
         for (at, tensor) in tensors.iter().enumerate() {
             let before = positions.insert(tensor.name.to_string(), at);
@@ -203,12 +203,12 @@ impl Loader {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
-        Ok(Named { tensors, positions })
+        Ok(NamedTensors { tensors, positions })
     }
 }
 
-impl<'t> Named<'t> {
-    fn get(&self, name: &str) -> Option<&Renamed<'t>> {
+impl<'t> NamedTensors<'t> {
+    fn get(&self, name: &str) -> Option<&NamedTensor<'t>> {
         self.tensors.get(*self.positions.get(name)?)
     }
 
@@ -226,7 +226,7 @@ impl<'t> Named<'t> {
         let unused =
             self.tensors.iter().filter(|it| !it.is_tied && !used.contains(it.stored.name()));
         let unused: Vec<_> = unused.map(|it| (&*it.name, it.descriptor())).collect();
-        let mut nearest = Nearest::new(&unused);
+        let mut nearest = NearestName::new(&unused);
         for (name, expected) in missing {
             let what = expected.as_ref().map_or_else(|| "a tensor".to_owned(), ToString::to_string);
             let shape = expected.as_ref().map(Descriptor::shape);
@@ -243,19 +243,19 @@ impl<'t> Named<'t> {
 }
 
 /// Finds the nearest of many names, with a limit on the total time.
-struct Nearest<'u> {
+struct NearestName<'u> {
     unused: &'u [(&'u str, Descriptor)],
-    counts: Vec<Counts>,
+    counts: Vec<CharCounts>,
     /// The number of pairs that may still be compared.
     left: usize,
 }
 
 /// How often each character is in a name. Characters share a fixed number of counters.
-type Counts = [u16; 32];
+type CharCounts = [u16; 32];
 
-impl<'u> Nearest<'u> {
+impl<'u> NearestName<'u> {
     fn new(unused: &'u [(&'u str, Descriptor)]) -> Self {
-        Nearest {
+        NearestName {
             unused,
             counts: unused.iter().map(|(name, _)| counts(name)).collect(),
             left: COMPARED,
@@ -270,9 +270,9 @@ impl<'u> Nearest<'u> {
         let has_other = |found: &Descriptor| shape.is_some_and(|shape| found.shape() != shape);
         // There are at least as many edits as different characters, which are faster to count.
         let least = self.unused.iter().zip(&self.counts).map(|(it, there)| {
-            let apart =
+            let differing =
                 here.iter().zip(there).map(|(a, b)| usize::from(a.abs_diff(*b))).sum::<usize>();
-            ((has_other(&it.1), if it.0.ends_with(name) { 0 } else { apart }), it)
+            ((has_other(&it.1), if it.0.ends_with(name) { 0 } else { differing }), it)
         });
         let mut least: Vec<_> = least.collect();
         if least.len() > NEAR {
@@ -288,8 +288,8 @@ impl<'u> Nearest<'u> {
     }
 }
 
-fn counts(name: &str) -> Counts {
-    let mut counts = Counts::default();
+fn counts(name: &str) -> CharCounts {
+    let mut counts = CharCounts::default();
     for char in name.chars() {
         if let Some(count) = counts.get_mut(char as usize % 32) {
             *count = count.saturating_add(1);
@@ -298,7 +298,7 @@ fn counts(name: &str) -> Counts {
     counts
 }
 
-impl Renamed<'_> {
+impl NamedTensor<'_> {
     /// Its type, and its shape after the rules.
     fn descriptor(&self) -> Descriptor {
         let descriptor = self.stored.descriptor();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use crate::load::entry::Entry;
-use crate::load::numbers::Numbers;
+use crate::load::entry::LoadEntry;
+use crate::load::tensor_reader::TensorReader;
 use crate::report::LoadReport;
 use crate::shape::display;
 use crate::source::{Source, Stored};
@@ -12,15 +12,17 @@ use crate::tensor::Dtype;
 
 /// A request of a type: a type of elements, and lengths, if they are fixed.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct TensorRequest {
     pub(crate) dtype: Option<Dtype>,
     pub(crate) dims: Vec<Option<usize>>,
     pub(crate) kind: &'static str,
 }
 
-impl Asked {
-    pub(crate) fn is(&self, tensor: &Numbers<'_>) -> bool {
-        let fits = |(asked, found): (&Option<usize>, &usize)| asked.is_none_or(|dim| dim == *found);
+impl TensorRequest {
+    pub(crate) fn matches(&self, tensor: &TensorReader<'_>) -> bool {
+        let fits = |(requested, found): (&Option<usize>, &usize)| {
+            requested.is_none_or(|dim| dim == *found)
+        };
         self.dtype == Some(tensor.dtype())
             && self.dims.len() == tensor.shape().len()
             && self.dims.iter().zip(tensor.shape()).all(fits)
@@ -28,7 +30,7 @@ impl Asked {
 }
 
 /// `f32[3, _]`, `str`
-impl fmt::Display for Asked {
+impl fmt::Display for TensorRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(dtype) = self.dtype else { return f.write_str(self.kind) };
         let dims = self.dims.iter().map(|dim| dim.map_or("_".to_owned(), |dim| dim.to_string()));
@@ -37,17 +39,17 @@ impl fmt::Display for Asked {
 }
 
 /// A tensor whose numbers are not all in the value.
-pub(crate) struct Unused<'t> {
+pub(crate) struct UnusedTensor<'t> {
     pub(crate) name: String,
     /// Its name after the rules.
     pub(crate) renamed: Option<String>,
-    pub(crate) tensor: &'t Numbers<'t>,
+    pub(crate) tensor: &'t TensorReader<'t>,
     /// The number of unread numbers, and of all, if the type requested the tensor.
     pub(crate) unread: Option<(usize, usize)>,
 }
 
 /// `f32[3, 2]`, or another type that is requested there.
-impl fmt::Display for Unused<'_> {
+impl fmt::Display for UnusedTensor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tensor.display())?;
         if let Some(name) = &self.renamed {
@@ -74,7 +76,7 @@ impl LoadReport {
     pub(crate) fn drop_texts(
         &mut self,
         source: &Source<'_>,
-        entries: &[Entry<'_>],
+        entries: &[LoadEntry<'_>],
         separator: &str,
     ) {
         let texts = source.iter().filter(|it| it.descriptor().numpy().is_some());
@@ -103,11 +105,17 @@ impl LoadReport {
     }
 
     /// Treats a missing and an unused name as renamed if each is the only one with its shape.
-    pub(crate) fn find_renamed(&mut self, missing: &[(String, Asked)], unused: &[Unused<'_>]) {
+    pub(crate) fn find_renamed(
+        &mut self,
+        missing: &[(String, TensorRequest)],
+        unused: &[UnusedTensor<'_>],
+    ) {
         let mut candidates = HashMap::<usize, Vec<usize>>::new();
         if missing.len().saturating_mul(unused.len()) <= COMPARED {
-            for (to, (_, asked)) in missing.iter().enumerate() {
-                let fits = |found: &Unused<'_>| found.renamed.is_none() && asked.is(found.tensor);
+            for (to, (_, requested)) in missing.iter().enumerate() {
+                let fits = |found: &UnusedTensor<'_>| {
+                    found.renamed.is_none() && requested.matches(found.tensor)
+                };
                 let fitting = (0..unused.len()).filter(|from| unused.get(*from).is_some_and(fits));
                 fitting.for_each(|from| candidates.entry(from).or_default().push(to));
             }
@@ -123,7 +131,7 @@ impl LoadReport {
                 _ => self.dropped.push((name.clone(), found.to_string())),
             }
         }
-        let of = missing.iter().map(|(name, asked)| (name.clone(), asked.to_string()));
+        let of = missing.iter().map(|(name, requested)| (name.clone(), requested.to_string()));
         self.missing =
             of.filter(|(name, _)| self.renamed.iter().all(|(_, to)| to != name)).collect();
     }

@@ -24,15 +24,15 @@ pub(crate) enum Rule {
 /// The elements of a sequence in a pattern of stacks.
 const ELEMENTS: &str = "[*]";
 
-/// A place in a pattern of stacks: the name of a sequence, and the stacked part of its elements.
-pub(crate) struct Stack<'a> {
+/// One axis of a pattern of stacks: the name of a sequence, and the stacked part of its elements.
+pub(crate) struct StackAxis<'a> {
     pub(crate) above: Glob<'a>,
     /// In the names of a file, where stacked sequences have no part.
     pub(crate) below: Glob<'a>,
 }
 
-impl<'a> Stack<'a> {
-    /// The places of a pattern: each `[*]`, or else its end.
+impl<'a> StackAxis<'a> {
+    /// The axes of a pattern: each `[*]`, or else its end.
     pub(crate) fn all(pattern: &'a str, separator: &'a str) -> Result<Vec<Self>> {
         let mut steps = Vec::new();
         for part in parts(pattern, separator) {
@@ -47,7 +47,7 @@ impl<'a> Stack<'a> {
             // below is included.
             let below = below.iter().skip(1).chain([&ELEMENTS]);
             let (above, below) = (replaced(above.iter(), "*"), replaced(below, "**"));
-            Ok(Stack { above: Glob::of(above)?, below: Glob::of(below)? })
+            Ok(StackAxis { above: Glob::of(above)?, below: Glob::of(below)? })
         };
         let elements = steps.iter().enumerate().filter(|(_, step)| **step == ELEMENTS);
         let mut places: Vec<usize> = elements.map(|(at, _)| at).collect();

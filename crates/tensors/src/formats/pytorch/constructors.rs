@@ -3,32 +3,32 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::descriptor::ElementType;
-use crate::formats::pytorch::object::{Call, Graph, Id, Object};
+use crate::descriptor::NumberType;
+use crate::formats::pytorch::object::{Call, Graph, Object, ObjectId};
 use crate::formats::pytorch::types;
 
 /// The result of a call.
 #[derive(Debug)]
-pub(super) enum Made {
+pub(super) enum CallResult {
     /// Another object, such as the tensor of a parameter.
-    Same(Id),
+    Same(ObjectId),
     Text(String),
     Bytes(Vec<u8>),
-    Seq(Vec<Id>),
-    Tuple(Vec<Id>),
-    Map(Vec<(Id, Id)>),
+    Seq(Vec<ObjectId>),
+    Tuple(Vec<ObjectId>),
+    Map(Vec<(ObjectId, ObjectId)>),
     /// A struct of this name.
-    Struct(String, Vec<(&'static str, Id)>),
-    Tensor(View),
+    Struct(String, Vec<(&'static str, ObjectId)>),
+    Tensor(StorageView),
     /// A number of numpy.
-    Scalar(View),
+    Scalar(StorageView),
 }
 
 /// A tensor: a part of a storage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct View {
-    pub(super) data: Data,
-    pub(super) element: ElementType,
+pub(super) struct StorageView {
+    pub(super) data: DataLocation,
+    pub(super) element: NumberType,
     /// In elements, like the strides.
     pub(super) offset: u64,
     pub(super) shape: Vec<u64>,
@@ -37,24 +37,24 @@ pub(super) struct View {
 
 /// The location of the numbers of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Data {
+pub(super) enum DataLocation {
     /// In the storage of this key, beside the pickle.
     Stored(Arc<str>),
     /// In the pickle itself, as the bytes of this object. The numbers may be big endian.
-    Pickled { object: Id, big_endian: bool },
+    Pickled { object: ObjectId, big_endian: bool },
 }
 
 /// A storage: its key, the type and the count of its numbers, and the beginning of a view of it.
 #[derive(Debug)]
 pub(super) struct Storage<'g> {
     pub(super) key: &'g str,
-    pub(super) element: ElementType,
+    pub(super) element: NumberType,
     pub(super) count: u64,
     start: u64,
 }
 
 /// The storage of a persistent object: `('storage', class, key, location, count, view)`.
-pub(super) fn storage(graph: &Graph, id: Id) -> Option<Storage<'_>> {
+pub(super) fn storage(graph: &Graph, id: ObjectId) -> Option<Storage<'_>> {
     let Object::Persistent(id) = graph.get(id) else { return None };
     let ids = graph.elements(*id)?;
     let [kind, class, key, _location, count, rest @ ..] = ids else { return None };
@@ -71,9 +71,9 @@ pub(super) fn storage(graph: &Graph, id: Id) -> Option<Storage<'_>> {
 }
 
 /// The whole of a storage.
-pub(super) fn whole(storage: &Storage<'_>) -> View {
-    View {
-        data: Data::Stored(storage.key.into()),
+pub(super) fn whole(storage: &Storage<'_>) -> StorageView {
+    StorageView {
+        data: DataLocation::Stored(storage.key.into()),
         element: storage.element,
         offset: storage.start,
         shape: vec![storage.count],
@@ -82,7 +82,7 @@ pub(super) fn whole(storage: &Storage<'_>) -> View {
 }
 
 /// The result of a call. `None` if the callee is unknown, or the arguments are unusual.
-pub(super) fn made(graph: &Graph, call: &Call) -> Option<Made> {
+pub(super) fn call_result(graph: &Graph, call: &Call) -> Option<CallResult> {
     let name = graph.global(call.callee)?;
     let ids = graph.arguments(call);
     match name.split_once('.')?.0 {
@@ -165,7 +165,7 @@ const PYTHON: [&str; 16] = [
     "copyreg._reconstructor",
 ];
 
-fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
+fn of_torch(graph: &Graph, name: &str, ids: &[ObjectId]) -> Option<CallResult> {
     match (name, ids) {
         ("torch._utils._rebuild_tensor", [data, offset, shape, strides]) => {
             strided(graph, [*data, *offset, *shape, *strides], None)
@@ -192,7 +192,7 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
             | "torch.nn.parameter.Parameter"
             | "torch.nn.parameter.Buffer",
             [data, ..],
-        ) => Some(Made::Same(*data)),
+        ) => Some(CallResult::Same(*data)),
         // A tensor of another class, or one with attributes, which are left out.
         ("torch._tensor._rebuild_from_type_v2", [function, _class, arguments, ..]) => {
             match graph.global(*function)? {
@@ -200,16 +200,16 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
                 function => of_torch(graph, function, graph.elements(*arguments)?),
             }
         }
-        ("torch.Size", [sizes]) => Some(Made::Tuple(graph.elements(*sizes)?.to_vec())),
+        ("torch.Size", [sizes]) => Some(CallResult::Tuple(graph.elements(*sizes)?.to_vec())),
         ("torch.device", ids) => {
             let mut text = graph.text(*ids.first()?)?.to_owned();
             if let Some(number) = ids.get(1).and_then(|id| graph.integer(*id)) {
                 text = format!("{text}:{number}");
             }
-            Some(Made::Text(text))
+            Some(CallResult::Text(text))
         }
         ("torch.serialization._get_layout", [layout]) => {
-            Some(Made::Text(graph.text(*layout)?.to_owned()))
+            Some(CallResult::Text(graph.text(*layout)?.to_owned()))
         }
         (
             "torch._utils._rebuild_sparse_tensor" | "torch._utils._rebuild_sparse_csr_tensor",
@@ -220,7 +220,7 @@ fn of_torch(graph: &Graph, name: &str, ids: &[Id]) -> Option<Made> {
 }
 
 /// The tensors that make up a sparse one, in a struct with the name of its layout.
-fn sparse(graph: &Graph, layout: Id, data: &[Id]) -> Option<Made> {
+fn sparse(graph: &Graph, layout: ObjectId, data: &[ObjectId]) -> Option<CallResult> {
     let layout = graph.call(layout).and_then(|call| graph.text(*graph.arguments(call).first()?))?;
     let names: &[&'static str] = match layout {
         "torch.sparse_coo" => &["indices", "values", "size", "is_coalesced"],
@@ -233,21 +233,22 @@ fn sparse(graph: &Graph, layout: Id, data: &[Id]) -> Option<Made> {
         _ => return None,
     };
     let fields = names.iter().copied().zip(data.iter().copied()).collect();
-    (data.len() <= names.len()).then(|| Made::Struct(format!("<{layout}>"), fields))
+    (data.len() <= names.len()).then(|| CallResult::Struct(format!("<{layout}>"), fields))
 }
 
 /// Whether numbers are stored as they are: torch has tensors that are negated or conjugated on reading.
-fn is_plain(graph: &Graph, metadata: Option<&Id>) -> Option<()> {
+fn is_plain(graph: &Graph, metadata: Option<&ObjectId>) -> Option<()> {
     let Some(Object::Dict(entries)) = metadata.map(|id| graph.get(*id)) else { return Some(()) };
-    let is_set = |(_, value): &(Id, Id)| matches!(graph.get(*value), Object::Bool(true));
+    let is_set =
+        |(_, value): &(ObjectId, ObjectId)| matches!(graph.get(*value), Object::Bool(true));
     (!entries.iter().any(is_set)).then_some(())
 }
 
 fn strided(
     graph: &Graph,
-    [data, offset, shape, strides]: [Id; 4],
-    element: Option<ElementType>,
-) -> Option<Made> {
+    [data, offset, shape, strides]: [ObjectId; 4],
+    element: Option<NumberType>,
+) -> Option<CallResult> {
     let storage = storage(graph, data)?;
     let (shape, strides) = (graph.sizes(shape)?, graph.sizes(strides)?);
     if shape.len() != strides.len() {
@@ -255,11 +256,11 @@ fn strided(
     }
     let offset = graph.size(offset)?.checked_add(storage.start)?;
     let element = element.unwrap_or(storage.element);
-    let data = Data::Stored(storage.key.into());
-    Some(Made::Tensor(View { data, element, offset, shape, strides }))
+    let data = DataLocation::Stored(storage.key.into());
+    Some(CallResult::Tensor(StorageView { data, element, offset, shape, strides }))
 }
 
-fn of_numpy(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Made> {
+fn of_numpy(graph: &Graph, name: &str, (ids, call): (&[ObjectId], &Call)) -> Option<CallResult> {
     let (_, function) = name.rsplit_once('.')?;
     match (function, ids) {
         ("_reconstruct", _) => {
@@ -267,23 +268,23 @@ fn of_numpy(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Ma
                 return None;
             };
             let fortran = matches!(graph.get(*fortran), Object::Bool(true));
-            Some(Made::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
+            Some(CallResult::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
         }
         ("_frombuffer", [data, dtype, shape, order]) => {
             let fortran = graph.text(*order) == Some("F");
-            Some(Made::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
+            Some(CallResult::Tensor(array(graph, [*data, *dtype, *shape], fortran)?))
         }
         ("scalar", [dtype, data]) => {
             let (element, big_endian) = numpy_dtype(graph, *dtype)?;
-            let data = Data::Pickled { object: *data, big_endian };
+            let data = DataLocation::Pickled { object: *data, big_endian };
             let (shape, strides) = (Vec::new(), Vec::new());
-            Some(Made::Scalar(View { data, element, offset: 0, shape, strides }))
+            Some(CallResult::Scalar(StorageView { data, element, offset: 0, shape, strides }))
         }
         _ => None,
     }
 }
 
-fn array(graph: &Graph, [data, dtype, shape]: [Id; 3], fortran: bool) -> Option<View> {
+fn array(graph: &Graph, [data, dtype, shape]: [ObjectId; 3], fortran: bool) -> Option<StorageView> {
     let (element, big_endian) = numpy_dtype(graph, dtype)?;
     let shape = graph.sizes(shape)?;
     let mut strides = vec![1_u64; shape.len()];
@@ -297,8 +298,8 @@ fn array(graph: &Graph, [data, dtype, shape]: [Id; 3], fortran: bool) -> Option<
     } else {
         strides.iter_mut().zip(&shape).rev().for_each(set);
     }
-    Some(View {
-        data: Data::Pickled { object: data, big_endian },
+    Some(StorageView {
+        data: DataLocation::Pickled { object: data, big_endian },
         element,
         offset: 0,
         shape,
@@ -307,15 +308,15 @@ fn array(graph: &Graph, [data, dtype, shape]: [Id; 3], fortran: bool) -> Option<
 }
 
 /// `dtype('f4', False, True)` with the state `(3, '<', …)`, which has the byte order.
-fn numpy_dtype(graph: &Graph, id: Id) -> Option<(ElementType, bool)> {
+fn numpy_dtype(graph: &Graph, id: ObjectId) -> Option<(NumberType, bool)> {
     let call = graph.call(id).filter(|call| graph.global(call.callee) == Some("numpy.dtype"))?;
     let code = graph.text(*graph.arguments(call).first()?)?;
     let order = call.state.and_then(|state| graph.text(*graph.elements(state)?.get(1)?));
-    Some((ElementType::Dtype(types::of_numpy(code)?), order == Some(">")))
+    Some((NumberType::Dtype(types::of_numpy(code)?), order == Some(">")))
 }
 
 /// The bytes in an object. Protocol 2 writes them as a text in Latin-1.
-pub(super) fn bytes(graph: &Graph, id: Id) -> Option<Vec<u8>> {
+pub(super) fn bytes(graph: &Graph, id: ObjectId) -> Option<Vec<u8>> {
     match graph.get(id) {
         Object::Bytes(bytes) => Some(bytes.to_vec()),
         Object::Text(text) => latin1(text),
@@ -353,11 +354,11 @@ fn latin1(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|char| u8::try_from(u32::from(char)).ok()).collect()
 }
 
-fn of_python(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<Made> {
+fn of_python(graph: &Graph, name: &str, (ids, call): (&[ObjectId], &Call)) -> Option<CallResult> {
     let name = of_python_3(name);
-    let elements = |id: &Id| match graph.get(*id) {
+    let elements = |id: &ObjectId| match graph.get(*id) {
         Object::Set(ids) => Some(ids.clone()),
-        _ => graph.elements(*id).map(<[Id]>::to_vec),
+        _ => graph.elements(*id).map(<[ObjectId]>::to_vec),
     };
     match (&*name, ids) {
         ("collections.OrderedDict" | "builtins.dict", ids) => {
@@ -366,29 +367,29 @@ fn of_python(graph: &Graph, name: &str, (ids, call): (&[Id], &Call)) -> Option<M
                 None => Vec::new(),
             };
             entries.extend(&call.entries);
-            Some(Made::Map(entries))
+            Some(CallResult::Map(entries))
         }
-        ("collections.defaultdict", _) => Some(Made::Map(call.entries.clone())),
-        ("collections.Counter", [counts]) => Some(Made::Map(pairs(graph, *counts)?)),
+        ("collections.defaultdict", _) => Some(CallResult::Map(call.entries.clone())),
+        ("collections.Counter", [counts]) => Some(CallResult::Map(pairs(graph, *counts)?)),
         ("collections.deque" | "builtins.list" | "builtins.set" | "builtins.frozenset", ids) => {
             let mut items = ids.first().map_or(Some(Vec::new()), elements)?;
             items.extend(&call.items);
-            Some(Made::Seq(items))
+            Some(CallResult::Seq(items))
         }
         ("builtins.complex", [re, im]) => {
-            Some(Made::Struct("Complex".to_owned(), vec![("re", *re), ("im", *im)]))
+            Some(CallResult::Struct("Complex".to_owned(), vec![("re", *re), ("im", *im)]))
         }
-        (name, _) if is_of_bytes(name) => bytes_of(graph, call).map(Made::Bytes),
+        (name, _) if is_of_bytes(name) => bytes_of(graph, call).map(CallResult::Bytes),
         _ => None,
     }
 }
 
 /// The entries of a dict, or of a list of pairs.
-fn pairs(graph: &Graph, id: Id) -> Option<Vec<(Id, Id)>> {
+fn pairs(graph: &Graph, id: ObjectId) -> Option<Vec<(ObjectId, ObjectId)>> {
     if let Object::Dict(entries) = graph.get(id) {
         return Some(entries.clone());
     }
-    let pair = |id: &Id| match graph.elements(*id)? {
+    let pair = |id: &ObjectId| match graph.elements(*id)? {
         [key, value] => Some((*key, *value)),
         _ => None,
     };

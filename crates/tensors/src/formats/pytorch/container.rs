@@ -7,13 +7,13 @@ use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::bug::OrBug;
-use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
+use crate::file_bytes::FileBytes;
 use crate::formats::pytorch::constructors::{is_known, storage};
-use crate::formats::pytorch::input::{Input, MAX_BYTES};
-use crate::formats::pytorch::machine;
-use crate::formats::pytorch::object::{Graph, Id, Object};
+use crate::formats::pytorch::object::{Graph, Object, ObjectId};
+use crate::formats::pytorch::pickle_input::{MAX_BYTES, PickleInput};
 use crate::formats::pytorch::types;
+use crate::formats::pytorch::unpickler;
 use crate::formats::zipped::zip_error;
 
 const PICKLE: &str = "data.pkl";
@@ -27,8 +27,8 @@ const TAR: (u64, &[u8]) = (257, b"ustar");
 /// The content of a file: its objects, and the locations of its storages.
 pub(super) struct Container {
     pub(super) graph: Graph,
-    pub(super) root: Id,
-    pub(super) storages: Storages,
+    pub(super) root: ObjectId,
+    pub(super) storages: StorageTable,
     pub(super) is_torchscript: bool,
     /// The classes and functions that do not belong to tensors.
     pub(super) unknown: BTreeSet<String>,
@@ -42,19 +42,19 @@ fn unknown(graphs: &[&Graph]) -> BTreeSet<String> {
 
 /// The locations of the storages by their keys, or the reason why one cannot be read.
 #[derive(Default)]
-pub(super) struct Storages {
-    pub(super) places: HashMap<String, Result<Span, String>>,
+pub(super) struct StorageTable {
+    pub(super) places: HashMap<String, Result<ByteRange, String>>,
     pub(super) big_endian: bool,
 }
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct ByteRange {
     pub(super) start: u64,
     pub(super) length: u64,
 }
 
-pub(super) fn read(bytes: &Bytes<'_>) -> Result<Container> {
+pub(super) fn read(bytes: &FileBytes<'_>) -> Result<Container> {
     let mut start = [0; 4];
     let length = bytes.len().min(4);
     let known = usize::try_from(length).ok().and_then(|length| start.get_mut(..length));
@@ -70,12 +70,12 @@ pub(super) fn read(bytes: &Bytes<'_>) -> Result<Container> {
     }
 }
 
-fn is_tar(bytes: &Bytes<'_>) -> bool {
+fn is_tar(bytes: &FileBytes<'_>) -> bool {
     let mut found = [0; 5];
     bytes.read_exact_at(&mut found, TAR.0).is_ok() && found == TAR.1
 }
 
-fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
+fn zipped(bytes: &FileBytes<'_>) -> Result<Container> {
     // The archive begins at the beginning of the file. `zip` would search for the beginning, and place it
     // after the first entry if that has as many bytes as the two zip64 records that PyTorch writes.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
@@ -102,17 +102,20 @@ fn zipped(bytes: &Bytes<'_>) -> Result<Container> {
         let place = place(&mut archive, &format!("{folder}data/{key}"), bytes.len());
         places.insert(key, place.map_err(|error| error.to_string()));
     }
-    let storages = Storages { places, big_endian };
+    let storages = StorageTable { places, big_endian };
     let unknown = unknown(&[&graph]);
     Ok(Container { graph, root, storages, is_torchscript, unknown })
 }
 
-fn unzipped_pickle<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<(Graph, Id)> {
+fn unzipped_pickle<R: Read + Seek>(
+    archive: &mut ZipArchive<R>,
+    name: &str,
+) -> Result<(Graph, ObjectId)> {
     let entry = archive.by_name(name).map_err(zip_error)?;
     // PyTorch can be told to leave out checksums.
     let has_checksum = entry.crc32() != 0;
     let mut reader = BufReader::new(entry.take(MAX_BYTES));
-    let read = machine::read(&mut Input::new(&mut reader, 0))?;
+    let read = unpickler::read(&mut PickleInput::new(&mut reader, 0))?;
     if has_checksum {
         let rest = io::copy(&mut reader, &mut io::sink());
         rest.map_err(|error| Error::from(ErrorKind::Malformed(error.to_string())))?;
@@ -139,7 +142,7 @@ fn is_big_endian<R: Read + Seek>(archive: &mut ZipArchive<R>, folder: &str) -> R
 }
 
 /// Where a file in the zip file is, which has `most` bytes.
-fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str, most: u64) -> Result<Span> {
+fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str, most: u64) -> Result<ByteRange> {
     let missing = || malformed_at(name, "there is no such file in the zip file");
     let index = archive.index_for_name(name).ok_or_else(missing)?;
     let entry = archive.by_index_raw(index).map_err(zip_error)?;
@@ -153,7 +156,7 @@ fn place<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str, most: u64) -> 
     if start.checked_add(length).is_none_or(|end| end > most) {
         return Err(malformed_at(name, "the file ends before its bytes"));
     }
-    Ok(Span { start, length })
+    Ok(ByteRange { start, length })
 }
 
 fn malformed_at(name: &str, what: &str) -> Error {
@@ -162,21 +165,21 @@ fn malformed_at(name: &str, what: &str) -> Error {
 
 /// The keys of the storages that a pickle names, with the bytes of an element.
 fn keys(graph: &Graph) -> BTreeMap<String, u64> {
-    let ids = 0..Id::try_from(graph.len()).unwrap_or(Id::MAX);
+    let ids = 0..ObjectId::try_from(graph.len()).unwrap_or(ObjectId::MAX);
     let storages = ids.filter_map(|id| storage(graph, id));
     storages.map(|storage| (storage.key.to_owned(), types::size_of(storage.element))).collect()
 }
 
-fn old(bytes: &Bytes<'_>) -> Result<Container> {
-    let mut input = Input::new(bytes.reader(0), 0);
-    let magic = machine::read(&mut input)?;
+fn old(bytes: &FileBytes<'_>) -> Result<Container> {
+    let mut input = PickleInput::new(bytes.reader(0), 0);
+    let magic = unpickler::read(&mut input)?;
     if magic.0.integer(magic.1) != Some(MAGIC) {
         let what =
             "a pickle that `torch.save` did not write: it does not begin with PyTorch's number";
         return Err(malformed(0, what));
     }
     let at = input.at();
-    let version = machine::read(&mut input)?;
+    let version = unpickler::read(&mut input)?;
     if version.0.integer(version.1) != Some(VERSION) {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         return Err(malformed(
@@ -184,24 +187,24 @@ fn old(bytes: &Bytes<'_>) -> Result<Container> {
             format!("another version than {VERSION} of PyTorch's old files"),
         ));
     }
-    let system = machine::read(&mut input)?;
+    let system = unpickler::read(&mut input)?;
     let big_endian = is_of_big_endian(&system);
-    let (graph, root) = machine::read(&mut input)?;
+    let (graph, root) = unpickler::read(&mut input)?;
     let sizes = keys(&graph);
     let at = input.at();
-    let (list, keys) = machine::read(&mut input)?;
+    let (list, keys) = unpickler::read(&mut input)?;
     let keys: Option<Vec<&str>> =
         list.elements(keys).and_then(|ids| ids.iter().map(|id| list.text(*id)).collect());
     let keys = keys.ok_or_else(|| {
         malformed(usize::try_from(at).unwrap_or(usize::MAX), "no list of the keys of storages")
     })?;
     let places = behind(bytes, (input.at(), big_endian), &keys, &sizes);
-    let storages = Storages { places, big_endian };
+    let storages = StorageTable { places, big_endian };
     let unknown = unknown(&[&magic.0, &version.0, &system.0, &graph, &list]);
     Ok(Container { graph, root, storages, is_torchscript: false, unknown })
 }
 
-fn is_of_big_endian((graph, root): &(Graph, Id)) -> bool {
+fn is_of_big_endian((graph, root): &(Graph, ObjectId)) -> bool {
     let Object::Dict(entries) = graph.get(*root) else { return false };
     let mut order = entries.iter().filter(|(key, _)| graph.text(*key) == Some("little_endian"));
     order.next().is_some_and(|(_, value)| matches!(graph.get(*value), Object::Bool(false)))
@@ -209,11 +212,11 @@ fn is_of_big_endian((graph, root): &(Graph, Id)) -> bool {
 
 /// Where the storages are behind the pickles: each has the number of its elements before it.
 fn behind(
-    bytes: &Bytes<'_>,
+    bytes: &FileBytes<'_>,
     (mut at, big_endian): (u64, bool),
     keys: &[&str],
     sizes: &BTreeMap<String, u64>,
-) -> HashMap<String, Result<Span, String>> {
+) -> HashMap<String, Result<ByteRange, String>> {
     let (mut places, mut failed) = (HashMap::new(), None::<String>);
     for key in keys {
         let next = |at: u64| {
@@ -231,7 +234,7 @@ fn behind(
             let length = length.ok_or_else(|| {
                 format!("the file ends inside of the storage {} at byte {at}", quoted(key))
             })?;
-            Ok(Span { start, length })
+            Ok(ByteRange { start, length })
         };
         let span = match &failed {
             Some(why) => Err(why.clone()),

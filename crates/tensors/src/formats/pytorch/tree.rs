@@ -7,44 +7,44 @@ use serde::ser::{Error as _, Serialize, SerializeTuple, Serializer};
 use treedef::{Dtype, Key, Leaf, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
 
 use crate::bug::bug;
-use crate::descriptor::ElementType;
+use crate::descriptor::NumberType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::pytorch::constructors::{self, Made, View};
-use crate::formats::pytorch::object::{Call, Graph, Id, Object};
-use crate::formats::pytorch::place::Places;
+use crate::formats::pytorch::constructors::{self, CallResult, StorageView};
+use crate::formats::pytorch::object::{Call, Graph, Object, ObjectId};
+use crate::formats::pytorch::tensor_locator::TensorLocator;
 use crate::source::Stored;
 
 /// The maximum nesting of objects, the default limit of structures.
 const MAX_DEPTH: usize = 120;
 /// An object may be in several places: this many times the number of objects, and some more.
-const PLACES: usize = 64;
-const MORE_PLACES: usize = 1 << 16;
+const OCCURRENCES: usize = 64;
+const MORE_OCCURRENCES: usize = 1 << 16;
 /// The maximum number of bytes of texts, each of which may be in several places.
 const MAX_TEXT: usize = 1 << 29;
 /// The maximum number of parts of a key, which may be nested tuples.
 const MAX_KEY: usize = 64;
 
-/// A place in the tree that has no children.
+/// A leaf of the tree of a pickle.
 #[derive(Clone, Debug)]
-pub(super) enum Slot {
+pub(super) enum PickledLeaf {
     /// The tensor with this number.
     Tensor(usize),
     Value(Leaf),
 }
 
 /// The content of a pickle.
-pub(super) struct Found<'a> {
-    pub(super) tree: Tree<Slot>,
-    pub(super) tensors: Vec<(View, Stored<'a>)>,
+pub(super) struct PickledTree<'a> {
+    pub(super) tree: Tree<PickledLeaf>,
+    pub(super) tensors: Vec<(StorageView, Stored<'a>)>,
     /// The tensors that cannot be read, with the reasons.
     pub(super) faults: Vec<(Path, String)>,
 }
 
-pub(super) fn found<'a>(root: Id, places: Places<'_, 'a>) -> Result<Found<'a>> {
-    let left = places.graph.len().saturating_mul(PLACES).saturating_add(MORE_PLACES);
-    let mut walk = Walk {
-        graph: places.graph,
-        places,
+pub(super) fn tree<'a>(root: ObjectId, locator: TensorLocator<'_, 'a>) -> Result<PickledTree<'a>> {
+    let left = locator.graph.len().saturating_mul(OCCURRENCES).saturating_add(MORE_OCCURRENCES);
+    let mut walk = GraphWalk {
+        graph: locator.graph,
+        locator,
         tensors: Vec::new(),
         faults: Vec::new(),
         path: Vec::new(),
@@ -52,38 +52,38 @@ pub(super) fn found<'a>(root: Id, places: Places<'_, 'a>) -> Result<Found<'a>> {
         left,
         text: MAX_TEXT,
     };
-    let part = walk.part(root)?;
-    let tree = Tree::new(part.treedef, part.slots)?;
-    let Walk { tensors, faults, .. } = walk;
-    Ok(Found { tree, tensors, faults })
+    let subtree = walk.subtree(root)?;
+    let tree = Tree::new(subtree.treedef, subtree.leaves)?;
+    let GraphWalk { tensors, faults, .. } = walk;
+    Ok(PickledTree { tree, tensors, faults })
 }
 
 /// A subtree.
-struct Part {
+struct Subtree {
     treedef: TreeDef,
-    slots: Vec<Slot>,
+    leaves: Vec<PickledLeaf>,
 }
 
-impl Part {
+impl Subtree {
     fn leaf(leaf: impl Into<Leaf>) -> Self {
-        Part { treedef: TreeDef::leaf(), slots: vec![Slot::Value(leaf.into())] }
+        Subtree { treedef: TreeDef::leaf(), leaves: vec![PickledLeaf::Value(leaf.into())] }
     }
 }
 
-struct Walk<'p, 'a> {
+struct GraphWalk<'p, 'a> {
     graph: &'p Graph,
-    places: Places<'p, 'a>,
-    tensors: Vec<(View, Stored<'a>)>,
+    locator: TensorLocator<'p, 'a>,
+    tensors: Vec<(StorageView, Stored<'a>)>,
     faults: Vec<(Path, String)>,
     path: Vec<Key>,
     /// The objects around the current one.
-    open: Vec<Id>,
+    open: Vec<ObjectId>,
     /// The number of places that may still follow, and of bytes of texts.
     left: usize,
     text: usize,
 }
 
-impl<'p> Walk<'p, '_> {
+impl<'p> GraphWalk<'p, '_> {
     fn here(&self) -> Path {
         Path::from(self.path.clone())
     }
@@ -92,129 +92,129 @@ impl<'p> Walk<'p, '_> {
         Error::from(ErrorKind::limit(limited, what)).at_path(self.here())
     }
 
-    fn part(&mut self, id: Id) -> Result<Part> {
+    fn subtree(&mut self, id: ObjectId) -> Result<Subtree> {
         let left = self.left.checked_sub(1);
         self.left = left.ok_or_else(|| {
             self.beyond("places of objects", "the same objects are in too many places")
         })?;
         if self.open.contains(&id) {
-            return Ok(Part::leaf("<the object around it>"));
+            return Ok(Subtree::leaf("<the object around it>"));
         }
         if self.open.len() >= MAX_DEPTH {
             let what = format!("objects nested deeper than {MAX_DEPTH} levels");
             return Err(self.beyond("levels", what));
         }
         self.open.push(id);
-        let part = self.object(id);
+        let subtree = self.object(id);
         self.open.pop();
-        part
+        subtree
     }
 
-    fn object(&mut self, id: Id) -> Result<Part> {
+    fn object(&mut self, id: ObjectId) -> Result<Subtree> {
         let graph = self.graph;
         Ok(match graph.get(id) {
-            Object::None => Part { treedef: "None".parse()?, slots: Vec::new() },
-            Object::Bool(value) => Part::leaf(*value),
-            Object::Int(number) => Part::leaf(integer(*number)),
-            Object::Large(bytes) => Part::leaf(large(bytes)),
-            Object::Float(number) => Part::leaf(*number),
+            Object::None => Subtree { treedef: "None".parse()?, leaves: Vec::new() },
+            Object::Bool(value) => Subtree::leaf(*value),
+            Object::Int(number) => Subtree::leaf(integer(*number)),
+            Object::Large(bytes) => Subtree::leaf(large(bytes)),
+            Object::Float(number) => Subtree::leaf(*number),
             Object::Text(text) => self.text(text.len(), || text.to_string().into())?,
             Object::Bytes(bytes) => self.text(bytes.len(), || Leaf::from(bytes.to_vec()))?,
             Object::List(ids) | Object::Set(ids) => self.children(NodeKind::Seq, "", ids)?,
             Object::Tuple(ids) => self.children(NodeKind::Tuple, "", ids)?,
             Object::Dict(entries) => self.map(entries)?,
             Object::Global(name) => self.text(name.len(), || name_of(name).into())?,
-            Object::Persistent(inside) => match constructors::storage(graph, id) {
+            Object::Persistent(part) => match constructors::storage(graph, id) {
                 Some(storage) => self.tensor(constructors::whole(&storage))?,
-                None => self.persistent(*inside)?,
+                None => self.persistent(*part)?,
             },
-            Object::Call(call) => match constructors::made(graph, call) {
-                Some(made) => self.made(made)?,
+            Object::Call(call) => match constructors::call_result(graph, call) {
+                Some(result) => self.call_result(result)?,
                 None => self.opaque(call)?,
             },
         })
     }
 
     /// `('module', class, file, source)`, as in old files; or an unknown object.
-    fn persistent(&mut self, inside: Id) -> Result<Part> {
-        match self.graph.elements(inside) {
+    fn persistent(&mut self, part: ObjectId) -> Result<Subtree> {
+        match self.graph.elements(part) {
             Some([kind, class, ..]) if self.graph.text(*kind) == Some("module") => {
-                self.part(*class)
+                self.subtree(*class)
             }
-            _ => self.children(NodeKind::TupleStruct, "<persistent>", &[inside]),
+            _ => self.children(NodeKind::TupleStruct, "<persistent>", &[part]),
         }
     }
 
-    fn text(&mut self, length: usize, leaf: impl FnOnce() -> Leaf) -> Result<Part> {
+    fn text(&mut self, length: usize, leaf: impl FnOnce() -> Leaf) -> Result<Subtree> {
         let left = self.text.checked_sub(length);
         self.text = left.ok_or_else(|| {
             self.beyond("bytes of texts", format!("more than {MAX_TEXT} bytes of texts"))
         })?;
-        Ok(Part::leaf(leaf()))
+        Ok(Subtree::leaf(leaf()))
     }
 
-    fn made(&mut self, made: Made) -> Result<Part> {
-        match made {
-            Made::Same(id) => self.part(id),
-            Made::Text(text) => self.text(text.len(), || text.into()),
-            Made::Bytes(bytes) => self.text(bytes.len(), || bytes.into()),
-            Made::Seq(ids) => self.children(NodeKind::Seq, "", &ids),
-            Made::Tuple(ids) => self.children(NodeKind::Tuple, "", &ids),
-            Made::Map(entries) => self.map(&entries),
-            Made::Struct(name, fields) => {
+    fn call_result(&mut self, result: CallResult) -> Result<Subtree> {
+        match result {
+            CallResult::Same(id) => self.subtree(id),
+            CallResult::Text(text) => self.text(text.len(), || text.into()),
+            CallResult::Bytes(bytes) => self.text(bytes.len(), || bytes.into()),
+            CallResult::Seq(ids) => self.children(NodeKind::Seq, "", &ids),
+            CallResult::Tuple(ids) => self.children(NodeKind::Tuple, "", &ids),
+            CallResult::Map(entries) => self.map(&entries),
+            CallResult::Struct(name, fields) => {
                 let fields = fields.into_iter().map(|(name, id)| (name.to_owned(), id)).collect();
                 self.fields(&name, fields)
             }
-            Made::Tensor(view) => self.tensor(view),
-            Made::Scalar(view) => self.scalar(&view),
+            CallResult::Tensor(view) => self.tensor(view),
+            CallResult::Scalar(view) => self.scalar(&view),
         }
     }
 
-    fn tensor(&mut self, view: View) -> Result<Part> {
-        match self.places.stored(&view) {
+    fn tensor(&mut self, view: StorageView) -> Result<Subtree> {
+        match self.locator.stored(&view) {
             Ok((stored, fault)) => {
                 let here = fault.map(|why| (self.here(), why));
                 self.faults.extend(here);
-                let slots = vec![Slot::Tensor(self.tensors.len())];
+                let leaves = vec![PickledLeaf::Tensor(self.tensors.len())];
                 self.tensors.push((view, stored));
-                Ok(Part { treedef: TreeDef::leaf(), slots })
+                Ok(Subtree { treedef: TreeDef::leaf(), leaves })
             }
             Err(why) => {
-                let part = self.text(why.len(), || format!("<unreadable: {why}>").into());
+                let subtree = self.text(why.len(), || format!("<unreadable: {why}>").into());
                 self.faults.push((self.here(), why));
-                part
+                subtree
             }
         }
     }
 
     /// A number of numpy. If Rust has no such number, the tensor without dimensions.
-    fn scalar(&mut self, view: &View) -> Result<Part> {
-        let stored = self.places.stored(view);
+    fn scalar(&mut self, view: &StorageView) -> Result<Subtree> {
+        let stored = self.locator.stored(view);
         let bytes =
             stored.ok().and_then(|(stored, _)| Some(stored.read_bytes().ok()?.into_owned()));
         let leaf = bytes.and_then(|bytes| number(view.element, &bytes));
-        leaf.map_or_else(|| self.tensor(view.clone()), |leaf| Ok(Part::leaf(leaf)))
+        leaf.map_or_else(|| self.tensor(view.clone()), |leaf| Ok(Subtree::leaf(leaf)))
     }
 
-    fn children(&mut self, kind: NodeKind, name: &str, ids: &[Id]) -> Result<Part> {
+    fn children(&mut self, kind: NodeKind, name: &str, ids: &[ObjectId]) -> Result<Subtree> {
         let mut builder = TreeDefBuilder::new();
         builder.open(NodeHead { name, ..kind.into() }, 1)?;
-        let mut slots = Vec::new();
+        let mut leaves = Vec::new();
         for (position, id) in ids.iter().enumerate() {
             self.path.push(match kind {
                 NodeKind::Seq => Key::Index(position),
                 _ => Key::Position(position),
             });
-            let part = self.part(*id)?;
+            let subtree = self.subtree(*id)?;
             self.path.pop();
-            builder.insert(&part.treedef, 1)?;
-            slots.extend(part.slots);
+            builder.insert(&subtree.treedef, 1)?;
+            leaves.extend(subtree.leaves);
         }
         builder.close()?;
-        Ok(Part { treedef: builder.finish()?, slots })
+        Ok(Subtree { treedef: builder.finish()?, leaves })
     }
 
-    fn map(&mut self, entries: &[(Id, Id)]) -> Result<Part> {
+    fn map(&mut self, entries: &[(ObjectId, ObjectId)]) -> Result<Subtree> {
         // If two keys are equal, Python has the last value, in the place of the first.
         let (mut order, mut values) = (Vec::new(), HashMap::new());
         for (key, value) in entries {
@@ -228,42 +228,42 @@ impl<'p> Walk<'p, '_> {
         for key in order {
             let id = values.get(&key).ok_or_else(|| bug!("a key without a value"))?;
             self.path.push(Key::Entry(key.clone()));
-            let part = self.part(*id)?;
+            let subtree = self.subtree(*id)?;
             self.path.pop();
-            treedefs.push((key.clone(), part.treedef));
-            children.insert(key, part.slots);
+            treedefs.push((key.clone(), subtree.treedef));
+            children.insert(key, subtree.leaves);
         }
         // The leaves of a map are in the order of its keys.
-        Ok(Part {
+        Ok(Subtree {
             treedef: TreeDef::map(treedefs)?,
-            slots: children.into_values().flatten().collect(),
+            leaves: children.into_values().flatten().collect(),
         })
     }
 
-    fn key(&mut self, id: Id) -> Result<Value> {
+    fn key(&mut self, id: ObjectId) -> Result<Value> {
         let (parts, text) = (Cell::new(MAX_KEY), Cell::new(self.text));
-        let room = Room { parts: &parts, text: &text };
-        let key = Value::of(&HashableKey { graph: self.graph, id, room });
+        let budget = KeyBudget { parts: &parts, text: &text };
+        let key = Value::of(&HashableKey { graph: self.graph, id, budget });
         self.text = text.get();
         key.map_err(|_| self.beyond("parts of a key", "a key of a dict that is too large"))
     }
 
-    fn fields(&mut self, name: &str, fields: Vec<(String, Id)>) -> Result<Part> {
-        let (mut treedefs, mut slots) = (Vec::new(), Vec::new());
+    fn fields(&mut self, name: &str, fields: Vec<(String, ObjectId)>) -> Result<Subtree> {
+        let (mut treedefs, mut leaves) = (Vec::new(), Vec::new());
         for (field, id) in fields {
             self.path.push(Key::Field(field.clone().into()));
-            let part = self.part(id)?;
+            let subtree = self.subtree(id)?;
             self.path.pop();
-            treedefs.push((field, part.treedef));
-            slots.extend(part.slots);
+            treedefs.push((field, subtree.treedef));
+            leaves.extend(subtree.leaves);
         }
         let fields = treedefs.iter().map(|(field, treedef)| (field.as_str(), treedef.clone()));
-        Ok(Part { treedef: TreeDef::named_struct(name, fields)?, slots })
+        Ok(Subtree { treedef: TreeDef::named_struct(name, fields)?, leaves })
     }
 
     /// An object of an unknown class: a struct with the name of the class and the fields that it would
     /// have. If it has no fields, it has the arguments of the call.
-    fn opaque(&mut self, call: &'p Call) -> Result<Part> {
+    fn opaque(&mut self, call: &'p Call) -> Result<Subtree> {
         let graph = self.graph;
         let (class, arguments) = class_of(graph, call);
         let name = match graph.global(class) {
@@ -284,45 +284,45 @@ impl<'p> Walk<'p, '_> {
     }
 
     /// Everything that is known about an object, in separate fields.
-    fn all_of(&mut self, name: &str, call: &Call, arguments: &[Id]) -> Result<Part> {
-        let arguments = Inside::Children(NodeKind::Tuple, arguments);
+    fn all_of(&mut self, name: &str, call: &Call, arguments: &[ObjectId]) -> Result<Subtree> {
+        let arguments = ObjectPart::Children(NodeKind::Tuple, arguments);
         let parts = [
             ("arguments", Some(arguments)),
-            ("named", call.named.map(Inside::Object)),
-            ("state", call.state.map(Inside::Object)),
-            ("items", Some(Inside::Children(NodeKind::Seq, &call.items))),
-            ("entries", Some(Inside::Entries(&call.entries))),
+            ("named", call.named.map(ObjectPart::Object)),
+            ("state", call.state.map(ObjectPart::Object)),
+            ("items", Some(ObjectPart::Children(NodeKind::Seq, &call.items))),
+            ("entries", Some(ObjectPart::Entries(&call.entries))),
         ];
-        let (mut treedefs, mut slots) = (Vec::new(), Vec::new());
-        for (field, inside) in parts {
-            let Some(inside) = inside.filter(|inside| !inside.is_empty()) else { continue };
+        let (mut treedefs, mut leaves) = (Vec::new(), Vec::new());
+        for (field, part) in parts {
+            let Some(part) = part.filter(|part| !part.is_empty()) else { continue };
             self.path.push(Key::Field(field.into()));
-            let part = match inside {
-                Inside::Object(id) => self.part(id)?,
-                Inside::Children(kind, ids) => self.children(kind, "", ids)?,
-                Inside::Entries(entries) => self.map(entries)?,
+            let subtree = match part {
+                ObjectPart::Object(id) => self.subtree(id)?,
+                ObjectPart::Children(kind, ids) => self.children(kind, "", ids)?,
+                ObjectPart::Entries(entries) => self.map(entries)?,
             };
             self.path.pop();
-            treedefs.push((field, part.treedef));
-            slots.extend(part.slots);
+            treedefs.push((field, subtree.treedef));
+            leaves.extend(subtree.leaves);
         }
-        Ok(Part { treedef: TreeDef::named_struct(name, treedefs)?, slots })
+        Ok(Subtree { treedef: TreeDef::named_struct(name, treedefs)?, leaves })
     }
 }
 
 /// A part of an object of an unknown class.
-enum Inside<'g> {
-    Object(Id),
-    Children(NodeKind, &'g [Id]),
-    Entries(&'g [(Id, Id)]),
+enum ObjectPart<'g> {
+    Object(ObjectId),
+    Children(NodeKind, &'g [ObjectId]),
+    Entries(&'g [(ObjectId, ObjectId)]),
 }
 
-impl Inside<'_> {
+impl ObjectPart<'_> {
     fn is_empty(&self) -> bool {
         match self {
-            Inside::Object(_) => false,
-            Inside::Children(_, ids) => ids.is_empty(),
-            Inside::Entries(entries) => entries.is_empty(),
+            ObjectPart::Object(_) => false,
+            ObjectPart::Children(_, ids) => ids.is_empty(),
+            ObjectPart::Entries(entries) => entries.is_empty(),
         }
     }
 }
@@ -332,7 +332,7 @@ fn name_of(global: &str) -> String {
 }
 
 /// The class of an object, also where a function makes it: `copyreg._reconstructor(class, object, None)`.
-fn class_of<'g>(graph: &'g Graph, call: &'g Call) -> (Id, &'g [Id]) {
+fn class_of<'g>(graph: &'g Graph, call: &'g Call) -> (ObjectId, &'g [ObjectId]) {
     let arguments = graph.arguments(call);
     match (graph.global(call.callee), arguments) {
         (Some("copyreg._reconstructor" | "copy_reg._reconstructor"), [class, ..]) => (*class, &[]),
@@ -342,13 +342,13 @@ fn class_of<'g>(graph: &'g Graph, call: &'g Call) -> (Id, &'g [Id]) {
 }
 
 /// A state as the attributes of an object: from its dict and its slots.
-fn attributes(graph: &Graph, state: Id) -> Option<Vec<(String, Id)>> {
+fn attributes(graph: &Graph, state: ObjectId) -> Option<Vec<(String, ObjectId)>> {
     let dicts = match graph.get(state) {
         Object::Tuple(both) if both.len() == 2 => both.to_vec(),
         _ => vec![state],
     };
-    let mut fields: Vec<(String, Id)> = Vec::new();
-    let mut places = HashMap::new();
+    let mut fields: Vec<(String, ObjectId)> = Vec::new();
+    let mut locator = HashMap::new();
     for dict in dicts {
         let entries = match graph.get(dict) {
             Object::Dict(entries) => entries,
@@ -357,7 +357,7 @@ fn attributes(graph: &Graph, state: Id) -> Option<Vec<(String, Id)>> {
         };
         for (key, value) in entries {
             let key = graph.text(*key)?;
-            let at = *places.entry(key).or_insert(fields.len());
+            let at = *locator.entry(key).or_insert(fields.len());
             match fields.get_mut(at) {
                 Some((_, old)) => *old = *value,
                 None => fields.push((key.to_owned(), *value)),
@@ -415,13 +415,13 @@ fn decimal(mut number: Vec<u8>) -> String {
 }
 
 /// A number of numpy as a leaf.
-fn number(element: ElementType, bytes: &[u8]) -> Option<Leaf> {
+fn number(element: NumberType, bytes: &[u8]) -> Option<Leaf> {
     macro_rules! leaf {
         ($type:ty) => {
             Leaf::from(<$type>::from_le_bytes(bytes.try_into().ok()?))
         };
     }
-    let ElementType::Dtype(dtype) = element else { return None };
+    let NumberType::Dtype(dtype) = element else { return None };
     Some(match dtype {
         Dtype::Bool => Leaf::from(bytes == [1]),
         Dtype::U8 => leaf!(u8),
@@ -440,13 +440,13 @@ fn number(element: ElementType, bytes: &[u8]) -> Option<Leaf> {
 
 /// The number of parts, and of bytes of text, that a key may still have.
 #[derive(Clone, Copy)]
-struct Room<'r> {
+struct KeyBudget<'r> {
     parts: &'r Cell<usize>,
     text: &'r Cell<usize>,
 }
 
-impl Room<'_> {
-    fn take(self, text: usize) -> Option<()> {
+impl KeyBudget<'_> {
+    fn spend(self, text: usize) -> Option<()> {
         self.parts.set(self.parts.get().checked_sub(1)?);
         self.text.set(self.text.get().checked_sub(text)?);
         Some(())
@@ -457,19 +457,19 @@ impl Room<'_> {
 /// arguments; an object with more data also gets its number.
 struct HashableKey<'g> {
     graph: &'g Graph,
-    id: Id,
-    room: Room<'g>,
+    id: ObjectId,
+    budget: KeyBudget<'g>,
 }
 
 impl Serialize for HashableKey<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let HashableKey { graph, id, room } = *self;
+        let HashableKey { graph, id, budget } = *self;
         let length = match graph.get(id) {
             Object::Text(text) | Object::Global(text) => text.len(),
             Object::Bytes(bytes) | Object::Large(bytes) => bytes.len(),
             _ => 0,
         };
-        room.take(length).ok_or_else(|| S::Error::custom("too large"))?;
+        budget.spend(length).ok_or_else(|| S::Error::custom("too large"))?;
         match graph.get(id) {
             Object::None => serializer.serialize_none(),
             Object::Text(text) => serializer.serialize_str(text),
@@ -485,14 +485,16 @@ impl Serialize for HashableKey<'_> {
             Object::Tuple(ids) => {
                 let mut tuple = serializer.serialize_tuple(ids.len())?;
                 for id in ids {
-                    tuple.serialize_element(&HashableKey { graph, id: *id, room })?;
+                    tuple.serialize_element(&HashableKey { graph, id: *id, budget })?;
                 }
                 tuple.end()
             }
-            Object::Call(call) => match constructors::made(graph, call) {
-                Some(Made::Text(text)) => serializer.serialize_str(&text),
-                Some(Made::Bytes(bytes)) => serializer.serialize_bytes(&bytes),
-                Some(Made::Same(id)) => HashableKey { graph, id, room }.serialize(serializer),
+            Object::Call(call) => match constructors::call_result(graph, call) {
+                Some(CallResult::Text(text)) => serializer.serialize_str(&text),
+                Some(CallResult::Bytes(bytes)) => serializer.serialize_bytes(&bytes),
+                Some(CallResult::Same(id)) => {
+                    HashableKey { graph, id, budget }.serialize(serializer)
+                }
                 _ => {
                     let (class, arguments) = class_of(graph, call);
                     let name = graph.global(class).unwrap_or("object");
@@ -506,7 +508,7 @@ impl Serialize for HashableKey<'_> {
                         serializer.serialize_tuple(arguments.len().saturating_add(1))?;
                     tuple.serialize_element(&name_of(name))?;
                     for id in arguments {
-                        tuple.serialize_element(&HashableKey { graph, id: *id, room })?;
+                        tuple.serialize_element(&HashableKey { graph, id: *id, budget })?;
                     }
                     tuple.end()
                 }

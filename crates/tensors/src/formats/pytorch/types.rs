@@ -2,7 +2,7 @@
 
 use treedef::Dtype;
 
-use crate::descriptor::ElementType;
+use crate::descriptor::NumberType;
 
 /// The names of a type in torch, the class of its storages, and its name in safetensors. Storages
 /// without a class of their own are untyped.
@@ -33,13 +33,13 @@ const TYPES: [(&str, &str, &str); 23] = [
 ];
 
 /// The type of this name in torch: `torch.float32`.
-pub(super) fn of_torch(name: &str) -> Option<ElementType> {
+pub(super) fn of_torch(name: &str) -> Option<NumberType> {
     let name = name.strip_prefix("torch.")?;
     if name == "complex128" {
-        return Some(ElementType::Dtype(Dtype::C128));
+        return Some(NumberType::Dtype(Dtype::C128));
     }
     let (.., element) = TYPES.iter().find(|(torch, ..)| *torch == name)?;
-    ElementType::of_safetensors(element)
+    NumberType::of_safetensors(element)
 }
 
 /// Whether a name in torch is a type or a layout, so that nothing is called.
@@ -53,15 +53,15 @@ pub(super) fn is_dtype(name: &str) -> bool {
 }
 
 /// The type of the numbers in storages of this class: `torch.FloatStorage`.
-pub(super) fn of_storage(class: &str) -> Option<ElementType> {
+pub(super) fn of_storage(class: &str) -> Option<NumberType> {
     let name = ["torch.cuda.", "torch.storage.", "torch."]
         .iter()
         .find_map(|module| class.strip_prefix(module))?;
     if name == "ComplexDoubleStorage" {
-        return Some(ElementType::Dtype(Dtype::C128));
+        return Some(NumberType::Dtype(Dtype::C128));
     }
     let (.., element) = TYPES.iter().find(|(_, storage, _)| *storage == name)?;
-    ElementType::of_safetensors(element)
+    NumberType::of_safetensors(element)
 }
 
 /// The type of this code in numpy: `f4`.
@@ -86,14 +86,14 @@ pub(super) fn of_numpy(code: &str) -> Option<Dtype> {
 }
 
 /// The bytes of an element.
-pub(super) fn size_of(element: ElementType) -> u64 {
+pub(super) fn size_of(element: NumberType) -> u64 {
     element.bits() / 8
 }
 
 /// The bytes of a part of an element that is one number: for a complex number, half of it.
-pub(super) fn part_of(element: ElementType) -> u64 {
+pub(super) fn part_of(element: NumberType) -> u64 {
     match element {
-        ElementType::Dtype(Dtype::C64 | Dtype::C128) => size_of(element) / 2,
+        NumberType::Dtype(Dtype::C64 | Dtype::C128) => size_of(element) / 2,
         _ => size_of(element),
     }
 }

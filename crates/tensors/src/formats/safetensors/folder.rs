@@ -9,7 +9,7 @@ use crate::formats::safetensors::index::{is_of_save, shard_number};
 use crate::formats::safetensors::shards::Shards;
 
 /// How to find and open the files of a format in a folder.
-pub(crate) struct Files {
+pub(crate) struct FolderFormat {
     /// The name for errors: `*.safetensors`.
     pub(crate) what: &'static str,
     /// The extension, without the dot.
@@ -23,7 +23,7 @@ pub(crate) struct Files {
     pub(crate) add: fn(&mut Shards<'static>, &Path) -> Option<Vec<String>>,
 }
 
-pub(crate) const SAFETENSORS: Files = Files {
+pub(crate) const SAFETENSORS: FolderFormat = FolderFormat {
     what: "*.safetensors",
     ending: "safetensors",
     whole: "model.safetensors",
@@ -34,13 +34,17 @@ pub(crate) const SAFETENSORS: Files = Files {
 
 /// The files to open in a folder, and files of tensors that may be left out.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum ModelFiles {
     Index(String, Vec<String>),
-    Files(Vec<String>, Vec<String>),
+    FolderFormat(Vec<String>, Vec<String>),
 }
 
 /// Finds the model among the names in a folder, or explains why there is none.
-pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Result<Found, String> {
+pub(super) fn find(
+    names: Vec<String>,
+    variant: Option<&str>,
+    of: &FolderFormat,
+) -> Result<ModelFiles, String> {
     let (mut indexes, mut files) =
         (BTreeMap::<_, BTreeSet<_>>::new(), BTreeMap::<_, BTreeSet<_>>::new());
     let mut all = BTreeSet::new();
@@ -80,7 +84,10 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
         };
         let names = listed(indexes.iter().map(String::as_str));
         let several = || format!("several indexes, {names}: open one of them");
-        return Ok(Found::Index(index.ok_or_else(several)?.clone(), all.into_iter().collect()));
+        return Ok(ModelFiles::Index(
+            index.ok_or_else(several)?.clone(),
+            all.into_iter().collect(),
+        ));
     }
     let Some(of_variant) = files.get(&asked) else {
         let names = listed(variants.iter().map(|name| name.as_str()).filter(|it| !it.is_empty()));
@@ -98,11 +105,11 @@ pub(super) fn find(names: Vec<String>, variant: Option<&str>, of: &Files) -> Res
     let files = of_one_model(&candidates.cloned().collect(), of)?;
     let beside = all.into_iter().filter(|name| !files.contains(name) && !is_of_save(name));
     let beside = beside.collect();
-    Ok(Found::Files(files, beside))
+    Ok(ModelFiles::FolderFormat(files, beside))
 }
 
 /// The files of one model, without an index.
-fn of_one_model(files: &BTreeSet<String>, of: &Files) -> Result<Vec<String>, String> {
+fn of_one_model(files: &BTreeSet<String>, of: &FolderFormat) -> Result<Vec<String>, String> {
     let mut sets = BTreeMap::<String, Vec<&String>>::new();
     for name in files {
         let set = shard_number(name).map_or(name.clone(), |(_, count)| {

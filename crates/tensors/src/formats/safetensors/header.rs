@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use treedef_pytrees::__private::{Json, json_offset};
 
-use crate::bytes::Bytes;
-use crate::descriptor::{Descriptor, ElementType};
+use crate::descriptor::{Descriptor, NumberType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted as shown};
 use crate::export::METADATA;
+use crate::file_bytes::FileBytes;
 use crate::source::Stored;
 
 /// The maximum number of bytes of a header, for all readers of the format.
@@ -82,24 +82,24 @@ fn other_format(prefix: &[u8]) -> Option<&'static str> {
     known.iter().find(|(start, _)| prefix.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// A tensor, and the place of its bytes after the header.
-pub(crate) struct Placed {
+/// A tensor, and the range of its bytes after the header.
+pub(crate) struct TensorExtent {
     pub(crate) descriptor: Descriptor,
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-impl Placed {
+impl TensorExtent {
     /// The tensor, in a file whose data begins at a byte.
-    pub(crate) fn stored<'a>(self, bytes: &Bytes<'a>, data: u64) -> Stored<'a> {
-        let Placed { descriptor, start, end } = self;
+    pub(crate) fn stored<'a>(self, bytes: &FileBytes<'a>, data: u64) -> Stored<'a> {
+        let TensorExtent { descriptor, start, end } = self;
         // All of it is inside of the file.
         Stored::within(descriptor, end - start, bytes, data.saturating_add(start))
     }
 }
 
-/// A fault in the places of the tensors.
-pub(crate) enum Misplaced {
+/// A fault in the layout of the tensors.
+pub(crate) enum LayoutFault {
     /// The name of a tensor, and its fault.
     Tensor(String, String),
     /// The end of the last tensor, and the number of bytes after it.
@@ -109,24 +109,24 @@ pub(crate) enum Misplaced {
 /// The tensors in the order of their bytes. `size` is the number of bytes. Each tensor must have
 /// the bytes of its shape, and there must be no overlap, no gap and no rest. Violations are
 /// reported, and these tensors left out.
-pub(crate) fn placed(
-    mut tensors: Vec<(String, Info)>,
+pub(crate) fn extents(
+    mut tensors: Vec<(String, TensorInfo)>,
     size: u64,
-    mut tell: impl FnMut(Misplaced),
-) -> Vec<Placed> {
+    mut tell: impl FnMut(LayoutFault),
+) -> Vec<TensorExtent> {
     tensors.sort_by_key(|(_, info)| info.data_offsets);
     let mut last = 0;
     let mut all = Vec::with_capacity(tensors.len());
-    for (name, Info { dtype, shape, data_offsets: (start, end) }) in tensors {
+    for (name, TensorInfo { dtype, shape, data_offsets: (start, end) }) in tensors {
         let expected = last;
         last = last.max(end);
-        let mut wrong = |name: String, what: String| tell(Misplaced::Tensor(name, what));
+        let mut wrong = |name: String, what: String| tell(LayoutFault::Tensor(name, what));
         if start != expected {
             let what = if start < expected { "an overlap" } else { "a hole" };
             wrong(name, format!("the data has {what}"));
             continue;
         }
-        let Some(element) = ElementType::of_safetensors(&dtype) else {
+        let Some(element) = NumberType::of_safetensors(&dtype) else {
             wrong(name, format!("the dtype {} is not supported", dtype.escape_debug()));
             continue;
         };
@@ -146,10 +146,10 @@ pub(crate) fn placed(
             wrong(descriptor.name().to_owned(), what);
             continue;
         }
-        all.push(Placed { descriptor, start, end });
+        all.push(TensorExtent { descriptor, start, end });
     }
     if last < size {
-        tell(Misplaced::Rest(last, format!("{} bytes behind the last tensor", size - last)));
+        tell(LayoutFault::Rest(last, format!("{} bytes behind the last tensor", size - last)));
     }
     debug_assert!(all.is_sorted_by(|a, b| a.end <= b.start), "two tensors overlap");
     all
@@ -171,7 +171,7 @@ pub(crate) fn write(descriptors: &[&Descriptor], metadata: &[(String, String)]) 
             return Err(ErrorKind::Reserved(name.to_owned()).into());
         }
         let dtype =
-            descriptor.element().and_then(ElementType::in_safetensors).ok_or_else(|| {
+            descriptor.number_type().and_then(NumberType::in_safetensors).ok_or_else(|| {
                 let what =
                     format!("safetensors has no {}, which `{name}` has", descriptor.type_name());
                 Error::from(ErrorKind::Malformed(what))
@@ -202,12 +202,12 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// The content of a header.
-pub(crate) struct Header {
-    pub(crate) tensors: Vec<(String, Info)>,
+pub(crate) struct SafetensorsHeader {
+    pub(crate) tensors: Vec<(String, TensorInfo)>,
     pub(crate) metadata: Vec<(String, String)>,
 }
 
-impl Header {
+impl SafetensorsHeader {
     /// Parses the JSON. An error has the position in the file.
     pub(crate) fn parse(header: &[u8]) -> Result<Self> {
         if header.first() != Some(&b'{') {
@@ -222,28 +222,28 @@ impl Header {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Info {
+pub(crate) struct TensorInfo {
     dtype: String,
     shape: Vec<usize>,
     data_offsets: (u64, u64),
 }
 
-impl<'de> Deserialize<'de> for Header {
+impl<'de> Deserialize<'de> for SafetensorsHeader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(HeaderVisitor)
+        deserializer.deserialize_map(SafetensorsHeaderVisitor)
     }
 }
 
-struct HeaderVisitor;
+struct SafetensorsHeaderVisitor;
 
-impl<'de> Visitor<'de> for HeaderVisitor {
-    type Value = Header;
+impl<'de> Visitor<'de> for SafetensorsHeaderVisitor {
+    type Value = SafetensorsHeader;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of tensors")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SafetensorsHeader, A::Error> {
         let (mut tensors, mut metadata, mut seen) = (Vec::new(), None, HashSet::new());
         while let Some(name) = map.next_key::<String>()? {
             if name == METADATA && metadata.is_none() {
@@ -254,7 +254,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
                 tensors.push((name, map.next_value()?));
             }
         }
-        Ok(Header { tensors, metadata: metadata.unwrap_or_default() })
+        Ok(SafetensorsHeader { tensors, metadata: metadata.unwrap_or_default() })
     }
 }
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crate::bytes::Bytes;
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::folder;
-use crate::formats::safetensors::folder::{Files, Found, SAFETENSORS, find};
+use crate::file_bytes::FileBytes;
+use crate::formats::safetensors::folder::{FolderFormat, ModelFiles, SAFETENSORS, find};
 use crate::formats::safetensors::header::MAX_HEADER;
 use crate::formats::safetensors::index::{Index, is_of_save};
 use crate::formats::safetensors::shards::{LEFT_OUT, Shards};
@@ -138,7 +138,7 @@ pub fn open_indexed_slices<'a>(
     let mut shards = Shards::default();
     let index = Index::parse(index, "the index", &mut shards.faults);
     shards.add_indexed(&index, str::to_owned, |shards, file| match files.get(file) {
-        Some(bytes) => shards.add(file, &Bytes::Memory(bytes)),
+        Some(bytes) => shards.add(file, &FileBytes::Memory(bytes)),
         None => {
             shards.fault(file, None, "there is no such file");
             None
@@ -203,7 +203,7 @@ impl Opening {
     }
 
     /// Opens files of another format.
-    pub(crate) fn open_as(&self, path: &Path, of: &Files) -> Result<Source<'static>> {
+    pub(crate) fn open_as(&self, path: &Path, of: &FolderFormat) -> Result<Source<'static>> {
         if named(path, fs::metadata(path))?.is_dir() {
             return self.open_folder(path, of);
         }
@@ -215,7 +215,7 @@ impl Opening {
         shards.into_source(self.strict)
     }
 
-    fn open_folder(&self, folder: &Path, of: &Files) -> Result<Source<'static>> {
+    fn open_folder(&self, folder: &Path, of: &FolderFormat) -> Result<Source<'static>> {
         let mut names = Vec::new();
         for entry in named(folder, fs::read_dir(folder))? {
             names.push(named(folder, entry)?.file_name().to_string_lossy().into_owned());
@@ -225,10 +225,10 @@ impl Opening {
             ErrorKind::Faults(vec![fault])
         })?;
         let (files, beside) = match found {
-            Found::Index(index, beside) => {
+            ModelFiles::Index(index, beside) => {
                 return self.open_index(&folder.join(index), &beside, of);
             }
-            Found::Files(files, beside) => (files, beside),
+            ModelFiles::FolderFormat(files, beside) => (files, beside),
         };
         let mut shards = Shards::default();
         for file in &files {
@@ -253,7 +253,7 @@ impl Opening {
         shards: &mut Shards<'static>,
         folder: &Path,
         file: &str,
-        of: &Files,
+        of: &FolderFormat,
     ) -> Option<Vec<String>> {
         let path = folder.join(file);
         if let Some(what) = self.leads_out(folder, &path) {
@@ -264,7 +264,12 @@ impl Opening {
     }
 
     /// Opens the files in an index. `beside` are the other files in its folder.
-    fn open_index(&self, path: &Path, beside: &[String], of: &Files) -> Result<Source<'static>> {
+    fn open_index(
+        &self,
+        path: &Path,
+        beside: &[String],
+        of: &FolderFormat,
+    ) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
         let file = named(path, fs::File::open(path))?;

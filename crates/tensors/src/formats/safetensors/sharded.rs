@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use treedef::__private::{flush_folder, sweep_folder};
 
 use crate::error::{ErrorKind, Result, quoted};
-use crate::file::{self, Pending};
+use crate::file::{self, PendingFile};
 use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
 use crate::formats::safetensors::writer::Writer;
 use crate::source::{Source, Stored};
@@ -68,14 +68,14 @@ pub fn save_sharded<'s>(
     max_bytes: u64,
 ) -> Result<Vec<PathBuf>> {
     let (source, folder) = (tensors.into(), folder.as_ref());
-    let shards = divided(&source, max_bytes);
-    let _made = Made::create(folder)?;
+    let shards = shards(&source, max_bytes);
+    let _made = CreatedFolders::create(folder)?;
     sweep_folder(folder);
-    let old = Old::find(folder)?;
-    let metadata = Metadata::of(&source);
+    let old = PreviousCheckpoint::find(folder)?;
+    let metadata = ShardMetadata::of(&source);
     if let ([shard], None) = (shards.as_slice(), &old.index) {
         let path = folder.join(WHOLE);
-        written(&path, shard, metadata.of_shard(shard, true))?.finish()?;
+        write_shard(&path, shard, metadata.of_shard(shard, true))?.finish()?;
         remove(folder, old.files.iter().filter(|name| *name != WHOLE));
         return Ok(vec![path]);
     }
@@ -87,7 +87,7 @@ pub fn save_sharded<'s>(
     for (number, shard) in (1..).zip(&shards) {
         let name = format!("model-{tag}{number:05}-of-{count:05}.safetensors");
         let path = folder.join(&name);
-        files.push(written(&path, shard, metadata.of_shard(shard, number == 1))?.flush()?);
+        files.push(write_shard(&path, shard, metadata.of_shard(shard, number == 1))?.flush()?);
         index.files.insert(name, shard.iter().map(|stored| stored.name().to_owned()).collect());
         paths.push(path);
     }
@@ -95,15 +95,15 @@ pub fn save_sharded<'s>(
     let replaced = old.files.into_iter().filter(|it| !index.files.contains_key(it));
     index.replaced = replaced.filter(is_there).collect();
     let path = folder.join(format!("model{INDEX}"));
-    let pending = Pending::create(&path)?;
+    let pending = PendingFile::create(&path)?;
     pending.write_at(index.to_text().as_bytes(), 0)?;
     let index_file = pending.flush()?;
     for file in files {
-        file.put()?;
+        file.persist()?;
     }
     let flush = || flush_folder(folder).map_err(|error| file::in_file(folder, error));
     flush()?;
-    index_file.put()?;
+    index_file.persist()?;
     flush()?;
     remove(folder, index.replaced.iter());
     paths.push(path);
@@ -111,18 +111,19 @@ pub fn save_sharded<'s>(
 }
 
 /// The folders that a save made. If the save fails, the empty ones are removed.
-struct Made(Vec<PathBuf>);
+struct CreatedFolders(Vec<PathBuf>);
 
-impl Made {
+impl CreatedFolders {
     fn create(folder: &Path) -> Result<Self> {
         let above = folder.ancestors().filter(|it| !it.as_os_str().is_empty());
-        let made = Made(above.take_while(|it| !it.exists()).map(Path::to_owned).collect());
+        let made =
+            CreatedFolders(above.take_while(|it| !it.exists()).map(Path::to_owned).collect());
         fs::create_dir_all(folder).map_err(|error| file::in_file(folder, error))?;
         Ok(made)
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         for folder in &self.0 {
             let _ = fs::remove_dir(folder); // only of an empty one
@@ -139,7 +140,7 @@ fn remove<'n>(folder: &Path, names: impl Iterator<Item = &'n String>) {
 }
 
 /// The tensors of each file. There is at least one file.
-fn divided<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored<'a>>> {
+fn shards<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored<'a>>> {
     let (mut shards, mut shard, mut size) = (Vec::new(), Vec::new(), 0_u64);
     for stored in source.iter() {
         let sum = size.saturating_add(stored.num_bytes());
@@ -156,7 +157,11 @@ fn divided<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored
 }
 
 /// Writes a file beside its place.
-fn written(path: &Path, shard: &[&Stored<'_>], metadata: Vec<(String, String)>) -> Result<Pending> {
+fn write_shard(
+    path: &Path,
+    shard: &[&Stored<'_>],
+    metadata: Vec<(String, String)>,
+) -> Result<PendingFile> {
     let descriptors = shard.iter().map(|stored| stored.descriptor().clone());
     let mut writer = Writer::create_in_swept(path, descriptors, metadata)?;
     for stored in shard {
@@ -166,15 +171,15 @@ fn written(path: &Path, shard: &[&Stored<'_>], metadata: Vec<(String, String)>) 
 }
 
 /// The texts for each file.
-struct Metadata<'t> {
+struct ShardMetadata<'t> {
     all: &'t [(String, String)],
     /// The tensor of each alias.
     aliases: HashMap<&'t str, &'t str>,
 }
 
-impl<'t> Metadata<'t> {
+impl<'t> ShardMetadata<'t> {
     fn of(source: &'t Source<'_>) -> Self {
-        Metadata { all: source.texts(), aliases: source.aliases().collect() }
+        ShardMetadata { all: source.texts(), aliases: source.aliases().collect() }
     }
 
     fn of_shard(&self, shard: &[&Stored<'_>], is_first: bool) -> Vec<(String, String)> {
@@ -188,13 +193,13 @@ impl<'t> Metadata<'t> {
 }
 
 /// The checkpoint that is in the folder.
-struct Old {
+struct PreviousCheckpoint {
     index: Option<Index>,
     /// The names of its files, and of leftovers of interrupted saves.
     files: BTreeSet<String>,
 }
 
-impl Old {
+impl PreviousCheckpoint {
     fn find(folder: &Path) -> Result<Self> {
         let (mut index, mut files) = (None, BTreeSet::new());
         for entry in fs::read_dir(folder).map_err(|error| file::in_file(folder, error))? {
@@ -223,7 +228,7 @@ impl Old {
         // Only files of tensors in this folder are removed, whatever is in an index.
         let is_here = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
         files.retain(|name| is_here(name) && name.ends_with(EXTENSION));
-        Ok(Old { index, files })
+        Ok(PreviousCheckpoint { index, files })
     }
 
     fn is_there(&self) -> bool {

@@ -5,15 +5,15 @@ use std::io::ErrorKind as ErrorKindOfIo;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::bytes::Bytes;
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::OpenFile;
-use crate::formats::safetensors::header::{self, Header, Misplaced, PREFIX};
+use crate::file_bytes::FileBytes;
+use crate::formats::safetensors::header::{self, LayoutFault, PREFIX, SafetensorsHeader};
 use crate::formats::safetensors::index::Index;
 use crate::source::{Source, Stored};
 
 /// The maximum number of files that stay open. Others are opened when a tensor is read.
-const HELD: usize = 64;
+const MAX_OPEN_FILES: usize = 64;
 /// The reason why a file or a tensor is left out.
 pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
 
@@ -29,7 +29,7 @@ pub(crate) struct Shards<'a> {
     expected: Option<HashMap<String, Arc<str>>>,
     pub(super) faults: Vec<Fault>,
     warnings: Vec<Fault>,
-    held: usize,
+    open_files: usize,
 }
 
 impl<'a> Shards<'a> {
@@ -91,10 +91,10 @@ impl<'a> Shards<'a> {
     /// Opens a file. Returns the names of its tensors if its header could be read.
     pub(super) fn add_path(&mut self, path: &Path) -> Option<Vec<String>> {
         let name = path.display().to_string();
-        match OpenFile::open(path, self.held < HELD) {
+        match OpenFile::open(path, self.open_files < MAX_OPEN_FILES) {
             Ok(file) => {
-                self.held = self.held.saturating_add(1);
-                self.add(&name, &Bytes::File(Arc::new(file)))
+                self.open_files = self.open_files.saturating_add(1);
+                self.add(&name, &FileBytes::File(Arc::new(file)))
             }
             Err(error) if error.kind() == ErrorKindOfIo::NotFound => {
                 self.fault(&name, None, "there is no such file");
@@ -115,8 +115,8 @@ impl<'a> Shards<'a> {
         open: impl FnOnce(bool) -> Result<Source<'a>>,
     ) -> Option<Vec<String>> {
         let name = path.display().to_string();
-        self.held = self.held.saturating_add(1);
-        let source = match open(self.held <= HELD) {
+        self.open_files = self.open_files.saturating_add(1);
+        let source = match open(self.open_files <= MAX_OPEN_FILES) {
             Ok(source) => source,
             Err(error) => {
                 match error.kind() {
@@ -140,7 +140,7 @@ impl<'a> Shards<'a> {
     /// Adds the tensors of a file. The index may have some of them in other files or not at all.
     fn put_all(&mut self, file: &Arc<str>, source: &Source<'a>) {
         let Some(expected) = &self.expected else {
-            source.iter().for_each(|stored| self.put(file, stored.clone()));
+            source.iter().for_each(|stored| self.add_tensor(file, stored.clone()));
             return self.put_metadata(source.texts().to_vec());
         };
         let is_here = |name: &str| expected.get(name).is_some_and(|other| other == file);
@@ -157,12 +157,12 @@ impl<'a> Shards<'a> {
             (None, Some(tensor)) => is_here(tensor),
             _ => is_here(name),
         });
-        kept.iter().for_each(|stored| self.put(file, stored.clone()));
+        kept.iter().for_each(|stored| self.add_tensor(file, stored.clone()));
         self.put_metadata(kept.texts().to_vec());
     }
 
     /// Adds a tensor, unless it is in another file.
-    fn put(&mut self, file: &Arc<str>, stored: Stored<'a>) {
+    fn add_tensor(&mut self, file: &Arc<str>, stored: Stored<'a>) {
         let tensor = stored.name();
         if let Some(other) = self.files.get(tensor) {
             let what = format!("it is also in {}", quoted(other));
@@ -181,11 +181,11 @@ impl<'a> Shards<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, name: &str, bytes: &Bytes<'a>) -> Option<Vec<String>> {
+    pub(super) fn add(&mut self, name: &str, bytes: &FileBytes<'a>) -> Option<Vec<String>> {
         let size = bytes.len();
         let header = header::read(bytes.reader(0), Some(size)).and_then(|text| {
-            let header =
-                Header::parse(&text).map_err(|error| error.about("not a safetensors file"))?;
+            let header = SafetensorsHeader::parse(&text)
+                .map_err(|error| error.about("not a safetensors file"))?;
             Ok((header, (PREFIX + text.len()) as u64))
         });
         let (header, start) = match header {
@@ -197,13 +197,13 @@ impl<'a> Shards<'a> {
         };
         let mut names: Vec<String> = header.tensors.iter().map(|(name, _)| name.clone()).collect();
         let faults = &mut self.faults;
-        let placed = header::placed(header.tensors, size.saturating_sub(start), |misplaced| {
+        let extents = header::extents(header.tensors, size.saturating_sub(start), |misplaced| {
             faults.push(match misplaced {
-                Misplaced::Tensor(tensor, what) => Fault::new(name, Some(&tensor), what),
-                Misplaced::Rest(_, what) => Fault::new(name, None, what),
+                LayoutFault::Tensor(tensor, what) => Fault::new(name, Some(&tensor), what),
+                LayoutFault::Rest(_, what) => Fault::new(name, None, what),
             });
         });
-        let tensors = placed.into_iter().map(|placed| placed.stored(bytes, start)).collect();
+        let tensors = extents.into_iter().map(|extents| extents.stored(bytes, start)).collect();
         let source = Source::new(tensors, header.metadata);
         names.extend(source.aliases().map(|(name, _)| name.to_owned()));
         self.put_all(&name.into(), &source);

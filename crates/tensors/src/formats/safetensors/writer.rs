@@ -9,7 +9,7 @@ use treedef::__private::sweep;
 use crate::bug::bug;
 use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result, quoted};
-use crate::file::Pending;
+use crate::file::PendingFile;
 use crate::formats::safetensors::header;
 use crate::source::Stored;
 
@@ -38,12 +38,12 @@ use crate::source::Stored;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Writer {
-    file: Pending,
+    file: PendingFile,
     positions: HashMap<String, usize>,
-    places: Vec<Place>,
+    tensors: Vec<PendingTensor>,
 }
 
-struct Place {
+struct PendingTensor {
     descriptor: Descriptor,
     start: u64,
     size: u64,
@@ -52,9 +52,9 @@ struct Place {
 
 impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = self.places.iter();
-        let places = places.map(|it| (it.descriptor.name(), (it.written, it.size)));
-        f.debug_map().entries(places).finish()
+        let tensors = self.tensors.iter();
+        let tensors = tensors.map(|it| (it.descriptor.name(), (it.written, it.size)));
+        f.debug_map().entries(tensors).finish()
     }
 }
 
@@ -93,21 +93,21 @@ impl Writer {
         let refs: Vec<&Descriptor> = descriptors.iter().collect();
         let header = header::write(&refs, &texts)?;
         let mut start = u64::try_from(header.len()).unwrap_or(u64::MAX); // below the limit
-        let (mut positions, mut places) = (HashMap::new(), Vec::new());
+        let (mut positions, mut tensors) = (HashMap::new(), Vec::new());
         for descriptor in descriptors {
-            if positions.insert(descriptor.name().to_owned(), places.len()).is_some() {
+            if positions.insert(descriptor.name().to_owned(), tensors.len()).is_some() {
                 let what = format!("two tensors have the name {}", quoted(descriptor.name()));
                 return Err(ErrorKind::Malformed(what).into());
             }
             let size = descriptor.num_bytes().ok_or_else(|| bug!("a header without a size"))?;
-            places.push(Place { descriptor, start, size, written: 0 });
+            tensors.push(PendingTensor { descriptor, start, size, written: 0 });
             start = start.checked_add(size).ok_or_else(|| {
                 ErrorKind::limit("bytes", "the file would have more than 2⁶⁴ bytes")
             })?;
         }
-        let file = Pending::create(path)?;
+        let file = PendingFile::create(path)?;
         file.write_at(&header, 0)?;
-        Ok(Writer { file, positions, places })
+        Ok(Writer { file, positions, tensors })
     }
 
     /// Writes bytes of a tensor: all of them, or the next piece. Tensors may be written in any order, and
@@ -119,21 +119,21 @@ impl Writer {
     /// system.
     pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let position = self.positions.get(name);
-        let place = position.and_then(|position| self.places.get_mut(*position));
-        let place = place.ok_or_else(|| {
+        let tensor = position.and_then(|position| self.tensors.get_mut(*position));
+        let tensor = tensor.ok_or_else(|| {
             ErrorKind::Malformed(format!("the file was created without a tensor {}", quoted(name)))
         })?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let end = place.written.checked_add(length).filter(|end| *end <= place.size);
+        let end = tensor.written.checked_add(length).filter(|end| *end <= tensor.size);
         let end = end.ok_or_else(|| {
-            let (name, of, size) = (quoted(name), &place.descriptor, place.size);
-            let written = place.written;
+            let (name, of, size) = (quoted(name), &tensor.descriptor, tensor.size);
+            let written = tensor.written;
             ErrorKind::Malformed(format!(
                 "{name}, {of}, has {size} bytes: {written} were written, and {length} more were given"
             ))
         })?;
-        self.file.write_at(bytes, place.start.saturating_add(place.written))?; // below the end
-        place.written = end;
+        self.file.write_at(bytes, tensor.start.saturating_add(tensor.written))?; // below the end
+        tensor.written = end;
         Ok(())
     }
 
@@ -154,9 +154,9 @@ impl Writer {
     }
 
     /// The file, if all bytes were written.
-    pub(crate) fn whole(self) -> Result<Pending> {
+    pub(crate) fn whole(self) -> Result<PendingFile> {
         const LISTED: usize = 10;
-        let missing = self.places.iter().filter(|place| place.written < place.size);
+        let missing = self.tensors.iter().filter(|tensor| tensor.written < tensor.size);
         let missing: Vec<String> = missing
             .map(|it| {
                 let (name, written, size) = (quoted(it.descriptor.name()), it.written, it.size);

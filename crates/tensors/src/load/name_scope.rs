@@ -7,18 +7,18 @@ use std::rc::Rc;
 use crate::bug::OrBug;
 use crate::glob;
 use crate::literal;
-use crate::load::entry::{Array, Content, Entry, Origin};
+use crate::load::context::LoadContext;
+use crate::load::entry::{ArrayView, Content, LoadEntry, Origin};
 use crate::load::failure::Failure;
-use crate::load::part::{Part, check_depth};
-use crate::load::table::Table;
+use crate::load::tensor_slice::{TensorSlice, check_depth};
 use crate::shape::display;
 
 /// A set of entries with a name.
 #[derive(Clone)]
-pub(crate) struct Below<'c> {
-    pub(crate) table: &'c Table<'c>,
+pub(crate) struct NameScope<'c> {
+    pub(crate) context: &'c LoadContext<'c>,
     /// More than one if some tensors have an axis for a sequence above, and others an index.
-    views: Vec<View<'c>>,
+    views: Vec<EntryView<'c>>,
     /// The parts of the name, with the indices in stacked sequences, if there are any.
     parts: Vec<String>,
     pub(crate) depth: usize,
@@ -26,9 +26,9 @@ pub(crate) struct Below<'c> {
 
 /// The entries with a name and below it.
 #[derive(Clone)]
-struct View<'c> {
+struct EntryView<'c> {
     /// Sorted by name.
-    entries: Rc<[&'c Entry<'c>]>,
+    entries: Rc<[&'c LoadEntry<'c>]>,
     /// The entries. The first may have the name itself.
     range: Range<usize>,
     /// The bytes of the name; none for the root.
@@ -38,8 +38,8 @@ struct View<'c> {
     separator: &'c str,
 }
 
-impl<'c> View<'c> {
-    fn all(&self) -> &[&'c Entry<'c>] {
+impl<'c> EntryView<'c> {
+    fn all(&self) -> &[&'c LoadEntry<'c>] {
         self.entries.get(self.range.clone()).or_bug()
     }
 
@@ -49,7 +49,7 @@ impl<'c> View<'c> {
     }
 
     /// The entries that have the name itself: a tensor, and maybe a text.
-    fn own(&self) -> &[&'c Entry<'c>] {
+    fn own(&self) -> &[&'c LoadEntry<'c>] {
         let length = self.length.unwrap_or(0);
         let all = self.all();
         let own = all.partition_point(|entry| entry.name.len() == length);
@@ -89,12 +89,12 @@ impl<'c> View<'c> {
     }
 
     /// The entries below the name under one more part.
-    fn child(&self, part: &str) -> Option<View<'c>> {
+    fn child(&self, part: &str) -> Option<EntryView<'c>> {
         let (below, start) = self.below();
         let first = self.search(below.clone(), start, part, Ordering::Less);
         let last = self.search(first..below.end, start, part, Ordering::Equal);
         let length = Some(start + part.len());
-        (first < last).then(|| View { range: first..last, length, ..self.clone() })
+        (first < last).then(|| EntryView { range: first..last, length, ..self.clone() })
     }
 
     /// The distinct next parts, without texts for the whole file.
@@ -114,28 +114,32 @@ impl<'c> View<'c> {
     }
 
     /// The entries that are stacked, or those that are not.
-    fn filtered(&self, keep: impl Fn(&Entry<'c>) -> bool) -> Option<View<'c>> {
+    fn filtered(&self, keep: impl Fn(&LoadEntry<'c>) -> bool) -> Option<EntryView<'c>> {
         let kept = self.all().iter().copied().filter(|entry| keep(entry));
         let entries: Rc<[_]> = kept.collect();
-        (!entries.is_empty()).then(|| View { range: 0..entries.len(), entries, ..self.clone() })
+        (!entries.is_empty()).then(|| EntryView {
+            range: 0..entries.len(),
+            entries,
+            ..self.clone()
+        })
     }
 }
 
-impl<'c> Below<'c> {
-    pub(crate) fn root(table: &'c Table<'c>) -> Self {
-        let entries: Rc<[_]> = table.entries.iter().collect();
-        let separator = table.separator;
+impl<'c> NameScope<'c> {
+    pub(crate) fn root(context: &'c LoadContext<'c>) -> Self {
+        let entries: Rc<[_]> = context.entries.iter().collect();
+        let separator = context.separator;
         let range = 0..entries.len();
-        let root = View { entries, range, length: None, indices: Vec::new(), separator };
-        Below { table, views: vec![root], parts: Vec::new(), depth: 0 }
+        let root = EntryView { entries, range, length: None, indices: Vec::new(), separator };
+        NameScope { context, views: vec![root], parts: Vec::new(), depth: 0 }
     }
 
-    fn with(&self, views: Vec<View<'c>>) -> Self {
-        Below { views, ..self.clone() }
+    fn with(&self, views: Vec<EntryView<'c>>) -> Self {
+        NameScope { views, ..self.clone() }
     }
 
     /// The tensors, each with the number of its axes that are above.
-    fn arrays(&self) -> impl Iterator<Item = (&'c Entry<'c>, &'c Array<'c>, usize)> {
+    fn arrays(&self) -> impl Iterator<Item = (&'c LoadEntry<'c>, &'c ArrayView<'c>, usize)> {
         let entries = self
             .views
             .iter()
@@ -144,12 +148,12 @@ impl<'c> Below<'c> {
     }
 
     pub(crate) fn name(&self) -> &'c str {
-        self.views.first().map(View::name).unwrap_or_default()
+        self.views.first().map(EntryView::name).unwrap_or_default()
     }
 
     /// The tensor of this name, at the indices in its stacks.
-    pub(crate) fn tensor(&self) -> Option<Part<'c>> {
-        let own = |view: &'_ View<'c>| {
+    pub(crate) fn tensor(&self) -> Option<TensorSlice<'c>> {
+        let own = |view: &'_ EntryView<'c>| {
             let mut own = view.own().iter();
             own.find_map(|entry| Some((*entry, entry.array()?)))
         };
@@ -157,8 +161,8 @@ impl<'c> Below<'c> {
         let places = view.indices.iter().zip(&array.strides);
         let offset = places.map(|(index, stride)| index.saturating_mul(*stride));
         let (offset, depth) = (offset.fold(0, usize::saturating_add), view.indices.len());
-        (depth <= array.dims.len()).then_some(Part {
-            table: self.table,
+        (depth <= array.dims.len()).then_some(TensorSlice {
+            context: self.context,
             entry,
             array,
             depth,
@@ -168,9 +172,9 @@ impl<'c> Below<'c> {
 
     /// The text of this name: a literal, or flax's text in place of one.
     pub(crate) fn text(&self) -> Option<&'c str> {
-        self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
+        self.views.iter().flat_map(EntryView::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {
-                entry.asked.set(true);
+                entry.requested.set(true);
                 Some(text.as_ref())
             }
             Content::Array(_) => None,
@@ -179,7 +183,7 @@ impl<'c> Below<'c> {
 
     /// Whether the file has nothing with this name.
     pub(crate) fn is_filled(&self) -> bool {
-        self.views.iter().flat_map(View::all).all(|entry| entry.filled)
+        self.views.iter().flat_map(EntryView::all).all(|entry| entry.filled)
     }
 
     /// Whether the text of this name represents an empty container.
@@ -188,23 +192,23 @@ impl<'c> Below<'c> {
     }
 
     /// The entries below the name under one more part.
-    pub(crate) fn child(&self, part: &str) -> Option<Below<'c>> {
+    pub(crate) fn child(&self, part: &str) -> Option<NameScope<'c>> {
         let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
         (!views.is_empty()).then(|| self.joined(views, part))
     }
 
     /// The name with one more part.
-    fn joined(&self, views: Vec<View<'c>>, part: &str) -> Self {
+    fn joined(&self, views: Vec<EntryView<'c>>, part: &str) -> Self {
         let mut parts = self.parts.clone();
-        if !self.table.stacks.is_empty() {
+        if !self.context.stacks.is_empty() {
             parts.push(part.to_owned());
         }
-        Below { table: self.table, views, parts, depth: self.depth + 1 }
+        NameScope { context: self.context, views, parts, depth: self.depth + 1 }
     }
 
     /// The distinct next parts.
     pub(crate) fn children(&self) -> Vec<&'c str> {
-        let mut parts: Vec<_> = self.views.iter().flat_map(View::children).collect();
+        let mut parts: Vec<_> = self.views.iter().flat_map(EntryView::children).collect();
         parts.sort_unstable();
         parts.dedup();
         parts
@@ -222,18 +226,18 @@ impl<'c> Below<'c> {
 
     /// The tensors that have an axis for this sequence, with its length, and the other names.
     /// `None` if the lengths differ, after a report.
-    pub(crate) fn stacked(&self) -> Option<(Below<'c>, usize, Below<'c>)> {
-        let table = self.table;
+    pub(crate) fn stacked(&self) -> Option<(NameScope<'c>, usize, NameScope<'c>)> {
+        let context = self.context;
         let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
         let here: Vec<_> =
-            table.stacks.iter().filter(|stack| stack.above.matches(&place)).collect();
+            context.stacks.iter().filter(|stack| stack.above.matches(&place)).collect();
         if here.is_empty() {
             return None;
         }
-        let is_stacked = |view: &View<'_>, entry: &Entry<'_>| {
+        let is_stacked = |view: &EntryView<'_>, entry: &LoadEntry<'_>| {
             let below = match entry.name.get(view.start()..) {
                 Some(rest) if entry.name.len() > view.length.unwrap_or(0) => {
-                    glob::parts(rest, table.separator)
+                    glob::parts(rest, context.separator)
                 }
                 _ => Vec::new(),
             };
@@ -248,23 +252,29 @@ impl<'c> Below<'c> {
         let (stacked, named) = (side(true), side(false));
         let (_, first, depth) = stacked.arrays().next()?;
         let length = first.dims.get(depth).copied()?;
-        let differs = |array: &Array<'_>, depth: usize| array.dims.get(depth) != Some(&length);
+        let differs = |array: &ArrayView<'_>, depth: usize| array.dims.get(depth) != Some(&length);
         let other = stacked.arrays().find(|(_, array, depth)| differs(array, *depth));
         let Some((entry, array, depth)) = other else { return Some((stacked, length, named)) };
         self.expect_length(entry, array, depth, length);
-        self.use_all();
+        self.mark_reported();
         let none = self.with(Vec::new());
         Some((none.clone(), 0, none))
     }
 
     /// Reports a tensor whose axis for a sequence has another length.
-    fn expect_length(&self, entry: &Entry<'_>, array: &Array<'_>, depth: usize, length: usize) {
+    fn expect_length(
+        &self,
+        entry: &LoadEntry<'_>,
+        array: &ArrayView<'_>,
+        depth: usize,
+        length: usize,
+    ) {
         let mut dims = array.dims.clone();
         match dims.get_mut(depth) {
             Some(dim) => *dim = length,
             None => dims.push(length),
         }
-        self.table.change(entry, display(array.dtype, &dims));
+        self.context.report_mismatch(entry, display(array.dtype, &dims));
     }
 
     /// Reports all tensors, because the sequence above them has this length.
@@ -274,22 +284,26 @@ impl<'c> Below<'c> {
     }
 
     /// Marks all tensors as requested.
-    pub(crate) fn ask_all(&self) {
-        self.arrays().for_each(|(entry, ..)| entry.asked.set(true));
+    pub(crate) fn mark_requested(&self) {
+        self.arrays().for_each(|(entry, ..)| entry.requested.set(true));
     }
 
     /// Prevents a report that they are unused: they cannot be read.
-    pub(crate) fn use_all(&self) {
+    pub(crate) fn mark_reported(&self) {
         self.arrays().for_each(|(entry, ..)| entry.reported.set(true));
     }
 
     /// An element of a sequence for which some tensors may be stacked, and others have its index.
-    pub(crate) fn element(&self, stacked: Option<&Below<'c>>, index: usize) -> Option<Below<'c>> {
+    pub(crate) fn element(
+        &self,
+        stacked: Option<&NameScope<'c>>,
+        index: usize,
+    ) -> Option<NameScope<'c>> {
         let part = index.to_string();
         let named = self.views.iter().filter_map(|view| view.child(&part));
         let stacked = stacked.into_iter().flat_map(|names| &names.views).map(|view| {
             let indices = view.indices.iter().copied().chain([index]).collect();
-            View { indices, ..view.clone() }
+            EntryView { indices, ..view.clone() }
         });
         let views: Vec<_> = named.chain(stacked).collect();
         (!views.is_empty()).then(|| self.joined(views, &part))

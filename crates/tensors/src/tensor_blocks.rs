@@ -6,13 +6,13 @@ use std::ops::Range;
 use treedef::{Array, Dtype, Leaf, Path, Tree};
 use treedef_pytrees::__private::half_float;
 
-use crate::arrays::{self, Numbers};
+use crate::arrays::{self, ArrayLeaves};
 use crate::bug::OrBug;
 use crate::element::Element;
 use crate::error::Result;
 
 /// Leaves that are a tensor or a part of one, and its type if it has one.
-pub(crate) struct Part {
+pub(crate) struct TensorBlock {
     pub(crate) path: Path,
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: Option<Dtype>,
@@ -24,11 +24,11 @@ pub(crate) struct Part {
 }
 
 /// The blocks of leaves of one kind, structs that hold an array, and arrays that are leaves.
-pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<Part>> {
+pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<TensorBlock>> {
     let mut blocks = tree.treedef().blocks();
     let of = |range: Range<usize>| tree.leaves().get(range).or_bug();
     let next = move || {
-        let found = Cell::<Option<Numbers>>::new(None);
+        let found = Cell::<Option<ArrayLeaves>>::new(None);
         let shape = |_: &Path, node| {
             let numbers = arrays::numbers(tree, node)?;
             let shape = numbers.shape.clone();
@@ -41,9 +41,9 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
         let path = block.path.clone();
         if let Some(numbers) = found.into_inner() {
             let beside = arrays::unusual_leaves(tree, block.node, &numbers);
-            let Numbers { dtype, shape, leaves, matrix } = numbers;
+            let ArrayLeaves { dtype, shape, leaves, matrix } = numbers;
             let dtype = Some(dtype);
-            return Some(vec![Ok(Part { path, shape, dtype, leaves, matrix, beside })]);
+            return Some(vec![Ok(TensorBlock { path, shape, dtype, leaves, matrix, beside })]);
         }
         let leaves = of(block.node.leaf_range());
         let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
@@ -53,13 +53,13 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
         let dtype = L::dtype(leaves);
         let half = half_float(block.node).filter(|_| dtype == Some(Dtype::U16));
         let (shape, dtype, leaves) = (block.shape.clone(), half.or(dtype), block.node.leaf_range());
-        Some(vec![Ok(Part { path, shape, dtype, leaves, matrix: None, beside: None })])
+        Some(vec![Ok(TensorBlock { path, shape, dtype, leaves, matrix: None, beside: None })])
     };
     std::iter::from_fn(next).flatten()
 }
 
 /// An array that is one leaf, or another leaf beside it.
-fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<Part> {
+fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<TensorBlock> {
     let leaves = tree.leaves().get(index..=index).or_bug();
     let leaf = leaves.first();
     let beside = match leaf.and_then(L::as_leaf) {
@@ -68,7 +68,7 @@ fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<Part> {
         }
         _ => None,
     };
-    Ok(Part {
+    Ok(TensorBlock {
         path: tree.treedef().leaf_path(index)?,
         shape: leaf.and_then(array).map(|array| array.shape().to_vec()).unwrap_or_default(),
         dtype: L::dtype(leaves),

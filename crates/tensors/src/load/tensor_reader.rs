@@ -17,58 +17,59 @@ const PIECES: usize = 1 << 26;
 /// The largest number: two `f64`.
 const ZEROS: [u8; 16] = [0; 16];
 
-/// The common state of all tensors of a table.
-pub(crate) struct Reading {
+/// The state that all tensors of a load share.
+pub(crate) struct ReadState {
     /// The reason why a file could not be read.
     failed: RefCell<Option<Error>>,
-    /// Whether nothing more is read: the value is lost, and only its shape is needed.
-    is_lost: Cell<bool>,
+    /// Whether nothing more is read: no value will be returned, and only its shape is needed.
+    is_stopped: Cell<bool>,
     /// Whether zeros replaced numbers that were not read.
     has_zeros: Cell<bool>,
-    /// Whether the numbers are read although the value is lost, because the type refuses zeros.
-    is_kept: Cell<bool>,
+    /// Whether the numbers are read although no value will be returned, because the type refuses zeros.
+    is_retry: Cell<bool>,
     piece: usize,
     /// A buffer for a piece.
-    spare: RefCell<Vec<u8>>,
+    buffer: RefCell<Vec<u8>>,
 }
 
-impl Reading {
+impl ReadState {
     /// For this number of tensors, which may be read alternately.
-    pub(crate) fn new(by_turns: Option<usize>) -> Self {
-        let piece = by_turns.map_or(PIECE, |count| (PIECES / count.max(1)).clamp(1 << 12, PIECE));
-        let [is_lost, has_zeros, is_kept] = [const { Cell::new(false) }; 3];
-        let (failed, spare) = (RefCell::new(None), RefCell::default());
-        Reading { failed, is_lost, has_zeros, is_kept, piece, spare }
+    pub(crate) fn new(interleaved: Option<usize>) -> Self {
+        let piece =
+            interleaved.map_or(PIECE, |count| (PIECES / count.max(1)).clamp(1 << 12, PIECE));
+        let [is_stopped, has_zeros, is_retry] = [const { Cell::new(false) }; 3];
+        let (failed, buffer) = (RefCell::new(None), RefCell::default());
+        ReadState { failed, is_stopped, has_zeros, is_retry, piece, buffer }
     }
 
-    /// Stops reading: the value is lost.
-    pub(crate) fn lose(&self) {
-        self.is_lost.set(!self.is_kept.get());
+    /// Stops reading, because no value will be returned.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.set(!self.is_retry.get());
     }
 
-    pub(crate) fn begin(&self) {
-        self.is_lost.set(self.failed.borrow().is_some());
+    pub(crate) fn reset(&self) {
+        self.is_stopped.set(self.failed.borrow().is_some());
         self.has_zeros.set(false);
     }
 
     /// Whether the type may have refused zeros, so that it has to be read with the real numbers.
-    pub(crate) fn keep(&self) -> bool {
+    pub(crate) fn retry_with_numbers(&self) -> bool {
         let may_be = self.has_zeros.get() && self.failed.borrow().is_none();
-        may_be && !self.is_kept.replace(true)
+        may_be && !self.is_retry.replace(true)
     }
 
-    pub(crate) fn failure(&self) -> Option<Error> {
+    pub(crate) fn take_error(&self) -> Option<Error> {
         self.failed.take()
     }
 
     fn fail(&self, error: Error) {
         self.failed.borrow_mut().get_or_insert(error);
-        self.is_lost.set(true);
+        self.is_stopped.set(true);
     }
 }
 
 /// A tensor whose numbers are read.
-pub(crate) struct Numbers<'t> {
+pub(crate) struct TensorReader<'t> {
     stored: &'t Stored<'t>,
     dtype: Dtype,
     size: usize,
@@ -93,7 +94,7 @@ impl Window {
     }
 }
 
-impl<'t> Numbers<'t> {
+impl<'t> TensorReader<'t> {
     pub(crate) fn new(stored: &'t Stored<'t>) -> Result<Self> {
         let descriptor = stored.descriptor();
         let refused = |what: &str| {
@@ -107,7 +108,7 @@ impl<'t> Numbers<'t> {
             .map_err(|_| ErrorKind::limit("bytes of memory", refused("more than memory has")))?;
         let bytes = stored.as_bytes();
         let (window, is_whole) = (RefCell::default(), Cell::new(false));
-        Ok(Numbers { stored, dtype, size, bytes, window, is_whole })
+        Ok(TensorReader { stored, dtype, size, bytes, window, is_whole })
     }
 
     pub(crate) fn dtype(&self) -> Dtype {
@@ -181,7 +182,7 @@ impl<'t> Numbers<'t> {
     #[inline]
     pub(crate) fn with<R>(
         &self,
-        reading: &Reading,
+        reading: &ReadState,
         start: usize,
         size: usize,
         read: impl FnOnce(&[u8]) -> R,
@@ -204,7 +205,7 @@ impl<'t> Numbers<'t> {
     #[cold]
     fn with_next<R>(
         &self,
-        reading: &Reading,
+        reading: &ReadState,
         start: usize,
         size: usize,
         read: impl FnOnce(&[u8]) -> R,
@@ -220,20 +221,26 @@ impl<'t> Numbers<'t> {
         };
         let value = read(bytes);
         if end == self.size {
-            let room = std::mem::take(&mut *window).bytes;
-            if room.len() <= reading.piece {
-                reading.spare.replace(room);
+            let bytes = std::mem::take(&mut *window).bytes;
+            if bytes.len() <= reading.piece {
+                reading.buffer.replace(bytes);
             }
         }
         Some(value)
     }
 
     /// Reads the piece that begins at a number. `None` if there is none.
-    fn fill(&self, reading: &Reading, window: &mut Window, start: usize, end: usize) -> Option<()> {
+    fn fill(
+        &self,
+        reading: &ReadState,
+        window: &mut Window,
+        start: usize,
+        end: usize,
+    ) -> Option<()> {
         if end > self.size {
             return None;
         }
-        if reading.is_lost.get() {
+        if reading.is_stopped.get() {
             window.bytes.clear();
             return Some(());
         }
@@ -241,7 +248,7 @@ impl<'t> Numbers<'t> {
         let length = if self.is_whole.get() { self.size } else { whole.len().min(reading.piece) };
         let filled = if window.bytes.len() == length || file::has_room(length) {
             if window.bytes.is_empty() {
-                window.bytes = reading.spare.take();
+                window.bytes = reading.buffer.take();
             }
             window.bytes.resize(length, 0);
             // A `usize` fits.
@@ -260,11 +267,11 @@ impl<'t> Numbers<'t> {
     }
 
     /// All bytes.
-    pub(crate) fn all(&self, reading: &Reading) -> Cow<'t, [u8]> {
+    pub(crate) fn all(&self, reading: &ReadState) -> Cow<'t, [u8]> {
         if let Some(bytes) = self.bytes {
             return bytes.into();
         }
-        if reading.is_lost.get() {
+        if reading.is_stopped.get() {
             reading.has_zeros.set(true);
             return Cow::default();
         }

@@ -5,39 +5,39 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use crate::error::{Result, quoted};
-use crate::formats::pytorch::input::Input;
 use crate::formats::pytorch::literal;
-use crate::formats::pytorch::object::{Call, Graph, Id, Object};
+use crate::formats::pytorch::object::{Call, Graph, Object, ObjectId};
+use crate::formats::pytorch::pickle_input::PickleInput;
 
 /// The maximum number of objects, and of entries of the stack and of the memo. Checkpoints of large
 /// models have some hundred thousand objects.
 const MAX_OBJECTS: usize = 1 << 24;
 
 /// Reads one pickle: its objects, and the one that is its result.
-pub(super) fn read<R: Read>(input: &mut Input<R>) -> Result<(Graph, Id)> {
+pub(super) fn read<R: Read>(input: &mut PickleInput<R>) -> Result<(Graph, ObjectId)> {
     let (graph, stack, marks, memo) = (Graph::default(), Vec::new(), Vec::new(), HashMap::new());
-    let mut machine = Machine { graph, input, stack, marks, memo };
+    let mut unpickler = Unpickler { graph, input, stack, marks, memo };
     loop {
-        let op = machine.input.instruction()?;
+        let op = unpickler.input.instruction()?;
         if op == b'.' {
-            let root = machine.pop()?;
-            return Ok((machine.graph, root));
+            let root = unpickler.pop()?;
+            return Ok((unpickler.graph, root));
         }
-        machine.step(op)?;
-        machine.expect_room()?;
+        unpickler.step(op)?;
+        unpickler.expect_room()?;
     }
 }
 
-struct Machine<'m, R> {
+struct Unpickler<'m, R> {
     graph: Graph,
-    input: &'m mut Input<R>,
-    stack: Vec<Id>,
+    input: &'m mut PickleInput<R>,
+    stack: Vec<ObjectId>,
     /// The height of the stack when an instruction marked it.
     marks: Vec<usize>,
-    memo: HashMap<u64, Id>,
+    memo: HashMap<u64, ObjectId>,
 }
 
-impl<R: Read> Machine<'_, R> {
+impl<R: Read> Unpickler<'_, R> {
     fn expect_room(&self) -> Result<()> {
         let used = self.graph.len().max(self.stack.len()).max(self.memo.len());
         if used.max(self.marks.len()) <= MAX_OBJECTS {
@@ -88,27 +88,27 @@ impl<R: Read> Machine<'_, R> {
         self.marks.last().copied().unwrap_or(0)
     }
 
-    fn pop(&mut self) -> Result<Id> {
+    fn pop(&mut self) -> Result<ObjectId> {
         let floor = self.floor();
         let top = if self.stack.len() > floor { self.stack.pop() } else { None };
         top.ok_or_else(|| self.input.fail("an instruction that needs a value, and there is none"))
     }
 
-    fn top(&self) -> Result<Id> {
+    fn top(&self) -> Result<ObjectId> {
         let top = self.stack.last().filter(|_| self.stack.len() > self.floor());
         let missing = || self.input.fail("an instruction that needs a value, and there is none");
         top.copied().ok_or_else(missing)
     }
 
     /// The values since the last mark.
-    fn since_mark(&mut self) -> Result<Vec<Id>> {
+    fn since_mark(&mut self) -> Result<Vec<ObjectId>> {
         let mark = self.marks.pop();
         let mark = mark.ok_or_else(|| self.input.fail("an instruction that needs a mark"))?;
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
     /// The values since the last mark, as keys with values.
-    fn pairs(&mut self) -> Result<Vec<(Id, Id)>> {
+    fn pairs(&mut self) -> Result<Vec<(ObjectId, ObjectId)>> {
         let ids = self.since_mark()?;
         let (pairs, rest) = ids.as_chunks::<2>();
         if !rest.is_empty() {
@@ -319,7 +319,7 @@ impl<R: Read> Machine<'_, R> {
     }
 }
 
-fn call(callee: Id, arguments: Id, named: Option<Id>) -> Object {
+fn call(callee: ObjectId, arguments: ObjectId, named: Option<ObjectId>) -> Object {
     let (state, items, entries) = (None, Vec::new(), Vec::new());
     Object::Call(Box::new(Call { callee, arguments, named, state, items, entries }))
 }

@@ -7,7 +7,7 @@ use crate::literal::{ABSENT, EMPTY, NO_ELEMENTS, PRESENT, UNIT};
 use crate::names::push_parts;
 
 /// The names of the parts without a tensor, with texts that represent them.
-pub(crate) struct Empties<'a> {
+pub(crate) struct EmptyValues<'a> {
     pub(crate) separator: &'a str,
     /// Whether a tensor or a text has this name.
     pub(crate) is_there: &'a dyn Fn(&str) -> bool,
@@ -19,7 +19,7 @@ pub(crate) struct Empties<'a> {
     pub(crate) found: Vec<(String, String)>,
 }
 
-impl Empties<'_> {
+impl EmptyValues<'_> {
     /// Adds the parts at and below a node. `None` if there are too many.
     pub(crate) fn add(&mut self, node: NodeRef<'_>, is_field: bool) -> Option<()> {
         self.left = self.left.checked_sub(1)?;

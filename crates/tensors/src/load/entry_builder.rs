@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use treedef::TreeDef;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::glob::{Glob, Rename, Renames, parts};
+use crate::glob::{Glob, RenameRule, RenameRules, parts};
 use crate::literal::NO_ELEMENTS;
-use crate::load::empty::Empties;
-use crate::load::entry::{Array, Content, Entry, Origin, most_made};
-use crate::load::numbers::Numbers;
-use crate::load::rules::{Rule, Stack};
+use crate::load::empty_values::EmptyValues;
+use crate::load::entry::{ArrayView, Content, LoadEntry, Origin, element_budget};
+use crate::load::rules::{Rule, StackAxis};
+use crate::load::tensor_reader::TensorReader;
 use crate::numpy_type::NumpyType;
-use crate::renames::{TwoWays, of_files};
+use crate::renames::{TwoWayRenames, of_files};
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, Stored};
 use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
@@ -23,10 +23,10 @@ const MOST_TEXTS: usize = 1 << 18;
 
 /// A tensor or a text, and its changes by the rules.
 #[derive(Clone)]
-struct Named<'t> {
+struct EntryBuilder<'t> {
     name: Cow<'t, str>,
     original: Cow<'t, str>,
-    held: Held<'t>,
+    content: RawContent<'t>,
     origin: Origin,
     tie: Option<usize>,
     /// Whether a rule gave the tensor this name as an additional one.
@@ -36,44 +36,45 @@ struct Named<'t> {
 }
 
 #[derive(Clone)]
-enum Held<'t> {
+enum RawContent<'t> {
     Tensor(&'t Stored<'t>),
     Text(Cow<'t, str>),
 }
 
-impl<'t> Named<'t> {
-    fn new(name: Cow<'t, str>, held: Held<'t>, origin: Origin) -> Self {
+impl<'t> EntryBuilder<'t> {
+    fn new(name: Cow<'t, str>, content: RawContent<'t>, origin: Origin) -> Self {
         let (original, tie) = (name.clone(), None);
         let (is_alias, transposed, column_major) = (false, false, false);
-        Named { name, original, held, origin, tie, is_alias, transposed, column_major }
+        EntryBuilder { name, original, content, origin, tie, is_alias, transposed, column_major }
     }
 
     /// Adds the entry, or one for each text of an array.
-    fn put(self, separator: &str, to: &mut Vec<Entry<'t>>) -> Result<()> {
-        let content = match self.held {
-            Held::Tensor(stored) => match stored.descriptor().numpy() {
+    fn build(self, separator: &str, to: &mut Vec<LoadEntry<'t>>) -> Result<()> {
+        let content = match self.content {
+            RawContent::Tensor(stored) => match stored.descriptor().numpy() {
                 Some(numpy) if stored.descriptor().unread().is_none() => {
-                    return self.put_texts(stored, numpy, separator, to);
+                    return self.build_texts(stored, numpy, separator, to);
                 }
                 _ => {
-                    let new = if self.column_major { Array::by_columns } else { Array::new };
-                    Content::Array(new(Numbers::new(stored)?, self.transposed))
+                    let new =
+                        if self.column_major { ArrayView::by_columns } else { ArrayView::new };
+                    Content::Array(new(TensorReader::new(stored)?, self.transposed))
                 }
             },
-            Held::Text(text) => Content::Text(text),
+            RawContent::Text(text) => Content::Text(text),
         };
-        let entry = Entry::new(self.name, self.original, content, self.origin, self.tie);
-        to.push(Entry { is_alias: self.is_alias, ..entry });
+        let entry = LoadEntry::new(self.name, self.original, content, self.origin, self.tie);
+        to.push(LoadEntry { is_alias: self.is_alias, ..entry });
         Ok(())
     }
 
     /// Adds the texts of an array of numpy, under the names of a sequence of texts.
-    fn put_texts(
+    fn build_texts(
         &self,
         stored: &Stored<'_>,
         numpy: &NumpyType,
         separator: &str,
-        to: &mut Vec<Entry<'t>>,
+        to: &mut Vec<LoadEntry<'t>>,
     ) -> Result<()> {
         let shape = stored.descriptor().shape();
         if self.transposed || self.column_major {
@@ -91,7 +92,7 @@ impl<'t> Named<'t> {
         }
         let mut put = |name: String, original: String, text: String| {
             let content = Content::Text(Cow::Owned(text));
-            to.push(Entry::new(name.into(), original.into(), content, self.origin, self.tie));
+            to.push(LoadEntry::new(name.into(), original.into(), content, self.origin, self.tie));
         };
         if texts.is_empty() {
             put(self.name.to_string(), self.original.to_string(), NO_ELEMENTS.to_owned());
@@ -114,18 +115,18 @@ impl<'t> Named<'t> {
 }
 
 /// The tensors and texts under their names after the rules.
-pub(crate) fn named<'t>(
+pub(crate) fn entries<'t>(
     source: &'t Source<'t>,
     rules: &'t [Rule],
-    stacks: &[Stack<'_>],
+    stacks: &[StackAxis<'_>],
     separator: &'t str,
-) -> Result<Vec<Entry<'t>>> {
+) -> Result<Vec<LoadEntry<'t>>> {
     let structure = structure_of(source.metadata(STRUCTURE), source.iter().len() > 0);
     let mut all = tensors(source)?;
     all.extend(texts(source, structure.as_ref(), rules, separator)?);
     let structure = structure.filter(|_| !source.is_part());
     let renames = read_renames(source.metadata(RENAMES).filter(|_| structure.is_some()))?;
-    let in_file = Renames::new(renames.iter().map(|(from, to)| (from, to)), separator)?;
+    let in_file = RenameRules::new(renames.iter().map(|(from, to)| (from, to)), separator)?;
     let in_file = |name: &str| in_file.rename(name, |_, _| {});
     // The names in the structure are the names in the file before `Export::rename`. If the file
     // does not record how it was renamed, they may be names after the rules.
@@ -141,8 +142,8 @@ pub(crate) fn named<'t>(
     }
     // If the rules undo the renaming, the names are the names in the structure, also for parts
     // without a tensor, whose names the rules may not change.
-    let is_undone = |it: &Named<'_>| in_file(&it.name) == it.original;
-    let of_file = |it: &&Named<'_>| it.origin == Origin::Value && !it.is_alias;
+    let is_undone = |it: &EntryBuilder<'_>| in_file(&it.name) == it.original;
+    let of_file = |it: &&EntryBuilder<'_>| it.origin == Origin::Value && !it.is_alias;
     if !renames.is_empty() && all.iter().filter(of_file).all(is_undone) {
         for it in all.iter_mut().filter(|it| it.origin == Origin::Structure) {
             it.name = it.original.clone();
@@ -150,16 +151,16 @@ pub(crate) fn named<'t>(
     }
     // Another program may have put a tensor there, and kept the structure.
     let of_value = all.iter().filter(|it| it.origin == Origin::Value);
-    let both = |it: &Named<'t>| (it.name.to_string(), it.original.to_string());
+    let both = |it: &EntryBuilder<'t>| (it.name.to_string(), it.original.to_string());
     let names: HashSet<_> = of_value.map(both).collect();
     all.retain(|it| it.origin != Origin::Structure || !names.contains(&both(it)));
     let mut entries = Vec::with_capacity(all.len());
-    all.into_iter().try_for_each(|it| it.put(separator, &mut entries))?;
+    all.into_iter().try_for_each(|it| it.build(separator, &mut entries))?;
     Ok(entries)
 }
 
 /// A tensor under its name after the rules of a load.
-pub(crate) struct Renamed<'t> {
+pub(crate) struct NamedTensor<'t> {
     pub(crate) name: Cow<'t, str>,
     pub(crate) stored: &'t Stored<'t>,
     /// Whether it is stored under another name: a rule or the file ties the two.
@@ -168,24 +169,24 @@ pub(crate) struct Renamed<'t> {
 }
 
 /// The tensors under their names after the rules, without the metadata.
-pub(crate) fn renamed<'t>(
+pub(crate) fn named_tensors<'t>(
     source: &'t Source<'t>,
     rules: &'t [Rule],
     separator: &'t str,
-) -> Result<Vec<Renamed<'t>>> {
+) -> Result<Vec<NamedTensor<'t>>> {
     let mut all = tensors(source)?;
     rules.iter().try_for_each(|rule| apply(rule, &mut all, separator))?;
-    let renamed = all.into_iter().filter_map(|it| match it.held {
-        Held::Tensor(stored) => {
+    let renamed = all.into_iter().filter_map(|it| match it.content {
+        RawContent::Tensor(stored) => {
             let is_tied = it.is_alias || it.original != stored.name();
-            Some(Renamed { name: it.name, stored, is_tied, transposed: it.transposed })
+            Some(NamedTensor { name: it.name, stored, is_tied, transposed: it.transposed })
         }
-        Held::Text(_) => None,
+        RawContent::Text(_) => None,
     });
     Ok(renamed.collect())
 }
 
-fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
+fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<EntryBuilder<'t>>> {
     let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
     let tied = source.tied().map(|(alias, at, stored)| (alias, stored, at));
     let all = stored.chain(tied).map(|(name, stored, at)| {
@@ -194,9 +195,9 @@ fn tensors<'t>(source: &'t Source<'t>) -> Result<Vec<Named<'t>>> {
             let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
             return Err(ErrorKind::limit("dimensions", what).into());
         }
-        Ok(Named {
+        Ok(EntryBuilder {
             tie: Some(at),
-            ..Named::new(Cow::Borrowed(name), Held::Tensor(stored), Origin::Value)
+            ..EntryBuilder::new(Cow::Borrowed(name), RawContent::Tensor(stored), Origin::Value)
         })
     });
     all.collect()
@@ -208,7 +209,7 @@ fn texts<'t>(
     structure: Option<&TreeDef>,
     rules: &[Rule],
     separator: &str,
-) -> Result<Vec<Named<'t>>> {
+) -> Result<Vec<EntryBuilder<'t>>> {
     let aliases: HashSet<&str> = source.aliases().map(|(alias, _)| alias).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
@@ -221,12 +222,12 @@ fn texts<'t>(
         Rule::Names(names) => of_files(names.rules()).collect(),
         _ => Vec::new(),
     });
-    let renames = Renames::new(renames, separator)?;
+    let renames = RenameRules::new(renames, separator)?;
     let text = |(key, text): &'t (String, String)| {
         let mut is_value = is_of_value(key, text);
         renames.rename(key, |_, name| is_value |= is_of_value(&name.join(separator), text));
         let origin = if is_value { Origin::Value } else { Origin::File };
-        Named::new(Cow::Borrowed(key), Held::Text(Cow::Borrowed(text)), origin)
+        EntryBuilder::new(Cow::Borrowed(key), RawContent::Text(Cow::Borrowed(text)), origin)
     };
     Ok(texts.into_iter().map(text).collect())
 }
@@ -234,17 +235,17 @@ fn texts<'t>(
 /// The parts that the structure has and no tensor, under their names in the file.
 fn empties<'t>(
     structure: &TreeDef,
-    all: &[Named<'_>],
-    stacks: &[Stack<'_>],
+    all: &[EntryBuilder<'_>],
+    stacks: &[StackAxis<'_>],
     separator: &str,
     in_file: &dyn Fn(&str) -> String,
-) -> Result<Vec<Named<'t>>> {
+) -> Result<Vec<EntryBuilder<'t>>> {
     let of_file = all.iter().filter(|it| it.origin != Origin::Structure);
     let names: HashSet<&str> = of_file.map(|it| it.name.as_ref()).collect();
     let is_there = |name: &str| names.contains(&*in_file(name));
     let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
-    let left = most_made(all.len());
-    let mut empties = Empties {
+    let left = element_budget(all.len());
+    let mut empties = EmptyValues {
         separator,
         is_there: &is_there,
         is_stacked: &is_stacked,
@@ -262,19 +263,22 @@ fn empties<'t>(
     }
     let found = empties.found.into_iter().map(|(name, text)| {
         let renamed = Cow::Owned(in_file(&name));
-        let held = Held::Text(Cow::Owned(text));
-        Named { name: renamed, ..Named::new(Cow::Owned(name), held, Origin::Structure) }
+        let content = RawContent::Text(Cow::Owned(text));
+        EntryBuilder {
+            name: renamed,
+            ..EntryBuilder::new(Cow::Owned(name), content, Origin::Structure)
+        }
     });
     Ok(found.collect())
 }
 
 /// Applies a rule to the parts of the value. It has to match some of them, unless the rule may match
 /// nothing.
-fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Result<()> {
+fn apply<'t>(rule: &'t Rule, all: &mut Vec<EntryBuilder<'t>>, separator: &'t str) -> Result<()> {
     let mut of_value = all.iter_mut().filter(|it| it.origin != Origin::File);
     match rule {
         Rule::Rename { from, to, may_match_nothing } => {
-            let (rename, mut matched) = (Rename::new(from, to, separator)?, *may_match_nothing);
+            let (rename, mut matched) = (RenameRule::new(from, to, separator)?, *may_match_nothing);
             for it in of_value {
                 let name = rename.apply(&parts(&it.name, separator));
                 if let Some(name) = name.map(|name| name.join(separator)) {
@@ -284,7 +288,7 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
             if matched { Ok(()) } else { Err(matches_nothing(from)) }
         }
         Rule::Names(names) => {
-            let both = TwoWays::new(names, separator)?;
+            let both = TwoWayRenames::new(names, separator)?;
             let mut idle: Vec<bool> = names.rules().iter().map(|_| true).collect();
             for it in of_value {
                 let matched =
@@ -311,7 +315,7 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
             let is_turned = matches!(rule, Rule::Transpose(_));
             let mut matched = false;
             of_value.try_for_each(|it| {
-                let Held::Tensor(stored) = &it.held else { return Ok(()) };
+                let RawContent::Tensor(stored) = &it.content else { return Ok(()) };
                 if !glob.covers(&parts(&it.name, separator)) {
                     return Ok(());
                 }
@@ -333,9 +337,14 @@ fn apply<'t>(rule: &'t Rule, all: &mut Vec<Named<'t>>, separator: &'t str) -> Re
 }
 
 /// Gives matching tensors an additional name, unless a tensor of the file has it.
-fn tie<'t>(stored: &str, alias: &str, all: &mut Vec<Named<'t>>, separator: &str) -> Result<()> {
-    let rename = Rename::new(stored, alias, separator)?;
-    let tensors = all.iter().filter(|it| matches!(it.held, Held::Tensor(_)));
+fn tie<'t>(
+    stored: &str,
+    alias: &str,
+    all: &mut Vec<EntryBuilder<'t>>,
+    separator: &str,
+) -> Result<()> {
+    let rename = RenameRule::new(stored, alias, separator)?;
+    let tensors = all.iter().filter(|it| matches!(it.content, RawContent::Tensor(_)));
     let taken: HashSet<&str> = tensors.clone().map(|it| it.name.as_ref()).collect();
     let (mut matched, mut aliases) = (false, Vec::new());
     for it in tensors {
@@ -343,7 +352,7 @@ fn tie<'t>(stored: &str, alias: &str, all: &mut Vec<Named<'t>>, separator: &str)
         let name = name.join(separator);
         matched = true;
         if !taken.contains(&*name) {
-            aliases.push(Named { name: Cow::Owned(name), is_alias: true, ..it.clone() });
+            aliases.push(EntryBuilder { name: Cow::Owned(name), is_alias: true, ..it.clone() });
         }
     }
     all.extend(aliases);

@@ -8,12 +8,12 @@ use treedef::{Leaf, NodeKind, NodeRef, TreeDef, Value};
 
 use crate::arrays::matrix_data;
 use crate::glob::parts;
-use crate::load::entry::{Entry, most_made};
+use crate::load::entry::{LoadEntry, element_budget};
 use crate::names::push_parts;
 
-/// The form of a tensor in a buffer.
+/// How a type represents an array in serde's data model, for a tensor in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ArrayRepr {
     /// Nested sequences, or the numbers of a matrix of columns.
     Nested,
     /// A struct with an array.
@@ -30,44 +30,44 @@ pub(crate) enum Form {
     Matrix([bool; 2]),
 }
 
-/// The form of the keys of a map in a buffer.
+/// The type of the keys of a map in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum KeyType {
     Texts,
     /// Integers and bools, if a key is one.
     Numbers,
 }
 
-/// The content of a structure at and below a name.
+/// The representations at and below a name of a structure.
 #[derive(Default)]
-struct Known {
-    form: Option<Form>,
-    keys: Option<Keys>,
-    below: HashMap<String, Known>,
+struct ReprNode {
+    repr: Option<ArrayRepr>,
+    keys: Option<KeyType>,
+    below: HashMap<String, ReprNode>,
     /// Below any index that is not in `below`.
-    element: Option<Box<Known>>,
+    element: Option<Box<ReprNode>>,
 }
 
-/// The forms from the structures of an example and of a file.
+/// The representations in the structures of an example and of a file.
 #[derive(Default)]
-pub(crate) struct Forms {
-    example: Option<Known>,
-    file: Option<Known>,
+pub(crate) struct ArrayReprs {
+    example: Option<ReprNode>,
+    file: Option<ReprNode>,
 }
 
-impl Forms {
+impl ArrayReprs {
     pub(crate) fn new(
         example: Option<&TreeDef>,
         file: Option<&TreeDef>,
         separator: &str,
         tensors: usize,
     ) -> Self {
-        let known = |treedef: &TreeDef| {
-            let mut known = Known::default();
-            known.add(treedef.root(), separator, &mut most_made(tensors));
-            known
+        let node = |treedef: &TreeDef| {
+            let mut node = ReprNode::default();
+            node.add(treedef.root(), separator, &mut element_budget(tensors));
+            node
         };
-        Forms { example: example.map(known), file: file.map(known) }
+        ArrayReprs { example: example.map(node), file: file.map(node) }
     }
 
     /// Whether no structure is known.
@@ -75,46 +75,46 @@ impl Forms {
         self.example.is_none() && self.file.is_none()
     }
 
-    pub(crate) fn form(&self, entry: &Entry<'_>, separator: &str) -> Form {
-        let example = self.example.as_ref().and_then(|it| it.at(&entry.name, separator)?.form);
+    pub(crate) fn repr(&self, entry: &LoadEntry<'_>, separator: &str) -> ArrayRepr {
+        let example = self.example.as_ref().and_then(|it| it.at(&entry.name, separator)?.repr);
         let file = self.file.as_ref().filter(|_| !entry.filled);
-        let file = || file.and_then(|it| it.at(&entry.original, separator)?.form);
-        let form = example.or_else(file).unwrap_or(Form::Nested);
+        let file = || file.and_then(|it| it.at(&entry.original, separator)?.repr);
+        let repr = example.or_else(file).unwrap_or(ArrayRepr::Nested);
         let is_matrix = entry.array().is_some_and(|array| array.column_major);
-        if is_matrix == matches!(form, Form::Matrix(_)) { form } else { Form::Nested }
+        if is_matrix == matches!(repr, ArrayRepr::Matrix(_)) { repr } else { ArrayRepr::Nested }
     }
 
-    /// The form of the keys below a name. `None` if no structure has a map there.
-    pub(crate) fn keys(&self, name: &str, separator: &str) -> Option<Keys> {
-        let known = [&self.example, &self.file].into_iter().flatten();
-        known.filter_map(|it| it.at(name, separator)?.keys).next()
+    /// The type of the keys below a name. `None` if no structure has a map there.
+    pub(crate) fn keys(&self, name: &str, separator: &str) -> Option<KeyType> {
+        let node = [&self.example, &self.file].into_iter().flatten();
+        node.filter_map(|it| it.at(name, separator)?.keys).next()
     }
 }
 
-impl Known {
-    fn at(&self, name: &str, separator: &str) -> Option<&Known> {
-        parts(name, separator).into_iter().try_fold(self, |known, part| known.child(part))
+impl ReprNode {
+    fn at(&self, name: &str, separator: &str) -> Option<&ReprNode> {
+        parts(name, separator).into_iter().try_fold(self, |node, part| node.child(part))
     }
 
-    fn child(&self, part: &str) -> Option<&Known> {
+    fn child(&self, part: &str) -> Option<&ReprNode> {
         let element = || self.element.as_deref().filter(|_| part.parse::<usize>().is_ok());
         self.below.get(part).or_else(element)
     }
 
-    /// Adds the forms at and below a node, as long as visits are left. The recursion is as deep as the
+    /// Adds the representations at and below a node, as long as visits are left. The recursion is as deep as the
     /// limits of a structure allow.
     fn add(&mut self, node: NodeRef<'_>, separator: &str, left: &mut usize) {
         let Some(rest) = left.checked_sub(1) else { return };
         *left = rest;
         let fields = ArrayFields::of(node.fields());
-        self.form =
-            fields.and_then(|fields| array_form(node, &fields)).or_else(|| matrix_form(node));
+        self.repr =
+            fields.and_then(|fields| array_repr(node, &fields)).or_else(|| matrix_repr(node));
         // A text that looks like a number is a text. Beside a flattened map there may be fields.
         let is_text = |key: &Value| matches!(Leaf::from(key.clone()), Leaf::Str(_) | Leaf::Char(_));
         let keys = node.entry_keys();
         let are_texts = keys.iter().all(is_text);
         self.keys =
-            (!keys.is_empty()).then_some(if are_texts { Keys::Texts } else { Keys::Numbers });
+            (!keys.is_empty()).then_some(if are_texts { KeyType::Texts } else { KeyType::Numbers });
         let are_elements =
             matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct);
         let mut position = 0;
@@ -130,9 +130,8 @@ impl Known {
                 let mut names = Vec::new();
                 node.key(at).into_iter().for_each(|key| push_parts(node.kind(), &key, &mut names));
                 let names = names.iter().flat_map(|name| parts(name, separator));
-                let below = names.fold(&mut *self, |known, name| {
-                    known.below.entry(name.to_owned()).or_default()
-                });
+                let below = names
+                    .fold(&mut *self, |node, name| node.below.entry(name.to_owned()).or_default());
                 below.add(child, separator, left);
             }
             position += count; // at most the children
@@ -140,8 +139,8 @@ impl Known {
     }
 }
 
-/// The form of a struct with the fields of an array.
-fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
+/// The representation by a struct with the fields of an array.
+fn array_repr(node: NodeRef<'_>, fields: &ArrayFields) -> Option<ArrayRepr> {
     let (shape, mut data) =
         (node.child(fields.shape())?, node.child(fields.data())?.inside_newtypes());
     let dtype = fields.dtype().and_then(|position| node.child(position));
@@ -152,7 +151,7 @@ fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
         data = element.inside_newtypes();
         inner += usize::from(!data.is_leaf()); // as deep as the structure
     }
-    Some(Form::Struct {
+    Some(ArrayRepr::Struct {
         names: fields.names(),
         inner,
         is_size: shape.inside_newtypes().is_leaf(),
@@ -160,10 +159,10 @@ fn array_form(node: NodeRef<'_>, fields: &ArrayFields) -> Option<Form> {
     })
 }
 
-/// The form of a tuple of the numbers, rows and columns of a matrix.
-fn matrix_form(node: NodeRef<'_>) -> Option<Form> {
+/// The representation by a tuple of the numbers, rows and columns of a matrix.
+fn matrix_repr(node: NodeRef<'_>) -> Option<ArrayRepr> {
     let node = node.inside_newtypes();
     matrix_data(node)?;
     let has_size = |position| node.child(position).map(NodeRef::is_leaf);
-    Some(Form::Matrix([has_size(1)?, has_size(2)?]))
+    Some(ArrayRepr::Matrix([has_size(1)?, has_size(2)?]))
 }

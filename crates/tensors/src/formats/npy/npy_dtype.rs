@@ -5,11 +5,11 @@ use std::sync::Arc;
 use treedef_pytrees::__private::{Parser, PyKey};
 
 use crate::bug::OrBug;
-use crate::datetime::Step;
-use crate::descriptor::{ElementType, Elements};
+use crate::datetime::DatetimeUnit;
+use crate::descriptor::{ElementType, NumberType};
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::formats::npy::reading::Reading;
-use crate::numpy_type::{Kind, NumpyType, TYPES};
+use crate::numpy_type::{NumpyKind, NumpyType, TYPES};
 use crate::shape::{MAX_DIMS, num_elements};
 use crate::tensor::Dtype;
 
@@ -18,19 +18,19 @@ const MAX_DEPTH: usize = 32;
 
 /// An element: its bytes, and their meaning.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct NpyDtype {
     pub(super) size: usize,
-    pub(super) kind: ItemKind,
+    pub(super) kind: NpyDtypeKind,
 }
 
 #[derive(Debug)]
-pub(super) enum ItemKind {
+pub(super) enum NpyDtypeKind {
     One {
-        elements: Elements,
+        elements: ElementType,
         /// The size of the groups of bytes in the other order, if they are.
         reversed: usize,
     },
-    Record(Vec<Field>),
+    Record(Vec<RecordField>),
     /// Objects: the array is a pickle, whose size does not follow from the elements. They may be in a
     /// record.
     Pickled {
@@ -40,48 +40,51 @@ pub(super) enum ItemKind {
 
 /// A part of a record.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct RecordField {
     pub(super) name: String,
     /// Its position in the record.
     pub(super) at: usize,
     pub(super) dims: Vec<usize>,
-    pub(super) item: Item,
+    pub(super) dtype: NpyDtype,
 }
 
-impl Field {
+impl RecordField {
     /// The number of bytes, which is checked where the header is read.
     pub(super) fn size(&self) -> usize {
-        self.item.size.saturating_mul(num_elements(&self.dims).or_bug())
+        self.dtype.size.saturating_mul(num_elements(&self.dims).or_bug())
     }
 }
 
-impl Item {
+impl NpyDtype {
     pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> Self {
-        Item { size, kind: ItemKind::One { elements: unread(name, code, size, why), reversed: 0 } }
+        NpyDtype {
+            size,
+            kind: NpyDtypeKind::One { elements: unread(name, code, size, why), reversed: 0 },
+        }
     }
 
-    fn of(kind: Kind, name: String, code: String, size: usize, reversed: usize) -> Self {
+    fn of(kind: NumpyKind, name: String, code: String, size: usize, reversed: usize) -> Self {
         let code = Some(code);
-        let elements = Elements::Numpy(Arc::new(NumpyType { name, code, size, kind }));
-        Item { size, kind: ItemKind::One { elements, reversed } }
+        let elements = ElementType::Numpy(Arc::new(NumpyType { name, code, size, kind }));
+        NpyDtype { size, kind: NpyDtypeKind::One { elements, reversed } }
     }
 
     /// The name for messages.
     pub(super) fn name(&self) -> &str {
         match &self.kind {
-            ItemKind::One { elements, .. } => elements.name(),
-            ItemKind::Record(_) => "record",
-            ItemKind::Pickled { .. } => "object",
+            NpyDtypeKind::One { elements, .. } => elements.name(),
+            NpyDtypeKind::Record(_) => "record",
+            NpyDtypeKind::Pickled { .. } => "object",
         }
     }
 
     /// Parses a type: a text, or a list of fields.
     pub(super) fn read(parser: &mut Parser<'_>, reading: &Reading, depth: usize) -> Result<Self> {
         if parser.eat("[") {
-            return Item::record(parser, reading, depth);
+            return NpyDtype::record(parser, reading, depth);
         }
         match parser.key(0)? {
-            PyKey::Str(descr) => Item::named(&descr, reading),
+            PyKey::Str(descr) => NpyDtype::named(&descr, reading),
             other => {
                 let what = format!("{} is not a type of elements", quoted(&other.to_string()));
                 Err(ErrorKind::Malformed(what).into())
@@ -115,7 +118,7 @@ impl Item {
             if !parser.eat(",") {
                 return Err(parser.expected("`,`").into());
             }
-            let item = Item::read(parser, reading, depth + 1)?;
+            let dtype = NpyDtype::read(parser, reading, depth + 1)?;
             let mut dims = Vec::new();
             let mut is_closed = parser.eat(",") && parser.eat(")") || parser.eat(")");
             if !is_closed {
@@ -130,24 +133,24 @@ impl Item {
                 return Err(parser.expected("`)`").into());
             }
             comma = parser.eat(",");
-            is_pickled |= matches!(item.kind, ItemKind::Pickled { .. });
+            is_pickled |= matches!(dtype.kind, NpyDtypeKind::Pickled { .. });
             let count = num_elements(&dims);
-            let end = count.and_then(|count| item.size.checked_mul(count)?.checked_add(size));
+            let end = count.and_then(|count| dtype.size.checked_mul(count)?.checked_add(size));
             let end = end.ok_or_else(|| {
                 Error::from(ErrorKind::Malformed("records of more than 2⁶⁴ bytes".to_owned()))
             })?;
             // Without a name, it only fills a hole.
             if !name.is_empty() {
-                fields.push(Field { name, at: size, dims, item });
+                fields.push(RecordField { name, at: size, dims, dtype });
             }
             size = end;
         }
         let kind = if is_pickled {
-            ItemKind::Pickled { is_record: true }
+            NpyDtypeKind::Pickled { is_record: true }
         } else {
-            ItemKind::Record(fields)
+            NpyDtypeKind::Record(fields)
         };
-        Ok(Item { size, kind })
+        Ok(NpyDtype { size, kind })
     }
 
     fn named(descr: &str, reading: &Reading) -> Result<Self> {
@@ -173,71 +176,80 @@ impl Item {
         {
             let part = if matches!(dtype, Dtype::C64 | Dtype::C128) { 2 } else { 1 };
             let reversed = if is_reversed { dtype.size() / part } else { 0 };
-            let elements = Elements::Known(ElementType::Dtype(dtype));
-            return Ok(Item { size: dtype.size(), kind: ItemKind::One { elements, reversed } });
+            let elements = ElementType::Number(NumberType::Dtype(dtype));
+            return Ok(NpyDtype {
+                size: dtype.size(),
+                kind: NpyDtypeKind::One { elements, reversed },
+            });
         }
         let reversed = |size| if is_reversed { size } else { 0 };
         let (letter, number) = code.split_at_checked(1).ok_or_else(unknown)?;
         let size = || number.parse::<usize>().ok().ok_or_else(unknown);
-        let step = || {
-            let step = number.strip_prefix('8').ok_or_else(unknown)?;
-            let step =
-                step.strip_prefix('[').and_then(|step| step.strip_suffix(']')).unwrap_or(step);
-            Ok::<_, Error>((step.to_owned(), Step::parse(step).ok_or_else(unknown)?))
+        let unit = || {
+            let unit = number.strip_prefix('8').ok_or_else(unknown)?;
+            let unit =
+                unit.strip_prefix('[').and_then(|unit| unit.strip_suffix(']')).unwrap_or(unit);
+            Ok::<_, Error>((unit.to_owned(), DatetimeUnit::parse(unit).ok_or_else(unknown)?))
         };
-        let of_steps = |name: &str, step: &str| match step {
+        let with_unit = |name: &str, unit: &str| match unit {
             "" => name.to_owned(),
-            step => format!("{name}[{step}]"),
+            unit => format!("{name}[{unit}]"),
         };
-        let item = match letter {
+        let dtype = match letter {
             "U" => {
                 let size = size()?.checked_mul(4).ok_or_else(unknown)?;
-                Item::of(Kind::Str, "str".to_owned(), format!("<{code}"), size, reversed(4))
+                NpyDtype::of(
+                    NumpyKind::Str,
+                    "str".to_owned(),
+                    format!("<{code}"),
+                    size,
+                    reversed(4),
+                )
             }
             "S" | "a" => {
                 let size = size()?;
-                Item::of(Kind::Bytes, "bytes".to_owned(), format!("|S{size}"), size, 0)
+                NpyDtype::of(NumpyKind::Bytes, "bytes".to_owned(), format!("|S{size}"), size, 0)
             }
             "M" => {
-                let (text, step) = step()?;
-                let name = of_steps("datetime64", &text);
-                Item::of(Kind::Date(step), name, format!("<{code}"), 8, reversed(8))
+                let (text, unit) = unit()?;
+                let name = with_unit("datetime64", &text);
+                NpyDtype::of(NumpyKind::Date(unit), name, format!("<{code}"), 8, reversed(8))
             }
             "m" => {
-                let (text, step) = step()?;
-                let name = of_steps("timedelta64", &text);
-                Item::of(Kind::Span(step), name, format!("<{code}"), 8, reversed(8))
+                let (text, unit) = unit()?;
+                let name = with_unit("timedelta64", &text);
+                NpyDtype::of(NumpyKind::Span(unit), name, format!("<{code}"), 8, reversed(8))
             }
-            "O" => Item { size: 0, kind: ItemKind::Pickled { is_record: false } },
+            "O" => NpyDtype { size: 0, kind: NpyDtypeKind::Pickled { is_record: false } },
             "V" => {
                 let why = match size()? {
                     2 => "two bytes of any kind: if they are bfloat16, see `npy::Reading::bf16`",
                     _ => "bytes of any kind, as numpy writes types that it does not have",
                 };
-                Item::unread("void", Some(descr), size()?, format!("{shown} is {why}"))
+                NpyDtype::unread("void", Some(descr), size()?, format!("{shown} is {why}"))
             }
             "f" | "c" if matches!(size()?, 12 | 16 | 24 | 32) => {
                 let name = if letter == "f" { "float" } else { "complex" };
                 let name = format!("{name}{}", 8 * size()?); // at most 256
                 let why = format!("{shown} is not read, only floats up to `f8`");
-                Item::unread(&name, Some(descr), size()?, why)
+                NpyDtype::unread(&name, Some(descr), size()?, why)
             }
             _ => return Err(unknown()),
         };
         // The number of elements is not bounded.
-        Ok(match (&item.kind, item.size) {
-            (ItemKind::One { elements, .. }, 0) => {
-                Item::unread(elements.name(), Some(descr), 0, format!("{shown} has no bytes"))
+        Ok(match (&dtype.kind, dtype.size) {
+            (NpyDtypeKind::One { elements, .. }, 0) => {
+                NpyDtype::unread(elements.name(), Some(descr), 0, format!("{shown} has no bytes"))
             }
-            _ => item,
+            _ => dtype,
         })
     }
 }
 
 /// Elements that cannot be read, with the reason.
-pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> Elements {
-    let (name, code, kind) = (name.to_owned(), code.map(str::to_owned), Kind::Unread(why));
-    Elements::Numpy(Arc::new(NumpyType { name, code, size, kind }))
+pub(super) fn unread(name: &str, code: Option<&str>, size: usize, why: String) -> ElementType {
+    let (name, code, kind) = (name.to_owned(), code.map(str::to_owned), NumpyKind::Unread(why));
+    ElementType::Numpy(Arc::new(NumpyType { name, code, size, kind }))
 }
 
 /// The reason why objects are not read.

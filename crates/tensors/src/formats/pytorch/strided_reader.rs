@@ -1,10 +1,12 @@
 //! Reads tensors whose numbers are not contiguous, or have another byte order.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::bytes::Bytes;
-use crate::formats::pytorch::container::Span;
+use crate::file_bytes::FileBytes;
+use crate::formats::pytorch::container::ByteRange;
+use crate::source::ReadAt;
 
 /// Parts of a storage with smaller gaps are read together.
 const GAP: u64 = 1 << 12;
@@ -14,7 +16,7 @@ const MOST: u64 = 1 << 20;
 /// The location of the bytes of a storage.
 #[derive(Clone)]
 pub(super) enum Base<'a> {
-    File(Bytes<'a>, Span),
+    File(FileBytes<'a>, ByteRange),
     Pickled(Arc<[u8]>),
 }
 
@@ -31,13 +33,13 @@ impl Base<'_> {
             Base::File(bytes, span) => {
                 bytes.read_exact_at(buffer, span.start.saturating_add(offset))
             }
-            Base::Pickled(bytes) => Bytes::Memory(bytes).read_exact_at(buffer, offset),
+            Base::Pickled(bytes) => FileBytes::Memory(bytes).read_exact_at(buffer, offset),
         }
     }
 }
 
 /// A tensor that is read in the order of its elements.
-pub(super) struct Strided<'a> {
+pub(super) struct StridedReader<'a> {
     pub(super) base: Base<'a>,
     /// In bytes, like the strides. All elements are inside of the base.
     pub(super) offset: u64,
@@ -49,9 +51,8 @@ pub(super) struct Strided<'a> {
     pub(super) swapped: usize,
 }
 
-impl Strided<'_> {
-    /// Reads bytes of the tensor from `offset` on. They are inside of it.
-    pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+impl ReadAt for StridedReader<'_> {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let size = usize::try_from(self.size).map_err(io::Error::other)?;
         let inside = usize::try_from(offset % self.size.max(1)).map_err(io::Error::other)?;
         let elements = inside.saturating_add(buffer.len()).div_ceil(size.max(1));
@@ -65,6 +66,15 @@ impl Strided<'_> {
         Ok(())
     }
 
+    fn path(&self) -> Option<&Path> {
+        match &self.base {
+            Base::File(FileBytes::File(file), _) => Some(file.path()),
+            _ => None,
+        }
+    }
+}
+
+impl StridedReader<'_> {
     /// Fills the buffer with elements from `first` on.
     fn elements(&self, buffer: &mut [u8], first: u64) -> io::Result<()> {
         let size = usize::try_from(self.size).map_err(io::Error::other)?.max(1);

@@ -1,23 +1,23 @@
-//! A part of a tensor, or an absent one.
+//! A slice of a tensor, or a placeholder for one.
 
 use std::borrow::Cow;
 
 use crate::bug::OrBug;
-use crate::load::entry::{Array, Entry};
+use crate::load::context::LoadContext;
+use crate::load::entry::{ArrayView, LoadEntry};
 use crate::load::failure::Failure;
-use crate::load::report::Asked;
-use crate::load::table::Table;
+use crate::load::report::TensorRequest;
 use crate::tensor::Dtype;
 
 /// The maximum depth of serde's recursion.
 const MAX_DEPTH: usize = 128;
 
-/// A part of a tensor: the rest after `depth` dimensions.
+/// A slice of a tensor, with an index in each of the first `depth` dimensions.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'c> {
-    pub(crate) table: &'c Table<'c>,
-    pub(crate) entry: &'c Entry<'c>,
-    pub(crate) array: &'c Array<'c>,
+pub(crate) struct TensorSlice<'c> {
+    pub(crate) context: &'c LoadContext<'c>,
+    pub(crate) entry: &'c LoadEntry<'c>,
+    pub(crate) array: &'c ArrayView<'c>,
     pub(crate) depth: usize,
     pub(crate) offset: usize,
 }
@@ -25,13 +25,13 @@ pub(crate) struct Part<'c> {
 /// A name that is missing, or has another type than requested. The values that are read from it are
 /// dropped, but show the requested type.
 #[derive(Clone)]
-pub(crate) struct Absent<'c> {
-    pub(crate) table: &'c Table<'c>,
+pub(crate) struct Placeholder<'c> {
+    pub(crate) context: &'c LoadContext<'c>,
     pub(crate) name: String,
     /// The lengths of the sequences that were requested since, and the indices in them.
     pub(crate) dims: Vec<(Option<usize>, usize)>,
     /// The tensor that has another shape.
-    pub(crate) instead: Option<&'c Entry<'c>>,
+    pub(crate) mismatched: Option<&'c LoadEntry<'c>>,
     pub(crate) depth: usize,
 }
 
@@ -43,13 +43,13 @@ pub(crate) fn check_depth(depth: usize) -> Result<(), Failure> {
     }
 }
 
-impl<'c> Part<'c> {
+impl<'c> TensorSlice<'c> {
     /// The bytes of all remaining elements, in row-major order.
     pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
         let (array, size) = (self.array, self.array.dtype.size());
-        let all = array.tensor.all(&self.table.reading);
+        let all = array.tensor.all(&self.context.reading);
         let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
-        // There are none where the value is lost.
+        // After an error, nothing is read.
         if is_whole || all.is_empty() {
             return all;
         }
@@ -78,7 +78,7 @@ impl<'c> Part<'c> {
         }
         let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
-        self.array.tensor.with(&self.table.reading, start, size, read)
+        self.array.tensor.with(&self.context.reading, start, size, read)
     }
 
     /// Copies the bytes of elements from this one on, which has no dimension left: as many complete
@@ -107,9 +107,9 @@ impl<'c> Part<'c> {
     }
 
     #[inline]
-    pub(crate) fn element(&self, index: usize) -> Part<'c> {
+    pub(crate) fn element(&self, index: usize) -> TensorSlice<'c> {
         let stride = self.array.strides.get(self.depth).copied().or_bug();
-        Part {
+        TensorSlice {
             depth: self.depth + 1,
             offset: self.offset.saturating_add(index.saturating_mul(stride)),
             ..*self
@@ -117,21 +117,21 @@ impl<'c> Part<'c> {
     }
 
     /// Whether it is a matrix that a type stores by columns, and not an element of it.
-    pub(crate) fn is_of_columns(&self) -> bool {
+    pub(crate) fn is_column_major(&self) -> bool {
         let parts = usize::from(self.array.dtype != self.array.tensor.dtype()); // of a complex number
         self.array.column_major && self.depth.saturating_add(parts) < self.array.dims.len()
     }
 
     /// The element with this number over some dimensions, in row-major order.
-    pub(crate) fn element_of_all(&self, taken: usize, number: usize) -> Part<'c> {
-        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+    pub(crate) fn flat_element(&self, rank: usize, number: usize) -> TensorSlice<'c> {
+        let below = self.depth.saturating_add(rank).min(self.array.dims.len());
         let within = self.array.offset(self.depth.min(below)..below, number);
-        Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
+        TensorSlice { depth: below, offset: self.offset.saturating_add(within), ..*self }
     }
 
     /// The distance of the elements of some dimensions, if they are in row-major order in memory.
-    pub(crate) fn step(&self, taken: usize) -> Option<usize> {
-        let end = self.depth.saturating_add(taken).min(self.array.dims.len());
+    pub(crate) fn flat_stride(&self, rank: usize) -> Option<usize> {
+        let end = self.depth.saturating_add(rank).min(self.array.dims.len());
         let dims = self.array.dims.get(self.depth..end)?;
         let strides = self.array.strides.get(self.depth..end)?;
         let pairs = strides.windows(2).zip(dims.iter().skip(1));
@@ -144,40 +144,48 @@ impl<'c> Part<'c> {
 
     /// The element with this number over some dimensions with equal distances.
     #[inline]
-    pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
-        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
-        let offset = self.offset.saturating_add(number.saturating_mul(step));
-        Part { depth: below, offset, ..*self }
+    pub(crate) fn strided_element(
+        &self,
+        rank: usize,
+        number: usize,
+        stride: usize,
+    ) -> TensorSlice<'c> {
+        let below = self.depth.saturating_add(rank).min(self.array.dims.len());
+        let offset = self.offset.saturating_add(number.saturating_mul(stride));
+        TensorSlice { depth: below, offset, ..*self }
     }
 
     /// A replacement to read, in order to find out the shape that the type expects.
-    pub(crate) fn mismatch(&self) -> Absent<'c> {
+    pub(crate) fn mismatch(&self) -> Placeholder<'c> {
         let dims = self.array.dims.iter().take(self.depth).map(|dim| (Some(*dim), 0)).collect();
-        let (table, name) = (self.table, self.entry.name.to_string());
-        Absent { table, name, dims, instead: Some(self.entry), depth: 0 }
+        let (context, name) = (self.context, self.entry.name.to_string());
+        Placeholder { context, name, dims, mismatched: Some(self.entry), depth: 0 }
     }
 }
 
-impl<'c> Absent<'c> {
-    pub(crate) fn new(table: &'c Table<'c>, name: String, depth: usize) -> Self {
-        Absent { table, name, dims: Vec::new(), instead: None, depth }
+impl<'c> Placeholder<'c> {
+    pub(crate) fn new(context: &'c LoadContext<'c>, name: String, depth: usize) -> Self {
+        Placeholder { context, name, dims: Vec::new(), mismatched: None, depth }
     }
 
     /// Reports the type that is requested here.
     pub(crate) fn report(&self, dtype: Option<Dtype>, kind: &'static str) {
         let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
-        let asked = Asked { dtype, dims, kind };
-        match self.instead {
+        let requested = TensorRequest { dtype, dims, kind };
+        match self.mismatched {
             Some(entry) if dtype.is_some() && self.is_shape_of(entry, usize::eq) => {}
-            Some(entry) if dtype.is_some() => self.table.change(entry, asked.to_string()),
-            _ => self.table.miss(&self.name, asked),
+            Some(entry) if dtype.is_some() => {
+                self.context.report_mismatch(entry, requested.to_string())
+            }
+            _ => self.context.report_missing(&self.name, requested),
         }
     }
 
-    /// Whether a tensor without numbers has the lengths that were asked for, where their number compares.
+    /// Whether a tensor without numbers has the requested lengths. `compares` compares the numbers of
+    /// dimensions.
     pub(crate) fn is_shape_of(
         &self,
-        entry: &Entry<'_>,
+        entry: &LoadEntry<'_>,
         compares: fn(&usize, &usize) -> bool,
     ) -> bool {
         let Some(array) = entry.array().filter(|array| array.tensor.is_empty()) else {
@@ -185,16 +193,17 @@ impl<'c> Absent<'c> {
         };
         let mut lengths = self.dims.iter().zip(&array.dims);
         compares(&self.dims.len(), &array.dims.len())
-            && lengths.all(|((asked, _), dim)| asked.is_none_or(|asked| asked == *dim))
+            && lengths
+                .all(|((requested, _), dim)| requested.is_none_or(|requested| requested == *dim))
     }
 
     /// Reports that a sequence is requested here, with its length if it is known.
     pub(crate) fn report_sequence(&self, length: Option<usize>) {
-        match (self.instead, length) {
+        match (self.mismatched, length) {
             (Some(entry), _) if self.element(length, 0).is_shape_of(entry, usize::le) => {}
-            (Some(entry), None) => self.table.change(entry, "a sequence".to_owned()),
+            (Some(entry), None) => self.context.report_mismatch(entry, "a sequence".to_owned()),
             (Some(entry), Some(length)) => {
-                self.table.change(entry, format!("a sequence of {length}"));
+                self.context.report_mismatch(entry, format!("a sequence of {length}"));
             }
             // A fixed sequence of elements without tensors needs none.
             (None, Some(_)) => {}
@@ -205,12 +214,12 @@ impl<'c> Absent<'c> {
     /// The name with the indices in the sequences above.
     pub(crate) fn full_name(&self) -> String {
         let indices = self.dims.iter().map(|(_, index)| index.to_string());
-        join(&self.name, indices, self.table.separator)
+        join(&self.name, indices, self.context.separator)
     }
 
     pub(crate) fn child(&self, part: &str) -> Self {
-        let name = join(&self.full_name(), [part.to_owned()].into_iter(), self.table.separator);
-        Absent::new(self.table, name, self.depth + 1)
+        let name = join(&self.full_name(), [part.to_owned()].into_iter(), self.context.separator);
+        Placeholder::new(self.context, name, self.depth + 1)
     }
 
     pub(crate) fn element(&self, length: Option<usize>, index: usize) -> Self {

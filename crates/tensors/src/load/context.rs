@@ -1,4 +1,4 @@
-//! The tensors by name, sorted so that the names below a name are neighbours.
+//! The state of one load: the tensors by name, and how they differ from the type.
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::cmp::Ordering;
@@ -8,33 +8,34 @@ use crate::bug::OrBug;
 use crate::error::{ErrorKind, Result};
 use crate::glob::parts;
 use crate::literal::{is_empty, string};
-use crate::load::entry::{Array, Content, Entry, Origin, is_float, most_made};
+use crate::load::array_repr::{ArrayRepr, ArrayReprs, KeyType};
+use crate::load::diagnostics::Diagnostics;
+use crate::load::entry::{ArrayView, Content, LoadEntry, Origin, element_budget, is_float};
+use crate::load::entry_builder;
 use crate::load::failure::Failure;
-use crate::load::findings::Findings;
-use crate::load::forms::{Form, Forms, Keys};
-use crate::load::named::named;
-use crate::load::numbers::Reading;
-use crate::load::report::Asked;
-use crate::load::rules::{Rule, Stack};
+use crate::load::report::TensorRequest;
+use crate::load::rules::{Rule, StackAxis};
+use crate::load::tensor_reader::ReadState;
 use crate::shape::display;
 use crate::source::Source;
 use crate::structure::{is_of_file, is_of_structure};
 
-/// It does not change, except for the [findings](Findings) of a walk.
-pub(crate) struct Table<'t> {
-    pub(crate) entries: Vec<Entry<'t>>,
+/// The entries are sorted, so that the names below a name are neighbours. Only the [`Diagnostics`] and the
+/// marks of the entries change during a walk.
+pub(crate) struct LoadContext<'t> {
+    pub(crate) entries: Vec<LoadEntry<'t>>,
     pub(crate) separator: &'t str,
-    pub(crate) stacks: Vec<Stack<'t>>,
+    pub(crate) stacks: Vec<StackAxis<'t>>,
     pub(crate) convert: bool,
     /// Tensors of another shape or type than the ones that replace them.
     pub(crate) replaced: Vec<(String, String, String)>,
-    /// The forms of tensors in buffers, from structures.
-    forms: OnceCell<Forms>,
-    findings: RefCell<Findings>,
-    pub(crate) reading: Reading,
+    /// How the type represents tensors in buffers, from structures.
+    reprs: OnceCell<ArrayReprs>,
+    diagnostics: RefCell<Diagnostics>,
+    pub(crate) reading: ReadState,
 }
 
-impl<'t> Table<'t> {
+impl<'t> LoadContext<'t> {
     pub(crate) fn new(
         tensors: &'t Source<'t>,
         base: Option<&'t Source<'t>>,
@@ -44,12 +45,12 @@ impl<'t> Table<'t> {
         partial: bool,
     ) -> Result<Self> {
         let patterns = stacks;
-        let stacks = stacks.iter().map(|stack| Stack::all(stack, separator));
-        let stacks: Vec<Stack<'t>> =
+        let stacks = stacks.iter().map(|stack| StackAxis::all(stack, separator));
+        let stacks: Vec<StackAxis<'t>> =
             stacks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        let mut entries = named(tensors, rules, &stacks, separator)?;
+        let mut entries = entry_builder::entries(tensors, rules, &stacks, separator)?;
         let mut filling = match base {
-            Some(base) => named(base, &[], &stacks, separator)?,
+            Some(base) => entry_builder::entries(base, &[], &stacks, separator)?,
             None => Vec::new(),
         };
         filling.retain(|entry| !is_of_structure(&entry.original));
@@ -62,14 +63,14 @@ impl<'t> Table<'t> {
                 || !filled.contains(entry.name.as_ref())
                 || matches!(&entry.content, Content::Text(text) if string(text).is_some())
         });
-        let mut replaced = fewer(&entries, &filling, separator);
+        let mut replaced = with_fewer_elements(&entries, &filling, separator);
         if partial {
             let refused: HashSet<&str> = replaced.iter().map(|(name, ..)| name.as_str()).collect();
             entries.retain(|entry| entry.array().is_none() || !refused.contains(&*entry.name));
             let arrays =
                 filling.iter().filter_map(|entry| Some((entry.name.as_ref(), entry.array()?)));
             let arrays = arrays.collect();
-            entries.retain(|entry| match differs(entry, &arrays, convert) {
+            entries.retain(|entry| match difference(entry, &arrays, convert) {
                 Some(difference) => {
                     replaced.push(difference);
                     false
@@ -90,86 +91,87 @@ impl<'t> Table<'t> {
             };
             !is_there && !is_stacked(&entry.name)
         });
-        entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
+        entries.extend(filling.into_iter().map(|entry| LoadEntry { filled: true, ..entry }));
         entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
         expect_distinct(&entries)?;
         for pattern in patterns {
             expect_stacked(pattern, &entries, separator)?;
         }
-        let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
-        let made = most_made(entries.len());
-        let table = Table {
+        let reading = ReadState::new((!stacks.is_empty()).then_some(entries.len()));
+        let made = element_budget(entries.len());
+        let context = LoadContext {
             entries,
             separator,
             stacks,
             convert,
             replaced,
-            forms: OnceCell::new(),
-            findings: RefCell::new(Findings::new(made)),
+            reprs: OnceCell::new(),
+            diagnostics: RefCell::new(Diagnostics::new(made)),
             reading,
         };
-        debug_assert!(table.is_sound(), "a table of tensors breaks its rules");
-        Ok(table)
+        debug_assert!(context.is_sound(), "a table of tensors breaks its rules");
+        Ok(context)
     }
 
     /// Whether the entries are sorted, and have the numbers of their shapes.
     fn is_sound(&self) -> bool {
-        let is_before =
-            |a: &Entry<'_>, b: &Entry<'_>| compare(&a.name, &b.name, self.separator).is_le();
-        let mut arrays = self.entries.iter().filter_map(Entry::array);
-        self.entries.is_sorted_by(is_before) && arrays.all(Array::is_sound)
+        let is_before = |a: &LoadEntry<'_>, b: &LoadEntry<'_>| {
+            compare(&a.name, &b.name, self.separator).is_le()
+        };
+        let mut arrays = self.entries.iter().filter_map(LoadEntry::array);
+        self.entries.is_sorted_by(is_before) && arrays.all(ArrayView::is_sound)
     }
 
     /// Forgets what the last walk found, except what is required.
     pub(crate) fn reset(&self) {
-        self.findings.borrow_mut().begin();
-        self.reading.begin();
+        self.diagnostics.borrow_mut().reset();
+        self.reading.reset();
         for entry in &self.entries {
             entry.forget();
             entry.reported.set(false);
-            entry.is_shape_asked.set(false);
+            entry.is_shape_requested.set(false);
             entry.buffered.set(false);
         }
     }
 
-    /// The findings so far. No walk goes on while they are borrowed.
-    pub(crate) fn findings(&self) -> RefMut<'_, Findings> {
-        self.findings.borrow_mut()
+    /// The diagnostics so far. They are borrowed for one call only.
+    pub(crate) fn diagnostics(&self) -> RefMut<'_, Diagnostics> {
+        self.diagnostics.borrow_mut()
     }
 
-    /// Uses these forms from now on.
-    pub(crate) fn learn(&self, forms: Forms) {
-        let is_first = self.forms.set(forms).is_ok();
-        debug_assert!(is_first, "the forms are learnt twice");
+    /// Uses these representations from now on.
+    pub(crate) fn set_reprs(&self, reprs: ArrayReprs) {
+        let is_first = self.reprs.set(reprs).is_ok();
+        debug_assert!(is_first, "the representations are set twice");
     }
 
-    /// The form of a tensor in a buffer.
-    pub(crate) fn form(&self, entry: &Entry<'_>) -> Form {
-        self.forms.get().map_or(Form::Nested, |forms| forms.form(entry, self.separator))
+    /// How the type represents a tensor in a buffer.
+    pub(crate) fn repr(&self, entry: &LoadEntry<'_>) -> ArrayRepr {
+        self.reprs.get().map_or(ArrayRepr::Nested, |reprs| reprs.repr(entry, self.separator))
     }
 
-    /// The form of the keys below a name in a buffer.
-    pub(crate) fn keys_below(&self, name: &str) -> Option<Keys> {
-        self.forms.get()?.keys(name, self.separator)
+    /// The type of the keys below a name in a buffer.
+    pub(crate) fn keys_below(&self, name: &str) -> Option<KeyType> {
+        self.reprs.get()?.keys(name, self.separator)
     }
 
-    pub(crate) fn miss(&self, name: &str, asked: Asked) {
-        self.reading.lose();
-        self.findings().miss(name, asked);
+    pub(crate) fn report_missing(&self, name: &str, requested: TensorRequest) {
+        self.reading.stop();
+        self.diagnostics().report_missing(name, requested);
     }
 
-    pub(crate) fn change(&self, entry: &Entry<'_>, expected: String) {
+    pub(crate) fn report_mismatch(&self, entry: &LoadEntry<'_>, expected: String) {
         entry.reported.set(true);
-        self.reading.lose();
-        self.findings().change(entry, expected);
+        self.reading.stop();
+        self.diagnostics().report_mismatch(entry, expected);
     }
 }
 
 /// Checks that a pattern of stacks matches a tensor, or a sequence without elements.
-fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Result<()> {
-    let stacks = Stack::all(pattern, separator)?;
-    let is_named = |entry: &Entry<'_>| {
-        let has = |stack: &Stack<'_>| match &entry.content {
+fn expect_stacked(pattern: &str, entries: &[LoadEntry<'_>], separator: &str) -> Result<()> {
+    let stacks = StackAxis::all(pattern, separator)?;
+    let is_named = |entry: &LoadEntry<'_>| {
+        let has = |stack: &StackAxis<'_>| match &entry.content {
             Content::Array(_) => {
                 stack.stacks(&entry.name, separator) || stack.has(&entry.name, separator)
             }
@@ -186,11 +188,11 @@ fn expect_stacked(pattern: &str, entries: &[Entry<'_>], separator: &str) -> Resu
 }
 
 /// Checks that no two entries, which are sorted, have one name.
-fn expect_distinct(entries: &[Entry<'_>]) -> Result<()> {
+fn expect_distinct(entries: &[LoadEntry<'_>]) -> Result<()> {
     for (entry, next) in entries.iter().zip(entries.iter().skip(1)) {
-        let Entry { name, original, .. } = entry;
+        let LoadEntry { name, original, .. } = entry;
         // Texts that any file may have are under the names of tensors, too.
-        let is_of_file = |it: &Entry<'_>| it.array().is_none() && is_of_file(&it.original);
+        let is_of_file = |it: &LoadEntry<'_>| it.array().is_none() && is_of_file(&it.original);
         if *name != next.name || is_of_file(entry) || is_of_file(next) {
             continue;
         }
@@ -205,15 +207,15 @@ fn expect_distinct(entries: &[Entry<'_>]) -> Result<()> {
 }
 
 /// The difference between a tensor and its replacement.
-fn differs(
-    entry: &Entry<'_>,
-    filling: &HashMap<&str, &Array<'_>>,
+fn difference(
+    entry: &LoadEntry<'_>,
+    filling: &HashMap<&str, &ArrayView<'_>>,
     convert: bool,
 ) -> Option<(String, String, String)> {
     let (found, expected) = (entry.array()?, filling.get(entry.name.as_ref())?);
     let is_type = found.dtype == expected.dtype
         || convert && is_float(found.dtype) && is_float(expected.dtype);
-    let show = |array: &Array<'_>| array.display();
+    let show = |array: &ArrayView<'_>| array.display();
     // For a type that stores columns, it is flat or in a tuple, so its shape is unknown.
     if found.column_major {
         return None;
@@ -224,14 +226,14 @@ fn differs(
 
 /// The tensors that have fewer elements than their replacements: their names, the larger shapes, and their
 /// own. A sequence reads only the existing elements, and would silently lose the rest.
-fn fewer(
-    entries: &[Entry<'_>],
-    filling: &[Entry<'_>],
+fn with_fewer_elements(
+    entries: &[LoadEntry<'_>],
+    filling: &[LoadEntry<'_>],
     separator: &str,
 ) -> Vec<(String, String, String)> {
     let arrays = entries.iter().filter_map(|entry| Some((&*entry.name, entry.array()?)));
-    let arrays: HashMap<&str, &Array<'_>> = arrays.filter(|(_, it)| !it.column_major).collect();
-    let mut rooms: BTreeMap<&str, (&Array<'_>, Vec<usize>)> = BTreeMap::new();
+    let arrays: HashMap<&str, &ArrayView<'_>> = arrays.filter(|(_, it)| !it.column_major).collect();
+    let mut shapes: BTreeMap<&str, (&ArrayView<'_>, Vec<usize>)> = BTreeMap::new();
     for entry in filling {
         let above =
             with_names_above(&entry.name, separator).filter_map(|name| arrays.get_key_value(name));
@@ -239,26 +241,26 @@ fn fewer(
             let rest = entry.name.get(name.len()..).or_bug();
             let rest =
                 if name.is_empty() { rest } else { rest.strip_prefix(separator).unwrap_or(rest) };
-            let (_, room) = rooms.entry(name).or_insert_with(|| (array, array.dims.clone()));
-            widen(room, &parts(rest, separator), entry.array().map(|array| &*array.dims));
+            let (_, shape) = shapes.entry(name).or_insert_with(|| (array, array.dims.clone()));
+            enlarge(shape, &parts(rest, separator), entry.array().map(|array| &*array.dims));
         }
     }
-    let fewer = rooms.into_iter().filter(|(_, (array, room))| array.dims != *room);
-    let fewer = fewer.map(|(name, (array, room))| {
-        (name.to_owned(), display(array.dtype, &room), array.display())
+    let fewer = shapes.into_iter().filter(|(_, (array, shape))| array.dims != *shape);
+    let fewer = fewer.map(|(name, (array, shape))| {
+        (name.to_owned(), display(array.dtype, &shape), array.display())
     });
     fewer.collect()
 }
 
 /// Enlarges the shape for the element at these indices, which has a shape of its own.
-fn widen(room: &mut [usize], indices: &[&str], shape: Option<&[usize]>) {
+fn enlarge(shape: &mut [usize], indices: &[&str], element: Option<&[usize]>) {
     let lengths = indices.iter().map(|index| index.parse::<usize>().ok()?.checked_add(1));
-    let lengths = lengths.chain(shape.unwrap_or_default().iter().map(|length| Some(*length)));
+    let lengths = lengths.chain(element.unwrap_or_default().iter().map(|length| Some(*length)));
     // With another number of dimensions, it is a different type.
-    if indices.len() + shape.map_or(0, <[usize]>::len) <= room.len() {
-        for (room, length) in room.iter_mut().zip(lengths) {
+    if indices.len() + element.map_or(0, <[usize]>::len) <= shape.len() {
+        for (dim, length) in shape.iter_mut().zip(lengths) {
             let Some(length) = length else { return };
-            *room = length.max(*room);
+            *dim = length.max(*dim);
         }
     }
 }
@@ -274,22 +276,22 @@ fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
 }
 
-/// Reads a value. If serde buffers tensors whose forms are in the structures, reads it a second time with
-/// these forms.
-pub(crate) fn with_forms<'t, T>(
-    table: &Table<'t>,
-    structures: impl FnOnce() -> Forms,
-    walk: impl Fn(&Table<'t>) -> Result<T, Failure>,
+/// Reads a value. If serde buffers tensors whose representations are in the structures, reads the value a
+/// second time with these.
+pub(crate) fn with_reprs<'t, T>(
+    context: &LoadContext<'t>,
+    structures: impl FnOnce() -> ArrayReprs,
+    walk: impl Fn(&LoadContext<'t>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let first = walk(table);
-    if table.entries.iter().all(|entry| !entry.buffered.get()) {
+    let first = walk(context);
+    if context.entries.iter().all(|entry| !entry.buffered.get()) {
         return first;
     }
-    let forms = structures();
-    if forms.is_empty() {
+    let reprs = structures();
+    if reprs.is_empty() {
         return first;
     }
-    table.learn(forms);
-    let is_known = table.entries.iter().any(|entry| table.form(entry) != Form::Nested);
-    if is_known || first.is_err() { walk(table) } else { first }
+    context.set_reprs(reprs);
+    let is_known = context.entries.iter().any(|entry| context.repr(entry) != ArrayRepr::Nested);
+    if is_known || first.is_err() { walk(context) } else { first }
 }

@@ -9,17 +9,17 @@ pub(super) const MAX_BYTES: u64 = 1 << 30;
 /// The maximum length of a line in text pickles.
 const MAX_LINE: usize = 1 << 20;
 
-pub(super) struct Input<R> {
+pub(super) struct PickleInput<R> {
     reader: R,
     at: u64,
     /// The position of the current instruction, for errors.
     start: u64,
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> PickleInput<R> {
     /// `at` is the position of the reader in the file.
     pub(super) fn new(reader: R, at: u64) -> Self {
-        Input { reader, at, start: at }
+        PickleInput { reader, at, start: at }
     }
 
     pub(super) fn at(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! The next numbers of a tensor, for a type that requests them one after another.
 //!
-//! This exists only for speed: numbers that were not copied are read [in
-//! place](super::place::Place).
+//! This exists only for speed: numbers that were not copied are read one by one by a
+//! [`ValueDeserializer`](super::value_deserializer::ValueDeserializer).
 
 use std::cell::Cell;
 use std::mem::needs_drop;
@@ -13,8 +13,8 @@ use crate::bug::OrBug;
 use crate::tensor::Dtype;
 
 use super::failure::Failure;
-use super::part::Part;
-use super::place::{Number, deserialize_numbers};
+use super::primitive::{Primitive, deserialize_numbers};
+use super::tensor_slice::TensorSlice;
 
 /// The number of bytes that are copied at once.
 const BYTES: usize = 512;
@@ -25,22 +25,22 @@ pub(crate) const fn may_be_number<T>() -> bool {
 }
 
 /// Copies of the next numbers.
-pub(crate) struct Ahead {
+pub(crate) struct ReadAhead {
     bytes: [u8; BYTES],
     /// The position of the next number, and the end of the last one.
     next: usize,
     end: usize,
     dtype: Dtype,
-    /// The size of a number, or 0 if the numbers are read in place.
+    /// The size of a number, or 0 if no numbers are copied.
     size: usize,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// For elements at this distance.
-    pub(crate) fn of(elements: Part<'_>, apart: Option<usize>) -> Self {
+    pub(crate) fn of(elements: TensorSlice<'_>, stride: Option<usize>) -> Self {
         let dtype = elements.array.dtype;
-        let size = if apart == Some(1) { dtype.size() } else { 0 };
-        Ahead { bytes: [0; BYTES], next: 0, end: 0, dtype, size }
+        let size = if stride == Some(1) { dtype.size() } else { 0 };
+        ReadAhead { bytes: [0; BYTES], next: 0, end: 0, dtype, size }
     }
 
     /// The next number, if the type can be such a number.
@@ -51,7 +51,7 @@ impl Ahead {
         }
         let end = self.next + size_of::<T>(); // at most `self.end`: the numbers are whole
         let (bytes, is_read) = (self.bytes.get(self.next..end)?, Cell::new(false));
-        let number = LoneNumber { bytes, dtype: self.dtype, is_read: &is_read };
+        let number = NumberDeserializer { bytes, dtype: self.dtype, is_read: &is_read };
         match T::deserialize(number) {
             Ok(number) if is_read.get() => {
                 self.next = end;
@@ -71,7 +71,7 @@ impl Ahead {
 
     /// Copies the numbers from an element on, at most `most`, as far as they are in memory. Returns
     /// their number.
-    pub(crate) fn copy(&mut self, first: Part<'_>, most: usize) -> usize {
+    pub(crate) fn copy(&mut self, first: TensorSlice<'_>, most: usize) -> usize {
         let room = most.saturating_mul(self.size).min(BYTES);
         let bytes = self.bytes.get_mut(..room).or_bug();
         (self.next, self.end) = (0, first.copy_numbers(bytes));
@@ -91,23 +91,23 @@ impl Ahead {
 }
 
 /// A number for a type that asks for nothing else.
-struct LoneNumber<'a> {
+struct NumberDeserializer<'a> {
     bytes: &'a [u8],
     dtype: Dtype,
     /// A type may request something else and make a value without it.
     is_read: &'a Cell<bool>,
 }
 
-impl LoneNumber<'_> {
+impl NumberDeserializer<'_> {
     #[inline]
-    fn number<N: Number>(self) -> Result<N, Failure> {
+    fn number<N: Primitive>(self) -> Result<N, Failure> {
         let number = N::read(self.bytes).filter(|_| self.dtype == N::DTYPE);
         self.is_read.set(number.is_some());
         number.ok_or(Failure::Reported)
     }
 }
 
-impl<'de> Deserializer<'de> for LoneNumber<'_> {
+impl<'de> Deserializer<'de> for NumberDeserializer<'_> {
     type Error = Failure;
 
     deserialize_numbers! {}

@@ -5,30 +5,33 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::bytes::Bytes;
 use crate::descriptor::Descriptor;
 use crate::error::quoted;
-use crate::formats::pytorch::constructors::{self, Data, View};
-use crate::formats::pytorch::container::{Span, Storages};
-use crate::formats::pytorch::object::{Graph, Id};
-use crate::formats::pytorch::strided::{Base, Strided};
+use crate::file_bytes::FileBytes;
+use crate::formats::pytorch::constructors::{self, DataLocation, StorageView};
+use crate::formats::pytorch::container::{ByteRange, StorageTable};
+use crate::formats::pytorch::object::{Graph, ObjectId};
+use crate::formats::pytorch::strided_reader::{Base, StridedReader};
 use crate::formats::pytorch::types;
 use crate::shape::MAX_DIMS;
 use crate::source::{ReadAt, Stored};
 
 /// Finds the numbers of tensors.
-pub(super) struct Places<'p, 'a> {
-    pub(super) bytes: &'p Bytes<'a>,
+pub(super) struct TensorLocator<'p, 'a> {
+    pub(super) bytes: &'p FileBytes<'a>,
     pub(super) graph: &'p Graph,
-    pub(super) storages: &'p Storages,
+    pub(super) storages: &'p StorageTable,
     /// The bytes of the arrays of numpy, which several tensors may share.
-    pub(super) pickled: HashMap<Id, Arc<[u8]>>,
+    pub(super) pickled: HashMap<ObjectId, Arc<[u8]>>,
 }
 
-impl<'a> Places<'_, 'a> {
+impl<'a> TensorLocator<'_, 'a> {
     /// The tensor of a view. If it cannot be read, this is a fault: it has the reason, which is also the
     /// error of each read.
-    pub(super) fn stored(&mut self, view: &View) -> Result<(Stored<'a>, Option<String>), String> {
+    pub(super) fn stored(
+        &mut self,
+        view: &StorageView,
+    ) -> Result<(Stored<'a>, Option<String>), String> {
         let shape: Result<Vec<usize>, _> =
             view.shape.iter().map(|it| usize::try_from(*it)).collect();
         let shape = shape.ok().filter(|shape| shape.len() <= MAX_DIMS);
@@ -37,7 +40,7 @@ impl<'a> Places<'_, 'a> {
         let total = descriptor.num_bytes().ok_or("a shape that no tensor has")?;
         Ok(self.readable(view, &descriptor, total).map_or_else(
             |why| {
-                let unreadable = Arc::new(Unreadable(why.clone()));
+                let unreadable = Arc::new(UnreadableTensor(why.clone()));
                 (Stored::read_by(descriptor.clone(), total, unreadable), Some(why))
             },
             |stored| (stored, None),
@@ -46,7 +49,7 @@ impl<'a> Places<'_, 'a> {
 
     fn readable(
         &mut self,
-        view: &View,
+        view: &StorageView,
         descriptor: &Descriptor,
         total: u64,
     ) -> Result<Stored<'a>, String> {
@@ -68,19 +71,19 @@ impl<'a> Places<'_, 'a> {
         let strides = view.strides.iter().map(|stride| stride.saturating_mul(size)).collect();
         let swapped = usize::try_from(swapped).unwrap_or(1); // at most 8
         let shape = view.shape.clone();
-        let strided = Strided { base, offset: start, shape, strides, size, swapped };
+        let strided = StridedReader { base, offset: start, shape, strides, size, swapped };
         Ok(Stored::read_by(descriptor, total, Arc::new(strided)))
     }
 
-    fn base(&mut self, data: &Data) -> Result<(Base<'a>, bool), String> {
+    fn base(&mut self, data: &DataLocation) -> Result<(Base<'a>, bool), String> {
         match data {
-            Data::Stored(key) => {
+            DataLocation::Stored(key) => {
                 let missing = || format!("there is no storage {}", quoted(key));
                 let span = self.storages.places.get(&**key).ok_or_else(missing)?;
-                let span: Span = *span.as_ref().map_err(Clone::clone)?;
+                let span: ByteRange = *span.as_ref().map_err(Clone::clone)?;
                 Ok((Base::File(self.bytes.clone(), span), self.storages.big_endian))
             }
-            Data::Pickled { object, big_endian } => {
+            DataLocation::Pickled { object, big_endian } => {
                 if let Some(bytes) = self.pickled.get(object) {
                     return Ok((Base::Pickled(bytes.clone()), *big_endian));
                 }
@@ -94,7 +97,7 @@ impl<'a> Places<'_, 'a> {
 }
 
 /// The first byte of a tensor in its storage, and the end of the last one.
-fn extent(view: &View, size: u64) -> Option<(u64, u64)> {
+fn extent(view: &StorageView, size: u64) -> Option<(u64, u64)> {
     let start = view.offset.checked_mul(size)?;
     if view.shape.contains(&0) {
         return Some((start, 0));
@@ -106,7 +109,7 @@ fn extent(view: &View, size: u64) -> Option<(u64, u64)> {
 }
 
 /// Whether the elements are contiguous.
-fn is_contiguous(view: &View) -> bool {
+fn is_contiguous(view: &StorageView) -> bool {
     let mut expected = 1_u64;
     view.shape.contains(&0)
         || view.shape.iter().zip(&view.strides).rev().all(|(dim, stride)| {
@@ -117,27 +120,14 @@ fn is_contiguous(view: &View) -> bool {
 }
 
 /// The bytes of a damaged tensor: the reason why there are none.
-struct Unreadable(String);
+struct UnreadableTensor(String);
 
-impl ReadAt for Unreadable {
+impl ReadAt for UnreadableTensor {
     fn read_exact_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::InvalidData, self.0.clone()))
     }
 
     fn path(&self) -> Option<&Path> {
         None
-    }
-}
-
-impl ReadAt for Strided<'_> {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        Strided::read_exact_at(self, buffer, offset)
-    }
-
-    fn path(&self) -> Option<&Path> {
-        match &self.base {
-            Base::File(Bytes::File(file), _) => Some(file.path()),
-            _ => None,
-        }
     }
 }
