@@ -114,7 +114,7 @@ pub(crate) enum Cause {
     #[error("too large: a count exceeds {} bits", usize::BITS)]
     TooLarge,
     /// Two structures differ. The list is in the order of the tree. If only structures were
-    /// compared, it ends after about 4,096 differences.
+    /// compared, it ends after the first 4,096 differences or a few more.
     #[error("{}", expected_and_found(.0))]
     Structure(Vec<Difference>),
     /// A diff was made for another structure or tree.

@@ -125,7 +125,8 @@ impl Error {
         matches!(self.cause(), Cause::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The path of the error: the deepest node that was being walked or rebuilt.
+    /// The path of the error: the deepest node that was being walked or rebuilt. For an error in a map key, this is the
+    /// map. If an implementation of a type swallows the error of a part and fails later, it is the value of that type.
     pub fn path(&self) -> &Path {
         self.0.inner().path()
     }

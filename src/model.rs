@@ -240,7 +240,7 @@ pub(crate) struct Script {
     pub(crate) labels: Arc<[Label]>,
     /// Swaps that bring the leaves of the walk into the order of the structure, one after the other.
     pub(crate) swaps: Box<[Swap]>,
-    /// How the entries of the maps came, which the encoding does not say.
+    /// The insertion order of the entries of maps, which the encoding does not contain.
     pub(crate) insertions: Option<Arc<[Insertion]>>,
 }
 
@@ -472,7 +472,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The most nodes of a structure: indices have 32 bits, because they are most of the memory of many.
+    /// The maximum number of nodes. Indices have 32 bits, because in large structures they take most of the memory.
     pub(crate) const MOST: usize = NodeData::NONE;
 
     #[inline(always)]

@@ -8,8 +8,8 @@ use crate::pattern::Pattern;
 
 /// Which values a [`Flattener`](crate::Flattener) marks: all of a type, a field of a type, or paths.
 ///
-/// The text of a path begins with one of `.`, `[`, `*`, `?`, `:` and `{`, or is empty, for the root.
-/// Any other text is the name of a type, or of a type and its field, as serde sees them. A name
+/// The text of a path begins with one of `.`, `[`, `*`, `?`, `:` and `{`. An empty text is the path of the
+/// root, which no rule by path marks: mark the whole value by its type. Any other text is the name of a type, or of a type and its field, as serde sees them. A name
 /// with other characters than ASCII letters, digits and `_` is in backquotes, as in the text of a
 /// treedef. A field of a tuple struct is its position: `Meters.0`.
 ///

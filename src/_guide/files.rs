@@ -79,8 +79,8 @@
 //! The first rows of nodes, node data and labels belong to the first value, the next rows to the
 //! second value, and so on. The rows of the treedef come last. Node data is numbered from 0 in each
 //! value and in the treedef. A value that is a scalar has no nodes and one scalar. Other values are
-//! structures without statics, with scalars in place of the leaves. A value comes after the values
-//! that are keys in it. Each value is used once, in the order of the labels.
+//! structures without statics, with scalars in place of the leaves. If a value contains a map, the
+//! values of its keys are stored before it. Each value is used once, in the order of the labels.
 //!
 //! Kinds of nodes, from 0: leaf, None, Some, unit, unit struct, newtype struct, seq, tuple, tuple
 //! struct, map, struct, unit variant, newtype variant, tuple variant, struct variant, static. Kinds
@@ -103,11 +103,11 @@
 //! ## After the structure of a tree
 //!
 //! 1. *The order of maps*: tables of { structure `u32`, map `u64` } and of `u64`. The first table
-//!    lists the maps whose entries came in an order other than that of their keys. `structure`
-//!    counts the values of the first structure, then that structure itself, then the values of the
-//!    second part. `map` counts the maps of that structure in pre-order, with runs expanded. The
-//!    second table has, for one map after another, the canonical position of the entry that came
-//!    first, second, and so on. Empty if there is no such map.
+//!    lists the maps whose insertion order is not the order of their keys. `structure` is an index
+//!    into this list: the values in the tables of the structure, the structure itself, the values of
+//!    part 2. `map` is the index of the map in that structure, in pre-order, with runs expanded. The
+//!    second table has, for one map after another, the canonical position of the entry that was
+//!    inserted first, second, and so on. Empty if there is no such map.
 //! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the
 //!    tables. Empty if there are no such values.
 //! 3. *The kinds of the leaves*: `runs` and `lengths` as above.

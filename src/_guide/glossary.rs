@@ -16,7 +16,7 @@
 //! | run | equal neighbours, stored and printed once: `[Layer { w: * }; 3]` | [how it works](crate#how-it-works) |
 //! | key, path | one step from a node to a child; all steps from the root, `.layers[0].w` | [`Key`], [`Path`] |
 //! | pattern | a set of paths: `layers[*].bias`, `**.weight` | [`Pattern`] |
-//! | prefix | a tree each of whose leaves stands for a whole subtree of another | [`Tree::broadcast_to`], [`TreeDef::is_prefix_of`] |
+//! | prefix | a smaller tree; each of its leaves represents a whole subtree of the larger tree | [`Tree::broadcast_to`], [`TreeDef::is_prefix_of`] |
 //! | fingerprint | 128 bits that name a structure on every machine | [`TreeDef::fingerprint`] |
 //! | limits | how large and how deep a structure from an untrusted source may be | [`Limits`] |
 //!
@@ -40,12 +40,12 @@
 //! | word | means | more |
 //! |---|---|---|
 //! | flatten, unflatten | from a value to its leaves and its treedef, and back | [`flatten`](flatten()), [`unflatten`](unflatten()) |
-//! | map, zip | a function of each leaf; of the leaves of two trees at the same path | [`Tree::map`], [`Tree::zip_with`] |
+//! | map, zip | apply a function to each leaf; to each pair of leaves at the same path in two trees | [`Tree::map`], [`Tree::zip_with`] |
 //! | broadcast | repeat each leaf of a prefix for all leaves below it | [`Tree::broadcast_to`] |
-//! | compose, transpose | put a structure into each leaf of another; exchange the two | [`TreeDef::compose`], [`Tree::transpose`] |
+//! | compose, transpose | put one structure into each leaf of another; swap the inner and the outer structure | [`TreeDef::compose`], [`Tree::transpose`] |
 //! | partition, combine | divide the leaves between two trees of the same structure, with holes; put them together again | [`Tree::partition`], [`Tree::combine`] |
 //! | split, merge | the same without holes: each part has only the nodes above its leaves | [`Tree::split`], [`Tree::merge`] |
-//! | stack, unstack | many trees of one structure as one, with a list in each leaf; the reverse | [`Tree::stack`], [`Tree::unstack`] |
+//! | stack, unstack | combine trees of one structure into one tree whose leaves are lists; split it again | [`Tree::stack`], [`Tree::unstack`] |
 //! | ravel | all numbers as one vector of `f64`, without loss | [`Tree::ravel`] |
 //! | diff, patch | the differences between two trees, as data; apply them | [`Tree::diff`], [`Tree::patch`] |
 //! | migrate | read a tree into a type that has changed, with a report | [`Tree::migrate`] |
@@ -61,7 +61,7 @@
 //! | source | an open checkpoint: its headers are read, its tensors not yet | `treedef-tensors` |
 //! | loader, export | the rules that turn names of tensors into fields, and fields into names | `treedef-tensors` |
 //! | lower, raise | turn a treedef into a structure of Python, and back | `treedef-pytrees` |
-//! | fold | count structures as one that differ only in lengths, keys or kinds | `treedef-structures` |
+//! | fold | count structures that differ only in lengths, keys or kinds as one | `treedef-structures` |
 //! | handshake | the ranks of a job compare structures before they send numbers | `treedef-mpi` |
 
 #[allow(unused_imports, reason = "the page links to them")]

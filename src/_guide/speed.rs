@@ -64,7 +64,7 @@
 //! | to | `f64` | `f32` | `f32` as `f64` | `i64` | `u8` |
 //! |---|---|---|---|---|---|
 //! | `flatten_as` | 2.9 | 2.5 | 4.5 | 3.9 | 3.5 |
-//! | `flatten`, of which 6 drop the leaves | 13 | 12 | – | 13 | 33 |
+//! | `flatten`: 6 of these instructions drop the leaves | 13 | 12 | – | 13 | 33 |
 //! | `flatten_as`, element by element | 18 | | | | |
 //!
 //! Rebuilding takes 13 to 14 instructions per leaf from floats of the same width, and 67 (`i64`) or 72 (vectors of 100
@@ -131,8 +131,8 @@
 //! | flattened maps | 21 | 67 | 0.31 | 75 | 90 | 0.83 |
 //! | documents | 47 | 38 | **1.21** | 62 | 55 | **1.12** |
 //!
-//! `to_value` takes no pairs as keys. A map of 300 by pairs takes 1,502 instructions a leaf to flatten and 826 with
-//! `flatten_like`.
+//! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,502 instructions per leaf with `flatten`,
+//! and 826 with `flatten_like`.
 //!
 //! # What a type costs to build
 //!
@@ -182,19 +182,19 @@
 //!
 //! # The ideas
 //!
-//! *Follow instead of record.* A walk writes a word for each serde call, and makes nodes from the
-//! words at the end. Before it begins, it has a list of expected words: the words of the last structure
+//! *Follow instead of record.* A walk writes a word for each serde call but scalars, which are counted, and
+//! makes nodes from the words at the end. Before it begins, it has a list of expected words: the words of the last structure
 //! of the thread, or of the structure that `flatten_like` gets. The list outlives the walk. While the
 //! value makes the same calls, each call is compared with a word, and nothing is written. If all calls
 //! are as expected, the structure is known, too. So the third call of `flatten` on values with equal
 //! structures allocates the leaves and nothing else. At the first difference, the words so far are
-//! copied, and recording begins. A thread remembers up to eight structures that it has met twice, with
+//! copied, and recording begins. A thread remembers up to eight structures that occurred twice, or once in `flatten_like`, with
 //! up to 1,024 words and 64 different keys and statics (64 KiB of text) each. The words of a larger
-//! structure are kept with its treedef, from the second `flatten_like` on, and are freed with it.
+//! structure are stored in its treedef by the first `flatten_like`, followed from the second on, and freed with it.
 //! Including the buffers for its next walk, a thread keeps at most 4.5 MiB until it ends.
 //!
-//! *Take numbers in blocks.* After a number, the next elements of a sequence get a serializer that returns the bits of a
-//! number and refuses everything else. If the type of the elements is a number, the refusal is dead code. So the loop has
+//! *Take numbers in blocks.* Once an element was a number, the walk passes a special serializer to the following elements.
+//! It returns the bits of a number and rejects everything else. If the type of the elements is a number, the refusal is dead code. So the loop has
 //! no branch, and copies several numbers at a time into a block of 512. Each full block is appended to the leaves at once,
 //! and is tested for NaNs as a whole.
 //!
@@ -215,8 +215,8 @@
 //! are made while it is walked, so that its words are never all in memory at once.
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a
-//! register. A leaf does not change it, so a leaf is recognised by a position that is the same as
-//! before. The path of an error is made on the way out, and only when there is an error.
+//! register. Serializing a leaf leaves the position unchanged. So if the position is unchanged after an
+//! element, the element was a leaf. The path of an error is made on the way out, and only when there is an error.
 //!
 //! *Do not compile what a type cannot need.* Every serializer and deserializer is compiled in the build
 //! of the user, once for each type in a value. So there is one general serializer and one general
@@ -230,8 +230,8 @@
 //! that is walked, so the addresses are usually equal.
 //!
 //! *Read structs of plain data by position,* where the fields of the type are exactly those of the
-//! structure, in the same order. All other structs are read by name, and so is one whose visitor
-//! refuses a sequence.
+//! structure, in the same order. All other structs are read by name. If a visitor rejects a sequence,
+//! its struct is read by name, too.
 //!
 //! *Keep the place on the stack.* Rebuilding is one walk in pre-order. Each compound that is being
 //! read keeps the place of its next child, in seven words. So nothing is put back after a child, and
@@ -240,15 +240,16 @@
 //! # What costs what
 //!
 //! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
-//!   is up to 5 times as fast. A hand-written loop that makes the same leaves of the matrices
+//!   is 2 to 8 times as fast. A hand-written loop that makes the same leaves of the matrices
 //!   takes 2.3 ns where `flatten` takes 4.7.
-//! - An element that is not plain data is no row: one that contains a string, a variant with fields, a map, a
-//!   sequence or a static. Its calls are compared one by one.
+//! - Elements that contain a string, a variant with fields, a map, a sequence or a static are not plain data, and
+//!   are not read in rows. Their calls are compared one by one.
 //! - A map whose entries arrive in random order is sorted, and so are its leaves: a quarter of the
 //!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as it gets the same map.
 //! - Elements that are not alike have nodes of their own. A list of a million enums, in turn `Empty` and
 //!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
-//! - Rules apply to the finished tree: all leaves are put into a vector first.
+//! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `leaves_where` applies
+//!   during the walk.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.

@@ -37,8 +37,10 @@
 //!          | "\u{" hexadecimal code "}"      which is printed for all that is invisible, such as U+202E
 //! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits
 //!
-//! path     = { key }
-//! pattern  = [ name ] { key | ".*" | "[*]" | "**" }
+//! path     = [ name | digits ] { key }
+//! pattern  = [ name | digits | "*" | names ] { key | ".*" | "[*]" | [ "." ] "**" | "." names | range }
+//! names    = "{" name { "," name } "}"
+//! range    = "[" digits ":" [ digits ] "]" | "[:" digits "]"
 //! key      = "." name | "." digits | "[" digits "]" | "[" value "]" | "?" | "::" name "." ( name | digits )
 //! ```
 

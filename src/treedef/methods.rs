@@ -309,7 +309,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when the two differ. The error lists at most 4,096 differences. Equal
+    /// Returns an error when the two differ. The error lists the first 4,096 differences or a few more. Equal
     /// siblings that differ in the same way are listed once.
     ///
     /// ```
@@ -335,7 +335,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when the two differ in anything else. It lists at most 4,096 differences.
+    /// Returns an error when the two differ in anything else. It lists the first 4,096 differences or a few more.
     ///
     /// ```
     /// use treedef::TreeDef;

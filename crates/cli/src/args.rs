@@ -10,12 +10,12 @@ use crate::format::Format;
 ///
 /// The extension tells the format: json, json5, jsonc, jsonl, toml, yaml, cbor, msgpack, ron, tree, treedef,
 /// safetensors, npz, npy, gguf, pt, pth; each also with .gz or .zst. Tensors under other names, such as .bin and
-/// .ckpt, are recognized by their first bytes. For a checkpoint in shards, give the folder or its index; for one of
+/// .ckpt, are recognised by their first bytes. For a checkpoint in shards, give the folder or its index; for one of
 /// orbax, the folder. `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit code: 0; 1 if there are differences, violations or no match; 2 if something failed."
+    after_help = "Exit code: 0; 1 if there are differences, violations, no match or skipped lines; 2 if something failed."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
