@@ -19,12 +19,12 @@ use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
 
-use super::marks::{Objects, object_in, object_is_kept, put_leaf};
+use super::marks::{Objects, captured_object, object_in, put_leaf};
 use super::rules::{Becomes, Rule, Rules};
 use super::word::{ALL_KINDS, KindSet, bit};
 
 /// The tree that rules made, and whether each of them applied anywhere.
-pub(super) struct Ruled {
+pub(super) struct RuledTree {
     pub(super) treedef: TreeDef,
     pub(super) leaves: Sink,
     pub(super) hits: Vec<bool>,
@@ -38,7 +38,7 @@ pub(super) fn apply(
     treedef: &TreeDef,
     leaves: Vec<Leaf>,
     to: Sink,
-) -> Result<Ruled> {
+) -> Result<RuledTree> {
     let limits = Limits { max_nodes: usize::MAX, ..treedef.limits };
     let mut walk = RuleWalk {
         rules,
@@ -58,7 +58,7 @@ pub(super) fn apply(
     let mut made = mem::take(&mut walk.builder).finish_unchecked();
     (made.limits, made.walked) = (treedef.limits, treedef.walked);
     let (leaves, hits) = (mem::take(&mut walk.to), mem::take(&mut walk.hits));
-    Ok(Ruled { treedef: made, leaves, hits })
+    Ok(RuledTree { treedef: made, leaves, hits })
 }
 
 /// The rules, what they apply to, and what came of it so far.
@@ -72,28 +72,28 @@ struct RuleWalk<'r, 'a> {
     hits: Vec<bool>,
     /// The place, and the nodes around it.
     path: Path,
-    open: Vec<Copied<'r, 'a>>,
+    open: Vec<CopiedNode<'r, 'a>>,
     from: vec::IntoIter<Leaf>,
     to: Sink,
     builder: PartsBuilder,
 }
 
 /// A node whose children are being copied.
-struct Copied<'r, 'a> {
+struct CopiedNode<'r, 'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
     /// The patterns that may name what is below.
-    patterns: Vec<Begun<'r>>,
+    patterns: Vec<PartialMatch<'r>>,
 }
 
 /// A rule whose pattern fits so far, and the steps that may come next.
-struct Begun<'r> {
+struct PartialMatch<'r> {
     rule: usize,
     pattern: &'r Pattern,
     steps: Vec<usize>,
 }
 
-impl<'r> Begun<'r> {
+impl<'r> PartialMatch<'r> {
     /// How far the pattern comes with a key, if it may name anything below, and whether it names
     /// that place.
     fn behind(&self, above: NodeKind, key: &Key) -> (Option<Self>, bool) {
@@ -102,8 +102,8 @@ impl<'r> Begun<'r> {
         if is_named {
             steps.pop();
         }
-        let begun = Begun { rule: self.rule, pattern: self.pattern, steps };
-        ((!begun.steps.is_empty()).then_some(begun), is_named)
+        let partial = PartialMatch { rule: self.rule, pattern: self.pattern, steps };
+        ((!partial.steps.is_empty()).then_some(partial), is_named)
     }
 
     /// Of the `count` leaves from `first` on, the number that can be copied without a look at each. An
@@ -127,9 +127,9 @@ impl<'r> Begun<'r> {
 impl<'r, 'a> RuleWalk<'r, 'a> {
     fn walk(&mut self, root: NodeRef<'a>) -> Result<()> {
         let mut patterns = Vec::new();
-        for (rule, (it, _)) in self.rules.rules.iter().enumerate() {
-            if let Rule::At(Selector::Path(pattern)) = it {
-                patterns.push(Begun { rule, pattern, steps: pattern.first_steps() });
+        for (index, (rule, _)) in self.rules.rules.iter().enumerate() {
+            if let Rule::At(Selector::Path(pattern)) = rule {
+                patterns.push(PartialMatch { rule: index, pattern, steps: pattern.first_steps() });
             }
         }
         self.enter(root, patterns)?;
@@ -150,15 +150,15 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
     }
 
     /// Of `count` equal children, the number from the first on that no rule names, and nothing below them.
-    fn passed(&self, above: &Copied<'_, '_>, child: NodeRef<'_>, mut count: usize) -> usize {
+    fn passed(&self, above: &CopiedNode<'_, '_>, child: NodeRef<'_>, mut count: usize) -> usize {
         let position = above.node.num_children() - above.children.len();
         let is_element = child.is_leaf() && !above.node.is_labelled();
         let may_name_below = !is_element && !above.patterns.is_empty();
         if may_name_below || self.is_named(above.node.raw()) || self.may_name_in(child) {
             return 0;
         }
-        for begun in &above.patterns {
-            count = begun.passed_leaves(above.node, position, count);
+        for partial in &above.patterns {
+            count = partial.passed_leaves(above.node, position, count);
         }
         let leaves = self.leaves_before_static(count.saturating_mul(child.num_leaves()));
         leaves.checked_div(child.num_leaves()).unwrap_or(count)
@@ -216,17 +216,17 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 
     /// Copies a child that a rule may name, or puts in its place what the rule makes of it.
     fn child(&mut self, child: NodeRef<'a>) -> Result<()> {
-        let Some(Copied { node, children, patterns }) = self.open.last() else {
+        let Some(CopiedNode { node, children, patterns }) = self.open.last() else {
             return Err(bug!("no node is open"));
         };
         let Some(key) = node.key(node.num_children() - children.len() - 1) else {
             return Err(bug!("a child has no key"));
         };
         let (mut places, mut begun_below) = (Vec::new(), Vec::new());
-        for begun in patterns {
-            let (below, is_named) = begun.behind(node.kind(), &key);
+        for partial in patterns {
+            let (below, is_named) = partial.behind(node.kind(), &key);
             if is_named {
-                places.push(begun.rule);
+                places.push(partial.rule);
             }
             begun_below.extend(below);
         }
@@ -264,14 +264,14 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
     }
 
     /// As [`first_of`](Self::first_of), among the rules for which this is true.
-    fn first_that(&mut self, is_it: impl Fn(&Rule) -> bool) -> usize {
+    fn first_that(&mut self, matches: impl Fn(&Rule) -> bool) -> usize {
         let rules = self.rules.rules.iter().enumerate();
-        self.first_of(rules.filter(|(_, (rule, _))| is_it(rule)).map(|(index, _)| index))
+        self.first_of(rules.filter(|(_, (rule, _))| matches(rule)).map(|(index, _)| index))
     }
 
     /// Copies a node whose place no rule names, or puts in its place what a rule about its type
     /// makes of it.
-    fn enter(&mut self, node: NodeRef<'a>, patterns: Vec<Begun<'r>>) -> Result<()> {
+    fn enter(&mut self, node: NodeRef<'a>, patterns: Vec<PartialMatch<'r>>) -> Result<()> {
         match node.kind() {
             NodeKind::Leaf => return self.leaf(node),
             NodeKind::Static => return self.builder.insert(node, 1),
@@ -293,7 +293,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
             return self.put(node, becomes);
         }
         self.builder.open(node, 1)?;
-        self.open.push(Copied { node, children: node.children(), patterns });
+        self.open.push(CopiedNode { node, children: node.children(), patterns });
         Ok(())
     }
 
@@ -324,7 +324,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
             && let Some(leaf) = self.from.next()
         {
             if has_objects && object_in(&leaf).is_some() {
-                return Err(object_is_kept());
+                return Err(captured_object());
             }
             leaves.push(leaf);
         }

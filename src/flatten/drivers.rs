@@ -16,7 +16,7 @@
 //!
 //! At the first difference, [`Drivers::diverge`] copies the words that were followed, and the recorder goes on. What
 //! was followed is not serialized again, and there is no way back to the script. Only a key, a static or an opaque
-//! leaf is recorded while the value around it is followed: see [`kept`](super::kept). Its words are cut off before
+//! leaf is recorded while the value around it is followed: see [`captures`](super::captures). Its words are cut off before
 //! the next call, so the record is empty when a value diverges.
 
 use crate::model::Word;
@@ -24,7 +24,7 @@ use crate::treedef::encoding::empty;
 
 use super::follower::Follower;
 use super::recorder::{RECORDED, RecordedSeq, Recorder};
-use super::script::Known;
+use super::script::KnownStructure;
 use super::word::{self, Tag};
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub(super) fn is_recorded(at: usize) -> bool {
 
 impl Drivers {
     /// Values of this structure are expected from now on, or of none.
-    pub(super) fn install(&mut self, known: Option<Known>) {
+    pub(super) fn install(&mut self, known: Option<KnownStructure>) {
         self.recorder.labels.follow(known.as_ref().map(|known| &known.script.labels));
         self.follower.install(known);
     }
@@ -94,7 +94,7 @@ impl Drivers {
     }
 
     /// The structure of a value that made all calls of its script. Otherwise all was recorded.
-    pub(super) fn end(&mut self, at: usize) -> Option<&Known> {
+    pub(super) fn end(&mut self, at: usize) -> Option<&KnownStructure> {
         if self.follower.complete(at).is_none() {
             self.diverge(at);
         }

@@ -19,7 +19,7 @@ use crate::selector::Selector;
 use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
-use super::apply::{Ruled, apply};
+use super::apply::{RuledTree, apply};
 use super::marks::Objects;
 use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
@@ -382,7 +382,7 @@ impl Flattener {
         let none = Rules::default();
         let rules = self.rules.as_deref().unwrap_or(&none);
         let to = self.sink(Sink::Leaves(Vec::new()));
-        let Ruled { treedef, leaves, .. } = apply(rules, Objects::None, &treedef, leaves, to)?;
+        let RuledTree { treedef, leaves, .. } = apply(rules, Objects::None, &treedef, leaves, to)?;
         let treedef = treedef.within_limits()?;
         match self.arrays {
             Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_hints),
@@ -484,7 +484,7 @@ impl Flattener {
         &self,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(Vec<L>, TreeDef)> {
-        let tree = self.recorded(value)?;
+        let tree = self.tree_of_value(value)?;
         Ok((tree.leaves, tree.treedef))
     }
 
@@ -502,7 +502,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn tree<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<Leaf>> {
-        self.recorded(value)
+        self.tree_of_value(value)
     }
 
     /// The tree of a value whose leaves are all of one kind.
@@ -520,7 +520,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn tree_as<L: LeafType>(&self, value: &(impl Serialize + ?Sized)) -> Result<Tree<L>> {
-        self.recorded(value)
+        self.tree_of_value(value)
     }
 
     /// As [`structure`], with these options.
@@ -542,7 +542,7 @@ impl Flattener {
     ///
     /// As [`signature`].
     pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
-        self.recorded(value)
+        self.tree_of_value(value)
     }
 
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
@@ -605,7 +605,7 @@ impl Flattener {
             return Ok(());
         }
         let like = Flattener { options, limits: treedef.limits, ..self.clone() };
-        let Ruled { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
+        let RuledTree { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
         if let Some(arrays) = self.arrays {
             let found = (arrays.collect)(&found, leaves, &self.array_hints)?;
             self.expect_same(treedef, &found.treedef)?;
@@ -655,7 +655,7 @@ impl Flattener {
         self
     }
 
-    fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
+    fn tree_of_value<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
         let (treedef, leaves) = self.walk(self.sink(Sink::of::<L>(Vec::new())), value)?;
         self.tree_of(treedef, leaves)
     }
@@ -676,7 +676,7 @@ impl Flattener {
         sink: Sink,
         value: &T,
     ) -> Result<(TreeDef, Sink)> {
-        let Ruled { treedef, leaves, .. } = self.walk_any(sink, value)?;
+        let RuledTree { treedef, leaves, .. } = self.walk_any(sink, value)?;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(treedef.encoding.printed(&NodeData::expanded), 0)?;
@@ -685,7 +685,7 @@ impl Flattener {
     }
 
     /// Returns the structure, the leaves, and for each rule whether it applied.
-    fn walk_any<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<Ruled> {
+    fn walk_any<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<RuledTree> {
         let (request, to) = self.begin(sink);
         let mut walk = ValueWalk::begin(request, None);
         let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
@@ -705,11 +705,11 @@ impl Flattener {
         (Request { takes: ALL_KINDS, objects, ..all }, sink)
     }
 
-    fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<Ruled> {
+    fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<RuledTree> {
         let (treedef, leaves) = walked?;
         match self.node_rules() {
             Some(rules) => apply(rules, self.objects, &treedef, leaves.into_leaves(), to),
-            None => Ok(Ruled { treedef, leaves, hits: Vec::new() }),
+            None => Ok(RuledTree { treedef, leaves, hits: Vec::new() }),
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use crate::bug::OrBug;
 use crate::model::Word;
 
-use super::script::Known;
+use super::script::KnownStructure;
 use super::word::{self, Tag};
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct Follower {
     /// The words of the script: none if nothing is expected, and after a failure. They are here too, because each call
     /// reads one.
     pub(super) words: Arc<[Word]>,
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<KnownStructure>,
     /// The open sequences that are followed.
     pub(super) open: Vec<FollowedSeq>,
     /// Statics may differ from the script's.
@@ -35,14 +35,14 @@ pub(super) struct Follower {
 
 /// An open sequence.
 ///
-/// An element for which there is an `AGAIN` has the words of an earlier one. Elements that share a
+/// An element for which there is a `BACK_REFERENCE` has the words of an earlier one. Elements that share a
 /// `REPEAT` begin at the same words until all of them came; then the next begins behind it.
 #[derive(Clone, Copy)]
 pub(super) struct FollowedSeq {
     /// Where the words of the current element begin.
     pub(super) start: usize,
-    /// The place behind its `AGAIN`. 0 if it has words of its own.
-    behind_again: usize,
+    /// The place behind its `BACK_REFERENCE`. 0 if it has words of its own.
+    behind_reference: usize,
     /// The words of the last element. They are 0 and 0 if none came.
     last: (usize, usize),
     /// How many of the elements came that share a `REPEAT`. 0 again once all of them came.
@@ -50,9 +50,9 @@ pub(super) struct FollowedSeq {
 }
 
 impl FollowedSeq {
-    /// The place of the current element, where its own words or its `AGAIN` are.
+    /// The place of the current element, where its own words or its `BACK_REFERENCE` are.
     pub(super) fn place(&self) -> usize {
-        if self.behind_again == 0 { self.start } else { self.behind_again - 1 }
+        if self.behind_reference == 0 { self.start } else { self.behind_reference - 1 }
     }
 
     pub(super) fn last(&self) -> Option<(usize, usize)> {
@@ -61,14 +61,14 @@ impl FollowedSeq {
 
     /// The place of the `REPEAT` for the last element, if the next one shares it.
     pub(super) fn shared(&self) -> usize {
-        if self.behind_again == 0 { self.last.1 } else { self.behind_again }
+        if self.behind_reference == 0 { self.last.1 } else { self.behind_reference }
     }
 
-    /// The next element begins at a word, or where its `AGAIN` says.
+    /// The next element begins at a word, or where its `BACK_REFERENCE` says.
     fn begin(&mut self, at: usize, words: &[Word]) -> usize {
-        (self.start, self.behind_again) = match words.get(at) {
+        (self.start, self.behind_reference) = match words.get(at) {
             // It was recorded so many words behind the other one.
-            Some(word) if word.tag() == word::AGAIN => (at - word.number(), at + 1),
+            Some(word) if word.tag() == word::BACK_REFERENCE => (at - word.number(), at + 1),
             _ => (at, 0),
         };
         self.start
@@ -77,7 +77,7 @@ impl FollowedSeq {
 
 impl Follower {
     /// From now on, or no longer, values of a structure are expected.
-    pub(super) fn install(&mut self, known: Option<Known>) {
+    pub(super) fn install(&mut self, known: Option<KnownStructure>) {
         self.words =
             known.as_ref().map(|known| Arc::clone(&known.script.words)).unwrap_or_default();
         self.known = known;
@@ -99,7 +99,7 @@ impl Follower {
     }
 
     /// The structure, if a value that ends at `at` has made all calls.
-    pub(super) fn complete(&self, at: usize) -> Option<&Known> {
+    pub(super) fn complete(&self, at: usize) -> Option<&KnownStructure> {
         self.known.as_ref().filter(|_| at == self.words.len())
     }
 
@@ -115,14 +115,14 @@ impl Follower {
 
     #[inline(always)]
     pub(super) fn open_seq(&mut self, at: usize) {
-        self.open.push(FollowedSeq { start: at, behind_again: 0, last: (0, 0), count: 0 });
+        self.open.push(FollowedSeq { start: at, behind_reference: 0, last: (0, 0), count: 0 });
     }
 
     /// Closes a sequence, if it may end here: not before all elements that share a `REPEAT`, or before
-    /// one for which there is an `AGAIN`.
+    /// one for which there is a `BACK_REFERENCE`.
     #[inline(always)]
     pub(super) fn close_seq(&mut self) -> bool {
-        self.open.pop_if(|seq| seq.count == 0 && seq.behind_again == 0).is_some()
+        self.open.pop_if(|seq| seq.count == 0 && seq.behind_reference == 0).is_some()
     }
 
     /// An element came that is not a leaf. Returns where the next one begins.

@@ -59,23 +59,23 @@ impl LabelStructures {
     }
 
     /// A walk with these limits begins.
-    pub(super) fn keep(&mut self, limits: Limits) {
+    pub(super) fn retain(&mut self, limits: Limits) {
         self.0.retain(|(_, treedef)| treedef.limits == limits);
     }
 }
 
-/// The most labels that are kept, and the most that is stored for all of them: 1 for each node, each
+/// The number of labels in a script, and what is stored for all of them: 1 for each node, each
 /// leaf and each 16 bytes of text.
 #[derive(Clone, Copy)]
-pub(super) struct Most {
+pub(super) struct LabelLimits {
     pub(super) labels: usize,
     pub(super) stored: usize,
 }
 
-impl Most {
-    /// The labels of a structure that a thread keeps: 64 KiB of texts at most.
-    pub(super) const FEW: Most = Most { labels: 64, stored: 4_096 };
-    pub(super) const ANY: Most = Most { labels: usize::MAX, stored: usize::MAX };
+impl LabelLimits {
+    /// For a structure that a thread remembers: 64 KiB of texts at most.
+    pub(super) const OF_THREAD: LabelLimits = LabelLimits { labels: 64, stored: 4_096 };
+    pub(super) const NONE: LabelLimits = LabelLimits { labels: usize::MAX, stored: usize::MAX };
 }
 
 fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
@@ -83,7 +83,7 @@ fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
 }
 
 /// Whether the entries of all maps in two equal values came in the same orders.
-fn came_alike(a: &Value, b: &Value) -> bool {
+fn have_equal_orders(a: &Value, b: &Value) -> bool {
     let (Content::Tree(a, _), Content::Tree(b, _)) = (&a.0, &b.0) else { return true };
     let (orders, others) = (a.insertions(), b.insertions());
     orders.len() == others.len()
@@ -91,7 +91,7 @@ fn came_alike(a: &Value, b: &Value) -> bool {
         && a.encoding.node_data.iter().zip(&b.encoding.node_data).all(|(a, b)| {
             match (&a.labels, &b.labels) {
                 (Labels::Keys(a), Labels::Keys(b)) => {
-                    a.iter().zip(b).all(|(a, b)| came_alike(a, b))
+                    a.iter().zip(b).all(|(a, b)| have_equal_orders(a, b))
                 }
                 _ => true,
             }
@@ -133,10 +133,10 @@ impl Label {
         }
     }
 
-    /// Whether this is the label of an equal value, the entries of whose maps came in the same
+    /// Whether this is the label of an equal value, and the entries of its maps came in the same
     /// orders.
     pub(super) fn is_of(&self, value: &Value) -> bool {
-        self.value == *value && came_alike(&self.value, value)
+        self.value == *value && have_equal_orders(&self.value, value)
     }
 }
 
@@ -162,9 +162,9 @@ impl LabelTable {
         self.get(number).map(|label| &label.value)
     }
 
-    /// Whether there are so few that a thread may keep them. Asked first, because it costs nothing.
+    /// Whether there are so few that a thread may remember them. Asked first, because it costs nothing.
     pub(super) fn are_few(&self) -> bool {
-        self.own.len() <= Most::FEW.labels
+        self.own.len() <= LabelLimits::OF_THREAD.labels
     }
 
     /// The value of a key: moved out if this is its last use.
@@ -255,7 +255,7 @@ impl LabelTable {
         self.hasher.hash_one(value.leaves())
     }
 
-    fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
+    fn find(&mut self, hash: u64, is_equal: impl Fn(&Label) -> bool) -> Option<usize> {
         for number in self.index.len()..self.len() {
             let hash = match self.get(number).map(|label| &label.value) {
                 Some(value) => match scalar_of(value) {
@@ -266,10 +266,10 @@ impl LabelTable {
             };
             self.add_to_index(hash, number);
         }
-        let is_it = |(other, number): &(u64, usize)| {
-            *other == hash && self.get(*number).is_some_and(&is_it)
+        let is_match = |(other, number): &(u64, usize)| {
+            *other == hash && self.get(*number).is_some_and(&is_equal)
         };
-        self.index.find(hash, is_it).map(|(_, number)| *number)
+        self.index.find(hash, is_match).map(|(_, number)| *number)
     }
 
     fn add_to_index(&mut self, hash: u64, number: usize) {
@@ -291,14 +291,18 @@ impl LabelTable {
     }
 
     /// The words with the numbers of labels among those alone that they use, by first use; and these
-    /// labels. `None` if there are more than `most`.
-    pub(super) fn used(&self, mut words: Vec<Word>, most: Most) -> Option<(Vec<Word>, Vec<Label>)> {
+    /// labels. `None` if there are more than the limits allow.
+    pub(super) fn used(
+        &self,
+        mut words: Vec<Word>,
+        limits: LabelLimits,
+    ) -> Option<(Vec<Word>, Vec<Label>)> {
         let (mut used, mut places) = (Vec::new(), vec![None; self.len()]);
         for word in words.iter_mut().filter(|word| word.has_label()) {
             let place = places.get_mut(word.number())?;
             let place = match *place {
                 Some(place) => place,
-                None if used.len() == most.labels => return None,
+                None if used.len() == limits.labels => return None,
                 None => {
                     used.push(self.get(word.number())?);
                     *place.insert(used.len() - 1)
@@ -306,7 +310,7 @@ impl LabelTable {
             };
             *word = Word::new(word.tag(), "", place as u64);
         }
-        let (mut stored, mut labels) = (most.stored, Vec::with_capacity(used.len()));
+        let (mut stored, mut labels) = (limits.stored, Vec::with_capacity(used.len()));
         for label in used {
             stored = stored.checked_sub(label.value.stored())?;
             labels.push(label.clone());

@@ -9,9 +9,9 @@ use crate::leaf::sink::Sink;
 use crate::message::brief;
 use crate::model::{Content, Leaf, LeafKind, Value};
 
-/// The meaning of a subtree that is kept as one value, by a mark or as a key.
+/// The role of a subtree that is captured as one value: by a mark, or as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Role {
     /// The subtree is the key of an entry.
     Key,
     /// The subtree is stored in the treedef.
@@ -34,13 +34,13 @@ pub(super) enum Objects {
     AmongLeaves,
 }
 
-impl Keep {
+impl Role {
     /// The meaning of a newtype of this name, if it is a mark.
     pub(super) fn marked_by(name: &str) -> Option<Self> {
         match name {
-            markers::STATIC_MARK => Some(Keep::Static),
-            markers::LEAF_MARK => Some(Keep::Leaf),
-            OBJECT_MARK => Some(Keep::Object),
+            markers::STATIC_MARK => Some(Role::Static),
+            markers::LEAF_MARK => Some(Role::Leaf),
+            OBJECT_MARK => Some(Role::Object),
             _ => None,
         }
     }
@@ -48,8 +48,8 @@ impl Keep {
     /// How this mark acts in a walk for objects: only objects end up as leaves, so an opaque mark makes a static.
     pub(super) fn among(self, objects: Objects) -> Self {
         match self {
-            Keep::Leaf if objects != Objects::None => Keep::Static,
-            keep => keep,
+            Role::Leaf if objects != Objects::None => Role::Static,
+            role => role,
         }
     }
 }
@@ -83,9 +83,9 @@ pub(super) fn put_leaf(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> {
     })
 }
 
-/// An object is in what is kept as one value.
+/// An object is in a captured value.
 #[cold]
-pub(super) fn object_is_kept() -> Error {
+pub(super) fn captured_object() -> Error {
     Error::protocol("an object cannot be in a key, in a static or in an opaque leaf")
 }
 

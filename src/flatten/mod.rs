@@ -3,7 +3,7 @@
 //! serde calls the [`serializer`], which hands each call to the [`tape`]. While a value makes the calls of
 //! a [`script`] that was recorded before, the [`follower`] only compares. From the first difference on
 //! the [`recorder`] writes a word for each call, and [`nodes`] makes the nodes of the structure
-//! from them. [`drivers`] owns both and decides which one gets a call. Keys are explained in [`kept`], what
+//! from them. [`drivers`] owns both and decides which one gets a call. Keys are explained in [`captures`], what
 //! survives a walk in [`walk`], errors in [`tape`]. What is there only for speed is in [`fast`].
 
 #![allow(
@@ -20,7 +20,7 @@ mod follower;
 mod recorder;
 mod drivers;
 mod fast;
-mod kept;
+mod captures;
 mod tape;
 mod serializer;
 mod walk;

@@ -23,10 +23,10 @@ use crate::model::{
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, empty};
 
 use super::labels::LabelTable;
-use super::word::{self, Forms, FormsOf, MOST_COMPARED, Tag, begins_with};
+use super::word::{self, Forms, MOST_COMPARED, SeqForms, Tag, begins_with};
 
 /// A structure, and what brings the leaves of a walk into its order.
-pub(super) struct Made {
+pub(super) struct NewStructure {
     pub(super) treedef: TreeDef,
     /// Leaves to swap, one after the other.
     pub(super) swaps: Vec<Swap>,
@@ -46,8 +46,8 @@ pub(super) struct WordReader {
     /// Leaves to swap, one after the other: the entries of a map were sorted.
     swaps: Vec<Swap>,
     known_keys: KnownKeys,
-    /// The elements of sequences that may come again.
-    forms: Forms<MadeElement>,
+    /// The elements of sequences to which a back reference may refer.
+    forms: Forms<ElementNode>,
 }
 
 /// The names and keys that were read, for the open compounds and the next one.
@@ -69,7 +69,7 @@ struct KnownKeys {
 
 /// An element of a sequence: its node, the counts where it began, and the number of swaps where it ended.
 #[derive(Clone, Copy)]
-struct MadeElement {
+struct ElementNode {
     node: usize,
     begin: Count,
     swaps: usize,
@@ -100,7 +100,7 @@ struct Open {
     begin: Count,
     child: Count,
     /// Its elements, if it is a sequence.
-    forms: FormsOf,
+    forms: SeqForms,
 }
 
 impl Open {
@@ -119,19 +119,19 @@ impl Open {
 
 impl WordReader {
     /// Makes the structure of a whole value.
-    pub(super) fn made_of(
+    pub(super) fn structure_of(
         &mut self,
         words: &[Word],
         labels: &mut LabelTable,
         options: Options,
-    ) -> Result<Made> {
+    ) -> Result<NewStructure> {
         self.options = options;
-        let made = self.read(words, labels).map(|()| {
+        let new = self.read(words, labels).map(|()| {
             let treedef = self.builder.finish(options, Limits::default());
-            Made { treedef, swaps: mem::take(&mut self.swaps) }
+            NewStructure { treedef, swaps: mem::take(&mut self.swaps) }
         });
         self.clear();
-        made
+        new
     }
 
     /// Makes room for a number of nodes in all.
@@ -164,9 +164,9 @@ impl WordReader {
                 word::VARIANT => self.names.variant = word.name,
                 word::KEY => {
                     self.names.keys.push(word.number());
-                    self.count_if_again(words)?;
+                    self.count_if_equal(words)?;
                 }
-                word::AGAIN => self.again(word.number(), words)?,
+                word::BACK_REFERENCE => self.back_reference(word.number(), words)?,
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -303,7 +303,7 @@ impl WordReader {
                 let node = self.builder.join(open.last, open.next, 1)?;
                 (open.last, open.next) = (Some(node), self.builder.len());
                 if open.head.kind == NodeKind::Seq {
-                    let form = MadeElement { node, begin: open.child, swaps: self.swaps.len() };
+                    let form = ElementNode { node, begin: open.child, swaps: self.swaps.len() };
                     self.forms.add(&mut open.forms, form);
                 }
             }
@@ -332,7 +332,7 @@ impl WordReader {
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
         self.builder.orders.repeat(before.map, maps, count);
         for sibling in 1..if before.swap < after.swap { count } else { 1 } {
-            self.swap_again(before.swap..after.swap, sibling * leaves);
+            self.repeat_swaps(before.swap..after.swap, sibling * leaves);
         }
         // At most the calls.
         self.so_far.leaf += more * leaves;
@@ -342,7 +342,7 @@ impl WordReader {
     }
 
     /// The same leaves are swapped again, `leaves` leaves further on.
-    fn swap_again(&mut self, swaps: Range<usize>, leaves: usize) {
+    fn repeat_swaps(&mut self, swaps: Range<usize>, leaves: usize) {
         for index in swaps {
             self.swaps.push(self.swaps[index].moved(0, leaves)); // in range
         }
@@ -350,7 +350,7 @@ impl WordReader {
 
     /// The next element has the words of an earlier one, which begin `behind` words before its own word. The count of
     /// such elements is read at once.
-    fn again(&mut self, behind: usize, words: &[Word]) -> Result<()> {
+    fn back_reference(&mut self, behind: usize, words: &[Word]) -> Result<()> {
         let place = self.so_far.word - 1; // the word was read
         let count = match words.get(place + 1) {
             Some(word) if word.tag() == word::REPEAT => word.number(),
@@ -358,9 +358,9 @@ impl WordReader {
         };
         self.so_far.word += usize::from(count > 1);
         let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
-        let is_it = |form: &&MadeElement| form.begin.word + behind == place;
-        let Some(&MadeElement { node, begin, swaps }) =
-            self.forms.of(open.forms).iter().find(is_it)
+        let is_meant = |form: &&ElementNode| form.begin.word + behind == place;
+        let Some(&ElementNode { node, begin, swaps }) =
+            self.forms.of(open.forms).iter().find(is_meant)
         else {
             return Err(bug!("an element is not there any more"));
         };
@@ -375,7 +375,7 @@ impl WordReader {
         }
         let behind = self.so_far.leaf - begin.leaf; // it came before
         for sibling in 0..if begin.swap < swaps { count } else { 0 } {
-            self.swap_again(begin.swap..swaps, behind + sibling * leaves);
+            self.repeat_swaps(begin.swap..swaps, behind + sibling * leaves);
         }
         // At most the calls.
         self.so_far.leaf += count * leaves;
@@ -386,7 +386,7 @@ impl WordReader {
 
     /// A key was read. If the words of its value are those of the value before, this counts one more
     /// of that, and reads no words of it. Without this, the values of a table take twice as long.
-    fn count_if_again(&mut self, words: &[Word]) -> Result<()> {
+    fn count_if_equal(&mut self, words: &[Word]) -> Result<()> {
         let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };
         if let Some(last) = open.last
             && let Some(before) = words.get(open.child.word..begin - 1) // the key was read

@@ -8,7 +8,7 @@
 //! the second `Some` ended   Seq  Some  LEAVES, after 1  Some  LEAVES, after 1
 //! it equals the last one    Seq  Some  LEAVES, after 1  REPEAT 2
 //! `None` ended              Seq  Some  LEAVES, after 1  REPEAT 2  None
-//! the last `Some` equals    Seq  Some  LEAVES, after 1  REPEAT 2  None  AGAIN, 4 words back
+//! the last `Some` equals    Seq  Some  LEAVES, after 1  REPEAT 2  None  BACK_REFERENCE 4
 //! an earlier element
 //! ```
 //!
@@ -25,8 +25,8 @@ use crate::treedef::encoding::{SPARE, empty};
 
 use super::follower::Follower;
 use super::labels::{LabelStructures, LabelTable};
-use super::nodes::{Made, WordReader};
-use super::word::{self, Forms, FormsOf, MOST_KEPT_WORDS, hash_of, same};
+use super::nodes::{NewStructure, WordReader};
+use super::word::{self, Forms, MOST_KEPT_WORDS, SeqForms, hash_of, same};
 
 /// Positions from here on mean *recorded*: `RECORDED + n` is behind the first `n` recorded words. No script is
 /// long enough to reach it.
@@ -41,14 +41,14 @@ pub(super) struct Recorder {
     /// The words of their elements.
     forms: Forms<RecordedElement>,
     reader: WordReader,
-    /// Makes the nodes of kept values.
+    /// Makes the nodes of captured values.
     inner: WordReader,
     /// Nodes were made of words that are not there any more.
     early: Option<Result<()>>,
 }
 
 /// A value that was recorded to become one value.
-pub(super) enum KeptValue {
+pub(super) enum CapturedValue {
     Scalar(Leaf),
     /// The number of its label.
     Known(usize),
@@ -63,7 +63,7 @@ pub(super) struct RecordedSeq {
     pub(super) last: Option<(usize, usize)>,
     /// Where the count of the last element is, or would be.
     count_at: usize,
-    forms: FormsOf,
+    forms: SeqForms,
 }
 
 /// The words of an element, and their hash.
@@ -100,7 +100,7 @@ impl Recorder {
             let mut count_at = self.words.len();
             // The words before this place, and those of the current element, are now here.
             let moved = |(first, end)| (first + count_at - place, end + count_at - place);
-            let last = seq.last().filter(|(first, _)| may_be_again(follower.word(*first)));
+            let last = seq.last().filter(|(first, _)| may_repeat(follower.word(*first)));
             let last = last.map(moved);
             if seq.count > 0 {
                 self.words.extend_from_slice(follower.words((place, seq.shared())));
@@ -134,7 +134,7 @@ impl Recorder {
         self.position()
     }
 
-    /// An element that has the words of an earlier one becomes a count or an `AGAIN`.
+    /// An element that has the words of an earlier one becomes a count or a back reference.
     fn shorten(&mut self) {
         let Recorder { words, open, forms, .. } = self;
         let Some(seq) = open.last_mut() else { return };
@@ -149,16 +149,16 @@ impl Recorder {
             return;
         }
         let hash = hash_of(part(own));
-        let is_it =
+        let is_equal =
             |form: &&RecordedElement| form.hash == hash && same(part(form.words), part(own));
-        match forms.of(seq.forms).iter().find(is_it).filter(|_| may_be_again(words.get(seq.start)))
+        match forms.of(seq.forms).iter().find(is_equal).filter(|_| may_repeat(words.get(seq.start)))
         {
             Some(&RecordedElement { words: form, .. }) => {
                 words.truncate(seq.start);
                 self.elements_like(form, 1);
             }
             None => {
-                seq.last = may_be_again(words.get(seq.start)).then_some(own);
+                seq.last = may_repeat(words.get(seq.start)).then_some(own);
                 forms.add(&mut seq.forms, RecordedElement { words: own, hash });
                 (seq.start, seq.count_at) = (words.len(), words.len());
             }
@@ -175,7 +175,7 @@ impl Recorder {
         debug_assert_eq!(seq.start, words.len(), "an element is incomplete");
         let mut more = count;
         if seq.last != Some(form) && count > 0 {
-            words.push(Word::new(word::AGAIN, "", (seq.start - form.0) as u64)); // it came before
+            words.push(Word::new(word::BACK_REFERENCE, "", (seq.start - form.0) as u64)); // it came before
             (seq.last, seq.count_at) = (Some(form), words.len());
             more -= 1;
         }
@@ -189,7 +189,7 @@ impl Recorder {
         let last = seq.and_then(|seq| seq.last);
         let forms = seq.map_or(&[][..], |seq| self.forms.of(seq.forms)).iter();
         let others = forms.map(|form| form.words).filter(move |words| Some(*words) != last);
-        last.into_iter().chain(others.filter(|words| may_be_again(self.words.get(words.0))))
+        last.into_iter().chain(others.filter(|words| may_repeat(self.words.get(words.0))))
     }
 
     /// Whether the words fill the room that is kept for them, so that nodes are made before the value ends. Without
@@ -219,44 +219,45 @@ impl Recorder {
     }
 
     /// Takes off a value that was recorded from a word and a leaf on. It may be the label of that number.
-    pub(super) fn kept_value(
+    pub(super) fn captured_value(
         &mut self,
         word: usize,
         leaves: &mut Vec<Leaf>,
         leaf: usize,
         expected: Option<usize>,
         limits: Limits,
-    ) -> Result<KeptValue> {
+    ) -> Result<CapturedValue> {
         let Recorder { words, labels, inner, .. } = self;
         let words = words.get(word..).or_bug();
         if let [only] = words
             && only.tag() == word::LEAVES
             && let Some(leaf) = leaves.pop()
         {
-            return Ok(KeptValue::Scalar(leaf));
+            return Ok(CapturedValue::Scalar(leaf));
         }
         if let Some(structure) = labels.structures.get(words) {
             if let Some(number) = expected
                 && labels.is_compound(number, structure, leaves.get(leaf..).or_bug())
             {
                 leaves.truncate(leaf);
-                return Ok(KeptValue::Known(number));
+                return Ok(CapturedValue::Known(number));
             }
             let structure = Arc::clone(structure);
             let own = leaves.split_off(leaf.min(leaves.len()));
-            return Ok(KeptValue::Compound(Value::compound(structure, own.into())));
+            return Ok(CapturedValue::Compound(Value::compound(structure, own.into())));
         }
         let mut own = leaves.split_off(leaf.min(leaves.len()));
-        let Made { treedef, swaps } = inner.made_of(words, labels, Options::default())?;
+        let NewStructure { treedef, swaps } =
+            inner.structure_of(words, labels, Options::default())?;
         swaps.iter().for_each(|swap| swap.apply(&mut own)); // its leaves
         let treedef = treedef.with_limits(limits);
         if !LabelStructures::takes(words) {
-            return Ok(KeptValue::Compound(Value::from_tree(Tree::from_parts(treedef, own))));
+            return Ok(CapturedValue::Compound(Value::from_tree(Tree::from_parts(treedef, own))));
         }
         let known = expected.and_then(|number| labels.shared(number, &treedef)).cloned();
         let structure = known.unwrap_or_else(|| Arc::new(treedef));
         labels.structures.add(words, Arc::clone(&structure));
-        Ok(KeptValue::Compound(Value::compound(structure, own.into())))
+        Ok(CapturedValue::Compound(Value::compound(structure, own.into())))
     }
 
     /// The value should have a structure of this number of nodes. If they are many and the words may be as many,
@@ -269,13 +270,17 @@ impl Recorder {
     }
 
     /// The structure of all words. Unless the labels are needed afterwards, they may be moved.
-    pub(super) fn made(&mut self, options: Options, needs_labels: bool) -> Result<Made> {
+    pub(super) fn structure(
+        &mut self,
+        options: Options,
+        needs_labels: bool,
+    ) -> Result<NewStructure> {
         match &mut self.early {
             Some(early) => mem::replace(early, Ok(()))?,
             None if !needs_labels => self.labels.mark_single_uses(&self.words),
             None => {}
         }
-        self.reader.made_of(&self.words, &mut self.labels, options)
+        self.reader.structure_of(&self.words, &mut self.labels, options)
     }
 
     /// Forgets all that was recorded.
@@ -301,6 +306,6 @@ fn repeat(words: &mut Vec<Word>, end: usize, count: usize) {
 
 /// Whether another element may have the words of one that begins with this word: no lone leaves are counted
 /// before it.
-fn may_be_again(first: Option<&Word>) -> bool {
+fn may_repeat(first: Option<&Word>) -> bool {
     first.is_some_and(|first| first.leaves() == 0)
 }

@@ -1,7 +1,7 @@
 //! The structures that a thread has walked before, and the script of each.
 //!
 //! A script has the words of a walk, its labels, the swaps that sort its leaves, and the order of the entries of
-//! its maps. It is never changed, so any number of walks and threads follow it at a time. When they are kept, and
+//! its maps. It is never changed, so any number of walks and threads follow it at a time. When they are stored, and
 //! how long: see [`walk`](super::walk).
 
 use std::hash::BuildHasher;
@@ -38,16 +38,16 @@ impl Script {
 
 /// A structure and its script.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct KnownStructure {
     pub(super) encoding: Arc<Encoding>,
     pub(super) script: Arc<Script>,
 }
 
-impl Known {
+impl KnownStructure {
     /// The structure `like`, if its script is beside it.
     pub(super) fn beside(like: &TreeDef) -> Option<Self> {
         let script = like.encoding.script.get()?;
-        Some(Known { encoding: Arc::clone(&like.encoding), script })
+        Some(KnownStructure { encoding: Arc::clone(&like.encoding), script })
     }
 
     /// Whether it is the very structure, not only an equal one.
@@ -62,11 +62,11 @@ impl Known {
     }
 }
 
-/// The structures that a thread keeps.
+/// The structures that a thread remembers.
 #[derive(Default)]
 pub(super) struct Memory {
     /// Those that came twice, or once for `flatten_like`. The first is the one that was used last.
-    known: Vec<Known>,
+    known: Vec<KnownStructure>,
     /// The hashes of the last ones that came once. Many never come again: those are not
     /// worth the copies.
     once: [u64; MOST_KNOWN],
@@ -89,13 +89,13 @@ impl Memory {
     }
 
     /// The last structure, if it has these options.
-    pub(super) fn last(&self, options: Options) -> Option<&Known> {
+    pub(super) fn last(&self, options: Options) -> Option<&KnownStructure> {
         self.known.first().filter(|last| last.encoding.options == options)
     }
 
     /// Whether `known` is the structure that this thread used last. A script stored in a treedef is not in the
     /// thread's memory, so for it the answer is no.
-    pub(super) fn ends_with(&self, known: Option<&Known>) -> bool {
+    pub(super) fn ends_with(&self, known: Option<&KnownStructure>) -> bool {
         self.known
             .first()
             .zip(known)
@@ -103,18 +103,18 @@ impl Memory {
     }
 
     /// The first structure of which this is true. From now on it is the last one that came.
-    fn find(&mut self, is_it: impl Fn(&Known) -> bool) -> Option<&Known> {
-        let place = self.known.iter().position(is_it)?;
+    fn find(&mut self, matches: impl Fn(&KnownStructure) -> bool) -> Option<&KnownStructure> {
+        let place = self.known.iter().position(matches)?;
         self.known.get_mut(..=place)?.rotate_right(1);
         self.known.first()
     }
 
-    pub(super) fn like(&mut self, like: &TreeDef) -> Option<&Known> {
+    pub(super) fn like(&mut self, like: &TreeDef) -> Option<&KnownStructure> {
         self.find(|known| known.is_of(like))
     }
 
     /// A structure with these options whose script begins with this word.
-    pub(super) fn begins_with(&mut self, options: Options, first: Word) -> Option<&Known> {
+    pub(super) fn begins_with(&mut self, options: Options, first: Word) -> Option<&KnownStructure> {
         self.find(|known| {
             known.encoding.options == options
                 && known.script.words.first().is_some_and(|word| word.is(first))
@@ -127,11 +127,11 @@ impl Memory {
         options: Options,
         words: &[Word],
         labels: &[Label],
-    ) -> Option<&Known> {
+    ) -> Option<&KnownStructure> {
         self.find(|known| known.encoding.options == options && known.script.is(words, labels))
     }
 
-    pub(super) fn add(&mut self, known: Known) {
+    pub(super) fn add(&mut self, known: KnownStructure) {
         self.known.truncate(MOST_KNOWN - 1);
         self.known.insert(0, known);
     }

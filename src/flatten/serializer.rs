@@ -209,13 +209,13 @@ impl SeqWriter<'_> {
         self.tape.row(self.at, is_leaf, owning, progress, most)
     }
 
-    /// Handles the outcome of the last row, and of the element before it. So many were right `before`.
+    /// Handles the outcome of the last row, and of the element before it. So many were as expected `before`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_row(&mut self, is_leaf: bool, before: usize, progress: &mut Progress) -> Result<()> {
         match self.tape.take_row(self.at, is_leaf, progress) {
             Ok(at) => {
                 self.at = at;
-                self.elements += progress.right - before; // those in the row
+                self.elements += progress.hits - before; // those in the row
                 Ok(())
             }
             Err(error) => Err(error),
@@ -229,7 +229,7 @@ impl SeqWriter<'_> {
 }
 
 impl MapWriter<'_> {
-    /// The place of a key, and how many values are being kept.
+    /// The place of a key, and how many captures are open.
     fn place_of_key(&mut self) -> Result<(Writer<'_>, usize)> {
         if mem::replace(&mut self.awaits_value, true) {
             return Err(self.tape.broken("a map's key was followed by another key"));
@@ -449,7 +449,7 @@ impl<'t> Serializer for Writer<'t> {
                 if !progress.may_pay(is_leaf, most) {
                     break;
                 }
-                let before = progress.right;
+                let before = progress.hits;
                 next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
                 if let Err(error) = seq.take_row(is_leaf, before, &mut progress) {
                     return Err(error);

@@ -8,7 +8,7 @@
 //!    number of children. A leaf that is a scalar is only counted: the next word says how many came.
 //! 2. Each call gets a position and returns the next one, which is an index of the script or behind the record:
 //!    [`drivers`](super::drivers) compare or write the word there.
-//! 3. A key, a static and a subtree that is a leaf are recorded apart: [`kept`](super::kept).
+//! 3. A key, a static and a subtree that is a leaf are recorded apart: [`captures`](super::captures).
 //! 4. The nodes of a long sequence are made early, and its words are forgotten: [`recorder`](super::recorder).
 //! 5. After an error nothing is followed or recorded, and [`Accepts`] is zero. So it is before a label.
 //!
@@ -41,12 +41,12 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MAX_KEY_NESTING, NodeKind, Options, Value, Word};
 use crate::path::Key;
 
+use super::captures::{Accepts, Capture, Captures, NextLabel};
 use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
-use super::kept::{Accepts, BeforeLabel, Keeping, Kept};
-use super::marks::{Keep, Objects, object_is_kept, object_leaf, put_leaf, wrong_scalar};
+use super::marks::{Objects, Role, captured_object, object_leaf, put_leaf, wrong_scalar};
 use super::nodes::is_nothing;
-use super::recorder::KeptValue;
+use super::recorder::CapturedValue;
 use super::script::Memory;
 use super::word::{self, ALL_KINDS, Tag, bit};
 
@@ -61,9 +61,9 @@ pub(super) struct Tape {
     /// What the next value may be: nothing if a label comes next, and after a failure.
     pub(super) accepts: Accepts,
     pub(super) settings: Settings,
-    pub(super) keeping: Keeping,
+    pub(super) captures: Captures,
     pub(super) rows: Rows,
-    pub(super) failed: Option<Box<Failed>>,
+    pub(super) failure: Option<Box<Failure>>,
     pub(super) memory: Memory,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Settings {
     pub(super) refuses_objects: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
-    /// The words are kept if the value is like a treedef.
+    /// The words are stored if the value is like a treedef.
     pub(super) is_like: bool,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Settings {
 /// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
 /// has a hole.
 #[derive(Default)]
-pub(super) struct Failed {
+pub(super) struct Failure {
     /// The keys that lead to the place, the innermost first, as far as the error has come.
     pub(super) keys: Vec<Key>,
     /// The last compound that the error came out of is a `Some`.
@@ -122,7 +122,7 @@ impl Tape {
     #[cold]
     #[inline(never)]
     fn record_last(&mut self, at: usize, tag: Tag, name: &'static str) -> Result<usize> {
-        if self.failed.is_some() {
+        if self.failure.is_some() {
             return Err(self.swallowed(tag != word::CLOSE));
         }
         let leaves = mem::take(&mut self.drivers.pending);
@@ -139,7 +139,7 @@ impl Tape {
     /// Records a word that is not the expected one.
     #[inline(always)] // most that are recorded come after others
     fn write(&mut self, at: usize, word: Word) -> usize {
-        if is_recorded(at) && self.failed.is_none() {
+        if is_recorded(at) && self.failure.is_none() {
             return self.drivers.recorder.write(word);
         }
         self.write_first(at, word)
@@ -148,7 +148,7 @@ impl Tape {
     /// Records the first word that is not the expected one.
     #[inline(never)]
     fn write_first(&mut self, at: usize, word: Word) -> usize {
-        if self.failed.is_some() {
+        if self.failure.is_some() {
             return at;
         }
         if at == 0 && self.expects_other(word) {
@@ -204,7 +204,7 @@ macro_rules! floats {
                 }
                 _ => {
                     return match self.other_float(at, Scalar::$kind(value)) {
-                        Ok(()) => Ok(self.keeping.after_float),
+                        Ok(()) => Ok(self.captures.after_float),
                         Err(error) => Err(error),
                     };
                 }
@@ -223,7 +223,7 @@ impl Tape {
     #[cold]
     #[inline(never)]
     fn other_float(&mut self, at: usize, scalar: Scalar<'_>) -> Result<()> {
-        self.keeping.after_float = self.scalar(at, scalar)?;
+        self.captures.after_float = self.scalar(at, scalar)?;
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl Tape {
 
     #[inline(never)]
     fn scalar_here(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
-        if self.failed.is_some() {
+        if self.failure.is_some() {
             return Err(self.swallowed(true));
         }
         if self.accepts.leaves & bit(scalar.kind()) == 0 {
@@ -266,7 +266,7 @@ impl Tape {
     /// A node that never has children.
     #[inline(never)]
     pub(super) fn atom(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
-        let at = self.keep_label(at)?;
+        let at = self.capture_label(at)?;
         self.emit_last(at, kind as Tag, name)
     }
 
@@ -277,17 +277,17 @@ impl Tape {
         name: &'static str,
         variant: &'static str,
     ) -> Result<usize> {
-        let at = self.keep_label(at)?;
+        let at = self.capture_label(at)?;
         let at = self.emit(at, word::VARIANT, variant);
         self.emit_last(at, NodeKind::UnitVariant as Tag, name)
     }
 
     /// An absent value.
     pub(super) fn none(&mut self, at: usize) -> Result<usize> {
-        let is_leaf = self.settings.options.none_is_leaf && !self.is_keeping();
+        let is_leaf = self.settings.options.none_is_leaf && !self.is_capturing();
         if is_leaf
-            && self.keeping.before_label.is_none()
-            && self.failed.is_none()
+            && self.captures.next_label.is_none()
+            && self.failure.is_none()
             && !self.leaves.push(Scalar::None)
         {
             return Err(self.wrong_scalar(LeafKind::None));
@@ -339,13 +339,13 @@ impl Tape {
     #[cold]
     #[inline(never)]
     fn no_room(&mut self, at: usize) -> Result<usize> {
-        if self.failed.is_some() {
+        if self.failure.is_some() {
             return Err(self.swallowed(true));
         }
-        if self.keeping.before_label.is_none() {
+        if self.captures.next_label.is_none() {
             return Err(call_stack::too_deep(call_stack::deepest(self.settings.limits)));
         }
-        let at = self.keep_label(at)?;
+        let at = self.capture_label(at)?;
         self.descend(at)
     }
 
@@ -425,7 +425,7 @@ impl Tape {
 
     /// Whether the words of elements may be forgotten.
     fn makes_early(&self) -> bool {
-        !self.settings.is_like && !self.keeping.is_inside()
+        !self.settings.is_like && !self.captures.is_inside()
     }
 
     /// A row for elements that look like the last one, if a row is worth a try. `owning` is the
@@ -440,10 +440,10 @@ impl Tape {
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        if progress.has_again() && !self.rows.agrees(&self.drivers, at, is_leaf, progress) {
+        if progress.has_retry() && !self.rows.agrees(&self.drivers, at, is_leaf, progress) {
             return None;
         }
-        if !self.settings.predicts || self.is_keeping() || self.failed.is_some() {
+        if !self.settings.predicts || self.is_capturing() || self.failure.is_some() {
             progress.never_pays();
             return None;
         }
@@ -477,17 +477,17 @@ impl Tape {
     }
 }
 
-/// Keys, statics and opaque leaves: see [`kept`](super::kept).
+/// Keys, statics and opaque leaves: see [`captures`](super::captures).
 impl Tape {
-    /// Begins to keep a value. Returns the position of its first word.
+    /// Begins to capture a value. Returns the position of its first word.
     #[inline]
-    fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
-        if self.keeping.values.len() >= MAX_KEY_NESTING {
+    fn begin_capture(&mut self, at: usize, role: Role) -> Result<usize> {
+        if self.captures.open.len() >= MAX_KEY_NESTING {
             return Err(Cause::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        self.keeping.begin(&mut self.leaves);
-        self.keeping.values.push(Kept {
-            keep,
+        self.captures.begin(&mut self.leaves);
+        self.captures.open.push(Capture {
+            role,
             at,
             word: self.drivers.recorder.words.len(),
             leaf: self.leaves.len(),
@@ -499,38 +499,38 @@ impl Tape {
     }
 
     /// A label that is not a scalar begins.
-    pub(super) fn keep_label(&mut self, at: usize) -> Result<usize> {
-        match self.keeping.before_label.take() {
-            Some(BeforeLabel { keep, accepts }) => {
+    pub(super) fn capture_label(&mut self, at: usize) -> Result<usize> {
+        match self.captures.next_label.take() {
+            Some(NextLabel { role, accepts }) => {
                 self.accepts = accepts;
-                self.keep(at, keep)
+                self.begin_capture(at, role)
             }
             None => Ok(at),
         }
     }
 
     /// A key or a static comes next.
-    fn expect_label(&mut self, keep: Keep) {
+    fn expect_label(&mut self, role: Role) {
         let accepts = mem::take(&mut self.accepts);
-        self.keeping.before_label = Some(BeforeLabel { keep, accepts });
+        self.captures.next_label = Some(NextLabel { role, accepts });
     }
 
-    /// A key comes next. Returns how many values are being kept.
+    /// A key comes next. Returns how many captures are open.
     pub(super) fn expect_key(&mut self) -> usize {
-        if self.failed.is_none() {
-            self.expect_label(Keep::Key);
+        if self.failure.is_none() {
+            self.expect_label(Role::Key);
         }
-        self.keeping.values.len()
+        self.captures.open.len()
     }
 
-    /// Takes the result of a key, which began when `outer` values were being kept.
+    /// Takes the result of a key, which began when `outer` captures were open.
     pub(super) fn end_key(&mut self, outer: usize, at: usize) -> Result<usize> {
-        if self.keeping.values.len() == outer { Ok(at) } else { self.end_keeping(at) }
+        if self.captures.open.len() == outer { Ok(at) } else { self.end_capture(at) }
     }
 
     /// The meaning of a newtype of this name in this walk, if it is a mark.
-    pub(super) fn mark(&self, name: &str) -> Option<Keep> {
-        Keep::marked_by(name).map(|keep| keep.among(self.settings.objects))
+    pub(super) fn mark(&self, name: &str) -> Option<Role> {
+        Role::marked_by(name).map(|role| role.among(self.settings.objects))
     }
 
     /// Opens a newtype or a mark.
@@ -538,47 +538,47 @@ impl Tape {
         &mut self,
         at: usize,
         name: &'static str,
-        mark: Option<Keep>,
+        mark: Option<Role>,
     ) -> Result<usize> {
-        let Some(keep) = mark else { return self.open(at, NodeKind::NewtypeStruct, name) };
-        if keep == Keep::Object {
+        let Some(role) = mark else { return self.open(at, NodeKind::NewtypeStruct, name) };
+        if role == Role::Object {
             return self.open_object(at);
         }
-        // Inside a kept value, a mark changes nothing.
-        if self.is_keeping() || self.keeping.before_label.is_some() || self.failed.is_some() {
+        // Inside a captured value, a mark changes nothing.
+        if self.is_capturing() || self.captures.next_label.is_some() || self.failure.is_some() {
             return self.descend(at);
         }
-        if keep == Keep::Static {
-            self.expect_label(keep);
+        if role == Role::Static {
+            self.expect_label(role);
             return Ok(at);
         }
-        self.keep(at, keep)
+        self.begin_capture(at, role)
     }
 
     /// Takes the result of the child of a newtype or a mark.
     pub(super) fn close_newtype(
         &mut self,
         child: Result<usize>,
-        mark: Option<Keep>,
+        mark: Option<Role>,
     ) -> Result<usize> {
         let at = match child {
             Ok(at) => at,
             Err(error) if mark.is_some() => return Err(error),
             Err(error) => return Err(self.child_failed(Some(Key::Position(0)), error)),
         };
-        if mark == Some(Keep::Object) {
+        if mark == Some(Role::Object) {
             self.close_object();
             return Ok(at);
         }
-        match (mark, self.keeping.values.last()) {
-            // Its own mark keeps it: a mark inside of it would accept fewer levels.
-            (Some(_), Some(kept))
-                if !kept.is_key() && kept.accepts.levels == self.accepts.levels =>
+        match (mark, self.captures.open.last()) {
+            // Its own mark captures it: a mark inside of it would accept fewer levels.
+            (Some(_), Some(capture))
+                if !capture.is_key() && capture.accepts.levels == self.accepts.levels =>
             {
-                self.end_keeping(at)
+                self.end_capture(at)
             }
             // The static was a scalar.
-            (Some(Keep::Static), None) if !self.keeping.whole => Ok(at),
+            (Some(Role::Static), None) if !self.captures.whole => Ok(at),
             _ => {
                 self.ascend();
                 Ok(at)
@@ -589,15 +589,15 @@ impl Tape {
     /// The number of an object comes next, the only scalar that is a leaf.
     #[cold]
     fn open_object(&mut self, at: usize) -> Result<usize> {
-        if self.failed.is_some() {
+        if self.failure.is_some() {
             return Err(self.swallowed(true));
         }
         if self.settings.objects == Objects::None {
             expect_scalar(self.settings.refuses_objects);
             return Ok(at);
         }
-        if self.is_keeping() || self.keeping.before_label.is_some() {
-            return Err(object_is_kept());
+        if self.is_capturing() || self.captures.next_label.is_some() {
+            return Err(captured_object());
         }
         self.accepts.leaves = bit(LeafKind::F64);
         Ok(at)
@@ -610,7 +610,7 @@ impl Tape {
         }
         self.accepts.leaves = 0;
         if self.settings.objects == Objects::AmongLeaves
-            && self.failed.is_none()
+            && self.failure.is_none()
             && let Sink::Leaves(leaves) = &mut self.leaves
         {
             self.accepts.leaves = ALL_KINDS;
@@ -619,35 +619,35 @@ impl Tape {
         }
     }
 
-    /// Whether the current value is part of one that is kept.
-    pub(super) fn is_keeping(&self) -> bool {
-        self.keeping.is_inside()
+    /// Whether the current value is part of one that is capture.
+    pub(super) fn is_capturing(&self) -> bool {
+        self.captures.is_inside()
     }
 
     /// Takes the complete value off the tape, and puts it in its place. Returns the position behind
     /// it.
     #[inline(never)]
-    fn end_keeping(&mut self, at: usize) -> Result<usize> {
+    fn end_capture(&mut self, at: usize) -> Result<usize> {
         self.count_leaves(at);
-        let Some(kept) = self.keeping.values.pop() else { return Ok(at) }; // the walk has failed
-        let expected = self.expected_label(&kept);
-        let value = self.take_off(kept.word, kept.leaf, expected);
-        let Kept { keep, at, word, accepts, pending, .. } = kept;
+        let Some(capture) = self.captures.open.pop() else { return Ok(at) }; // the walk has failed
+        let expected = self.expected_label(&capture);
+        let value = self.take_off(capture.word, capture.leaf, expected);
+        let Capture { role, at, word, accepts, pending, .. } = capture;
         self.drivers.recorder.words.truncate(word);
-        self.keeping.end(&mut self.leaves);
+        self.captures.end(&mut self.leaves);
         (self.accepts, self.drivers.pending) = (accepts, pending);
-        let tag = match keep {
-            Keep::Key => word::KEY,
-            Keep::Static => word::STATIC,
-            Keep::Leaf | Keep::Object => return self.put_opaque(at, value?),
+        let tag = match role {
+            Role::Key => word::KEY,
+            Role::Static => word::STATIC,
+            Role::Leaf | Role::Object => return self.put_opaque(at, value?),
         };
         match value? {
-            KeptValue::Scalar(leaf) => match leaf.as_scalar() {
+            CapturedValue::Scalar(leaf) => match leaf.as_scalar() {
                 Some(scalar) => Ok(self.label(at, tag, scalar)),
-                None => Err(bug!("a kept value has an opaque leaf")),
+                None => Err(bug!("a captured value has an opaque leaf")),
             },
-            KeptValue::Known(number) => Ok(self.put_label(at, tag, number)),
-            KeptValue::Compound(value) => {
+            CapturedValue::Known(number) => Ok(self.put_label(at, tag, number)),
+            CapturedValue::Compound(value) => {
                 let number = self.drivers.recorder.labels.compound(tag, value);
                 Ok(self.put_label(at, tag, number))
             }
@@ -655,21 +655,26 @@ impl Tape {
     }
 
     /// The value that was recorded from a word and a leaf on, which may be the label of that number.
-    fn take_off(&mut self, word: usize, leaf: usize, expected: Option<usize>) -> Result<KeptValue> {
+    fn take_off(
+        &mut self,
+        word: usize,
+        leaf: usize,
+        expected: Option<usize>,
+    ) -> Result<CapturedValue> {
         match &mut self.leaves {
             Sink::Leaves(leaves) => {
                 let limits = self.settings.limits;
-                self.drivers.recorder.kept_value(word, leaves, leaf, expected, limits)
+                self.drivers.recorder.captured_value(word, leaves, leaf, expected, limits)
             }
-            _ => Err(bug!("a kept value has other leaves")),
+            _ => Err(bug!("a captured value has other leaves")),
         }
     }
 
     /// The number of the label that is expected in the place of a key or a static.
-    fn expected_label(&self, kept: &Kept) -> Option<usize> {
-        let at = kept.at + usize::from(kept.pending > 0); // behind the count of the leaves before it
+    fn expected_label(&self, capture: &Capture) -> Option<usize> {
+        let at = capture.at + usize::from(capture.pending > 0); // behind the count of the leaves before it
         let expected = self.drivers.follower.word(at)?;
-        (kept.keep != Keep::Leaf && expected.has_label()).then(|| expected.number())
+        (capture.role != Role::Leaf && expected.has_label()).then(|| expected.number())
     }
 
     /// A value that is recorded as a whole.
@@ -677,18 +682,18 @@ impl Tape {
         self.count_leaves(at);
         self.check_end();
         match self.take_off(0, 0, None)? {
-            KeptValue::Scalar(leaf) => Ok(leaf.into()),
-            KeptValue::Compound(value) => Ok(value),
-            KeptValue::Known(_) => Err(bug!("a whole value is no label")),
+            CapturedValue::Scalar(leaf) => Ok(leaf.into()),
+            CapturedValue::Compound(value) => Ok(value),
+            CapturedValue::Known(_) => Err(bug!("a whole value is no label")),
         }
     }
 
     /// A scalar that is a label.
     pub(super) fn scalar_label(&mut self, at: usize, scalar: Scalar<'_>) -> usize {
-        match self.keeping.before_label.take() {
-            Some(BeforeLabel { keep, accepts }) => {
+        match self.captures.next_label.take() {
+            Some(NextLabel { role, accepts }) => {
                 self.accepts = accepts;
-                self.label(at, if keep == Keep::Key { word::KEY } else { word::STATIC }, scalar)
+                self.label(at, if role == Role::Key { word::KEY } else { word::STATIC }, scalar)
             }
             None => self.label(at, word::STATIC, scalar),
         }
@@ -725,14 +730,14 @@ impl Tape {
         self.drivers.recorder.labels.last
     }
 
-    fn put_opaque(&mut self, at: usize, value: KeptValue) -> Result<usize> {
+    fn put_opaque(&mut self, at: usize, value: CapturedValue) -> Result<usize> {
         let (leaf, tag) = match value {
-            KeptValue::Scalar(leaf) => (leaf, None),
-            KeptValue::Compound(value) if is_nothing(&value) => {
+            CapturedValue::Scalar(leaf) => (leaf, None),
+            CapturedValue::Compound(value) if is_nothing(&value) => {
                 (value.into(), Some(word::OPAQUE_NOTHING))
             }
-            KeptValue::Compound(value) => (value.into(), Some(word::OPAQUE)),
-            KeptValue::Known(_) => return Err(bug!("a leaf is no label")),
+            CapturedValue::Compound(value) => (value.into(), Some(word::OPAQUE)),
+            CapturedValue::Known(_) => return Err(bug!("a leaf is no label")),
         };
         put_leaf(&mut self.leaves, leaf, "a mark")?;
         match tag {
@@ -751,19 +756,19 @@ impl Tape {
     #[inline]
     pub(super) fn check_end(&self) {
         debug_assert!(self.drivers.no_seq_is_open(), "a sequence is open at the end of a walk");
-        debug_assert!(self.keeping.values.is_empty(), "a value is kept at the end of a walk");
-        debug_assert!(self.keeping.before_label.is_none(), "a label is missing");
+        debug_assert!(self.captures.open.is_empty(), "a capture is open at the end of a walk");
+        debug_assert!(self.captures.next_label.is_none(), "a label is missing");
         debug_assert_eq!(self.drivers.pending, 0, "leaves are not counted at the end of a walk");
     }
 
     /// Forgets the value, but not the structures that may come again.
     pub(super) fn clear(&mut self) {
-        let Tape { drivers, memory, failed, keeping, .. } = self;
-        if failed.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
+        let Tape { drivers, memory, failure, captures, .. } = self;
+        if failure.take().is_some() || !memory.ends_with(drivers.follower.known.as_ref()) {
             drivers.install(None);
         }
         drivers.clear();
-        keeping.clear();
+        captures.clear();
         self.rows.checks = 0;
         self.settings.objects = Objects::None;
         self.leaves = Sink::Counted(0);
@@ -776,11 +781,11 @@ impl Tape {
     #[cold]
     #[inline(never)]
     pub(super) fn child_failed(&mut self, key: Option<Key>, error: Error) -> Error {
-        let failed = self.fail();
-        failed.in_some = false;
+        let failure = self.fail();
+        failure.in_some = false;
         // The compound that went on is the place.
-        if !mem::take(&mut failed.went_on) {
-            failed.keys.extend(key);
+        if !mem::take(&mut failure.went_on) {
+            failure.keys.extend(key);
         }
         error
     }
@@ -813,15 +818,15 @@ impl Tape {
     /// it, or its end.
     #[cold]
     pub(super) fn swallowed(&mut self, is_child: bool) -> Error {
-        let failed = self.fail();
-        failed.forget();
-        failed.went_on = is_child;
+        let failure = self.fail();
+        failure.forget();
+        failure.went_on = is_child;
         Error::protocol(SWALLOWED)
     }
 
     /// The result of a walk, with the path of its error.
     pub(super) fn ended(&mut self, end: Result<usize>) -> Result<usize> {
-        let keys = self.failed.as_mut().map(|failed| mem::take(&mut failed.keys));
+        let keys = self.failure.as_mut().map(|failure| mem::take(&mut failure.keys));
         match (end, keys) {
             (Err(error), Some(keys)) => Err(error.at(keys.into_iter().rev().collect())),
             // A format that is read has ignored it.
@@ -832,19 +837,19 @@ impl Tape {
 
     /// From now on nothing is followed or recorded.
     #[cold]
-    pub(super) fn fail(&mut self) -> &mut Failed {
-        (self.accepts, self.keeping.before_label) = (Accepts::default(), None);
-        let Tape { drivers, keeping, failed, .. } = self;
-        failed.get_or_insert_with(|| {
+    pub(super) fn fail(&mut self) -> &mut Failure {
+        (self.accepts, self.captures.next_label) = (Accepts::default(), None);
+        let Tape { drivers, captures, failure, .. } = self;
+        failure.get_or_insert_with(|| {
             drivers.follower.stop();
             drivers.recorder.open.clear();
-            keeping.values.clear();
+            captures.open.clear();
             Box::default()
         })
     }
 }
 
-impl Failed {
+impl Failure {
     /// The place is the innermost open compound.
     fn forget(&mut self) {
         self.keys.clear();

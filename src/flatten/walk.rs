@@ -23,11 +23,11 @@ use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, Script, TreeDef, Value};
 
-use super::kept::Accepts;
-use super::labels::Most;
+use super::captures::Accepts;
+use super::labels::LabelLimits;
 use super::marks::Objects;
-use super::nodes::Made;
-use super::script::Known;
+use super::nodes::NewStructure;
+use super::script::KnownStructure;
 use super::tape::{Settings, Tape};
 use super::word::{ALL_KINDS, KindSet};
 
@@ -73,9 +73,9 @@ impl Request {
 enum WalkEnd {
     /// That of the treedef which the value should be like.
     Expected,
-    /// One that the thread keeps.
+    /// One that the thread remembers.
     Known(TreeDef),
-    New(Made),
+    New(NewStructure),
 }
 
 /// A walk, from its beginning to its end.
@@ -92,16 +92,16 @@ impl ValueWalk {
         walk
     }
 
-    /// Begins the walk of a value that is kept as a whole.
+    /// Begins the walk of a value that is captured as a whole.
     pub(super) fn begin_whole(options: Options, limits: Limits) -> Self {
         let mut walk = ValueWalk::spared();
-        let Tape { drivers, leaves, accepts, settings, keeping, .. } = &mut *walk.tape;
+        let Tape { drivers, leaves, accepts, settings, captures, .. } = &mut *walk.tape;
         drivers.install(None);
-        drivers.recorder.labels.structures.keep(limits);
-        keeping.begin(leaves);
+        drivers.recorder.labels.structures.retain(limits);
+        captures.begin(leaves);
         *settings = Settings { options, limits, ..Settings::default() };
         *accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
-        keeping.whole = true;
+        captures.whole = true;
         walk
     }
 
@@ -120,7 +120,7 @@ impl ValueWalk {
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
         let is_like = like.is_some();
         tape.settings = Settings { options, limits, objects, refuses_objects, predicts, is_like };
-        tape.drivers.recorder.labels.structures.keep(limits);
+        tape.drivers.recorder.labels.structures.retain(limits);
         tape.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
         if like.is_none() {
             tape.leaves.reserve(tape.memory.leaves);
@@ -132,15 +132,15 @@ impl ValueWalk {
     /// Expects the structure `like`, or else the last one that came.
     fn install_script(&mut self, options: Options, like: Option<&TreeDef>) {
         let Tape { drivers, memory, .. } = &mut *self.tape;
-        let is_it = |known: &Known| match like {
+        let is_expected = |known: &KnownStructure| match like {
             Some(like) => known.is_of(like),
             None => known.encoding.options == options,
         };
-        if drivers.follower.known.as_ref().is_some_and(is_it) {
+        if drivers.follower.known.as_ref().is_some_and(is_expected) {
             return;
         }
-        let known =
-            like.and_then(|like| memory.like(like).cloned().or_else(|| Known::beside(like)));
+        let known = like
+            .and_then(|like| memory.like(like).cloned().or_else(|| KnownStructure::beside(like)));
         drivers.install(known.or_else(|| memory.last(options).cloned()));
     }
 
@@ -159,7 +159,7 @@ impl ValueWalk {
         self.structure_of_record(like)
     }
 
-    /// The structure of a value that was recorded, which the thread keeps if it is small and came
+    /// The structure of a value that was recorded, which the thread remembers if it is small and came
     /// twice, or is compared with a treedef.
     fn structure_of_record(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
         let Tape { drivers, memory, leaves, settings, .. } = &mut *self.tape;
@@ -167,14 +167,15 @@ impl ValueWalk {
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
             && (like.is_some() || memory.note(words))
-            && let Some((words, labels)) = recorder.labels.used(words.to_vec(), Most::FEW)
+            && let Some((words, labels)) =
+                recorder.labels.used(words.to_vec(), LabelLimits::OF_THREAD)
         {
             let known = match memory.find_equal(options, &words, &labels) {
                 Some(known) => known.clone(),
                 None => {
-                    let Made { treedef, swaps } = recorder.made(options, true)?;
+                    let NewStructure { treedef, swaps } = recorder.structure(options, true)?;
                     let script = Script::new(words, labels, swaps, treedef.insertions);
-                    let known = Known { encoding: treedef.encoding, script };
+                    let known = KnownStructure { encoding: treedef.encoding, script };
                     memory.add(known.clone());
                     known
                 }
@@ -187,20 +188,20 @@ impl ValueWalk {
         if let Some(like) = like {
             recorder.expect_nodes(like.encoding.nodes.len());
         }
-        let made = recorder.made(options, like.is_some())?;
-        leaves.swap(&made.swaps);
-        let treedef = TreeDef { limits, walked: true, ..made.treedef };
-        Ok(WalkEnd::New(Made { treedef, ..made }))
+        let new = recorder.structure(options, like.is_some())?;
+        leaves.swap(&new.swaps);
+        let treedef = TreeDef { limits, walked: true, ..new.treedef };
+        Ok(WalkEnd::New(NewStructure { treedef, ..new }))
     }
 
-    /// Keeps the script of a value beside `like`, to which its structure is equal. The thread does
-    /// not keep it.
-    fn keep_beside(&mut self, like: &TreeDef, Made { treedef, swaps }: Made) {
+    /// Stores the script of a value beside `like`, to which its structure is equal. The thread does
+    /// not remember it.
+    fn store_beside(&mut self, like: &TreeDef, NewStructure { treedef, swaps }: NewStructure) {
         let insertions = treedef.insertions.clone();
         drop(treedef); // it is large
         let recorder = &mut self.tape.drivers.recorder;
         let words = mem::take(&mut recorder.words);
-        if let Some((words, labels)) = recorder.labels.used(words, Most::ANY) {
+        if let Some((words, labels)) = recorder.labels.used(words, LabelLimits::NONE) {
             like.encoding.script.put(Script::new(words, labels, swaps, insertions));
         }
     }
@@ -212,7 +213,9 @@ impl ValueWalk {
         self.tape.memory.leaves = leaves.len().min(MOST_EXPECTED);
         self.spare();
         match found? {
-            WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => Ok((treedef, leaves)),
+            WalkEnd::Known(treedef) | WalkEnd::New(NewStructure { treedef, .. }) => {
+                Ok((treedef, leaves))
+            }
             WalkEnd::Expected => Err(bug!("no structure was expected")),
         }
     }
@@ -232,21 +235,21 @@ impl ValueWalk {
                 self.install_script(self.tape.settings.options, Some(like));
                 Ok(())
             }
-            WalkEnd::New(made) if made.treedef == *like => {
-                self.keep_beside(like, made);
+            WalkEnd::New(new) if new.treedef == *like => {
+                self.store_beside(like, new);
                 Ok(())
             }
-            WalkEnd::Known(treedef) | WalkEnd::New(Made { treedef, .. }) => check(&treedef),
+            WalkEnd::Known(treedef) | WalkEnd::New(NewStructure { treedef, .. }) => check(&treedef),
         });
         let leaves = mem::take(&mut self.tape.leaves);
         self.spare();
         checked.map(|()| leaves)
     }
 
-    /// Ends the walk of a value that is kept as a whole.
+    /// Ends the walk of a value that is captured as a whole.
     pub(super) fn finish_whole(mut self, end: Result<usize>) -> Result<Value> {
         let value = self.tape.ended(end).and_then(|at| self.tape.whole(at));
-        self.tape.keeping.end(&mut self.tape.leaves);
+        self.tape.captures.end(&mut self.tape.leaves);
         self.spare();
         value
     }

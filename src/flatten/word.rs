@@ -28,7 +28,7 @@ pub(super) const KEY: Tag = 49;
 /// A static, by its number among the labels.
 pub(super) const STATIC: Tag = 50;
 /// An element has the words of an earlier one of its sequence, which begin `n` words before.
-pub(super) const AGAIN: Tag = 51;
+pub(super) const BACK_REFERENCE: Tag = 51;
 
 /// The maximum number of words of a structure that a thread remembers: 24 KiB.
 pub(super) const MOST_KEPT_WORDS: usize = 1_024;
@@ -155,15 +155,15 @@ impl Hash for Word {
     }
 }
 
-/// For each open sequence, its last elements that were written out in full. `AGAIN` refers to one of them, so the
+/// For each open sequence, its last elements that were written out in full. `BACK_REFERENCE` refers to one of them, so the
 /// node maker must remember at least those that the recorder remembers: both add one at the same events.
 pub(super) struct Forms<T>(Vec<T>);
 
 /// Those of an open sequence: the first one, and how many came.
 #[derive(Clone, Copy, Default)]
-pub(super) struct FormsOf {
+pub(super) struct SeqForms {
     first: usize,
-    came: usize,
+    count: usize,
 }
 
 impl<T> Default for Forms<T> {
@@ -175,13 +175,13 @@ impl<T> Default for Forms<T> {
 impl<T> Forms<T> {
     /// A sequence begins inside the others.
     #[inline(always)]
-    pub(super) fn open(&self) -> FormsOf {
-        FormsOf { first: self.0.len(), came: 0 }
+    pub(super) fn open(&self) -> SeqForms {
+        SeqForms { first: self.0.len(), count: 0 }
     }
 
     /// An element of the innermost sequence came.
-    pub(super) fn add(&mut self, of: &mut FormsOf, form: T) {
-        match self.0.get_mut(of.first + of.came % MOST_COMPARED) {
+    pub(super) fn add(&mut self, of: &mut SeqForms, form: T) {
+        match self.0.get_mut(of.first + of.count % MOST_COMPARED) {
             Some(oldest) => *oldest = form,
             None => {
                 if self.0.len() == self.0.capacity() {
@@ -190,16 +190,16 @@ impl<T> Forms<T> {
                 self.0.push(form);
             }
         }
-        of.came += 1; // at most the calls
+        of.count += 1; // at most the calls
     }
 
     /// Those of the innermost sequence.
-    pub(super) fn of(&self, of: FormsOf) -> &[T] {
+    pub(super) fn of(&self, of: SeqForms) -> &[T] {
         self.0.get(of.first..).or_bug()
     }
 
     #[inline(always)]
-    pub(super) fn close(&mut self, of: FormsOf) {
+    pub(super) fn close(&mut self, of: SeqForms) {
         self.0.truncate(of.first);
     }
 

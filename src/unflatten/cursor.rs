@@ -1,7 +1,7 @@
 //! The cursor of a walk that rebuilds a value: one walk in pre-order.
 //!
-//! A place is two numbers: the stored nodes from the current one on, and the index of its first
-//! leaf. Each compound that is being read keeps the place of its [next child](super::children) for
+//! A location is two numbers: the stored nodes from the current one on, and the index of its first
+//! leaf. Each compound that is being read keeps the location of its [next child](super::children) for
 //! itself. So it does not matter where a child leaves the cursor: it may read all, skip, fail, or
 //! have its error ignored. A path is made only for an error, from the positions on the way up.
 //!
@@ -25,15 +25,15 @@ use super::supply::Supply;
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
 /// Where the walk is, and its state. Reading a value moves the cursor on; the code that has read a
-/// compound restores what it saved in [`Parent`].
+/// compound restores what it saved in [`OpenCompound`].
 pub(super) struct Cursor<'de> {
     pub(super) found: Found,
     /// Whether there was a request since this was cleared. If not, a value was made without asking
     /// for what is inside.
     pub(super) asked: bool,
     pub(super) compact: bool,
-    pub(super) place: Place<'de>,
-    pub(super) room: Room,
+    pub(super) location: Location<'de>,
+    pub(super) depth: Depth,
     /// The limit of levels.
     most_levels: u32,
     /// Whether the last request was refused because the compound is too deep.
@@ -43,18 +43,18 @@ pub(super) struct Cursor<'de> {
     /// The layout of the elements that are read ahead. It is not with them, because each sequence would
     /// have to drop it.
     pub(super) fixed: Option<Box<FixedNode<'de>>>,
-    /// The places of the children of maps that are read in another order. Those that are read last are
+    /// The locations of the children of maps that are read in another order. Those that are read last are
     /// at the end.
-    pub(super) places: Vec<Place<'de>>,
+    pub(super) locations: Vec<Location<'de>>,
     /// The current name, if a name was found.
     pub(super) text: &'de str,
     /// Room for the text of a character.
     pub(super) character: [u8; 4],
 }
 
-/// A place in a structure: a node, or the end behind the last one.
+/// A location in a structure: a node, or the end behind the last one.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'de> {
+pub(super) struct Location<'de> {
     /// The stored nodes from here on.
     pub(super) rest: &'de [Node],
     /// The index of the first leaf.
@@ -65,14 +65,14 @@ pub(super) struct Place<'de> {
 
 /// How deep the walk is, and how much deeper it may go. It is copied as a whole.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct Depth {
     /// How many structures are around the current one.
     around: u32,
     /// The number of newtypes around the place that were not asked for.
     pub(super) newtypes: u32,
     /// What is still allowed, before `newtypes` are subtracted. A compound takes a level, and gives it
     /// back at its end.
-    pub(super) left: Allowance,
+    pub(super) budget: DepthBudget,
 }
 
 /// The structure that is being read, and those around it. A key, a static and an opaque leaf are
@@ -81,10 +81,10 @@ pub(super) struct Room {
 pub(super) struct Structures<'de> {
     pub(super) current: &'de TreeDef,
     /// The key, static or opaque leaf that is the current structure, and holds its leaves.
-    pub(super) kept: Option<&'de Value>,
+    pub(super) value: Option<&'de Value>,
     /// The meaning of a leaf in the current structure.
     leaf_found: Found,
-    /// Those around it, and what kept them: the outermost apart, because most values nest no further and shall
+    /// Those around it, and the values that have them: the outermost apart, because most values nest no further and shall
     /// not allocate.
     outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
@@ -97,7 +97,7 @@ pub(super) enum Found {
     /// of those given for rebuilding.
     Node(NodeKind),
     /// A leaf of a key, a static or an opaque leaf.
-    Kept,
+    ValueLeaf,
     /// The name of a field or a variant, which is read like a leaf.
     Name,
     /// A leaf that is a float, where a newtype of 16 bits was asked for: `half::f16`.
@@ -111,7 +111,7 @@ pub(super) const LEAF: Found = Found::Node(NodeKind::Leaf);
 
 /// How much deeper the walk may go.
 #[derive(Clone, Copy)]
-pub(super) struct Allowance {
+pub(super) struct DepthBudget {
     /// How many more levels of compounds are allowed.
     pub(super) levels: u32,
     /// How often a node may still stand for its own content, where the type asks for an option or a newtype
@@ -121,10 +121,10 @@ pub(super) struct Allowance {
 
 /// A compound that is being read: where it is, for its errors, and what is put back after it.
 #[derive(Clone, Copy)]
-pub(super) struct Parent {
+pub(super) struct OpenCompound {
     /// The number of stored nodes from this one on.
     pub(super) rest: usize,
-    pub(super) room: Room,
+    pub(super) depth: Depth,
 }
 
 /// Where the inside of an option or of a newtype is.
@@ -162,20 +162,20 @@ impl<'de> Cursor<'de> {
             found: Found::Node(rest[0].kind), // the root exists (invariant 1 of the encoding)
             asked: false,
             compact,
-            place: Place { rest, leaf: 0, map: 0 },
-            room: Room { around: 0, newtypes: 0, left: Allowance { levels, passes: levels } },
+            location: Location { rest, leaf: 0, map: 0 },
+            depth: Depth { around: 0, newtypes: 0, budget: DepthBudget { levels, passes: levels } },
             most_levels: levels,
             is_too_deep: false,
             structures: Structures {
                 current: treedef,
-                kept: None,
+                value: None,
                 leaf_found: LEAF,
                 outermost: None,
                 outer: Vec::new(),
             },
             supply: Supply::new(leaves),
             fixed: None,
-            places: Vec::new(),
+            locations: Vec::new(),
             text: "",
             character: [0; 4],
         }
@@ -186,27 +186,27 @@ impl<'de> Cursor<'de> {
     pub(super) fn check_end(&self) {
         let Structures { outermost, outer, .. } = &self.structures;
         let around = outer.len() + usize::from(outermost.is_some());
-        debug_assert_eq!(self.room.around as usize, around, "structures around the cursor");
-        debug_assert_eq!(self.room.left.levels, self.most_levels, "levels at the end of a walk");
+        debug_assert_eq!(self.depth.around as usize, around, "structures around the cursor");
+        debug_assert_eq!(self.depth.budget.levels, self.most_levels, "levels at the end of a walk");
     }
 
     /// The layout of the first of these nodes of the current structure, if it has one and is not too
     /// deep.
     pub(super) fn layout_of(&self, nodes: &'de [Node]) -> Option<FixedNode<'de>> {
         let node_data = &self.structures.current.encoding.node_data;
-        let may_be_read = nodes.first()?.depth <= self.room.left.levels;
+        let may_be_read = nodes.first()?.depth <= self.depth.budget.levels;
         if may_be_read { FixedNode::of(nodes, node_data, self.compact) } else { None }
     }
 
     /// The node at the cursor.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn node(&self) -> &'de Node {
-        &self.place.rest[0] // a cursor is always at a node
+        &self.location.rest[0] // a cursor is always at a node
     }
 
     /// The same node, with all that is known of it.
     pub(super) fn here(&self) -> NodeRef<'de> {
-        let Place { rest, leaf, map } = self.place;
+        let Location { rest, leaf, map } = self.location;
         let index = self.structures.current.encoding.nodes.len() - rest.len();
         NodeRef::at(self.structures.current, index, leaf, map)
     }
@@ -226,7 +226,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn go_to_name(&mut self, name: &'de str) {
         self.text = name;
         self.found = Found::Name;
-        self.room.newtypes = 0;
+        self.depth.newtypes = 0;
     }
 
     /// Goes to a key, which is a structure of its own unless it is a text.
@@ -235,7 +235,7 @@ impl<'de> Cursor<'de> {
         match key.as_str() {
             Some(text) => self.go_to_name(text),
             None => {
-                self.room.newtypes = 0;
+                self.depth.newtypes = 0;
                 self.enter(key);
             }
         }
@@ -245,24 +245,24 @@ impl<'de> Cursor<'de> {
     #[cfg_attr(not(debug_assertions), inline)]
     fn go_down(&mut self) {
         let node = self.node();
-        self.place.map += usize::from(node.kind == NodeKind::Map);
-        self.place.rest = &self.place.rest[1..]; // the child (invariant 2 of the encoding)
+        self.location.map += usize::from(node.kind == NodeKind::Map);
+        self.location.rest = &self.location.rest[1..]; // the child (invariant 2 of the encoding)
         self.found = self.found_of(self.node().kind);
     }
 
-    /// Goes to the root of a structure that is kept.
+    /// Goes to the root of a key, a static or an opaque leaf.
     #[inline(never)]
     fn enter(&mut self, value: &'de Value) {
         let structures = &mut self.structures;
-        let current = (structures.current, structures.kept);
+        let current = (structures.current, structures.value);
         match &structures.outermost {
             None => structures.outermost = Some(current),
             Some(_) => structures.outer.push(current),
         }
-        self.room.around += 1; // at most the depth of the call stack
+        self.depth.around += 1; // at most the depth of the call stack
         structures.current = value.root().treedef;
-        (structures.kept, structures.leaf_found) = (Some(value), Found::Kept);
-        self.place = Place { rest: &structures.current.encoding.nodes, leaf: 0, map: 0 };
+        (structures.value, structures.leaf_found) = (Some(value), Found::ValueLeaf);
+        self.location = Location { rest: &structures.current.encoding.nodes, leaf: 0, map: 0 };
         self.found = self.found_of(self.node().kind);
     }
 
@@ -270,53 +270,58 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     fn leave(&mut self, around: u32) {
         let structures = &mut self.structures;
-        while self.room.around > around
-            && let Some((treedef, kept)) =
+        while self.depth.around > around
+            && let Some((treedef, value)) =
                 structures.outer.pop().or_else(|| structures.outermost.take())
         {
-            (structures.current, structures.kept) = (treedef, kept);
-            structures.leaf_found = if kept.is_some() { Found::Kept } else { LEAF };
-            self.room.around -= 1;
-            self.place.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
+            (structures.current, structures.value) = (treedef, value);
+            structures.leaf_found = if value.is_some() { Found::ValueLeaf } else { LEAF };
+            self.depth.around -= 1;
+            self.location.rest = &treedef.encoding.nodes; // a location in this structure, until there is a better one
         }
     }
 
     /// Goes back to the structure of a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn back_to(&mut self, parent: &Parent) {
+    pub(super) fn back_to(&mut self, parent: &OpenCompound) {
         if !self.is_in_structure_of(parent) {
-            self.leave(parent.room.around);
+            self.leave(parent.depth.around);
         }
     }
 
     /// Whether this is in the same structure as a compound around it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn is_in_structure_of(&self, parent: &Parent) -> bool {
-        self.room.around == parent.room.around
+    pub(super) fn is_in_structure_of(&self, parent: &OpenCompound) -> bool {
+        self.depth.around == parent.depth.around
     }
 
     /// Goes back to a compound itself, to the kind that it had.
-    pub(super) fn go_to_parent(&mut self, parent: &Parent, found: Found, place: Place<'de>) {
+    pub(super) fn go_to_parent(
+        &mut self,
+        parent: &OpenCompound,
+        found: Found,
+        location: Location<'de>,
+    ) {
         self.back_to(parent);
-        (self.place, self.found, self.room.newtypes) = (place, found, 0);
+        (self.location, self.found, self.depth.newtypes) = (location, found, 0);
     }
 
     /// The compound at the cursor, before any of it is read.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn parent(&self) -> Parent {
-        Parent { rest: self.place.rest.len(), room: self.room }
+    pub(super) fn parent(&self) -> OpenCompound {
+        OpenCompound { rest: self.location.rest.len(), depth: self.depth }
     }
 
     /// Whether one more level of compounds is allowed.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn has_room(&self) -> bool {
-        self.room.newtypes < self.room.left.levels
+    pub(super) fn may_descend(&self) -> bool {
+        self.depth.newtypes < self.depth.budget.levels
     }
 
     /// The same; if not, [`unexpected`](Self::unexpected) says so.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn expect_room(&mut self) -> bool {
-        self.has_room() || self.refuse()
+    fn expect_level(&mut self) -> bool {
+        self.may_descend() || self.refuse()
     }
 
     #[cold]
@@ -325,22 +330,22 @@ impl<'de> Cursor<'de> {
         false
     }
 
-    /// Counts the newtypes around the place and `levels` more. There is [room](Self::has_room).
+    /// Counts the newtypes around the place and `levels` more. There [are as many](Self::may_descend).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn descend(&mut self, levels: u32) {
-        self.room.left.levels -= self.room.newtypes + levels;
-        self.room.newtypes = 0;
+        self.depth.budget.levels -= self.depth.newtypes + levels;
+        self.depth.newtypes = 0;
     }
 
     /// Puts back what [`descend`](Self::descend) and [`pass`](Self::pass) took, after a compound.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn ascend(&mut self, parent: &Parent) {
-        self.room.left = parent.room.left;
+    pub(super) fn ascend(&mut self, parent: &OpenCompound) {
+        self.depth.budget = parent.depth.budget;
     }
 
     /// Rejects the inside of an option or of a newtype that was made without asking for it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn end_inside(&mut self, parent: &Parent) -> Result<()> {
+    pub(super) fn end_inside(&mut self, parent: &OpenCompound) -> Result<()> {
         self.ascend(parent);
         if self.asked { Ok(()) } else { Err(self.inside_unread(parent)) }
     }
@@ -358,7 +363,7 @@ impl<'de> Cursor<'de> {
                 Labels::Static(value) => Some(value),
                 _ => None,
             },
-            LEAF => self.supply.opaque(self.place.leaf),
+            LEAF => self.supply.opaque(self.location.leaf),
             _ => None,
         }
     }
@@ -409,10 +414,10 @@ impl<'de> Cursor<'de> {
         while self.found == Found::Node(NodeKind::NewtypeStruct)
             && !(to_message && self.is_message())
         {
-            if !self.has_room() {
+            if !self.may_descend() {
                 return Err(self.too_deep());
             }
-            self.room.newtypes += 1; // at most the number of levels
+            self.depth.newtypes += 1; // at most the number of levels
             self.go_down();
             self.enter_kept();
         }
@@ -425,8 +430,8 @@ impl<'de> Cursor<'de> {
 
     /// Stays at the node, which answers in place of its inside.
     pub(super) fn pass(&mut self) -> Interior {
-        match self.room.left.passes.checked_sub(1) {
-            Some(left) => self.room.left.passes = left,
+        match self.depth.budget.passes.checked_sub(1) {
+            Some(left) => self.depth.budget.passes = left,
             None => return Interior::TooDeep,
         }
         Interior::Same
@@ -435,7 +440,7 @@ impl<'de> Cursor<'de> {
     /// Goes to the only child, which is asked for.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn go_inside(&mut self) -> Interior {
-        if !self.has_room() {
+        if !self.may_descend() {
             return Interior::TooDeep;
         }
         self.descend(1);
@@ -467,7 +472,9 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     fn other_option(&mut self) -> Interior {
         match self.found {
-            LEAF | Found::Kept if matches!(self.scalar(), Some(Scalar::None)) => Interior::Nothing,
+            LEAF | Found::ValueLeaf if matches!(self.scalar(), Some(Scalar::None)) => {
+                Interior::Nothing
+            }
             _ => self.pass(),
         }
     }
@@ -483,7 +490,7 @@ impl<'de> Cursor<'de> {
             Found::Node(NodeKind::Struct) if self.data().is_some_and(|data| data.name == name) => {
                 Interior::Entries
             }
-            LEAF | Found::Kept => match (Half::named(name), self.scalar()) {
+            LEAF | Found::ValueLeaf => match (Half::named(name), self.scalar()) {
                 (Some(half), Some(Scalar::F32(_) | Scalar::F64(_))) => {
                     self.found = match half {
                         Half::F16 => Found::F16,
@@ -515,11 +522,11 @@ impl<'de> Cursor<'de> {
     /// it may be read.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn go_to_payload(&mut self) -> bool {
-        let has_room = self.found != Found::Node(NodeKind::NewtypeVariant) || self.has_room();
-        if has_room {
+        let may_descend = self.found != Found::Node(NodeKind::NewtypeVariant) || self.may_descend();
+        if may_descend {
             self.enter_payload();
         }
-        has_room
+        may_descend
     }
 
     /// The same for a payload that may be read.
@@ -540,12 +547,12 @@ impl<'de> Cursor<'de> {
 
     /// Goes to the only child of a map of one entry.
     pub(super) fn go_to_entry(&mut self) -> bool {
-        let has_room = self.has_room();
-        if has_room {
+        let may_descend = self.may_descend();
+        if may_descend {
             self.descend(1);
             self.go_down();
         }
-        has_room
+        may_descend
     }
 
     /// Whether this is a unit.
@@ -559,7 +566,7 @@ impl<'de> Cursor<'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_sequence(&mut self) -> bool {
         self.asked = true;
-        (self.found.is_sequence() || self.settles_at_sequence()) && self.expect_room()
+        (self.found.is_sequence() || self.settles_at_sequence()) && self.expect_level()
     }
 
     #[inline(never)]
@@ -573,7 +580,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn is_map(&mut self, fields: Option<&[&str]>) -> bool {
         self.asked = true;
         match self.found {
-            Found::Node(NodeKind::Struct | NodeKind::Map) => self.expect_room(),
+            Found::Node(NodeKind::Struct | NodeKind::Map) => self.expect_level(),
             _ => self.settles_at_map(fields),
         }
     }
@@ -585,13 +592,13 @@ impl<'de> Cursor<'de> {
         }
         match self.found {
             Found::Node(NodeKind::Struct | NodeKind::Map | NodeKind::NewtypeVariant) => {
-                self.expect_room()
+                self.expect_level()
             }
             Found::Node(NodeKind::TupleVariant | NodeKind::StructVariant) => true,
             // An empty sequence is probably of another type, not a struct whose fields are absent.
             found if found.is_sequence() => {
                 fields.is_some_and(|fields| fields.is_empty() || self.node().children > 0)
-                    && self.expect_room()
+                    && self.expect_level()
             }
             _ => false,
         }

@@ -192,7 +192,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             Interior::Entries => self.deserialize_map(visitor),
             Interior::TooDeep => Err(self.0.too_deep()),
             // Only an object is told by its number in place of its inside.
-            Interior::Object => outside!(self, visitor.visit_u64(self.0.place.leaf as u64)), // not wider
+            Interior::Object => outside!(self, visitor.visit_u64(self.0.location.leaf as u64)), // not wider
             Interior::NoObject => Err(self.0.unexpected(&visitor)),
             inside => inside!(self, visitor.visit_newtype_struct, inside, parent),
         }

@@ -5,7 +5,7 @@ use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 use crate::error::{Error, Result};
 
 use super::children::NextChild;
-use super::cursor::{Cursor, NodeDeserializer, Parent};
+use super::cursor::{Cursor, NodeDeserializer, OpenCompound};
 use super::fast::ahead::{Ahead, Floats};
 use super::fast::is_plain;
 
@@ -13,7 +13,7 @@ use super::fast::is_plain;
 pub(super) struct Elements<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     next: NextChild<'de>,
-    parent: Parent,
+    parent: OpenCompound,
     /// If this has leaves of the run, `next` is behind them.
     ahead: Ahead<'de>,
 }

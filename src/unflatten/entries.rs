@@ -10,7 +10,7 @@ use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
 use super::children::NextChild;
-use super::cursor::{Cursor, Found, NodeDeserializer, Parent, Place};
+use super::cursor::{Cursor, Found, Location, NodeDeserializer, OpenCompound};
 use super::hints;
 
 /// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
@@ -18,9 +18,9 @@ use super::hints;
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     keys: EntryKeys<'de>,
-    /// Where the places of the children of a map with an order begin, among those that the cursor
+    /// Where the locations of the children of a map with an order begin, among those that the cursor
     /// keeps. So this has nothing to drop.
-    places: usize,
+    locations: usize,
     count: usize,
     /// How many keys were handed out.
     position: usize,
@@ -31,7 +31,7 @@ pub(super) struct Entries<'c, 'de> {
     read: usize,
     /// What is after the last key and its value. What is found is still that of the value.
     next: NextChild<'de>,
-    parent: Parent,
+    parent: OpenCompound,
     /// The fields of the struct that is read, if it says them.
     fields: &'static [&'static str],
 }
@@ -67,7 +67,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             _ => return Entries::of_other(cursor, fields),
         };
         let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
-        next.place.map += maps; // at most the nodes
+        next.location.map += maps; // at most the nodes
         cursor.descend(1);
         Entries::new(cursor, parent, keys, count, next, fields)
     }
@@ -78,9 +78,9 @@ impl<'c, 'de> Entries<'c, 'de> {
         let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
         match (cursor.found, cursor.data()) {
             (Found::Node(NodeKind::Map), Some(NodeData { labels: Labels::Keys(keys), .. })) => {
-                next.place.map += 1;
+                next.location.map += 1;
                 let count = keys.len();
-                let places = cursor.places.len();
+                let locations = cursor.locations.len();
                 let keys = match cursor.here().insertion_order() {
                     Some(order) => {
                         keep_places(cursor, &next);
@@ -89,7 +89,7 @@ impl<'c, 'de> Entries<'c, 'de> {
                     None => EntryKeys::Keys(keys),
                 };
                 cursor.descend(1);
-                Entries { places, ..Entries::new(cursor, parent, keys, count, next, fields) }
+                Entries { locations, ..Entries::new(cursor, parent, keys, count, next, fields) }
             }
             (found, Some(data)) if found.is_variant() => {
                 cursor.enter_payload();
@@ -107,14 +107,14 @@ impl<'c, 'de> Entries<'c, 'de> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(
         cursor: &'c mut Cursor<'de>,
-        parent: Parent,
+        parent: OpenCompound,
         keys: EntryKeys<'de>,
         count: usize,
         next: NextChild<'de>,
         fields: &'static [&'static str],
     ) -> Self {
-        let (places, position, is_pending, read) = (0, 0, false, 0);
-        Entries { cursor, keys, places, count, position, is_pending, read, next, parent, fields }
+        let (locations, position, is_pending, read) = (0, 0, false, 0);
+        Entries { cursor, keys, locations, count, position, is_pending, read, next, parent, fields }
     }
 
     /// Goes to the next key, if there is one. Unless it is a structure of its own, reading it moves
@@ -204,7 +204,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         if !self.cursor.is_in_structure_of(&self.parent) {
             self.leave_key();
         }
-        (self.cursor.found, self.cursor.room.newtypes) = (self.next.found, 0);
+        (self.cursor.found, self.cursor.depth.newtypes) = (self.next.found, 0);
         true
     }
 
@@ -226,14 +226,14 @@ impl<'c, 'de> Entries<'c, 'de> {
         self.cursor.back_to(&self.parent);
         let position = self.last_position();
         let next = &mut self.next;
-        let run = &next.place.rest[0]; // a map with an order has entries
-        self.cursor.place = match next.after {
-            0 => Place {
-                rest: next.place.rest,
-                leaf: next.place.leaf + position * run.leaves,
-                map: next.place.map + position * run.maps,
+        let run = &next.location.rest[0]; // a map with an order has entries
+        self.cursor.location = match next.after {
+            0 => Location {
+                rest: next.location.rest,
+                leaf: next.location.leaf + position * run.leaves,
+                map: next.location.map + position * run.maps,
             },
-            _ => self.cursor.places[self.places + position], // they were kept
+            _ => self.cursor.locations[self.locations + position], // they were stored
         };
         next.found = self.cursor.found_of(self.cursor.node().kind);
         position
@@ -295,7 +295,7 @@ impl<'c, 'de> Entries<'c, 'de> {
 
     fn forget_places(&mut self) {
         if let EntryKeys::Inserted(..) = self.keys {
-            self.cursor.places.truncate(self.places);
+            self.cursor.locations.truncate(self.locations);
         }
     }
 
@@ -313,16 +313,16 @@ impl<'c, 'de> Entries<'c, 'de> {
     }
 }
 
-/// Keeps the places of the children of a map, unless they are one run.
+/// Stores the locations of the children of a map, unless they are one run.
 fn keep_places<'de>(cursor: &mut Cursor<'de>, next: &NextChild<'de>) {
     if next.after > 0 {
-        let place = |child: NodeRef<'de>| Place {
+        let location = |child: NodeRef<'de>| Location {
             rest: child.stored_from_here(),
             leaf: child.first_leaf(),
             map: child.first_map(),
         };
         let children = cursor.here().children();
-        cursor.places.extend(children.map(place));
+        cursor.locations.extend(children.map(location));
     }
 }
 

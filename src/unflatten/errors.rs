@@ -11,7 +11,7 @@ use crate::model::NodeKind;
 use crate::path::Key;
 use crate::treedef::node_ref::NodeRef;
 
-use super::cursor::{Cursor, Found, Interior, LEAF, Parent};
+use super::cursor::{Cursor, Found, Interior, LEAF, OpenCompound};
 use super::hints;
 
 impl<'de> Cursor<'de> {
@@ -66,12 +66,12 @@ impl<'de> Cursor<'de> {
     #[cold]
     #[inline(never)]
     pub(super) fn outside(&self, error: Error) -> Error {
-        outside(self.here(), self.room.newtypes, error)
+        outside(self.here(), self.depth.newtypes, error)
     }
 
     /// A compound that is being read, which is around the place. Not for its leaves: where they begin is
     /// not known here.
-    pub(super) fn node_of(&mut self, parent: &Parent) -> NodeRef<'de> {
+    pub(super) fn node_of(&mut self, parent: &OpenCompound) -> NodeRef<'de> {
         self.back_to(parent);
         let treedef = self.structures.current;
         NodeRef::at(treedef, treedef.encoding.nodes.len() - parent.rest, 0, 0)
@@ -80,15 +80,15 @@ impl<'de> Cursor<'de> {
     /// Adds the newtypes around a compound to the path of its error.
     #[cold]
     #[inline(never)]
-    pub(super) fn outside_of(&mut self, parent: &Parent, error: Error) -> Error {
-        outside(self.node_of(parent), parent.room.newtypes, error)
+    pub(super) fn outside_of(&mut self, parent: &OpenCompound, error: Error) -> Error {
+        outside(self.node_of(parent), parent.depth.newtypes, error)
     }
 
     /// Adds the key of a child of a compound to the path of its error, but not the newtypes around
     /// the compound: see [`outside_of`](Self::outside_of).
     #[cold]
     #[inline(never)]
-    pub(super) fn under(&mut self, parent: &Parent, position: usize, error: Error) -> Error {
+    pub(super) fn under(&mut self, parent: &OpenCompound, position: usize, error: Error) -> Error {
         match self.node_of(parent).key(position) {
             Some(key) => error.under(key),
             None => error,
@@ -98,7 +98,7 @@ impl<'de> Cursor<'de> {
     /// The error for a value that was made although `left` children were not read.
     #[cold]
     #[inline(never)]
-    pub(super) fn unread(&mut self, parent: &Parent, left: usize) -> Error {
+    pub(super) fn unread(&mut self, parent: &OpenCompound, left: usize) -> Error {
         let children = self.node_of(parent).num_children();
         self.outside_of(parent, Cause::Unread { children, read: children - left }.into())
     }
@@ -108,7 +108,7 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     pub(super) fn inside_failed(
         &mut self,
-        parent: &Parent,
+        parent: &OpenCompound,
         inside: Interior,
         error: Error,
     ) -> Error {
@@ -126,7 +126,7 @@ impl<'de> Cursor<'de> {
     /// The error for not asking for the inside.
     #[cold]
     #[inline(never)]
-    pub(super) fn inside_unread(&mut self, parent: &Parent) -> Error {
+    pub(super) fn inside_unread(&mut self, parent: &OpenCompound) -> Error {
         self.asked = true;
         self.unread(parent, 1)
     }

@@ -19,9 +19,9 @@ use super::supply::LeafSlice;
 impl<'de> Cursor<'de> {
     /// The scalar, if there is one.
     pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
-        match (self.found, self.structures.kept) {
+        match (self.found, self.structures.value) {
             (Found::Node(NodeKind::Leaf), _) | (Found::F16 | Found::Bf16, None) => {
-                self.supply.scalar(self.place.leaf)
+                self.supply.scalar(self.location.leaf)
             }
             _ => self.scalar_of_structure(),
         }
@@ -32,7 +32,9 @@ impl<'de> Cursor<'de> {
     fn scalar_of_structure(&self) -> Option<Scalar<'de>> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
-            Found::Kept | Found::F16 | Found::Bf16 => self.structures.kept?.scalar(self.place.leaf),
+            Found::ValueLeaf | Found::F16 | Found::Bf16 => {
+                self.structures.value?.scalar(self.location.leaf)
+            }
             Found::Node(NodeKind::UnitVariant) => {
                 self.data().map(|data| Scalar::Str(&data.variant))
             }
@@ -44,7 +46,7 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     pub(super) fn take(&mut self) -> Option<Taken<'de>> {
         match self.found {
-            LEAF => self.supply.take(self.place.leaf),
+            LEAF => self.supply.take(self.location.leaf),
             _ => self.scalar_of_structure().map(Taken::Scalar),
         }
     }
@@ -56,7 +58,7 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        let scalar = match self.supply.as_leaves().get(self.place.leaf)? {
+        let scalar = match self.supply.as_leaves().get(self.location.leaf)? {
             Leaf::F64(value) => Scalar::F64(*value),
             Leaf::I64(value) => Scalar::I64(*value),
             Leaf::U64(value) => Scalar::U64(*value),
@@ -85,10 +87,10 @@ impl<'de> Cursor<'de> {
     fn take_inside(&mut self) -> Result<Option<Taken<'de>>> {
         self.settle_to_message()?;
         if self.found == LEAF && self.supply.are_objects() {
-            return Ok(Some(Taken::Bytes(buffered(self.place.leaf as u64)))); // not wider
+            return Ok(Some(Taken::Bytes(buffered(self.location.leaf as u64)))); // not wider
         }
         Ok(match self.found {
-            LEAF | Found::Kept | Found::Name => self.take(),
+            LEAF | Found::ValueLeaf | Found::Name => self.take(),
             _ => None,
         })
     }
@@ -100,10 +102,10 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        if let Some(value) = self.supply.f64s.get(self.place.leaf) {
+        if let Some(value) = self.supply.f64s.get(self.location.leaf) {
             return Some(*value);
         }
-        match self.supply.as_leaves().get(self.place.leaf) {
+        match self.supply.as_leaves().get(self.location.leaf) {
             Some(Leaf::F64(value)) => Some(*value),
             _ => None,
         }
@@ -116,10 +118,10 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        if let Some(value) = self.supply.f32s.get(self.place.leaf) {
+        if let Some(value) = self.supply.f32s.get(self.location.leaf) {
             return Some(*value);
         }
-        match self.supply.as_leaves().get(self.place.leaf) {
+        match self.supply.as_leaves().get(self.location.leaf) {
             Some(Leaf::F32(value)) => Some(*value),
             _ => None,
         }
@@ -130,7 +132,7 @@ impl<'de> Cursor<'de> {
     pub(super) fn integer(&mut self) -> Option<Number> {
         if self.found == LEAF {
             self.asked = true;
-            match self.supply.as_leaves().get(self.place.leaf) {
+            match self.supply.as_leaves().get(self.location.leaf) {
                 Some(Leaf::U64(value)) => return Some(Number::U64(*value)),
                 Some(Leaf::U32(value)) => return Some(Number::U64((*value).into())),
                 Some(Leaf::U8(value)) => return Some(Number::U64((*value).into())),
@@ -179,13 +181,13 @@ impl<'de> Cursor<'de> {
         if self.found == LEAF {
             match &mut self.supply.leaves {
                 LeafSlice::Owned(leaves) => {
-                    if let Some(Leaf::Str(text)) = leaves.get_mut(self.place.leaf) {
+                    if let Some(Leaf::Str(text)) = leaves.get_mut(self.location.leaf) {
                         return Some(TakenText::Own(mem::take(text).into()));
                     }
                 }
                 LeafSlice::Lent(leaves) => {
                     let leaves: &'de [Leaf] = leaves;
-                    if let Some(Leaf::Str(text)) = leaves.get(self.place.leaf) {
+                    if let Some(Leaf::Str(text)) = leaves.get(self.location.leaf) {
                         return Some(TakenText::Lent(text));
                     }
                 }
@@ -239,7 +241,7 @@ impl<'de> Cursor<'de> {
             return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
         }
         let borrowed = match self.found {
-            LEAF => self.supply.borrowed_text(self.place.leaf),
+            LEAF => self.supply.borrowed_text(self.location.leaf),
             _ => match self.scalar_of_structure() {
                 Some(Scalar::Str(text)) => Some(text),
                 _ => None,
@@ -254,7 +256,7 @@ impl<'de> Cursor<'de> {
     /// The bytes, if this is a sequence of `u8`.
     pub(super) fn byte_sequence(&mut self) -> Result<Option<Vec<u8>>> {
         let byte = |leaf: usize| {
-            let scalar = match self.structures.kept {
+            let scalar = match self.structures.value {
                 None => self.supply.scalar(leaf),
                 Some(holder) => holder.scalar(leaf),
             };
@@ -270,7 +272,7 @@ impl<'de> Cursor<'de> {
             return Ok(None);
         }
         match node.leaf_range().map(byte).collect() {
-            Some(_) if !self.has_room() => Err(self.too_deep()),
+            Some(_) if !self.may_descend() => Err(self.too_deep()),
             bytes => Ok(bytes),
         }
     }

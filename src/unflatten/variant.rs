@@ -8,17 +8,17 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::model::{NodeKind, Value};
 
-use super::cursor::{Cursor, Found, Interior, NodeDeserializer, Parent, Place};
+use super::cursor::{Cursor, Found, Interior, Location, NodeDeserializer, OpenCompound};
 use super::hints;
 
 /// A node that is read as a variant. The cursor is at its name.
 pub(super) struct Variant<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
-    parent: Parent,
+    parent: OpenCompound,
     form: VariantForm,
     /// The node.
     found: Found,
-    place: Place<'de>,
+    location: Location<'de>,
 }
 
 /// The form of the variant in the structure.
@@ -40,7 +40,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         {
             return Err(error);
         }
-        let (parent, found, place) = (cursor.parent(), cursor.found, cursor.place);
+        let (parent, found, location) = (cursor.parent(), cursor.found, cursor.location);
         cursor.descend(0);
         let form = match (found, cursor.data()) {
             (found, Some(data)) if found.is_variant() => {
@@ -53,7 +53,7 @@ impl<'c, 'de> Variant<'c, 'de> {
             },
         };
         cursor.asked = false;
-        Ok(Variant { cursor, parent, form, found, place })
+        Ok(Variant { cursor, parent, form, found, location })
     }
 
     /// Goes to the payload.
@@ -74,7 +74,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         if let VariantForm::Name = self.form {
             return Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected));
         }
-        self.cursor.go_to_parent(&self.parent, self.found, self.place);
+        self.cursor.go_to_parent(&self.parent, self.found, self.location);
         if self.cursor.go_to_entry() { Ok(()) } else { Err(self.cursor.too_deep()) }
     }
 

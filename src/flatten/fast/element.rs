@@ -21,7 +21,7 @@ use crate::leaf::bits::Bits;
 use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
-use super::super::marks::Keep;
+use super::super::marks::Role;
 use super::super::word::{self, KindSet, MOST_COMPARED, Tag, bit};
 
 /// The most leaves and words of an element in a row.
@@ -39,16 +39,16 @@ pub(super) const MOST_NUMBERS: usize = 512;
 const CELLS: usize = MOST_NUMBERS + MOST_LEAVES;
 
 /// Room for elements.
-pub(in crate::flatten) struct RowRoom {
+pub(in crate::flatten) struct RowBuffers {
     pub(super) cells: Cells,
     pub(super) forms: Vec<RowForm>,
     pub(super) block: NumberBlock,
 }
 
-impl RowRoom {
+impl RowBuffers {
     #[inline(never)]
     pub(super) fn boxed() -> Box<Self> {
-        Box::new(RowRoom {
+        Box::new(RowBuffers {
             cells: Cells {
                 bits: [const { Cell::new(0) }; CELLS],
                 kinds: [const { Cell::new(LeafKind::None) }; CELLS],
@@ -83,7 +83,7 @@ pub(super) struct RowForm {
     /// The place of the first of them in the [`Cells`].
     pub(super) first: usize,
     /// The place behind an element.
-    pub(super) end: At,
+    pub(super) end: ElementPosition,
 }
 
 impl Cells {
@@ -169,11 +169,14 @@ impl NumberBlock {
 /// Behind the words of an element.
 const NO_CALL: Word = Word::new(word::REPEAT, "", 0);
 
+/// A call as it was expected, or else the place where it was not.
+type Compared<T = ElementPosition> = Result<T, ElementMismatch>;
+
 /// The expected form of an element.
 #[derive(Clone, Copy)]
-pub(super) struct Like<'r> {
+pub(super) struct ExpectedElement<'r> {
     /// The place behind the element.
-    pub(super) end: At,
+    pub(super) end: ElementPosition,
     /// The kind of the elements if they are numbers, otherwise `LeafKind::None`.
     pub(super) kind: LeafKind,
     /// The kinds of numbers that may come, also inside an element.
@@ -193,9 +196,9 @@ struct Element<'r> {
     compact: bool,
 }
 
-/// An element that does not look like that, as far as is known: it was not visited further.
+/// The part that was seen of an element that is not as expected.
 #[derive(Clone, Copy)]
-pub(super) struct Different {
+pub(super) struct SeenPart {
     /// It has another structure. Otherwise it may still have the same one.
     pub(super) surely: bool,
     /// At least this many leaves were as expected.
@@ -204,26 +207,26 @@ pub(super) struct Different {
 
 /// A place in an element, in as few bytes as possible: each call takes one and returns one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct ElementPosition {
     /// The number of leaves, which have a cell each.
     cells: u32,
     /// The number of words, and in the lower half the number of leaves since the last one.
     place: u32,
 }
 
-impl At {
+impl ElementPosition {
     /// The place after a failure, where no call is expected: an element has fewer words.
     const FAILED: u32 = 0x7fff_0000;
 
     /// The place behind an element that is of no form.
-    pub(super) const NEVER: At = At { cells: 0, place: Self::FAILED };
+    pub(super) const NEVER: ElementPosition = ElementPosition { cells: 0, place: Self::FAILED };
 
     /// Before the first call of an element.
-    const BEGIN: At = At { cells: 0, place: 0 };
+    const BEGIN: ElementPosition = ElementPosition { cells: 0, place: 0 };
 
     /// The place behind an element of few words and leaves.
     pub(super) fn end(words: usize, leaves: usize, pending: usize) -> Self {
-        At { cells: leaves as u32, place: (words as u32) << 16 | pending as u32 } // they are few
+        ElementPosition { cells: leaves as u32, place: (words as u32) << 16 | pending as u32 } // they are few
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -244,7 +247,7 @@ impl At {
     /// Behind an element that is a number there is no place: this has its bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn of_bits(bits: u64) -> Self {
-        At { cells: bits as u32, place: (bits >> 32) as u32 } // the two halves
+        ElementPosition { cells: bits as u32, place: (bits >> 32) as u32 } // the two halves
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -259,7 +262,7 @@ impl At {
     }
 }
 
-impl Like<'_> {
+impl ExpectedElement<'_> {
     /// Whether the elements are numbers.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn are_numbers(&self) -> bool {
@@ -280,15 +283,17 @@ impl Like<'_> {
         first: usize,
         block: &mut NumberBlock,
         element: &T,
-    ) -> Result<(), ElementMismatch> {
-        let Like { end, kind, takes, compact, cells } = *self;
+    ) -> Compared<()> {
+        let ExpectedElement { end, kind, takes, compact, cells } = *self;
         // Numbers have no cells, so that nothing changes from one to the next.
         let window_at = if self.are_numbers() { 0 } else { first };
         let windows = (window(&cells.bits, window_at), window(&cells.kinds, window_at));
-        let (Some(bits), Some(kinds)) = windows else { return Err(At::BEGIN.stop(false)) };
+        let (Some(bits), Some(kinds)) = windows else {
+            return Err(ElementPosition::BEGIN.stop(false));
+        };
         let (words, others) = (&cells.words, &cells.others);
         let like = &Element { words, others, bits, kinds, kind, takes, compact };
-        match element.serialize(ElementSerializer::<true> { like, at: At::BEGIN }) {
+        match element.serialize(ElementSerializer::<true> { like, at: ElementPosition::BEGIN }) {
             Ok(at) if self.are_numbers() => {
                 block.set(cells, first, kind, at.bits());
                 Ok(())
@@ -302,15 +307,15 @@ impl Like<'_> {
     /// The known part of an element that was not taken: nothing, if an error was ignored. The words of the
     /// form that it had so far begin at `first`.
     #[cold]
-    pub(super) fn different(&self, mismatch: ElementMismatch, first: usize) -> Different {
+    pub(super) fn different(&self, mismatch: ElementMismatch, first: usize) -> SeenPart {
         let (at, pending) = (mismatch.place(), (mismatch.0 >> 1 & 0xffff) as usize);
         let words = &self.cells.words;
         let Some(before) = words.get(first..at) else {
-            return Different { surely: false, leaves: 0 };
+            return SeenPart { surely: false, leaves: 0 };
         };
         let before: usize = before.iter().map(|word| word.leaves()).sum();
         let expected = words.get(at).map_or(0, |word| word.leaves());
-        Different { surely: mismatch.0 & 1 == 1, leaves: before + pending.min(expected) }
+        SeenPart { surely: mismatch.0 & 1 == 1, leaves: before + pending.min(expected) }
     }
 }
 
@@ -339,13 +344,13 @@ impl Element<'_> {
     /// Compares a call with the next word. Counts of children are not compared, because the count
     /// that serde gets is not binding.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn call(&self, at: At, tag: Tag, name: &'static str) -> Result<At, ElementMismatch> {
+    fn call(&self, at: ElementPosition, tag: Tag, name: &'static str) -> Compared {
         match self.words.get(at.words()) {
             Some(expected)
                 if expected.has_code_of(Word::new(tag, "", at.pending()))
                     && (!word::has_name(tag) || is_name(expected.name, name)) =>
             {
-                Ok(At { cells: at.cells, place: (at.place & 0xffff_0000) + 0x1_0000 }) // at most the words
+                Ok(ElementPosition { cells: at.cells, place: (at.place & 0xffff_0000) + 0x1_0000 }) // at most the words
             }
             // A field may be left out, or be in another place.
             _ => Err(at.stop(tag < word::FIELD)),
@@ -355,7 +360,7 @@ impl Element<'_> {
     /// The same for a call that may differ from element to element: goes on in another form that begins with the
     /// same words. It is out of line, so that the loop over numbers is small enough to be compiled for each kind.
     #[inline(never)]
-    fn call_any(&self, mut at: At, tag: Tag, name: &'static str) -> Result<At, ElementMismatch> {
+    fn call_any(&self, mut at: ElementPosition, tag: Tag, name: &'static str) -> Compared {
         let expected = at;
         loop {
             if let Ok(at) = self.call(at, tag, name) {
@@ -373,22 +378,22 @@ impl Element<'_> {
 /// constant even if it is not inlined into the loop over the elements.
 struct ElementSerializer<'r, const OUTERMOST: bool> {
     like: &'r Element<'r>,
-    at: At,
+    at: ElementPosition,
 }
 
 impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn at(&self) -> At {
-        if OUTERMOST { At::BEGIN } else { self.at }
+    fn at(&self) -> ElementPosition {
+        if OUTERMOST { ElementPosition::BEGIN } else { self.at }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn number(self, kind: LeafKind, bits: u64) -> Result<At, ElementMismatch> {
+    fn number(self, kind: LeafKind, bits: u64) -> Compared {
         let Element { bits: cells, kinds, kind: expected, takes, .. } = *self.like;
         let at = self.at();
         if OUTERMOST {
             return match kind == expected {
-                true => Ok(At::of_bits(bits)),
+                true => Ok(ElementPosition::of_bits(bits)),
                 false if takes & bit(kind) != 0 => Err(ElementMismatch(ElementMismatch::NUMBER)),
                 false => Err(at.stop(false)),
             };
@@ -401,20 +406,16 @@ impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
         }
         cell.set(bits);
         its_kind.set(kind);
-        Ok(At { cells: at.cells + 1, place: at.place + 1 }) // at most the cells
+        Ok(ElementPosition { cells: at.cells + 1, place: at.place + 1 }) // at most the cells
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn atom(self, kind: NodeKind, name: &'static str) -> Result<At, ElementMismatch> {
+    fn atom(self, kind: NodeKind, name: &'static str) -> Compared {
         self.like.call(self.at(), kind as Tag, name)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn open(
-        self,
-        kind: NodeKind,
-        name: &'static str,
-    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+    fn open(self, kind: NodeKind, name: &'static str) -> Compared<ElementChildren<'r>> {
         let at = self.like.call(self.at(), kind as Tag, name)?;
         Ok(ElementChildren { like: self.like, at })
     }
@@ -423,19 +424,19 @@ impl<'r, const OUTERMOST: bool> ElementSerializer<'r, OUTERMOST> {
 /// The children of an open compound.
 struct ElementChildren<'r> {
     like: &'r Element<'r>,
-    at: At,
+    at: ElementPosition,
 }
 
 impl ElementChildren<'_> {
     /// The element does not match any more, even if a `Serialize` implementation ignores the error.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fail(&mut self, error: ElementMismatch) -> ElementMismatch {
-        self.at.place = At::FAILED;
+        self.at.place = ElementPosition::FAILED;
         error
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ElementMismatch> {
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Compared<()> {
         // No code is compiled for fields whose types own something. The elements themselves come as
         // references, which own nothing, so their fields are compared.
         if const { mem::needs_drop::<T>() } {
@@ -453,11 +454,7 @@ impl ElementChildren<'_> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), ElementMismatch> {
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Compared<()> {
         if const { mem::needs_drop::<T>() } {
             let error = self.at.stop(false);
             return Err(self.fail(error));
@@ -472,29 +469,29 @@ impl ElementChildren<'_> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn end(self) -> Result<At, ElementMismatch> {
+    fn end(self) -> Compared {
         self.like.call(self.at, word::CLOSE, "")
     }
 }
 
 impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> {
-    type Ok = At;
+    type Ok = ElementPosition;
     type Error = ElementMismatch;
-    type SerializeSeq = Impossible<At, ElementMismatch>;
+    type SerializeSeq = Impossible<ElementPosition, ElementMismatch>;
     type SerializeTuple = ElementChildren<'r>;
     type SerializeTupleStruct = ElementChildren<'r>;
-    type SerializeTupleVariant = Impossible<At, ElementMismatch>;
-    type SerializeMap = Impossible<At, ElementMismatch>;
+    type SerializeTupleVariant = Impossible<ElementPosition, ElementMismatch>;
+    type SerializeMap = Impossible<ElementPosition, ElementMismatch>;
     type SerializeStruct = ElementChildren<'r>;
-    type SerializeStructVariant = Impossible<At, ElementMismatch>;
+    type SerializeStructVariant = Impossible<ElementPosition, ElementMismatch>;
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
     mismatches! { |self| self.at.stop(false);
-        serialize_i128(i128) -> At;
-        serialize_u128(u128) -> At;
-        serialize_str(&str) -> At;
-        serialize_bytes(&[u8]) -> At;
+        serialize_i128(i128) -> ElementPosition;
+        serialize_u128(u128) -> ElementPosition;
+        serialize_str(&str) -> ElementPosition;
+        serialize_bytes(&[u8]) -> ElementPosition;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
         serialize_map(Option<usize>) -> Self::SerializeMap;
@@ -502,12 +499,12 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_none(self) -> Result<At, ElementMismatch> {
+    fn serialize_none(self) -> Compared {
         self.like.call_any(self.at(), NodeKind::None as Tag, "")
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<At, ElementMismatch> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Compared {
         let at = self.like.call_any(self.at(), NodeKind::Some as Tag, "")?;
         let mut some = ElementChildren { like: self.like, at };
         some.child(value)?;
@@ -515,22 +512,17 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_unit(self) -> Result<At, ElementMismatch> {
+    fn serialize_unit(self) -> Compared {
         self.atom(NodeKind::Unit, "")
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_unit_struct(self, name: &'static str) -> Result<At, ElementMismatch> {
+    fn serialize_unit_struct(self, name: &'static str) -> Compared {
         self.atom(NodeKind::UnitStruct, name)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_unit_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<At, ElementMismatch> {
+    fn serialize_unit_variant(self, name: &'static str, _: u32, variant: &'static str) -> Compared {
         let at = self.like.call_any(self.at(), word::VARIANT, variant)?;
         self.like.call(at, NodeKind::UnitVariant as Tag, name)
     }
@@ -540,9 +532,9 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<At, ElementMismatch> {
+    ) -> Compared {
         // A mark may make a leaf or a static of the value.
-        if Keep::marked_by(name).is_some() {
+        if Role::marked_by(name).is_some() {
             return Err(self.at.stop(false));
         }
         let mut newtype = self.open(NodeKind::NewtypeStruct, name)?;
@@ -551,25 +543,17 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_tuple(self, _: usize) -> Result<ElementChildren<'r>, ElementMismatch> {
+    fn serialize_tuple(self, _: usize) -> Compared<ElementChildren<'r>> {
         self.open(NodeKind::Tuple, "")
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_tuple_struct(
-        self,
-        name: &'static str,
-        _: usize,
-    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Compared<ElementChildren<'r>> {
         self.open(NodeKind::TupleStruct, name)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        _: usize,
-    ) -> Result<ElementChildren<'r>, ElementMismatch> {
+    fn serialize_struct(self, name: &'static str, _: usize) -> Compared<ElementChildren<'r>> {
         self.open(NodeKind::Struct, name)
     }
 
@@ -579,22 +563,22 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<At, ElementMismatch> {
+    ) -> Compared {
         Err(self.at.stop(false))
     }
 
-    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Result<At, ElementMismatch> {
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Compared {
         Err(self.at.stop(false))
     }
 
     fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
         self,
         _: I,
-    ) -> Result<At, ElementMismatch> {
+    ) -> Compared {
         Err(self.at.stop(false))
     }
 
-    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<At, ElementMismatch> {
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Compared {
         Err(self.at.stop(false))
     }
 
@@ -604,7 +588,7 @@ impl<'r, const OUTERMOST: bool> Serializer for ElementSerializer<'r, OUTERMOST> 
 }
 
 children! {
-    ElementChildren<'_> => At, ElementMismatch; #[cfg_attr(not(debug_assertions), inline(always))];
+    ElementChildren<'_> => ElementPosition, ElementMismatch; #[cfg_attr(not(debug_assertions), inline(always))];
     SerializeTuple: serialize_element() child;
     SerializeTupleStruct: serialize_field() child;
     SerializeStruct: serialize_field(name) field;

@@ -25,7 +25,8 @@ use crate::model::{Leaf, LeafKind, NodeKind, Word};
 use super::super::drivers::{Drivers, Span, is_recorded};
 use super::super::word::{self, ALL_KINDS, KindSet, bit};
 use super::element::{
-    At, Different, Like, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock, RowForm, RowRoom,
+    ElementPosition, ExpectedElement, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock,
+    RowBuffers, RowForm, SeenPart,
 };
 
 /// The minimum number of elements for which a row is tried, and of lone numbers.
@@ -46,7 +47,7 @@ pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
 
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
-    like: Like<'r>,
+    like: ExpectedElement<'r>,
     block: &'r mut NumberBlock,
     leaves: &'r mut Sink,
     /// The most elements that may still be taken.
@@ -64,15 +65,15 @@ pub(in crate::flatten) struct Row<'r> {
 /// The state of the rows of a sequence.
 #[derive(Default)]
 pub(in crate::flatten) struct Progress {
-    /// How many elements looked like the last one as expected, and how often one did not.
-    pub(in crate::flatten) right: usize,
-    wrong: usize,
+    /// How many elements were as expected, and how often one was not.
+    pub(in crate::flatten) hits: usize,
+    misses: usize,
     /// How many elements were of a new form.
     new: usize,
     /// The outcome of the last row, until it is taken.
-    row: Option<Outcome>,
+    outcome: Option<Outcome>,
     /// The element that is recorded again, after a part of it was seen.
-    again: Option<Retry>,
+    retry: Option<Retry>,
     /// The last such element gave less than that.
     gave_less: bool,
 }
@@ -83,7 +84,7 @@ struct Outcome {
     /// The number of elements that were put, while a script is followed.
     done: usize,
     /// The next element may be different. It was serialized in part.
-    different: Option<Different>,
+    different: Option<SeenPart>,
     /// The recorded words of the form that it had so far.
     like: Option<(usize, usize)>,
 }
@@ -92,14 +93,14 @@ struct Outcome {
 struct Retry {
     /// The words of the element that it was expected to be like, unless that was a number.
     like: Option<Span>,
-    different: Different,
+    different: SeenPart,
 }
 
 impl Progress {
     /// Whether another row is worth a try.
     #[inline]
     pub(in crate::flatten) fn pays(&self) -> bool {
-        4 * self.wrong <= self.right.saturating_add(4)
+        4 * self.misses <= self.hits.saturating_add(4)
     }
 
     /// Whether there is an element to check, or another row may be worth a try. There are at most so
@@ -107,38 +108,38 @@ impl Progress {
     #[cfg_attr(not(debug_assertions), inline)]
     pub(in crate::flatten) fn may_pay(&self, is_leaf: bool, most: Option<usize>) -> bool {
         let few = if is_leaf { FEW_NUMBERS } else { FEW };
-        self.again.is_some() || most.is_none_or(|most| most >= few) && self.pays()
+        self.retry.is_some() || most.is_none_or(|most| most >= few) && self.pays()
     }
 
-    fn give_up(&mut self) {
-        self.wrong += 1; // at most the elements so far
+    fn miss(&mut self) {
+        self.misses += 1; // at most the elements so far
     }
 
     /// No row of the sequence is worth a try.
     pub(in crate::flatten) fn never_pays(&mut self) {
-        self.wrong = usize::MAX / 4;
+        self.misses = usize::MAX / 4;
     }
 
     /// Whether the last element was serialized again, and is not compared yet.
     #[inline]
-    pub(in crate::flatten) fn has_again(&self) -> bool {
-        self.again.is_some()
+    pub(in crate::flatten) fn has_retry(&self) -> bool {
+        self.retry.is_some()
     }
 
     /// Whether there is nothing to handle.
     #[inline]
     pub(in crate::flatten) fn is_idle(&self) -> bool {
-        self.row.is_none() && !self.gave_less
+        self.outcome.is_none() && !self.gave_less
     }
 
     /// Takes the outcome of the last row.
     fn take(&mut self) -> Option<Outcome> {
-        let outcome = self.row.take()?;
-        self.right += outcome.done; // at most the elements so far
+        let outcome = self.outcome.take()?;
+        self.hits += outcome.done; // at most the elements so far
         if outcome.like.is_some() && self.new < FREE {
             self.new += 1;
         } else {
-            self.wrong += usize::from(outcome.different.is_some());
+            self.misses += usize::from(outcome.different.is_some());
         }
         Some(outcome)
     }
@@ -192,17 +193,17 @@ impl Row<'_> {
     /// Moves the numbers of the elements before a cell, or a place in the block, into the leaves.
     #[inline(never)]
     fn put(&mut self, first: usize) {
-        let Like { cells, end, kind, .. } = self.like;
+        let ExpectedElement { cells, end, kind, .. } = self.like;
         let count = first / self.like.step();
         if self.like.are_numbers() {
             self.leaves.extend(kind, self.block.first(cells, count, kind));
-            self.progress.right += count; // at most the elements
+            self.progress.hits += count; // at most the elements
             self.drivers.pending += count as u64; // at most the leaves
             return;
         }
         let leaves = if self.forms.is_empty() {
             self.left -= count; // at most the room
-            if let Some(outcome) = &mut self.progress.row {
+            if let Some(outcome) = &mut self.progress.outcome {
                 outcome.done += count; // at most the elements
             }
             count * end.cells() // within the cells
@@ -220,7 +221,7 @@ impl Row<'_> {
         let Some(form) = self.forms.first() else { return };
         let count = (first - self.since) / self.like.step(); // it is behind the others
         self.drivers.recorder.elements_like(form.recorded, count);
-        self.progress.right += count; // at most the elements
+        self.progress.hits += count; // at most the elements
         self.since = first;
     }
 
@@ -239,7 +240,7 @@ impl Row<'_> {
     fn other_form(&mut self, first: usize, form: RowForm) -> usize {
         self.record(first);
         self.drivers.recorder.elements_like(form.recorded, 1);
-        self.progress.right += 1; // at most the elements
+        self.progress.hits += 1; // at most the elements
         self.since = first + form.end.cells();
         if !self.is_early || !self.drivers.recorder.has_many_words() {
             return self.since;
@@ -254,7 +255,7 @@ impl Row<'_> {
     #[inline(never)]
     fn stop(&mut self, first: usize, error: ElementMismatch) {
         self.put(first);
-        match &mut self.progress.row {
+        match &mut self.progress.outcome {
             Some(outcome) => {
                 let place = error.place();
                 let form = self.forms.iter().rfind(|form| form.first <= place);
@@ -265,9 +266,9 @@ impl Row<'_> {
             None => {
                 // A number of another kind is expected again. Of what else there is, nothing was seen.
                 let different = (error.0 == ElementMismatch::NUMBER)
-                    .then_some(Different { surely: false, leaves: 1 });
-                self.progress.wrong += usize::from(different.is_none()); // at most the elements
-                self.progress.row = Some(Outcome { different, ..Outcome::default() });
+                    .then_some(SeenPart { surely: false, leaves: 1 });
+                self.progress.misses += usize::from(different.is_none()); // at most the elements
+                self.progress.outcome = Some(Outcome { different, ..Outcome::default() });
             }
         }
     }
@@ -302,7 +303,7 @@ pub(in crate::flatten) struct SeqState<'t> {
 /// State that the rows of a walk share.
 #[derive(Default)]
 pub(in crate::flatten) struct Rows {
-    room: Option<Box<RowRoom>>,
+    buffers: Option<Box<RowBuffers>>,
     /// The kind of the last scalar that was not pushed to the leaves where it came.
     pub(in crate::flatten) last_kind: Option<LeafKind>,
     /// How many children so far have a type that owns something.
@@ -328,19 +329,19 @@ impl Rows {
             return None;
         }
         let takes = takes & kinds_of_row(leaves);
-        let room = &mut **self.room.get_or_insert_with(RowRoom::boxed);
-        let end = if takes != 0 && !is_owning { room.expect(drivers, at) } else { None };
+        let buffers = &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
+        let end = if takes != 0 && !is_owning { buffers.expect(drivers, at) } else { None };
         let Some(end) = end else {
-            progress.give_up();
+            progress.miss();
             return None;
         };
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
         }
-        let RowRoom { cells, block, forms } = room;
-        let like = Like { end, kind: LeafKind::None, takes, compact, cells };
+        let RowBuffers { cells, block, forms } = buffers;
+        let like = ExpectedElement { end, kind: LeafKind::None, takes, compact, cells };
         let left = most.map_or(expected, |most| most.min(expected));
-        progress.row = Some(Outcome::default());
+        progress.outcome = Some(Outcome::default());
         Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
     }
 
@@ -354,12 +355,14 @@ impl Rows {
         let kind = next_kind(leaves, self.last_kind.take())
             .filter(|kind| is_number(*kind) && takes & bit(*kind) != 0);
         let Some(kind) = kind else {
-            progress.give_up();
+            progress.miss();
             return None;
         };
-        let RowRoom { cells, block, .. } = &mut **self.room.get_or_insert_with(RowRoom::boxed);
+        let RowBuffers { cells, block, .. } =
+            &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
         cells.expect_none();
-        let like = Like { end: At::end(0, 1, 1), kind, takes, compact, cells };
+        let like =
+            ExpectedElement { end: ElementPosition::end(0, 1, 1), kind, takes, compact, cells };
         let (left, forms, is_early) = (usize::MAX, &[][..], false);
         Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
     }
@@ -374,7 +377,7 @@ impl Rows {
         is_leaf: bool,
         progress: &mut Progress,
     ) -> bool {
-        let Some(Retry { like, different }) = progress.again.take() else { return true };
+        let Some(Retry { like, different }) = progress.retry.take() else { return true };
         self.checks -= 1; // it was counted
         let last = drivers.last(at).filter(|_| !is_leaf);
         let agrees = match like {
@@ -406,18 +409,18 @@ impl Rows {
         };
         let next = if is_leaf { at } else { drivers.elements(at, done) };
         let like = like.map(Span::recorded).or_else(|| drivers.last(next)).filter(|_| !is_leaf);
-        let is_again = is_leaf || like.is_some();
-        progress.again = different.filter(|_| is_again).map(|different| Retry { like, different });
-        self.checks += usize::from(progress.again.is_some()); // at most the sequences
+        let is_like = is_leaf || like.is_some();
+        progress.retry = different.filter(|_| is_like).map(|different| Retry { like, different });
+        self.checks += usize::from(progress.retry.is_some()); // at most the sequences
         Ok(next)
     }
 }
 
-impl RowRoom {
+impl RowBuffers {
     /// From now on elements like the last one before `at` are expected, and if that is recorded, those of the other
     /// forms. Returns the place behind the likely ones. `None` if a row may not take elements like the last one.
-    fn expect(&mut self, drivers: &Drivers, at: usize) -> Option<At> {
-        let RowRoom { cells, forms, .. } = self;
+    fn expect(&mut self, drivers: &Drivers, at: usize) -> Option<ElementPosition> {
+        let RowBuffers { cells, forms, .. } = self;
         cells.expect_none();
         forms.clear();
         let last = drivers.words(drivers.last(at)?);
@@ -441,13 +444,13 @@ impl RowRoom {
             }
         }
         let likely = forms.first().map(|form| form.end).filter(|end| end.cells() > 0);
-        Some(likely.unwrap_or(At::NEVER))
+        Some(likely.unwrap_or(ElementPosition::NEVER))
     }
 }
 
 /// The end of an element that has these words, from a place on, if a row may take it: there are few of them, and each
 /// such element makes the same calls.
-fn end_of(first: usize, words: &[Word]) -> Option<At> {
+fn end_of(first: usize, words: &[Word]) -> Option<ElementPosition> {
     let leaves = words.iter().map(|word| word.leaves()).sum();
     let (last, before) = words.split_last()?;
     let (len, pending) = match last.tag() {
@@ -455,7 +458,7 @@ fn end_of(first: usize, words: &[Word]) -> Option<At> {
         _ => (words.len(), 0),
     };
     let may = words.len() <= MOST_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
-    may.then(|| At::end(first + len, leaves, pending))
+    may.then(|| ElementPosition::end(first + len, leaves, pending))
 }
 
 /// Whether a word may be one of an element in a row.

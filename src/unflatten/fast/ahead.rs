@@ -115,7 +115,7 @@ impl<'de> Ahead<'de> {
                     RunKind::Leaves.into()
                 }
             }
-            Found::Kept => RunKind::Unknown.into(),
+            Found::ValueLeaf => RunKind::Unknown.into(),
             _ if next.left >= RUN => RunKind::Unknown.into(),
             _ => RunKind::OneByOne.into(),
         }
@@ -187,7 +187,7 @@ impl<'de> Ahead<'de> {
         if !are_leaves || const { size_of::<T>() > size_of::<u64>() } {
             return None;
         }
-        let leaf = next.place.leaf;
+        let leaf = next.location.leaf;
         let value = match cursor.supply.as_leaves().get(leaf) {
             Some(leaf) => lone(leaf),
             None => cursor.supply.other_typed().and_then(|leaves| of_typed(leaves, leaf)),
@@ -216,9 +216,9 @@ impl<'de> Ahead<'de> {
             && let Some(fixed) = &mut cursor.fixed
             && next.left > 0
         {
-            if let Ok(value) = fixed.read(&cursor.supply, next.place.leaf) {
+            if let Ok(value) = fixed.read(&cursor.supply, next.location.leaf) {
                 next.left -= 1;
-                next.place.leaf += fixed.layout.leaves; // and no map
+                next.location.leaf += fixed.layout.leaves; // and no map
                 return Some(value);
             }
             self.are = RunKind::OneByOne;
@@ -234,15 +234,15 @@ impl<'de> Ahead<'de> {
             return RunKind::Unknown.into();
         }
         let ahead = Ahead::of(cursor, next);
-        match (ahead.are, cursor.structures.kept) {
-            (RunKind::Unknown, None) => match cursor.layout_of(next.place.rest) {
+        match (ahead.are, cursor.structures.value) {
+            (RunKind::Unknown, None) => match cursor.layout_of(next.location.rest) {
                 Some(fixed) => {
                     cursor.fixed = Some(Box::new(fixed));
                     RunKind::Fixed.into()
                 }
                 None => RunKind::OneByOne.into(),
             },
-            (RunKind::Unknown, Some(holder)) if next.found == Found::Kept => {
+            (RunKind::Unknown, Some(holder)) if next.found == Found::ValueLeaf => {
                 Ahead::in_array(holder, next)
             }
             (RunKind::Unknown, _) => RunKind::OneByOne.into(),

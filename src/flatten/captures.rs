@@ -21,25 +21,25 @@ use std::mem;
 use crate::leaf::sink::Sink;
 use crate::treedef::encoding::empty;
 
-use super::marks::Keep;
+use super::marks::Role;
 use super::word::KindSet;
 
 /// The keys, statics and opaque leaves that are being recorded.
 #[derive(Default)]
-pub(super) struct Keeping {
+pub(super) struct Captures {
     /// A key or a static comes next.
-    pub(super) before_label: Option<BeforeLabel>,
-    /// The values that are being kept, the outermost first.
-    pub(super) values: Vec<Kept>,
-    /// A buffer for their leaves. While a value is kept, the walk has the buffer, and its own leaves are here.
+    pub(super) next_label: Option<NextLabel>,
+    /// The open captures, the outermost first.
+    pub(super) open: Vec<Capture>,
+    /// A buffer for their leaves. While a capture is open, the walk has the buffer, and its own leaves are here.
     pub(super) aside: Sink,
-    /// The whole value is one that is kept.
+    /// The whole value is captured.
     pub(super) whole: bool,
     /// The position behind the last float that was not pushed at once: the vector was full, or it was a label.
     pub(super) after_float: usize,
 }
 
-/// What the next value may be. Inside a kept value, this says what may be in it.
+/// What the next value may be. Inside a captured value, this says what may be in it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     /// The kinds of scalars that are leaves.
@@ -49,14 +49,14 @@ pub(super) struct Accepts {
 }
 
 /// A label that comes next, and what was accepted before it.
-pub(super) struct BeforeLabel {
-    pub(super) keep: Keep,
+pub(super) struct NextLabel {
+    pub(super) role: Role,
     pub(super) accepts: Accepts,
 }
 
-/// A value that is being kept.
-pub(super) struct Kept {
-    pub(super) keep: Keep,
+/// A value that is being captured.
+pub(super) struct Capture {
+    pub(super) role: Role,
     /// The position of the value, and its first word and leaf.
     pub(super) at: usize,
     pub(super) word: usize,
@@ -65,10 +65,10 @@ pub(super) struct Kept {
     pub(super) pending: u64,
 }
 
-impl Keeping {
+impl Captures {
     /// A value begins: the leaves of the outermost go into the buffer.
     pub(super) fn begin(&mut self, leaves: &mut Sink) {
-        if self.values.is_empty() {
+        if self.open.is_empty() {
             mem::swap(leaves, &mut self.aside);
             if !matches!(leaves, Sink::Leaves(_)) {
                 *leaves = Sink::Leaves(Vec::new()); // the first of the thread, or after a failure
@@ -78,29 +78,29 @@ impl Keeping {
 
     /// The last value was taken off.
     pub(super) fn end(&mut self, leaves: &mut Sink) {
-        if self.values.is_empty() {
+        if self.open.is_empty() {
             mem::swap(leaves, &mut self.aside);
         }
     }
 
-    /// Whether the current value is part of one that is kept.
+    /// Whether the current value is part of a captured one.
     pub(super) fn is_inside(&self) -> bool {
-        self.whole || !self.values.is_empty()
+        self.whole || !self.open.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
-        (self.before_label, self.whole) = (None, false);
-        empty(&mut self.values);
+        (self.next_label, self.whole) = (None, false);
+        empty(&mut self.open);
         if let Sink::Leaves(leaves) = &mut self.aside {
             empty(leaves);
         } else {
-            self.aside = Sink::default(); // the walk failed while a value was kept
+            self.aside = Sink::default(); // the walk failed while a capture was open
         }
     }
 }
 
-impl Kept {
+impl Capture {
     pub(super) fn is_key(&self) -> bool {
-        self.keep == Keep::Key
+        self.role == Role::Key
     }
 }
