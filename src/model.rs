@@ -237,7 +237,7 @@ impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Lazy<T> for OnceLock<T> {
 pub(crate) struct Script {
     pub(crate) words: Arc<[Word]>,
     /// The keys and statics, which words have by number.
-    pub(crate) labels: Arc<[Label]>,
+    pub(crate) labels: Arc<[Value]>,
     /// Swaps that bring the leaves of the walk into the order of the structure, one after the other.
     pub(crate) swaps: Box<[Swap]>,
     /// The insertion order of the entries of maps, which the encoding does not contain.
@@ -252,14 +252,6 @@ pub(crate) struct Word {
     pub(crate) name: &'static str,
     /// The tag, and above it the count of leaves, or the number.
     pub(crate) code: u64,
-}
-
-/// A key or a static of a walk.
-#[derive(Clone)]
-pub(crate) struct Label {
-    pub(crate) value: Value,
-    /// Its value is needed only once.
-    pub(crate) is_last_use: bool,
 }
 
 /// Two blocks of items to swap: their lengths and their first items.

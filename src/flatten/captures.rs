@@ -33,8 +33,6 @@ pub(super) struct Captures {
     pub(super) open: Vec<Capture>,
     /// A buffer for their leaves. While a capture is open, the walk has the buffer, and its own leaves are here.
     pub(super) aside: Sink,
-    /// The whole value is captured.
-    pub(super) whole: bool,
     /// The position behind the last float that was not pushed at once: the vector was full, or it was a label.
     pub(super) after_float: usize,
 }
@@ -85,11 +83,11 @@ impl Captures {
 
     /// Whether the current value is part of a captured one.
     pub(super) fn is_inside(&self) -> bool {
-        self.whole || !self.open.is_empty()
+        !self.open.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
-        (self.next_label, self.whole) = (None, false);
+        self.next_label = None;
         empty(&mut self.open);
         if let Sink::Leaves(leaves) = &mut self.aside {
             empty(leaves);

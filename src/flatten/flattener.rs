@@ -931,16 +931,8 @@ impl Value {
     ///
     /// As [`flatten`].
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        Value::recorded(value, Options::default(), Limits::default())
-    }
-
-    pub(crate) fn recorded<T: Serialize + ?Sized>(
-        value: &T,
-        options: Options,
-        limits: Limits,
-    ) -> Result<Self> {
-        let mut walk = ValueWalk::begin_whole(options, limits);
+        let mut walk = ValueWalk::begin_captured();
         let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
-        walk.finish_whole(end)
+        walk.finish_captured(end)
     }
 }

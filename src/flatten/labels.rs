@@ -11,19 +11,19 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Label, Labels, Leaf, Limits, TreeDef, Value, Word};
+use crate::model::{Content, Labels, Leaf, Limits, TreeDef, Value, Word};
 use crate::treedef::encoding::{SPARE, empty};
 
-use super::word::{self, MOST_COMPARED, MOST_KEPT_WORDS, Tag, same};
+use super::word::{self, MOST_COMPARED, MOST_SCRIPT_WORDS, Tag, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
 pub(super) struct LabelTable {
     /// Those of the script that the walk follows, or followed to its first difference. They have
     /// the first numbers.
-    followed: Arc<[Label]>,
+    followed: Arc<[Value]>,
     /// Its own, which have the next ones.
-    own: Vec<Label>,
+    own: Vec<Value>,
     /// The number of the last one that came.
     pub(super) last: usize,
     /// The numbers of the first labels by the hashes of their values. The others are not there yet.
@@ -31,6 +31,8 @@ pub(super) struct LabelTable {
     hasher: DefaultHashBuilder,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
+    /// The structure is made of the words for the last time, and then nothing needs the labels any more.
+    pub(super) are_moved: bool,
     pub(super) structures: LabelStructures,
 }
 
@@ -47,7 +49,7 @@ impl LabelStructures {
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
     /// one walk.
     pub(super) fn takes(words: &[Word]) -> bool {
-        let is_small = words.len() <= MOST_KEPT_WORDS / MOST_COMPARED;
+        let is_small = words.len() <= MOST_SCRIPT_WORDS / MOST_COMPARED;
         is_small && !words.iter().any(|word| word.has_label())
     }
 
@@ -112,44 +114,28 @@ fn is_other_scalar(leaf: Option<&Leaf>, scalar: Scalar<'_>) -> bool {
     leaf.and_then(Leaf::as_scalar) == Some(scalar)
 }
 
-impl Label {
-    fn new(value: Value) -> Self {
-        Label { value, is_last_use: false }
+fn value_of(scalar: Scalar<'_>) -> Value {
+    match scalar {
+        Scalar::None => Leaf::None.into(),
+        other => Value(Content::Scalar(other.into())),
     }
+}
 
-    fn of_scalar(scalar: Scalar<'_>) -> Self {
-        let value = match scalar {
-            Scalar::None => Leaf::None.into(),
-            other => Value(Content::Scalar(other.into())),
-        };
-        Label::new(value)
-    }
-
-    fn take_value(&mut self) -> Value {
-        if self.is_last_use {
-            mem::replace(&mut self.value, Value(Content::Scalar(Leaf::Bool(false))))
-        } else {
-            self.value.clone()
-        }
-    }
-
-    /// Whether this is the label of an equal value, and the entries of its maps came in the same
-    /// orders.
-    pub(super) fn is_of(&self, value: &Value) -> bool {
-        self.value == *value && have_equal_orders(&self.value, value)
-    }
+/// Whether two values are one label: they are equal, and the entries of their maps came in the same orders.
+pub(super) fn is_same_label(a: &Value, b: &Value) -> bool {
+    a == b && have_equal_orders(a, b)
 }
 
 impl LabelTable {
     /// From now on these labels have the first numbers. The walk needs none of its own.
-    pub(super) fn follow(&mut self, labels: Option<&Arc<[Label]>>) {
+    pub(super) fn follow(&mut self, labels: Option<&Arc<[Value]>>) {
         self.followed = labels.map(Arc::clone).unwrap_or_default();
         self.own.clear();
         self.index.clear();
     }
 
     #[inline]
-    fn get(&self, number: usize) -> Option<&Label> {
+    pub(super) fn value(&self, number: usize) -> Option<&Value> {
         self.followed.get(number).or_else(|| self.own.get(number - self.followed.len())) // not below
     }
 
@@ -157,21 +143,20 @@ impl LabelTable {
         self.followed.len() + self.own.len() // both are in memory
     }
 
-    #[inline]
-    pub(super) fn value(&self, number: usize) -> Option<&Value> {
-        self.get(number).map(|label| &label.value)
-    }
-
     /// Whether there are so few that a thread may remember them. Asked first, because it costs nothing.
     pub(super) fn are_few(&self) -> bool {
         self.own.len() <= LabelLimits::OF_THREAD.labels
     }
 
-    /// The value of a key: moved out if this is its last use.
+    /// The value of a key. One that was not looked for has only one use, so it is moved out if it can be: `table`
+    /// takes 1.3 times as long if each is cloned.
     pub(super) fn take_value(&mut self, number: usize) -> Option<Value> {
         match number.checked_sub(self.followed.len()) {
-            None => self.value(number).cloned(),
-            Some(own) => self.own.get_mut(own).map(Label::take_value),
+            Some(own) if self.are_moved && number >= self.index.len() => {
+                let moved = Value(Content::Scalar(Leaf::Bool(false)));
+                self.own.get_mut(own).map(|value| mem::replace(value, moved))
+            }
+            _ => self.value(number).cloned(),
         }
     }
 
@@ -191,7 +176,7 @@ impl LabelTable {
     /// two maps have two numbers.
     pub(super) fn key(&mut self, scalar: Scalar<'_>) -> usize {
         if self.expects_new_keys() {
-            return self.push(Label::of_scalar(scalar));
+            return self.push(value_of(scalar));
         }
         let labels = self.len();
         let number = self.scalar(scalar);
@@ -202,7 +187,7 @@ impl LabelTable {
         self.new_keys >= MOST_COMPARED
     }
 
-    fn push(&mut self, label: Label) -> usize {
+    fn push(&mut self, label: Value) -> usize {
         self.own.push(label);
         self.len() - 1 // it was pushed
     }
@@ -216,8 +201,8 @@ impl LabelTable {
     /// The number of a scalar.
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
         let hash = hash_of(&self.hasher, scalar);
-        let known = self.find(hash, |label| is_scalar(&label.value, scalar));
-        self.add_if_new(known, hash, || Label::of_scalar(scalar))
+        let known = self.find(hash, |label| is_scalar(label, scalar));
+        self.add_if_new(known, hash, || value_of(scalar))
     }
 
     /// Whether the label of that number has this structure, which has no keys, and these leaves.
@@ -242,11 +227,11 @@ impl LabelTable {
     /// The number of a compound. Equal values whose maps had other orders are different labels.
     pub(super) fn compound(&mut self, tag: Tag, value: Value) -> usize {
         if tag == word::KEY && self.expects_new_keys() {
-            return self.push(Label::new(value));
+            return self.push(value);
         }
         let (labels, hash) = (self.len(), self.hash_of_compound(&value));
-        let known = self.find(hash, |label| label.is_of(&value));
-        let number = self.add_if_new(known, hash, || Label::new(value));
+        let known = self.find(hash, |label| is_same_label(label, &value));
+        let number = self.add_if_new(known, hash, || value);
         if tag == word::KEY { self.count_if_new(number, labels) } else { number }
     }
 
@@ -255,9 +240,9 @@ impl LabelTable {
         self.hasher.hash_one(value.leaves())
     }
 
-    fn find(&mut self, hash: u64, is_equal: impl Fn(&Label) -> bool) -> Option<usize> {
+    fn find(&mut self, hash: u64, is_equal: impl Fn(&Value) -> bool) -> Option<usize> {
         for number in self.index.len()..self.len() {
-            let hash = match self.get(number).map(|label| &label.value) {
+            let hash = match self.value(number) {
                 Some(value) => match scalar_of(value) {
                     Some(scalar) => hash_of(&self.hasher, scalar),
                     None => self.hash_of_compound(value),
@@ -267,7 +252,7 @@ impl LabelTable {
             self.add_to_index(hash, number);
         }
         let is_match = |(other, number): &(u64, usize)| {
-            *other == hash && self.get(*number).is_some_and(&is_equal)
+            *other == hash && self.value(*number).is_some_and(&is_equal)
         };
         self.index.find(hash, is_match).map(|(_, number)| *number)
     }
@@ -281,7 +266,7 @@ impl LabelTable {
         &mut self,
         known: Option<usize>,
         hash: u64,
-        new: impl FnOnce() -> Label,
+        new: impl FnOnce() -> Value,
     ) -> usize {
         known.unwrap_or_else(|| {
             let number = self.push(new());
@@ -296,7 +281,7 @@ impl LabelTable {
         &self,
         mut words: Vec<Word>,
         limits: LabelLimits,
-    ) -> Option<(Vec<Word>, Vec<Label>)> {
+    ) -> Option<(Vec<Word>, Vec<Value>)> {
         let (mut used, mut places) = (Vec::new(), vec![None; self.len()]);
         for word in words.iter_mut().filter(|word| word.has_label()) {
             let place = places.get_mut(word.number())?;
@@ -304,7 +289,7 @@ impl LabelTable {
                 Some(place) => place,
                 None if used.len() == limits.labels => return None,
                 None => {
-                    used.push(self.get(word.number())?);
+                    used.push(self.value(word.number())?);
                     *place.insert(used.len() - 1)
                 }
             };
@@ -312,27 +297,15 @@ impl LabelTable {
         }
         let (mut stored, mut labels) = (limits.stored, Vec::with_capacity(used.len()));
         for label in used {
-            stored = stored.checked_sub(label.value.stored())?;
+            stored = stored.checked_sub(label.stored())?;
             labels.push(label.clone());
         }
         Some((words, labels))
     }
 
-    /// Only `words` still need the labels. Marks those that they use once, so that
-    /// [`LabelTable::take_value`] moves their values.
-    pub(super) fn mark_single_uses(&mut self, words: &[Word]) {
-        let mut seen = vec![false; self.own.len()];
-        for word in words.iter().filter(|word| word.has_label()) {
-            if let Some(own) = word.number().checked_sub(self.followed.len())
-                && let (Some(seen), Some(label)) = (seen.get_mut(own), self.own.get_mut(own))
-            {
-                label.is_last_use = !mem::replace(seen, true);
-            }
-        }
-    }
-
     /// Removes its own labels, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
+        self.are_moved = false;
         empty(&mut self.own);
         if self.index.capacity() > SPARE {
             self.index = HashTable::new();

@@ -335,11 +335,11 @@ impl<'de> Visitor<'de> for TagReader<'_> {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        let mut walk = ValueWalk::begin_whole(Options::default(), Limits::default());
+        let mut walk = ValueWalk::begin_captured();
         match (Reader { tape: &mut walk.tape, at: 0, place: DocumentPlace::Root })
             .deserialize(document)
         {
-            Ok(at) => walk.finish_whole(Ok(at)).map_err(de::Error::custom),
+            Ok(at) => walk.finish_captured(Ok(at)).map_err(de::Error::custom),
             Err(error) => {
                 walk.spare();
                 Err(error)

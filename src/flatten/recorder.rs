@@ -26,7 +26,7 @@ use crate::treedef::encoding::{SPARE, empty};
 use super::follower::Follower;
 use super::labels::{LabelStructures, LabelTable};
 use super::nodes::{NewStructure, WordReader};
-use super::word::{self, Forms, MOST_KEPT_WORDS, SeqForms, hash_of, same};
+use super::word::{self, Forms, MOST_SCRIPT_WORDS, SeqForms, hash_of, same};
 
 /// Positions from here on mean *recorded*: `RECORDED + n` is behind the first `n` recorded words. No script is
 /// long enough to reach it.
@@ -214,7 +214,7 @@ impl Recorder {
 
     /// The words, if all are there, and so few words and labels that another value may be expected to have them.
     pub(super) fn few_words(&self) -> Option<&[Word]> {
-        let are_few = self.words.len() <= MOST_KEPT_WORDS && self.labels.are_few();
+        let are_few = self.words.len() <= MOST_SCRIPT_WORDS && self.labels.are_few();
         (are_few && self.early.is_none()).then_some(&*self.words)
     }
 
@@ -275,11 +275,10 @@ impl Recorder {
         options: Options,
         needs_labels: bool,
     ) -> Result<NewStructure> {
-        match &mut self.early {
-            Some(early) => mem::replace(early, Ok(()))?,
-            None if !needs_labels => self.labels.mark_single_uses(&self.words),
-            None => {}
+        if let Some(early) = &mut self.early {
+            mem::replace(early, Ok(()))?;
         }
+        self.labels.are_moved = !needs_labels;
         self.reader.structure_of(&self.words, &mut self.labels, options)
     }
 

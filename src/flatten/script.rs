@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::model::{Encoding, Insertion, Label, Limits, Options, Script, Swap, TreeDef, Word};
+use crate::model::{Encoding, Insertion, Limits, Options, Script, Swap, TreeDef, Value, Word};
 
+use super::labels::is_same_label;
 use super::word::same;
 
 /// The maximum number of structures that a thread remembers. With one, two that take turns take three times as
@@ -20,7 +21,7 @@ const MOST_KNOWN: usize = 8;
 impl Script {
     pub(super) fn new(
         words: Vec<Word>,
-        labels: Vec<Label>,
+        labels: Vec<Value>,
         swaps: Vec<Swap>,
         insertions: Option<Arc<[Insertion]>>,
     ) -> Arc<Self> {
@@ -29,10 +30,10 @@ impl Script {
     }
 
     /// Whether values of these words and labels are walked in the same way.
-    fn is(&self, words: &[Word], labels: &[Label]) -> bool {
+    fn is(&self, words: &[Word], labels: &[Value]) -> bool {
         same(&self.words, words)
             && self.labels.len() == labels.len()
-            && self.labels.iter().zip(labels).all(|(a, b)| a.is_of(&b.value))
+            && self.labels.iter().zip(labels).all(|(a, b)| is_same_label(a, b))
     }
 }
 
@@ -126,7 +127,7 @@ impl Memory {
         &mut self,
         options: Options,
         words: &[Word],
-        labels: &[Label],
+        labels: &[Value],
     ) -> Option<&KnownStructure> {
         self.find(|known| known.encoding.options == options && known.script.is(words, labels))
     }

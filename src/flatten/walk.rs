@@ -92,16 +92,13 @@ impl ValueWalk {
         walk
     }
 
-    /// Begins the walk of a value that is captured as a whole.
-    pub(super) fn begin_whole(options: Options, limits: Limits) -> Self {
+    /// Begins the walk of a value whose root is captured.
+    pub(super) fn begin_captured() -> Self {
         let mut walk = ValueWalk::spared();
-        let Tape { drivers, leaves, accepts, settings, captures, .. } = &mut *walk.tape;
-        drivers.install(None);
-        drivers.recorder.labels.structures.retain(limits);
-        captures.begin(leaves);
-        *settings = Settings { options, limits, ..Settings::default() };
-        *accepts = Accepts { leaves: ALL_KINDS, levels: call_stack::deepest(limits) };
-        captures.whole = true;
+        let request = Request::new(Sink::default(), Options::default(), Limits::default());
+        walk.prepare(Request { predicts: false, ..request }, None);
+        walk.tape.drivers.install(None);
+        walk.tape.capture_root();
         walk
     }
 
@@ -246,10 +243,9 @@ impl ValueWalk {
         checked.map(|()| leaves)
     }
 
-    /// Ends the walk of a value that is captured as a whole.
-    pub(super) fn finish_whole(mut self, end: Result<usize>) -> Result<Value> {
-        let value = self.tape.ended(end).and_then(|at| self.tape.whole(at));
-        self.tape.captures.end(&mut self.tape.leaves);
+    /// Ends the walk of a value whose root is captured.
+    pub(super) fn finish_captured(mut self, end: Result<usize>) -> Result<Value> {
+        let value = self.tape.ended(end).and_then(|at| self.tape.end_root(at));
         self.spare();
         value
     }

@@ -31,7 +31,7 @@ pub(super) const STATIC: Tag = 50;
 pub(super) const BACK_REFERENCE: Tag = 51;
 
 /// The maximum number of words of a structure that a thread remembers: 24 KiB.
-pub(super) const MOST_KEPT_WORDS: usize = 1_024;
+pub(super) const MOST_SCRIPT_WORDS: usize = 1_024;
 
 /// How far back a walk looks for an equal element, key list or key structure. Also: after this many new keys in a
 /// row, it stops looking keys up until the next map begins. The people of `benches/instructions`, of
