@@ -370,18 +370,31 @@ impl WordReader {
         open.last = Some(self.builder.join_copies(open.last, node, count)?);
         (open.next, open.children) = (self.builder.len(), open.children + count); // at most the calls
         if maps > 0 {
-            self.builder.orders.copy(begin.map..begin.map + maps, self.so_far.map);
-            self.builder.orders.repeat(self.so_far.map, maps, count);
-        }
-        let behind = self.so_far.leaf - begin.leaf; // it came before
-        for sibling in 0..if begin.swap < swaps { count } else { 0 } {
-            self.repeat_swaps(begin.swap..swaps, behind + sibling * leaves);
+            self.copy_orders(
+                begin,
+                swaps,
+                count,
+                Count { leaf: leaves, map: maps, ..Count::default() },
+            );
         }
         // At most the calls.
         self.so_far.leaf += count * leaves;
         self.so_far.map += count * maps;
-        self.so_far.swap = self.swaps.len();
         Ok(())
+    }
+
+    /// Copies the orders of the maps in an element that begins at `begin` and has so many leaves and maps, and the swaps
+    /// of its leaves.
+    #[inline(never)]
+    fn copy_orders(&mut self, begin: Count, swaps: usize, count: usize, has: Count) {
+        let Count { leaf, map, .. } = self.so_far;
+        self.builder.orders.copy(begin.map..begin.map + has.map, map);
+        self.builder.orders.repeat(map, has.map, count);
+        let behind = leaf - begin.leaf; // it came before
+        for sibling in 0..if begin.swap < swaps { count } else { 0 } {
+            self.repeat_swaps(begin.swap..swaps, behind + sibling * has.leaf);
+        }
+        self.so_far.swap = self.swaps.len();
     }
 
     /// A key was read. If the words of its value are those of the value before, this counts one more

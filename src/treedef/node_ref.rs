@@ -473,7 +473,7 @@ fn is_text(known: &str, name: &str) -> bool {
 /// Whether two subtrees of one encoding are equal, apart from the `repeat` of their roots.
 pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
     match (a.split_first(), b.split_first()) {
-        (Some((first, below)), Some((other, others))) => {
+        (Some((first, below)), Some((other, others))) if first.span == other.span => {
             Node { repeat: 1, ..*first } == Node { repeat: 1, ..*other } && below == others
         }
         _ => false,
