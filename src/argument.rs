@@ -19,7 +19,7 @@ use crate::pattern::{Pattern, PatternStep};
 /// assert_eq!(tree.get(&path)?, tree.get(".1[0]")?);
 ///
 /// let error = tree.get(".1[0").unwrap_err();
-/// assert_eq!(error.to_string(), "expected `]`, found the end at byte 4");
+/// assert!(error.to_string().ends_with("found the end at byte 4 (did you mean `.1[0]`?)"));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub trait ToPath {

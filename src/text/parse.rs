@@ -14,6 +14,9 @@ use crate::treedef::parts::PartsBuilder;
 use super::lex::Lexer;
 use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
+/// A longer path or pattern gets no suggestion.
+const LONGEST_RESPELLED: usize = 1000;
+
 struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
     builder: PartsBuilder,
@@ -423,6 +426,43 @@ pub(super) fn parse_all<T>(
     parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
 ) -> Result<T> {
     parse_part(text, &mut { limits.max_work }, parse)
+}
+
+/// Parses a path or a pattern. The error has the spelling that was probably meant.
+pub(super) fn parse_keys<T>(text: &str, parse: impl Fn(&mut Lexer<'_>) -> Result<T>) -> Result<T> {
+    parse_all(text, Limits::default(), &parse).map_err(|error| {
+        let meant = respelled(text)
+            .into_iter()
+            .find(|meant| *meant != text && parse_all(meant, Limits::default(), &parse).is_ok());
+        match meant {
+            Some(meant) => error.with_other_hint(format!("did you mean `{meant}`?")),
+            None => error,
+        }
+    })
+}
+
+/// Keys as other tools write them: `['a'][0]` as JAX does, and with a bracket that is missing.
+#[cold]
+fn respelled(text: &str) -> Vec<String> {
+    if text.len() > LONGEST_RESPELLED {
+        return Vec::new();
+    }
+    let quoted = text.replace("['", "[\"").replace("']", "\"]");
+    let closed = |text: &str, end: &str| {
+        let mut closed = String::new();
+        let mut is_open = false;
+        for char in text.chars() {
+            if is_open && matches!(char, '.' | '[') {
+                closed += end;
+                is_open = false;
+            }
+            is_open = char == '[' || is_open && char != ']';
+            closed.push(char);
+        }
+        closed + if is_open { end } else { "" }
+    };
+    let all = [closed(&quoted, "]"), closed(&quoted, "\"]")];
+    [quoted].into_iter().chain(all).collect()
 }
 
 /// Parses one of several texts, whose counts may expand to `work` more nodes in total.

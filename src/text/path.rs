@@ -11,7 +11,7 @@ use crate::path::{Key, Path};
 
 use super::lex::Lexer;
 use super::literal::{Suffix, write_name};
-use super::parse::{parse_all, parse_value};
+use super::parse::{parse_all, parse_keys, parse_value};
 use super::print::write_value;
 
 impl fmt::Display for Key {
@@ -148,7 +148,7 @@ impl FromStr for Path {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, Limits::default(), |lexer| {
+        parse_keys(text, |lexer| {
             let mut path: Path = parse_first(lexer)?.into_iter().collect();
             while lexer.peek_here().is_some() {
                 path.0.push(parse_key(lexer)?);

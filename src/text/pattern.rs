@@ -5,12 +5,11 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::model::Limits;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
 
 use super::lex::Lexer;
-use super::parse::parse_all;
+use super::parse::parse_keys;
 use super::path::{parse_first, parse_key};
 
 /// The maximum number of names in braces, because each of them is looked up.
@@ -126,7 +125,7 @@ impl FromStr for Pattern {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, Limits::default(), |lexer| {
+        parse_keys(text, |lexer| {
             let mut steps = Vec::new();
             while lexer.peek_here().is_some() {
                 steps.push(parse_step(lexer, steps.is_empty())?);

@@ -5,10 +5,10 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::{Cause, Error, Result};
-use crate::model::TreeDef;
+use crate::model::{NodeKind, TreeDef};
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
-use crate::treedef::lookup::{Nearness, RequestedKey, nearness};
+use crate::treedef::lookup::{self, Nearness, RequestedKey, nearness};
 use crate::treedef::walk::{Event, Visits, Walk};
 
 /// The maximum number of different names of a structure that are compared with a name that it does
@@ -27,7 +27,10 @@ pub(super) fn expect_match(treedef: &TreeDef, pattern: &Pattern) -> Result<()> {
     let is_nothing = |pattern: &Pattern| !has_match(treedef, pattern);
     let Some(pattern) = pattern.find_alternative(&is_nothing) else { return Ok(()) };
     let nearest = nearest_pattern(treedef, &pattern);
-    let hint = nearest.as_ref().map(|meant| format!("did you mean `{meant}`?"));
+    let hint = match &nearest {
+        Some(meant) => Some(format!("did you mean `{meant}`?")),
+        None => beyond_the_end(treedef, &pattern),
+    };
     let error = Error::from(Cause::NoMatch { pattern: pattern.to_string(), nearest });
     Err(match hint {
         Some(hint) => error.with_hint(hint),
@@ -51,11 +54,7 @@ fn nearest_pattern(treedef: &TreeDef, pattern: &Pattern) -> Option<Pattern> {
         Pattern(steps)
     };
 
-    // If some steps match a node, the steps before the last match a node above it.
-    let lengths: Vec<usize> = (1..=steps.len()).collect();
-    let fits = lengths.partition_point(|length| names_one(&Pattern(steps[..*length].to_vec())));
-    let (above, rest) = steps.split_at_checked(fits)?;
-    let (first, below) = rest.split_first()?;
+    let (above, first, below) = first_without_match(treedef, pattern)?;
     let deeper = joined(&[], PatternStep::AnySteps, steps);
     if names_one(&deeper) {
         return Some(deeper);
@@ -95,6 +94,45 @@ fn nearest_pattern(treedef: &TreeDef, pattern: &Pattern) -> Option<Pattern> {
         }
     }
     None
+}
+
+/// The first step that matches nothing, with the steps before and after it. If some steps match a node, the
+/// steps before the last match a node above it.
+fn first_without_match<'p>(
+    treedef: &TreeDef,
+    pattern: &'p Pattern,
+) -> Option<(&'p [PatternStep], &'p PatternStep, &'p [PatternStep])> {
+    let steps = &pattern.0;
+    let lengths: Vec<usize> = (1..=steps.len()).collect();
+    let matches = |length: &usize| has_match(treedef, &Pattern(steps[..*length].to_vec()));
+    let (above, rest) = steps.split_at_checked(lengths.partition_point(matches))?;
+    let (first, below) = rest.split_first()?;
+    Some((above, first, below))
+}
+
+/// How many elements there are, if the pattern names one beyond the last.
+#[cold]
+fn beyond_the_end(treedef: &TreeDef, pattern: &Pattern) -> Option<String> {
+    if pattern.0.len() > MOST_STEPS {
+        return None;
+    }
+    use NodeKind::{Seq, Tuple, TupleStruct, TupleVariant};
+    let (above, first, _) = first_without_match(treedef, pattern)?;
+    match first {
+        PatternStep::Key(Key::Index(_) | Key::Position(_)) | PatternStep::Indices(_) => {}
+        _ => return None,
+    }
+    let counts = treedef.matches(Pattern(above.to_vec())).filter_map(|(mut path, mut node)| {
+        lookup::enter(&mut node, &mut path, |_| true);
+        matches!(node.kind(), Seq | Tuple | TupleStruct | TupleVariant)
+            .then(|| (node.num_children(), path))
+    });
+    let (count, path) = counts.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    let path = if path.is_root() { "the root".to_owned() } else { format!("`{}`", path.brief()) };
+    Some(match count {
+        1 => format!("there is 1 element at {path}"),
+        _ => format!("there are {count} elements at {path}"),
+    })
 }
 
 fn has_match(treedef: &TreeDef, pattern: &Pattern) -> bool {

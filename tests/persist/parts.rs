@@ -205,13 +205,13 @@ fn what_is_said_of_parts_that_are_not_there() {
         said(&folder, reader.subtree(at).unwrap_err())
     };
     assert_snapshot!(load("[8]"), @"`FOLDER/a`: no child `[8]` in `[*; 8]` at the root");
-    assert_snapshot!(load("[8"), @"expected `]`, found the end at byte 2");
+    assert_snapshot!(load("[8"), @"expected `]`, found the end at byte 2 (did you mean `[8]`?)");
     let parts = |pattern: &str| {
         let mut reader = TreeReader::open(&path, Limits::default()).unwrap();
         said(&folder, reader.subtrees(pattern).err().unwrap())
     };
-    assert_snapshot!(parts("[8]"), @"`FOLDER/a`: no node matches `[8]`");
-    assert_snapshot!(parts("[8"), @"expected `]`, found the end at byte 2");
+    assert_snapshot!(parts("[8]"), @"`FOLDER/a`: no node matches `[8]` (there are 8 elements at the root)");
+    assert_snapshot!(parts("[8"), @"expected `]`, found the end at byte 2 (did you mean `[8]`?)");
     let mut reader = TreeReader::open(&path, Limits::default()).unwrap();
     assert_snapshot!(said(&folder, reader.subtree_as::<f32>("[3]").unwrap_err()), @"`FOLDER/a`: expected f32, found f64 at `[3]`");
     let mut reader = TreeReader::open(&path, Limits::default()).unwrap();

@@ -405,7 +405,7 @@ fn errors_of_a_path_say_what_was_expected() {
     assert_snapshot!(error::<Path>("..a"), @"expected a name, found `.a` at byte 1");
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
     assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
-    assert_snapshot!(error::<Path>("[0"), @"expected `]`, found the end at byte 2");
+    assert_snapshot!(error::<Path>("[0"), @"expected `]`, found the end at byte 2 (did you mean `[0]`?)");
     assert_snapshot!(error::<Path>("::A"), @"expected a field of the variant: `.name` or `.0`, found the end at byte 3");
     assert_snapshot!(error::<Path>("? ?"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `?` at byte 2"#);
 }
@@ -418,7 +418,7 @@ fn errors_of_a_pattern_say_what_was_expected() {
     assert_snapshot!(error::<Pattern>("[3:3]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[3:3]` at byte 0");
     assert_snapshot!(error::<Pattern>("[5:2].w"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[5:2].w` at byte 0");
     assert_snapshot!(error::<Pattern>("[-1:]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[-1:]` at byte 0");
-    assert_snapshot!(error::<Pattern>("[1:2"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[1:2` at byte 0");
+    assert_snapshot!(error::<Pattern>("[1:2"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[1:2` at byte 0 (did you mean `[1:2]`?)");
     assert_snapshot!(error::<Pattern>(".{}"), @"expected a name, as in `.{w,bias}`, found `}` at byte 2");
     assert_snapshot!(error::<Pattern>("a,b"), @"expected several names in braces: `.{q_proj,v_proj}`, found `,b` at byte 1");
     assert_snapshot!(error::<Pattern>(".{a"), @"expected whole names in the braces, with commas: `.{q_proj,v_proj}`, found the end at byte 3");

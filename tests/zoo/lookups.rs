@@ -384,7 +384,7 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
     assert_snapshot!(said("**.weights"), @"no node matches `**.weights` (did you mean `**.w`?)");
     assert_snapshot!(said("**.bais"), @"no node matches `**.bais` (did you mean `**.bias`?)");
     assert_snapshot!(said("**.{w,bais}"), @"no node matches `**.bais` (did you mean `**.bias`?)");
-    assert_snapshot!(said("layers[2:].w"), @"no node matches `.layers[2:].w`");
+    assert_snapshot!(said("layers[2:].w"), @"no node matches `.layers[2:].w` (there are 2 elements at `.layers`)");
     assert_snapshot!(said("layer[*].w"), @"no node matches `.layer[*].w` (did you mean `.layers[*].w`?)");
     assert_snapshot!(said("layers[*].bais[0]"), @"no node matches `.layers[*].bais[0]` (did you mean `.layers[*].bias`?)");
     assert_snapshot!(said("layer[*].x"), @"no node matches `.layer[*].x` (did you mean `.layers`?)");
@@ -392,7 +392,7 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
     assert_snapshot!(said("act::Relu.alpha"), @"no node matches `.act::Relu.alpha` (did you mean `.act::Gelu.alpha`?)");
     assert_snapshot!(said("head.bias"), @"no node matches `.head.bias`");
     assert_snapshot!(said("**.q"), @"no node matches `**.q`");
-    assert_snapshot!(said("layers[2].w"), @"no node matches `.layers[2].w`");
+    assert_snapshot!(said("layers[2].w"), @"no node matches `.layers[2].w` (there are 2 elements at `.layers`)");
     // The commonest slips: no `**`, and one wildcard for the other.
     assert_snapshot!(said("w"), @"no node matches `.w` (did you mean `**.w`?)");
     assert_snapshot!(said("layers.*.w"), @"no node matches `.layers.*.w` (did you mean `.layers[*].w`?)");

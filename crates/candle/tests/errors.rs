@@ -280,7 +280,7 @@ fn trainings() -> Result {
     the pattern `layers[`: expected a value, found the end at byte 7
 
     adapters with a mistake:
-    the pattern `[layers`: expected `]`, found the end at byte 7
+    the pattern `[layers`: expected `]`, found the end at byte 7 (did you mean `[layers]`?)
 
     parameters of another type:
     a `candle_core::tensor::Tensor` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<candle_core::tensor::Tensor>` at `.layers[0].weight`
@@ -310,7 +310,7 @@ fn trainings() -> Result {
     the gradient has another structure than the parameters: expected 2 children, found 3 children at `.layers`, and 1 more difference
 
     a table of nothing:
-    no node matches `.layers[2]`
+    no node matches `.layers[2]` (there are 2 elements at `.layers`)
 
     a type that the device does not have:
     f32[4, 4] cannot be f4 on Cpu: unsupported dtype F4 for op to_dtype at `.layers[1].weight`

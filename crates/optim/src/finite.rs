@@ -133,6 +133,9 @@ pub struct Worst {
     /// The difference beyond the uncertainty, relative to the larger of both: 0 if differences cannot tell
     /// them apart, 2 for a wrong sign, infinite if one is NaN.
     pub error: f64,
+    /// The leaves with neither a finite gradient nor a derivative by differences, as of a root at 0. Dual numbers
+    /// may then have NaN in all other directions, too: 0 times infinity.
+    pub undefined: Vec<Path>,
     /// The leaves with a nonzero gradient for which differences cannot even determine the sign: the loss
     /// changes there by less than its rounding.
     pub untold: Vec<Path>,
@@ -140,7 +143,7 @@ pub struct Worst {
 
 impl fmt::Display for Worst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Worst { path, index, found, expected, uncertainty, error, untold } = self;
+        let Worst { path, index, found, expected, uncertainty, error, undefined, untold } = self;
         write!(f, "the worst number is at {}", place(path))?;
         if *index > 0 {
             write!(f, " ({index})")?;
@@ -150,6 +153,9 @@ impl fmt::Display for Worst {
             f,
             ": {found} in the gradient, {expected} ± {uncertainty:.0e} by differences, relative error {error:.1e}"
         )?;
+        if !undefined.is_empty() {
+            write!(f, "; there is no derivative at {}", places(undefined))?;
+        }
         if !untold.is_empty() {
             write!(f, "; differences cannot tell the sign at {}", places(untold))?;
         }
@@ -190,7 +196,8 @@ pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
         .map_err(|source| Error::Structure { what: GRADIENT, source })?;
     expect_alike("the gradient", tree.treedef(), tree.leaves(), &leaves)?;
     let coarse = L::coarse(model)?;
-    let (mut worst, mut untold): (Option<Worst>, Vec<Path>) = (None, Vec::new());
+    let mut worst: Option<Worst> = None;
+    let (mut undefined, mut untold): (Vec<Path>, Vec<Path>) = Default::default();
     for (leaf, found) in leaves.iter().enumerate().filter(|(_, found)| found.is_float()) {
         let expected = differences(&loss, &tree, leaf, &coarse)?;
         let found = found.to_numbers().map_err(|source| failed(&tree, leaf, source))?;
@@ -200,15 +207,30 @@ pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
                 untold.push(path()?);
             }
             let error = expected.error_of(found);
-            if worst.as_ref().is_none_or(|worst| error > worst.error) {
+            let has_none = !found.is_finite() && !expected.value.is_finite();
+            // Where there is no derivative, a gradient is often NaN at all other numbers, too.
+            let is_cause = has_none && undefined.is_empty();
+            if has_none && undefined.last() != Some(&path()?) {
+                undefined.push(path()?);
+            }
+            if is_cause || worst.as_ref().is_none_or(|worst| error > worst.error) {
                 let Derivative { value: expected, error: uncertainty } = expected;
-                let (path, untold) = (path()?, Vec::new());
-                worst = Some(Worst { path, index, found, expected, uncertainty, error, untold });
+                let (path, undefined, untold) = (path()?, Vec::new(), Vec::new());
+                worst = Some(Worst {
+                    path,
+                    index,
+                    found,
+                    expected,
+                    uncertainty,
+                    error,
+                    undefined,
+                    untold,
+                });
             }
         }
     }
     let worst = worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })?;
-    Ok(Worst { untold, ..worst })
+    Ok(Worst { undefined, untold, ..worst })
 }
 
 /// The derivatives with respect to the numbers of one leaf. `coarse` leaves are rounded by the

@@ -1,7 +1,10 @@
-#![cfg_attr(all(feature = "candle", feature = "num-dual"), doc = include_str!("../README.md"))]
 #![cfg_attr(
-    not(all(feature = "candle", feature = "num-dual")),
-    doc = "Gradients and optimisers of typed values. The whole page needs the features `candle` and `num-dual`."
+    all(feature = "candle", feature = "levenberg-marquardt"),
+    doc = include_str!("../README.md")
+)]
+#![cfg_attr(
+    not(all(feature = "candle", feature = "levenberg-marquardt")),
+    doc = "Gradients and optimisers of typed values. The whole page needs the features `candle` and `levenberg-marquardt`."
 )]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,17 +20,22 @@ mod state;
 mod saved;
 mod migration;
 mod optimise;
+#[cfg(feature = "num-dual")]
+pub mod dual;
 mod parameters;
 pub mod tree;
 pub mod finite;
-#[cfg(feature = "num-dual")]
-pub mod dual;
+pub mod batch;
 #[cfg(feature = "candle")]
 pub mod candle;
 
 #[doc = include_str!("../FROM_EQUINOX_AND_OPTAX.md")]
 pub mod _from_equinox_and_optax {}
 
+#[cfg(feature = "levenberg-marquardt")]
+pub use crate::parameters::LeastSquares;
+#[cfg(feature = "num-dual")]
+pub use crate::parameters::Problem;
 pub use crate::{
     error::{Error, LeafError, Result},
     leaf::{Trainable, TrainableArray},

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
+use treedef::{Edit, Key, Leaf, Path, Pattern, Tree, TreeDef, Value};
 
 use crate::arrays::transposed;
 use crate::bug::OrBug;
@@ -111,6 +111,8 @@ pub struct Export {
     function: Option<Arc<NameOf>>,
     renames: Vec<(String, String)>,
     pub(crate) stacks: Vec<StackPattern>,
+    /// The last text in the place of a pattern that is none.
+    not_a_pattern: Option<String>,
     rest: bool,
     structure: bool,
 }
@@ -124,6 +126,7 @@ impl Default for Export {
             function: None,
             renames: Vec::new(),
             stacks: Vec::new(),
+            not_a_pattern: None,
             rest: false,
             structure: true,
         }
@@ -278,11 +281,8 @@ impl Export {
     /// `[*]` is also any element of a tuple, as fixed arrays are tuples. A pattern without it names
     /// the sequence. It does not stack the sequences in its elements.
     ///
-    /// Strings and other values that can go into the metadata keep their indices.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the text is not a pattern.
+    /// Strings and other values that can go into the metadata keep their indices. A text that is not a
+    /// pattern is an error of [`tensors`](Self::tensors) and [`tree`](Self::tree).
     ///
     /// ```
     /// use serde::Serialize;
@@ -295,16 +295,25 @@ impl Export {
     /// let tree = Tree::<f64>::of_as(&vec![Particle { pos: [0.0; 3], mass: 1.0 }; 100])?;
     /// assert_eq!(Export::new().tensors(&tree)?.get("99.pos").unwrap().shape(), [3]);
     ///
-    /// let export = Export::new().stack("[*]")?; // or `[*].pos`, for that alone
+    /// let export = Export::new().stack("[*]"); // or `[*].pos`, for that alone
     /// let tensors = export.tensors(&tree)?;
     /// assert_eq!(tensors.get("pos").unwrap().shape(), [100, 3]);
     /// assert_eq!(tensors.get("mass").unwrap().shape(), [100]);
     /// assert_eq!(export.tree::<f64>(&tensors)?, tree);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn stack(mut self, pattern: impl ToPattern) -> Result<Self> {
-        self.stacks.push(StackPattern::new(pattern.to_pattern()?.into_owned())?);
-        Ok(self)
+    #[must_use]
+    pub fn stack(mut self, pattern: &str) -> Self {
+        match pattern.parse().map_err(Error::from).and_then(StackPattern::new) {
+            Ok(stack) => self.stacks.push(stack),
+            Err(_) => self.not_a_pattern = Some(pattern.to_owned()),
+        }
+        self
+    }
+
+    /// Returns an error if a text is not a pattern.
+    pub(crate) fn expect_patterns(&self) -> Result<()> {
+        self.not_a_pattern.as_ref().map_or(Ok(()), |text| Ok(text.parse::<Pattern>().map(drop)?))
     }
 
     /// Puts leaves that no tensor holds (strings, chars, bytes, absent values and integers of 128
@@ -337,6 +346,7 @@ impl Export {
     /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of
     ///   the other, or when the loader would not give back a name.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
+        self.expect_patterns()?;
         match L::without_arrays(tree)? {
             Some(tree) => Ok(self.tensors_of(&tree)?.into_owned()),
             None => self.tensors_of(tree),

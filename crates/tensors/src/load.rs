@@ -276,7 +276,7 @@ impl Loader {
     /// let particle = |near| Particle { pos: [1.5; 2], near };
     /// let value = vec![particle(vec![1]), particle(vec![0, 2]), particle(vec![1])];
     /// let tree = Tree::of(&value)?;
-    /// let tensors = Export::new().stack("[*].pos")?.tensors(&tree)?;
+    /// let tensors = Export::new().stack("[*].pos").tensors(&tree)?;
     /// assert_eq!(tensors.get("pos").unwrap().shape(), [3, 2]);
     /// assert_eq!(tensors.get("1.near").unwrap().shape(), [2]); // not all have as many
     /// assert_eq!(Loader::new().stack("[*].pos").load::<Vec<Particle>>(&tensors)?, value);

@@ -40,6 +40,7 @@ impl Export {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
+        self.expect_patterns()?;
         let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
         let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
         let source = Source::from(tensors);

@@ -1,6 +1,6 @@
 //! cobyla: box bounds that the solver keeps, without derivatives.
 
-use cobyla::{Func, RhoBeg, StopTols, minimize};
+use cobyla::{RhoBeg, StopTols};
 use treedef_ecosystem_solvers::{Decay, is_found};
 use treedef_optim::{Parameters, ParametersError};
 
@@ -9,14 +9,10 @@ pub fn main() -> Result<(), ParametersError> {
     let p = Parameters::new(&start)?.bounds("amplitude", 0.0..=9.0)?.bounds("rate", 0.0..=2.0)?;
     let p = p.bounds("offset", -1.0..=1.0)?;
 
-    let bounds: Vec<(f64, f64)> =
-        p.lower().iter().copied().zip(p.upper().iter().copied()).collect();
-    // What is no model is worse than any.
-    let loss = |x: &[f64], _: &mut ()| p.value(x).map_or(f64::MAX, |model| model.loss());
-    let none: [&dyn Func<()>; 0] = [];
+    let problem = p.problem(|model: &Decay<f64>| model.loss());
     let stop = StopTols { ftol_abs: 1e-12, ..StopTols::default() };
-    let found = minimize(loss, p.initial(), &bounds, &none, (), 5000, RhoBeg::All(0.2), Some(stop));
-    let (_, best, _) = found.expect("a minimum");
+    // An error has the reason, and the best vector until then.
+    let (_, best, _) = problem.cobyla(5000, RhoBeg::All(0.2), stop).expect("a minimum");
     assert!(is_found(&p.value(&best)?, 1e-3), "{}", p.report(&best));
     Ok(())
 }

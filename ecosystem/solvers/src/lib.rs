@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use nalgebra::{Const, U1};
 use num_dual::{DualNum, DualSVec64};
 use nuts_rs::{CpuLogpFunc, CpuMathError, HasDims, LogpError, rand};
 use serde::{Deserialize, Serialize};
@@ -47,16 +46,6 @@ pub fn parameters() -> Result<Parameters<Decay<f64>>, ParametersError> {
 
 /// A number with its derivatives by the three of a vector.
 pub type Dual = DualSVec64<3>;
-
-/// A vector of three numbers as one of duals.
-pub fn duals(x: &[f64]) -> Vec<Dual> {
-    x.iter().enumerate().map(|(at, x)| Dual::from_re(*x).derivative(at)).collect()
-}
-
-/// The derivatives of a dual number.
-pub fn derivatives(dual: &Dual) -> Vec<f64> {
-    dual.eps.unwrap_generic(Const::<3>, U1).as_slice().to_vec()
-}
 
 /// Whether a fit has found the model that the data were made of.
 pub fn is_found(model: &Decay<f64>, within: f64) -> bool {

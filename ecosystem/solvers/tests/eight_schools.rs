@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 
-use nalgebra::{Const, U1};
 use num_dual::{DualNum, DualSVec64};
 use nuts_rs::rand::SeedableRng;
 use nuts_rs::rand::rngs::ChaCha8Rng;
@@ -84,11 +83,10 @@ impl CpuLogpFunc for Posterior {
     }
 
     fn logp(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Refused> {
-        let dual = |(at, x): (usize, &f64)| Dual::from_re(*x).derivative(at);
-        let duals: Vec<Dual> = x.iter().enumerate().map(dual).collect();
-        let density = self.p.value_as::<Schools<Dual>>(&duals)?.log_density();
-        gradient.copy_from_slice(density.eps.unwrap_generic(Const::<10>, U1).as_slice());
-        Ok(density.re + self.p.log_jacobian(x, Some(gradient))?)
+        let density = |schools: &Schools<Dual>| schools.log_density();
+        let (density, slopes) = self.p.value_and_grad(density, x)?;
+        gradient.copy_from_slice(&slopes);
+        Ok(density + self.p.log_jacobian(x, Some(gradient))?)
     }
 
     fn expand_vector<R: rand::Rng + ?Sized>(

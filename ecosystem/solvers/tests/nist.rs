@@ -7,10 +7,7 @@ use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use std::path::Path;
 
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
-use nalgebra::{Const, U1};
-use nalgebra_lm::storage::Owned;
-use nalgebra_lm::{DMatrix, DVector, Dyn};
+use levenberg_marquardt::LevenbergMarquardt;
 use num_dual::{DualNum, DualSVec64};
 use serde::{Deserialize, Serialize};
 use treedef_optim::{Parameters, ParametersError};
@@ -128,68 +125,7 @@ fn predicted<D: DualNum<Primitive = f64> + Copy>(name: &str, b: &[D], x: &[f64])
     }
 }
 
-/// A least-squares problem of any parameters, with derivatives of duals.
-struct Problem<'a> {
-    set: &'a Set,
-    p: &'a Parameters<Fit<f64>>,
-    x: DVector<f64>,
-}
-
 type Dual = DualSVec64<9>; // no set has more parameters
-
-impl Problem<'_> {
-    fn duals(&self) -> Option<Vec<Dual>> {
-        let dual = |(at, x): (usize, &f64)| Dual::from_re(*x).derivative(at);
-        let x: Vec<Dual> = self.x.iter().enumerate().map(dual).collect();
-        let fit = self.p.value_as::<Fit<Dual>>(&x).ok()?;
-        let residual = |row: &Vec<f64>| {
-            let measured = if self.set.name == "Nelson" { row[0].ln() } else { row[0] };
-            predicted(&self.set.name, &fit.b, &row[1..]) - measured
-        };
-        Some(self.set.rows.iter().map(residual).collect())
-    }
-}
-
-impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
-    type ResidualStorage = Owned<f64, Dyn>;
-    type JacobianStorage = Owned<f64, Dyn, Dyn>;
-    type ParameterStorage = Owned<f64, Dyn>;
-
-    fn set_params(&mut self, x: &DVector<f64>) {
-        self.x.copy_from(x);
-    }
-
-    fn params(&self) -> DVector<f64> {
-        self.x.clone()
-    }
-
-    fn residuals(&self) -> Option<DVector<f64>> {
-        let residuals = self.duals()?;
-        Some(DVector::from_iterator(residuals.len(), residuals.iter().map(|dual| dual.re)))
-    }
-
-    fn jacobian(&self) -> Option<DMatrix<f64>> {
-        let duals = self.duals()?;
-        let slopes: Vec<_> =
-            duals.iter().map(|dual| dual.eps.unwrap_generic(Const::<9>, U1)).collect();
-        Some(DMatrix::from_fn(duals.len(), self.x.len(), |row, column| slopes[row][column]))
-    }
-}
-
-/// s² (JᵀJ)⁻¹, by a QR decomposition of J with columns of length 1.
-fn covariance(jacobian: DMatrix<f64>, sum_of_squares: f64) -> Option<Vec<f64>> {
-    let (rows, columns) = jacobian.shape();
-    let lengths: Vec<f64> = jacobian.column_iter().map(|column| column.norm()).collect();
-    let scaled =
-        DMatrix::from_fn(rows, columns, |row, column| jacobian[(row, column)] / lengths[column]);
-    let inverse = scaled.qr().r().try_inverse()?;
-    let unscaled = &inverse * inverse.transpose() * (sum_of_squares / (rows - columns) as f64);
-    let entry = |at: usize| {
-        let (row, column) = (at / columns, at % columns);
-        unscaled[(row, column)] / (lengths[row] * lengths[column])
-    };
-    Some((0..columns * columns).map(entry).collect())
-}
 
 /// The number of digits that agree: the least of all parameters.
 fn digits(found: impl IntoIterator<Item = f64>, certified: &[f64]) -> f64 {
@@ -217,23 +153,22 @@ fn fit(
     p: &Parameters<Fit<f64>>,
     solver: LevenbergMarquardt<f64>,
 ) -> Result<Found, ParametersError> {
-    let problem = Problem { set, p, x: DVector::from_column_slice(p.initial()) };
-    let (problem, end) = solver.minimize(problem);
-    let x = problem.params();
-    let sum_of_squares = 2.0 * end.objective_function;
-    let jacobian = problem.jacobian();
-    let matrix = jacobian.and_then(|jacobian| covariance(jacobian, sum_of_squares));
+    let residual = |fit: &Fit<Dual>, row: &Vec<f64>| {
+        let measured = if set.name == "Nelson" { row[0].ln() } else { row[0] };
+        predicted(&set.name, &fit.b, &row[1..]) - measured
+    };
+    let residuals =
+        |fit: &Fit<Dual>| -> Vec<Dual> { set.rows.iter().map(|row| residual(fit, row)).collect() };
+    let (fit, end) = solver.minimize(p.problem(residuals).least_squares());
     let mut found = Found {
-        parameters: digits(p.value(x.as_slice())?.b, &set.certified),
+        parameters: digits(p.value(fit.x())?.b, &set.certified),
         deviations: f64::NAN,
         evaluations: end.number_of_evaluations,
-        sum_of_squares,
+        sum_of_squares: 2.0 * end.objective_function,
         end: format!("{:?}", end.termination),
     };
-    if let Some(matrix) = matrix
-        && let Ok(covariance) = p.covariance(x.as_slice(), &matrix)
-    {
-        let rows = p.report(x.as_slice()).errors(&covariance)?.rows()?;
+    if let Ok(covariance) = fit.covariance() {
+        let rows = p.report(fit.x()).errors(&covariance)?.rows()?;
         let errors = rows.iter().map(|row| row.error.unwrap_or(f64::NAN));
         found.deviations = digits(errors, &set.deviations);
     }

@@ -28,6 +28,8 @@
 //! | … `filter_spec` | [`tree.filter(f)?.save(path)?`](Tree::filter) | |
 //! | `field(static=True)`, `static_field` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
 //! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | called when the value is rebuilt |
+//! | `filter_value_and_grad(f)(model)` | `dual::value_and_grad(f, &model)?`, `candle::value_and_grad(f, &model)?` | of the package `treedef-optim`, which has optax's optimisers, too: `adam(0.1).step(model, grads, &mut state)?` |
+//! | `filter_grad`, with `filter_spec` | `adam(0.1).only("**.w")`, `.freeze("embedding")` | all floats have gradients; patterns choose what is trained |
 //! | `apply_updates(model, updates)` | [`model.zip_with(updates, f)?`](Tree::zip_with) | updates are `Option`s |
 //! | `Module` | `#[derive(Serialize, Deserialize)]` | |
 //! | `Partial` | none | a function is not a serde value; a closure holds what it is called with |

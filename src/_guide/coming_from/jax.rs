@@ -49,16 +49,20 @@
 //!
 //! # optax, orbax, Flax
 //!
-//! `params`, `updates` and `grads` are of type `Tree<f64>`, `state` is a value of your own type
-//! `State`.
+//! The optimisers of optax are in the package `treedef-optim`, with their names and defaults, and equal to optax in
+//! its tests; `model` and `grads` are values of your own type. In the other rows, `params`, `updates` and `grads`
+//! are of type `Tree<f64>`, and `state` is a value of your own type `State`.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `optax.apply_updates(params, updates)` | [`params.zip_with(updates, \|p, u\| p + u)?`](Tree::zip_with) | equal structures |
-//! | `optax.adam(…).init(params)` | [`params.as_ref().map(\|_\| 0.0)`](Tree::map) | a tree for each moment, with the treedef of `params` |
+//! | `optax.adam(0.1)`, `.init(params)` | `adam(0.1)`, `.init::<f64, _>(&model)?` | of `treedef-optim`; the state has the type of the model |
+//! | `optimizer.update(grads, state)` with `apply_updates` | `optimiser.step(model, grads, &mut state)?` | also in place, or on trees |
+//! | `optax.chain(…)`, `optax.masked(tx, mask)`, `optax.multi_transform` | `chain!(…)`, `tx.only("**.w")`, `partition(…)` | patterns in the place of masks |
+//! | `jax.grad(f)`, `jax.hessian(f)` | `dual::value_and_grad(f, &model)?`, `dual::hessian(f, &model)?` | of `treedef-optim`; the model is generic over its numbers |
+//! | `optax.apply_updates(params, updates)` alone | [`params.zip_with(updates, \|p, u\| p + u)?`](Tree::zip_with) | equal structures |
 //! | `optax.global_norm(grads)` | `grads.leaves().iter().map(\|g\| g * g).sum::<f64>().sqrt()` | [`Tree::leaves`] is a slice |
-//! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`params.mask("**.w")?`](Tree::mask) and [`Tree::partition`] |
-//! | `optax.multi_transform(txs, labels)` | [`labels.broadcast_to(&treedef)?`](Tree::broadcast_to), [`Tree::zip_with`] | a label may stand for a subtree; a part for each label: [`Tree::partition`] |
+//! | a mask of a tree | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`params.mask("**.w")?`](Tree::mask) and [`Tree::partition`] |
+//! | labels for subtrees | [`labels.broadcast_to(&treedef)?`](Tree::broadcast_to), [`Tree::zip_with`] | a label may stand for a subtree; a part for each label: [`Tree::partition`] |
 //! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
 //! | orbax `checkpointer.save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
 //! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |

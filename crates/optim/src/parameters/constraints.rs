@@ -230,6 +230,7 @@ impl<T> Parameters<T> {
         }
         let pairs = others.iter().flat_map(|(_, leaves)| first.clone().zip(leaves.clone()));
         tie_pairs(&mut self.plan.tied_to, pairs);
+        self.plan.share_rules();
         self.plan = self.plan.arranged()?;
         Ok(self)
     }

@@ -69,6 +69,45 @@ impl<'p> Covariance<'p> {
         Ok(Covariance { jacobian, matrix: matrix.to_vec() })
     }
 
+    /// s² (JᵀJ)⁻¹ of a fit by least squares, where s² is the variance of the residuals.
+    pub(super) fn of_residuals(
+        plan: &'p Plan,
+        x: &[f64],
+        residuals: &[f64],
+        jacobian: &[f64],
+    ) -> Result<Self> {
+        let (rows, count) = (residuals.len(), x.len());
+        if jacobian.len() != rows * count {
+            let (what, expected) = ("the Jacobian", rows * count);
+            return Err(Error::Length { what, expected, found: jacobian.len() });
+        }
+        let refused = |reason| Err(Error::Covariance { reason });
+        if rows <= count {
+            let reason = format!(
+                "the variance of {rows} residuals is unknown after a fit of {count} parameters"
+            );
+            return refused(reason);
+        }
+        let of_scaled = match inverse_square(jacobian, rows) {
+            Ok(inverse) => inverse,
+            Err(at) => {
+                let column = &jacobian[at * rows..(at + 1) * rows];
+                let name = plan.path(plan.leaf_of(at));
+                return refused(if column.iter().all(|slope| *slope == 0.0) {
+                    format!("the residuals do not depend on `{name}`")
+                } else {
+                    format!(
+                        "the residuals do not determine `{name}` beside the parameters before it"
+                    )
+                });
+            }
+        };
+        let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+        let variance = squares / (rows - count) as f64;
+        let matrix: Vec<f64> = of_scaled.into_iter().map(|element| variance * element).collect();
+        Covariance::new(plan, x, &matrix)
+    }
+
     /// The covariance of two leaves; zero if one of them is fixed.
     ///
     /// # Errors
@@ -158,6 +197,53 @@ impl<'p> Covariance<'p> {
             Err(self.jacobian.plan.outside(leaf, covariance, "a finite variance"))
         }
     }
+}
+
+/// (AᵀA)⁻¹ of a matrix by columns of this length, by Householder reflections: A = QR. As an error, a column that
+/// is a combination of those before it.
+fn inverse_square(matrix: &[f64], length: usize) -> std::result::Result<Vec<f64>, usize> {
+    let norm = |column: &[f64]| column.iter().fold(0.0f64, |norm, x| norm.hypot(*x));
+    let scales: Vec<f64> = matrix.chunks(length).map(norm).collect();
+    if let Some(at) = scales.iter().position(|scale| *scale == 0.0 || !scale.is_finite()) {
+        return Err(at);
+    }
+    // Parameters may have any units.
+    let scaled = matrix.chunks(length).zip(&scales);
+    let mut columns: Vec<Vec<f64>> =
+        scaled.map(|(column, scale)| column.iter().map(|x| x / scale).collect()).collect();
+    let count = columns.len();
+    for at in 0..count {
+        let (done, rest) = columns.split_at_mut(at + 1);
+        let column = &mut done[at];
+        let size = norm(&column[at..]);
+        if size <= f64::EPSILON * length as f64 {
+            return Err(at);
+        }
+        let mut mirror = column[at..].to_vec();
+        mirror[0] += size.copysign(mirror[0]);
+        let square: f64 = mirror.iter().map(|x| x * x).sum();
+        column[at] = -size.copysign(column[at]);
+        for other in rest {
+            let along: f64 = mirror.iter().zip(&other[at..]).map(|(a, b)| a * b).sum();
+            let part = 2.0 * along / square;
+            other[at..].iter_mut().zip(&mirror).for_each(|(x, mirror)| *x -= part * mirror);
+        }
+    }
+    // R⁻¹, a column after the other.
+    let mut inverse = vec![0.0; count * count];
+    for column in 0..count {
+        for row in (0..=column).rev() {
+            let known: f64 =
+                (row + 1..=column).map(|k| columns[k][row] * inverse[k * count + column]).sum();
+            let one = if row == column { 1.0 } else { 0.0 };
+            inverse[row * count + column] = (one - known) / columns[row][row];
+        }
+    }
+    let element = |a: usize, b: usize| {
+        let products = (a.max(b)..count).map(|k| inverse[a * count + k] * inverse[b * count + k]);
+        products.sum::<f64>() / scales[a] / scales[b]
+    };
+    Ok((0..count * count).map(|at| element(at / count, at % count)).collect())
 }
 
 /// A number whose conditional variance would be negative. There is none if a symmetric matrix is positive

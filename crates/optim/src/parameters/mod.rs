@@ -15,11 +15,17 @@ mod covariance;
 mod report;
 #[cfg(feature = "num-dual")]
 mod duals;
+#[cfg(feature = "num-dual")]
+mod problem;
 mod vector;
 mod constraints;
 
 pub use covariance::Covariance;
 pub use derivatives::Jacobian;
 pub use error::Error;
+#[cfg(feature = "levenberg-marquardt")]
+pub use problem::LeastSquares;
+#[cfg(feature = "num-dual")]
+pub use problem::Problem;
 pub use report::{Report, Row};
 pub use vector::{Dims, Parameters};

@@ -8,11 +8,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, LeafKind, flatten_objects, unflatten};
 
+#[cfg(feature = "num-dual")]
+use num_dual::{DualNum, HyperDual64};
+
 use super::covariance::Covariance;
 use super::derivatives::Jacobian;
 use super::error::Result;
 use super::plan::{Constraint, Plan};
 use super::report::Report;
+#[cfg(feature = "num-dual")]
+use crate::dual::{Dual, Hessian};
 
 /// A struct as the vector of numbers that a solver varies, and back.
 ///
@@ -319,16 +324,50 @@ impl<T> Parameters<T> {
         Covariance::new(&self.plan, x, matrix)
     }
 
+    /// The covariance of the leaves after a fit by least squares, from the residuals at the result and their
+    /// Jacobian, a matrix by columns: s² (JᵀJ)⁻¹, where s² is the sum of squares, divided by the number of
+    /// residuals beyond the number of parameters. So it is scipy's `curve_fit` without `absolute_sigma`.
+    ///
+    /// # Errors
+    ///
+    /// As [`covariance`](Self::covariance). Also when there are not more residuals than parameters, and when
+    /// a parameter is not determined.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// // The mean of 1, 2 and 6: the standard error is s / √n.
+    /// let p = Parameters::new(&3.0)?;
+    /// let covariance = p.covariance_of_residuals(&[3.0], &[2.0, 1.0, -3.0], &[1.0, 1.0, 1.0])?;
+    /// assert!((covariance.standard_error("")? - (7f64 / 3.0).sqrt()).abs() < 1e-15);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn covariance_of_residuals(
+        &self,
+        x: &[f64],
+        residuals: &[f64],
+        jacobian: &[f64],
+    ) -> Result<Covariance<'_>> {
+        Covariance::of_residuals(&self.plan, x, residuals, jacobian)
+    }
+
     /// A table of the model of a vector: path, value, error, bound reached, fixed, tied.
     pub fn report(&self, x: &[f64]) -> Report<'_> {
         Report::new(&self.plan, x)
     }
 }
 
+/// # Derivatives by dual numbers
+///
+/// The model is generic over its numbers, and the functions here get it with [dual numbers](crate::dual). Its
+/// fields may be of the type of numbers itself, with all types of duals that have serde, such as
+/// [`Dual64`](num_dual::Dual64). Or they are [objects](treedef::object), with any type of duals:
+/// [`DualSVec64<N>`](num_dual::DualSVec64) has `N` derivatives, so that a function runs once for each `N`
+/// numbers of the vector. A model with objects may have plain floats, which are no parameters.
 #[cfg(feature = "num-dual")]
 impl<T> Parameters<T> {
     /// The model for a vector of [dual numbers](num_dual), so that derivatives pass through transforms and
-    /// ties. `U` is the model over these numbers; its fields are [objects](treedef::object).
+    /// ties. `U` is the model over these numbers.
     ///
     /// # Errors
     ///
@@ -340,13 +379,7 @@ impl<T> Parameters<T> {
     /// use treedef_optim::Parameters;
     ///
     /// #[derive(Serialize, Deserialize)]
-    /// #[serde(bound = "")]
-    /// struct Model<D: Clone + 'static> {
-    ///     #[serde(with = "treedef::object")]
-    ///     sigma: D,
-    ///     #[serde(with = "treedef::object")]
-    ///     offset: D,
-    /// }
+    /// struct Model<D> { sigma: D, offset: D }
     ///
     /// let p = Parameters::new(&Model { sigma: 2.0, offset: 1.0 })?.positive("sigma")?;
     /// let x = p.initial();
@@ -358,9 +391,104 @@ impl<T> Parameters<T> {
     /// ```
     pub fn value_as<U: DeserializeOwned>(
         &self,
-        x: &[impl num_dual::DualNum<Primitive = f64> + 'static],
+        x: &[impl DualNum<Primitive = f64> + 'static],
     ) -> Result<U> {
         self.plan.value_as(x)
+    }
+
+    /// The value of a function of the model, and its gradient by the vector.
+    ///
+    /// # Errors
+    ///
+    /// As [`value_as`](Self::value_as). Also when a derivative is not finite: the path is the one of a number
+    /// whose own derivative is not, as of a root at 0.
+    ///
+    /// ```
+    /// use num_dual::DualSVec64;
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef_optim::Parameters;
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// #[serde(bound = "")]
+    /// struct Model<D: Clone + 'static> {
+    ///     #[serde(with = "treedef::object")]
+    ///     sigma: D,
+    ///     #[serde(with = "treedef::object")]
+    ///     offset: D,
+    ///     weight: f64,
+    /// }
+    ///
+    /// let p = Parameters::new(&Model { sigma: 2.0, offset: 1.0, weight: 3.0 })?.positive("sigma")?;
+    /// let loss = |m: &Model<DualSVec64<2>>| m.sigma * m.sigma * m.weight + m.offset;
+    /// let (value, gradient) = p.value_and_grad(loss, p.initial())?;
+    /// assert!((value - 13.0).abs() < 1e-14);
+    /// assert!((gradient[0] - 24.0).abs() < 1e-14 && gradient[1] == 1.0);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn value_and_grad<U, D>(
+        &self,
+        function: impl Fn(&U) -> D,
+        x: &[f64],
+    ) -> Result<(f64, Vec<f64>)>
+    where
+        U: DeserializeOwned,
+        D: Dual + DualNum<Primitive = f64>,
+    {
+        self.plan.value_and_grad(function, x)
+    }
+
+    /// The residuals of a model, and their derivatives by the vector: a matrix by columns, as in nalgebra, with
+    /// a row for each residual.
+    ///
+    /// # Errors
+    ///
+    /// As [`value_and_grad`](Self::value_and_grad), and when the number of residuals changes.
+    ///
+    /// ```
+    /// use num_dual::Dual64;
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(2.0, 3.0))?;
+    /// let residuals = |m: &(Dual64, Dual64)| [m.0 * m.1, m.0 + m.1];
+    /// let (values, jacobian) = p.residuals_and_jacobian(residuals, p.initial())?;
+    /// assert_eq!((values, jacobian), (vec![6.0, 5.0], vec![3.0, 1.0, 2.0, 1.0]));
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn residuals_and_jacobian<U, D, R>(
+        &self,
+        residuals: impl Fn(&U) -> R,
+        x: &[f64],
+    ) -> Result<(Vec<f64>, Vec<f64>)>
+    where
+        U: DeserializeOwned,
+        D: Dual + DualNum<Primitive = f64>,
+        R: IntoIterator<Item = D>,
+    {
+        self.plan.residuals_and_jacobian(residuals, x)
+    }
+
+    /// The value of a function of the model, with its gradient and its second derivatives by the vector.
+    ///
+    /// # Errors
+    ///
+    /// As [`value_and_grad`](Self::value_and_grad).
+    ///
+    /// ```
+    /// use num_dual::HyperDual64;
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(2.0, 3.0))?.positive(".1")?;
+    /// let h = p.hessian(|m: &(HyperDual64, HyperDual64)| m.0 * m.0 * m.1, &[2.0, 0.0])?;
+    /// assert_eq!((h.value, h.gradient), (4.0, vec![4.0, 4.0])); // a² eˣ
+    /// assert_eq!(h.rows, [[2.0, 4.0], [4.0, 4.0]]);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn hessian<U: DeserializeOwned>(
+        &self,
+        function: impl Fn(&U) -> HyperDual64,
+        x: &[f64],
+    ) -> Result<Hessian<Vec<f64>>> {
+        self.plan.hessian(function, x)
     }
 }
 

@@ -201,3 +201,21 @@ fn differences_of_a_loss_that_ends_or_is_rounded() {
         assert!(error_of::<f64, f64>(noisy, x, 2.0 * x) < 0.02, "{x}");
     }
 }
+
+/// The dual numbers of a root at 0 are NaN in every direction.
+#[cfg(feature = "num-dual")]
+#[test]
+fn what_has_no_derivative_is_named() {
+    use num_dual::{Dual64, DualNum};
+    use treedef_optim::dual;
+
+    let model = [1.0, 0.0, 2.0, 0.0];
+    let dual = |m: &[Dual64; 4]| m[0] * m[0] + m[1].sqrt() * m[2] + m[3].powf(0.5);
+    let (_, gradient) = dual::value_and_grad(dual, &model).unwrap();
+    assert!(gradient.iter().all(|slope: &f64| slope.is_nan()), "{gradient:?}");
+    let loss = |m: &[f64; 4]| m[0] * m[0] + m[1].sqrt() * m[2] + m[3].powf(0.5);
+    let worst = finite::check::<f64, _, _>(loss, &model, &gradient).unwrap();
+    assert_eq!((worst.path.to_string(), worst.error), (".1".to_owned(), f64::INFINITY));
+    assert_eq!(worst.undefined.iter().map(ToString::to_string).collect::<Vec<_>>(), [".1", ".3"]);
+    insta::assert_snapshot!(worst, @"the worst number is at `.1`: NaN in the gradient, NaN ± inf by differences, relative error inf; there is no derivative at `.1`, `.3`");
+}

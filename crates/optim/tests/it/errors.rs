@@ -97,7 +97,7 @@ fn patterns_that_name_nothing() {
     let error =
         adamw(0.1).weight_decay(0.1).decay_only("**.weight").init::<f64, _>(&model).unwrap_err();
     assert_snapshot!(error, @"no node matches `**.weight` (did you mean `**.w`?)");
-    assert_snapshot!(adam(0.1).freeze("layers[7]").init::<f64, _>(&model).unwrap_err(), @"no node matches `.layers[7]`");
+    assert_snapshot!(adam(0.1).freeze("layers[7]").init::<f64, _>(&model).unwrap_err(), @"no node matches `.layers[7]` (there is 1 element at `.layers`)");
     assert_snapshot!(adam(0.1).freeze("layers[").init::<f64, _>(&model).unwrap_err(), @"the pattern `layers[`: expected a value, found the end at byte 7");
     let groups = partition().group(["nothing"], sgd(0.1)).rest(adam(0.1));
     assert_snapshot!(groups.init::<f64, _>(&model).unwrap_err(), @"no node matches `.nothing`");

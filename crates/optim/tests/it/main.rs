@@ -2,6 +2,7 @@
 
 mod allocations;
 mod arithmetic;
+mod batch;
 mod changes;
 mod differences;
 mod docs;

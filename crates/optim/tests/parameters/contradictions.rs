@@ -44,8 +44,22 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
     let table: &[(Change, &str)] = &[
         // Nothing, or no float.
         (|p| p.fix("**.sgima"), "no node matches `**.sgima` (did you mean `**.sigma`?)"),
-        (|p| p.fix("layers[5]"), "no node matches `.layers[5]`"),
-        (|p| p.positive("layers[0"), "expected `]`, found the end at byte 8"),
+        (
+            |p| p.fix("layers[5]"),
+            "no node matches `.layers[5]` (there are 2 elements at `.layers`)",
+        ),
+        (
+            |p| p.fix("layers[*].rows[0][2]"),
+            "no node matches `.layers[*].rows[0][2]` (there are 2 elements at `.layers[0].rows.0`)",
+        ),
+        (
+            |p| p.positive("layers[0"),
+            "expected `]`, found the end at byte 8 (did you mean `layers[0]`?)",
+        ),
+        (
+            |p| p.fix("['layers'][0]['k']"),
+            "expected one character in single quotes, found `ayers'][0]['` at byte 3 (did you mean `[\"layers\"][0][\"k\"]`?)",
+        ),
         (|p| p.positive("epoch"), "expected a float that may vary, found u64 7u64 at `.epoch`"),
         (
             |p| p.bounds("layers[*].units", 0.0..=9.0),
@@ -140,9 +154,9 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "`.layers[0].sigma` and `.layers[1].sigma` are tied, but the first is 1 and the second 2",
         ),
         (
-            |p| p.bounds("layers[0].k", 0.0..)?.tie(["**.k"]),
+            |p| p.bounds("layers[0].k", 0.0..)?.positive("layers[1].k")?.tie(["**.k"]),
             "`.layers[0].k` and `.layers[1].k` are tied, but the first is between the bounds [0, ∞) \
-             and the second free",
+             and the second positive",
         ),
         (
             |p| p.tie(["weights", "steps"]),
@@ -266,4 +280,32 @@ fn floats_of_two_types_are_no_bounds_and_no_tie() {
     insta::assert_snapshot!(error(p().bounds(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
     insta::assert_snapshot!(error(p().bounded(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
     insta::assert_snapshot!(error(p().bounds(".1", 0.1..=0.1 + 1e-12)), @"no parameter can be in [0.1, 0.10000000000100001]: as `f32` both ends are the same");
+}
+
+/// A tie and a constraint of one of its sides may come in any order.
+#[test]
+fn ties_and_constraints_come_in_any_order() -> Result<(), ParametersError> {
+    type Pair = Parameters<(f64, f64, f64)>;
+    let constraints: [fn(Pair) -> Result<Pair, ParametersError>; 5] = [
+        |p| p.bounds(".0", 0.0..=9.0),
+        |p| p.bounds(".1", 0.0..=9.0),
+        |p| p.positive(".1"),
+        |p| p.bounded(".0", 0.0..=4.0),
+        |p| p.fix(".1"),
+    ];
+    for constraint in constraints {
+        let start = || Parameters::new(&(1.5, 1.5, 2.0));
+        let before = constraint(start()?)?.tie([".0", ".1"])?;
+        let after = constraint(start()?.tie([".0", ".1"])?)?;
+        assert_eq!(before.names(), after.names());
+        assert_eq!((before.lower(), before.upper()), (after.lower(), after.upper()));
+        let x: Vec<f64> = before.initial().iter().map(|x| x + 0.25).collect();
+        assert_eq!(before.value(&x)?, after.value(&x)?);
+        assert_eq!(before.value(&x)?.0, before.value(&x)?.1);
+    }
+    let p = Parameters::new(&(1.5, 1.5))?.positive(".0")?.bounds(".1", 0.0..=9.0)?;
+    let error = p.tie([".0", ".1"]).unwrap_err().to_string();
+    let expected = "`.0` and `.1` are tied, but the first is positive and the second between the bounds [0, 9]";
+    assert_eq!(error, expected);
+    Ok(())
 }

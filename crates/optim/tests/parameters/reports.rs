@@ -188,3 +188,41 @@ fn a_matrix_that_is_not_positive_semidefinite_is_no_covariance() -> Result {
     }
     Ok(())
 }
+
+/// numpy's `inv(J.T @ J) * (r @ r) / 2`.
+#[test]
+fn the_covariance_of_residuals_is_that_of_numpy() -> Result {
+    let p = Parameters::new(&(1.0, 2.0))?;
+    let jacobian = [1.0, 2.0, 0.25, 1.5, 0.5, -1.0, 3.0, 1e-2];
+    let residuals = [0.1, -0.2, 0.3, 0.05];
+    let covariance = p.covariance_of_residuals(&[1.0, 2.0], &residuals, &jacobian)?;
+    let expected =
+        [0.00981432585310101, 0.0007037521099334876, 0.0007037521099334876, 0.007001615379440311];
+    for (found, expected) in covariance.matrix()?.into_iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-14 * expected, "{found} {expected}");
+    }
+    // The same in other units: 10⁻²⁰⁰ of the first.
+    let scaled: Vec<f64> =
+        jacobian.iter().enumerate().map(|(at, j)| if at < 4 { j * 1e100 } else { *j }).collect();
+    let scaled = p.covariance_of_residuals(&[1.0, 2.0], &residuals, &scaled)?;
+    let ratio = scaled.standard_error(".0")? / covariance.standard_error(".0")?;
+    assert!((ratio / 1e-100 - 1.0).abs() < 1e-14);
+
+    let message = |residuals: &[f64], jacobian: &[f64]| {
+        p.covariance_of_residuals(&[1.0, 2.0], residuals, jacobian).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(&[0.1, 0.2], &[1.0, 0.0, 0.0, 1.0]),
+        "no covariance: the variance of 2 residuals is unknown after a fit of 2 parameters"
+    );
+    assert_eq!(
+        message(&[0.1, 0.2, 0.3], &[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]),
+        "no covariance: the residuals do not determine `.1` beside the parameters before it"
+    );
+    assert_eq!(
+        message(&[0.1, 0.2, 0.3], &[0.0, 0.0, 0.0, 0.1, 0.2, 0.3]),
+        "no covariance: the residuals do not depend on `.0`"
+    );
+    assert_eq!(message(&[0.1; 3], &[1.0; 5]), "expected 6 numbers in the Jacobian, found 5");
+    Ok(())
+}

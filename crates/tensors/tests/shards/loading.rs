@@ -129,7 +129,7 @@ fn stacked_tensors_are_read_by_turns() {
     };
     let value: Vec<Particle> = (0..9_000).map(particle).collect();
     let tree = Tree::of(&value).unwrap();
-    let export = Export::new().stack("[*].pos").unwrap().stack("[*].mass").unwrap();
+    let export = Export::new().stack("[*].pos").stack("[*].mass");
     let folder = Folder::new();
     let path = folder.join("a.safetensors");
     safetensors::save(&export.tensors(&tree).unwrap(), &path).unwrap();

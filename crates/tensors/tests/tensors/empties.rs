@@ -197,7 +197,7 @@ fn empty_values_are_beside_stacks() {
         ("none", vec![]),
     ]);
     let tree = Tree::of(&value).unwrap();
-    let tensors = Export::new().stack("*[*]").unwrap().tensors(&tree).unwrap();
+    let tensors = Export::new().stack("*[*]").tensors(&tree).unwrap();
     assert_eq!(tensors.get("layers.w").unwrap().shape(), [2, 1]);
     let read: BTreeMap<String, Vec<Layer>> = Loader::new().stack("*[*]").load(&tensors).unwrap();
     assert_eq!(read, value);

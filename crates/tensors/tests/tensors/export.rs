@@ -244,7 +244,7 @@ fn tensors_that_are_not_those_of_the_structure_are_refused() {
         read(r#"{"a": {"b": *}, "a.b": *}"#, r#"{"a": {"b": *}}"#),
         r#"the name `a.b` is that of two paths at `["a.b"]`"#,
     );
-    let stacks = Export::new().stack("").unwrap();
+    let stacks = Export::new().stack("");
     let particles = tree("[P { a: *, b: [*; 2] }; 3]");
     let fewer =
         stacks.tensors(&particles).unwrap().with_metadata("treedef", "[P { a: *, b: [*; 2] }; 2]");
@@ -300,7 +300,7 @@ fn an_array_that_is_one_leaf_is_a_tensor() {
     assert_eq!(export.tensors(&tables).unwrap(), export.tensors(&table).unwrap());
     // Each of equal siblings is an array, and they are stacked.
     let layers = Tree::of(&vec![(1u8, vec![1.5f32; 2]), (2, vec![2.5; 2])]).unwrap();
-    let stacked = Export::new().stack("[*]").unwrap();
+    let stacked = Export::new().stack("[*]");
     let tensors = stacked.tensors(&layers).unwrap().into_owned();
     assert_eq!(listed(&tensors), ["0: u8[2]", "1: f32[2, 2]"]);
     assert_eq!(stacked.tensors(&layers.with_arrays().unwrap()).unwrap(), tensors);

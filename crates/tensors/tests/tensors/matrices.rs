@@ -161,7 +161,7 @@ fn stacked_matrices_come_back() {
     let rules =
         Flattener::new().arrays(true).array_rule(ArrayRule::Matrix("[*]".parse().unwrap(), 2, 3));
     let tree = rules.tree(&value).unwrap();
-    let export = Export::new().stack("[*]").unwrap();
+    let export = Export::new().stack("[*]");
     let tensors = export.tensors(&tree).unwrap();
     assert_eq!(listed(&tensors), [": u8[4, 2, 3]"]);
     assert_eq!(tensors.get("").unwrap().bytes(), ROWS.repeat(4));
