@@ -323,9 +323,18 @@ fn each_scalar_is_itself() {
     same("text".to_owned());
     same(0.1f32);
     same(-0.1f64);
-    (same(i8::MIN), same(i16::MIN), same(i32::MIN), same(i64::MIN), same(i128::from(i64::MIN)));
-    (same(u8::MAX), same(u16::MAX), same(u32::MAX), same(u64::MAX), same(u128::from(u64::MAX)));
-    (same(isize::MIN), same(usize::MAX));
+    same(i8::MIN);
+    same(i16::MIN);
+    same(i32::MIN);
+    same(i64::MIN);
+    same(i128::from(i64::MIN));
+    same(u8::MAX);
+    same(u16::MAX);
+    same(u32::MAX);
+    same(u64::MAX);
+    same(u128::from(u64::MAX));
+    same(isize::MIN);
+    same(usize::MAX);
 }
 
 /// Below `flatten`, `untagged` and a tag, serde keeps values in buffers.
