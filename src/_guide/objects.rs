@@ -126,9 +126,10 @@
 //!
 //! # Errors
 //!
-//! These are errors: an object of another type; an object in a map key, in a static or in an opaque
-//! leaf; an object that the rebuilt type does not read; and writing a value with objects in a format
-//! such as JSON, or flattening it without objects. The error has the path and says what to write.
+//! These are errors of a walk for objects: an object of another type; an object in a map key, in a static or
+//! in an opaque leaf; and an object that the rebuilt type does not read. In all other walks, and in formats such
+//! as JSON, an object is an error unless it is a number, a `bool`, a `char` or a `String`: then it is that
+//! scalar. The error has the path and says what to write.
 //!
 //! One loss is not detected. serde tries the variants of an `untagged` enum one after another, and
 //! turns a failed `flatten` of an `Option` into `None`: an object that only the failed attempt read is

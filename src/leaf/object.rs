@@ -6,13 +6,13 @@
 //! of one type, and [`unflatten_objects`](crate::unflatten_objects) puts other objects in their
 //! places. Everything else in the value is static.
 //!
-//! serde never sees an object. It sees the index of the object in the flat vector; the objects
-//! themselves are stored beside it, in the thread. Other formats return an error, because an index
-//! is only valid during a walk.
+//! In a walk for objects, serde never sees an object. It sees the index of the object in the flat vector;
+//! the objects themselves are stored beside it, in the thread. An index is only valid during that walk, so other
+//! walks and formats return an error, with one exception.
 //!
-//! An object that is a number, a `bool`, a `char` or a `String` needs no place beside serde: wherever no
-//! objects are walked, in other formats and in [`flatten`](crate::flatten()), it is that scalar. So one
-//! struct, generic over its numbers, is a model of dual numbers in a fit, and plain data in a file:
+//! An object that is a number, a `bool`, a `char` or a `String` is that scalar wherever no objects are walked: in
+//! other formats, and in [`flatten`](crate::flatten()). So one struct, generic over its numbers, is a model of dual
+//! numbers in a fit, and plain data in a file:
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};

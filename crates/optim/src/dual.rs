@@ -178,6 +178,8 @@ impl Form {
 struct Model<D> {
     numbers: Tree<f64>,
     duals: Duals<D>,
+    /// Whether a model was made of these duals.
+    is_taken: bool,
 }
 
 /// The numbers of a model as duals.
@@ -195,28 +197,20 @@ enum Duals<D> {
 }
 
 impl<D: Dual> Duals<D> {
-    fn of<A: DeserializeOwned>(numbers: &Tree<f64>) -> Result<Self> {
-        let written = D::form().map(|form| Self::written::<A>(form, numbers));
-        let Some(Err(failure)) = written else {
-            return written.unwrap_or_else(|| Self::objects::<A>(numbers));
-        };
-        Self::objects::<A>(numbers).map_err(|_| failure)
-    }
-
-    fn written<A: DeserializeOwned>(form: &'static Form, numbers: &Tree<f64>) -> Result<Self> {
+    /// As floats, if the type has such a form.
+    fn of(numbers: &Tree<f64>) -> Result<Self> {
+        let Some(form) = D::form() else { return Ok(Self::objects(numbers)) };
         let each = form.treedef.num_leaves();
         let mut floats = vec![0.0; numbers.leaves().len() * each];
         for (dual, number) in floats.chunks_exact_mut(each).zip(numbers.leaves()) {
             dual[form.number] = *number;
         }
         let treedef = numbers.treedef().compose(&form.treedef)?;
-        let duals = Duals::Written { form, treedef, floats };
-        duals.model::<A>(numbers.treedef()).map(|_| duals)
+        Ok(Duals::Written { form, treedef, floats })
     }
 
-    fn objects<A: DeserializeOwned>(numbers: &Tree<f64>) -> Result<Self> {
-        let duals = Duals::Objects(numbers.leaves().iter().copied().map(D::of).collect());
-        duals.model::<A>(numbers.treedef()).map(|_| duals)
+    fn objects(numbers: &Tree<f64>) -> Self {
+        Duals::Objects(numbers.leaves().iter().copied().map(D::of).collect())
     }
 
     /// Gives a number the derivative 1 in a lane.
@@ -250,13 +244,13 @@ impl<D: Dual> Duals<D> {
 }
 
 impl<D: Dual> Model<D> {
-    fn of<A: DeserializeOwned>(model: &impl Serialize) -> Result<Self> {
+    fn of(model: &impl Serialize) -> Result<Self> {
         let numbers = f64::tree(model)?;
         if numbers.leaves().is_empty() {
             return Err(Error::NoLeaves { leaf: "f64" });
         }
-        let duals = Duals::of::<A>(&numbers)?;
-        Ok(Model { numbers, duals })
+        let duals = Duals::of(&numbers)?;
+        Ok(Model { numbers, duals, is_taken: false })
     }
 
     fn num_leaves(&self) -> usize {
@@ -270,14 +264,28 @@ impl<D: Dual> Model<D> {
         lanes: impl Iterator<Item = usize> + Clone,
         function: impl FnOnce(&A) -> R,
     ) -> Result<R> {
+        let model = match self.model::<A>(lanes.clone()) {
+            Err(failure) if !self.is_taken && matches!(self.duals, Duals::Written { .. }) => {
+                self.duals = Duals::objects(&self.numbers);
+                self.model(lanes).map_err(|_| failure)
+            }
+            model => model,
+        }?;
+        self.is_taken = true;
+        Ok(function(&model))
+    }
+
+    /// The model with derivatives by these leaves.
+    fn model<A: DeserializeOwned>(
+        &mut self,
+        lanes: impl Iterator<Item = usize> + Clone,
+    ) -> Result<A> {
         for (lane, leaf) in lanes.clone().enumerate() {
             self.duals.set(leaf, lane);
         }
-        let model = self.duals.model::<A>(self.numbers.treedef());
-        for leaf in lanes {
-            self.duals.clear(leaf);
-        }
-        Ok(function(&model?))
+        let model = self.duals.model(self.numbers.treedef());
+        lanes.for_each(|leaf| self.duals.clear(leaf));
+        model
     }
 
     fn typed<T: Serialize + DeserializeOwned>(&self, numbers: Vec<f64>) -> Result<T> {
@@ -314,7 +322,7 @@ where
     T: Serialize + DeserializeOwned,
     D: Dual,
 {
-    let mut at = Model::<D>::of::<A>(model)?;
+    let mut at = Model::<D>::of(model)?;
     let (mut value, mut gradient) = (0.0, Vec::with_capacity(at.num_leaves()));
     at.each_group(function, |lanes, result| {
         value = result.re();
@@ -346,7 +354,7 @@ where
     D: Dual,
     R: IntoIterator<Item = D>,
 {
-    let mut at = Model::<D>::of::<A>(model)?;
+    let mut at = Model::<D>::of(model)?;
     let mut values: Option<Vec<f64>> = None;
     let mut rows: Vec<Vec<f64>> = Vec::new();
     at.each_group(function, |lanes, results| {
@@ -400,7 +408,7 @@ where
     A: DeserializeOwned,
     T: Serialize + DeserializeOwned,
 {
-    let mut at = Model::<HyperDual64>::of::<A>(model)?;
+    let mut at = Model::<HyperDual64>::of(model)?;
     let count = at.num_leaves();
     let mut value = 0.0;
     let mut gradient = vec![0.0; count];

@@ -288,3 +288,34 @@ fn one_type_serves_files_fits_and_trees() -> std::result::Result<(), Box<dyn std
     assert!((stepped.clearance - model.clearance).abs() > 0.09);
     Ok(())
 }
+
+/// Plain fields and objects of one dual type have one gradient, and a type that takes neither is an error of the
+/// form that the model has.
+#[test]
+fn gradients_of_a_model_with_either_form_of_field() {
+    use treedef::Object;
+    use treedef_optim::dual;
+
+    let calls = std::cell::Cell::new(0);
+    let plain = |m: &(Dual64, [Dual64; 2])| {
+        calls.set(calls.get() + 1);
+        m.0 * m.1[0] * m.1[1]
+    };
+    let (value, gradient) = dual::value_and_grad(plain, &(2.0, [3.0, 5.0])).unwrap();
+    assert_eq!((value, gradient, calls.get()), (30.0, (15.0, [10.0, 6.0]), 3));
+    let objects = |m: &(Object<Dual64>, [Object<Dual64>; 2])| *m.0 * *m.1[0] * *m.1[1];
+    let model = (Object(2.0), [Object(3.0), Object(5.0)]);
+    let (value, gradient) = dual::value_and_grad(objects, &model).unwrap();
+    assert_eq!((value, gradient), (30.0, (Object(15.0), [Object(10.0), Object(6.0)])));
+    // Plain numbers, and duals that are objects.
+    let (_, gradient) = dual::value_and_grad(objects, &(2.0, [3.0, 5.0])).unwrap();
+    assert_eq!(gradient, (15.0, [10.0, 6.0]));
+    // What is not marked beside objects is a constant.
+    let with_constant = |m: &(Object<Dual64>, f64)| *m.0 * m.1;
+    let (_, gradient) = dual::value_and_grad(with_constant, &(Object(2.0), 7.0)).unwrap();
+    assert_eq!(gradient, (Object(7.0), 7.0));
+
+    let other = |m: &(Dual64, Dual64)| m.0 * m.1;
+    let error = dual::value_and_grad(other, &(2.0, [3.0, 5.0])).unwrap_err().to_string();
+    assert_eq!(error, "invalid type: struct `Dual`, expected f64 at `.1.0`");
+}
