@@ -16,7 +16,7 @@
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!
-//! The stack is a [`Tree`](treedef::Tree) whose leaves are vectors, so `stack.get("rate")?` has all rates, and
+//! The stack is a [`Tree`] whose leaves are vectors, so `stack.get("rate")?` has all rates, and
 //! `stack.map(…)` computes any other statistic.
 //!
 //! For Python, a file in one line: `npz::save(&Export::new().stack("[*]").tensors(&tree)?, "fits.npz")`, where
