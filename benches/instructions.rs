@@ -275,7 +275,7 @@ struct Person {
     tags: Vec<String>,
 }
 
-/// People of whom few are alike in what they have.
+/// People with mostly different fields.
 fn people(count: usize) -> Vec<Person> {
     let person = |i: usize| Person {
         name: format!("person {i}"),
@@ -365,7 +365,7 @@ fn mixed<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
             let loaded: TreeDef = treedef.to_string().parse().expect("the text of a treedef");
             repeat(count, || loaded.flatten_like(black_box(value), &mut leaves));
         }
-        // What is taken apart is a clone, which counts.
+        // The call consumes a clone, which counts.
         "unflatten_leaves" => {
             repeat(count, || unflatten::<T>(&treedef, black_box(&leaves).clone()))
         }
@@ -389,7 +389,7 @@ fn repeat<R, E: std::fmt::Debug>(leaves: usize, mut call: impl FnMut() -> Result
     println!("{}", calls * leaves);
 }
 
-/// So many that what differs from call to call evens out.
+/// Enough calls to average out their differences.
 fn calls(leaves: usize) -> usize {
     if leaves < 100 { 50 } else { 3 }
 }

@@ -1,5 +1,5 @@
-//! `cargo bench -p treedef-benches --bench operations`: single operations, to see what a change does
-//! to each.
+//! `cargo bench -p treedef-benches --bench operations`: single operations, to see the effect of a change
+//! on each.
 
 #[path = "workloads/mod.rs"]
 mod workloads;
@@ -125,7 +125,7 @@ mod among_20_000_different_siblings {
     }
 }
 
-/// What a treedef costs that stands for many values.
+/// The cost of a treedef for many values.
 #[divan::bench_group]
 mod treedef_of_particles {
     use super::*;
@@ -167,7 +167,7 @@ mod treedef_of_particles {
     }
 }
 
-/// Elements that all differ from their neighbours in structure: what the expectation that they do not costs.
+/// Elements whose structures all differ from their neighbours: the cost of expecting equal ones.
 #[divan::bench_group]
 mod divergent {
     use super::*;
@@ -212,7 +212,7 @@ mod divergent {
     }
 }
 
-/// Without a type: what every value can be flattened to.
+/// Without a type: the leaves to which every value can be flattened.
 #[divan::bench]
 fn flatten_enums(bencher: Bencher<'_, '_>) {
     let value = workloads::enums();

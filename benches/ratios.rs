@@ -1,8 +1,8 @@
-//! `cargo bench -p treedef-benches --bench ratios`: one table, treedef beside what else could be
-//! used, in one run.
+//! `cargo bench -p treedef-benches --bench ratios`: one table, treedef beside the alternatives, in one
+//! run.
 //!
-//! What they are given is opaque to the optimiser. The competitors of a row take turns, so that whatever else the
-//! machine does meets all alike. A figure is the median over the rounds; a ratio the median of the ratios within each
+//! Inputs are opaque to the optimiser. The competitors of a row alternate, so that other work of the machine
+//! affects all alike. A figure is the median over the rounds; a ratio the median of the ratios within each
 //! round. `cargo bench -p treedef-benches --bench ratios -- mlp` runs the
 //! workloads whose name contains `mlp`. With `--tsv` it prints only lines of workload, operation, ns per leaf and ratio
 //! to bincode, with tabs between, for `peers/peers.py`.
@@ -23,7 +23,7 @@ use workloads::{Mlp, Net, Particle, Small, Wide};
 const FIXED: Configuration<LittleEndian, Fixint> =
     bincode::config::standard().with_fixed_int_encoding();
 
-/// How long one measurement takes at least, and how many there are.
+/// The minimum time of one measurement, and their number.
 const MEASUREMENT: Duration = Duration::from_millis(4);
 const ROUNDS: usize = 15;
 
@@ -127,7 +127,7 @@ fn main() {
     }
 }
 
-/// Prints how long each shape takes beside serde_json, both ways.
+/// Prints the time of each shape beside serde_json, both ways.
 struct Contests;
 
 impl workloads::Shapes for Contests {
@@ -148,8 +148,8 @@ fn tsv() -> bool {
     std::env::args().any(|argument| argument == "--tsv")
 }
 
-/// A competitor: runs so many times, and says how long that took. It runs once before, so that nobody pays for memory that
-/// the one before gave back to the system.
+/// A competitor: runs a number of times, and returns the duration. It runs once before, so that it does not pay for memory
+/// that the previous one returned to the system.
 type Run<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
 fn run<'a, R>(mut once: impl FnMut() -> R + 'a) -> Run<'a> {
@@ -163,7 +163,7 @@ fn run<'a, R>(mut once: impl FnMut() -> R + 'a) -> Run<'a> {
     })
 }
 
-/// As [`run`], for what uses up an input; making that is not timed.
+/// As [`run`], for a function that consumes an input. Making the input is not timed.
 fn run_with<'a, I, R>(
     mut input: impl FnMut() -> I + 'a,
     mut once: impl FnMut(I) -> R + 'a,
@@ -263,7 +263,7 @@ fn numeric<T, L>(
             ),
             ("flatten_as", run(|| flatten_as::<L>(black_box(value)))),
             ("flatten", run(|| flatten(black_box(value)))),
-            // What leaves cost alone: nothing is walked.
+            // The cost of the leaves alone: nothing is walked.
             ("a slice collected into leaves", run(|| collected(black_box(&numbers)))),
         ],
         [
@@ -385,7 +385,7 @@ fn serde_value_runs<T: Serialize + DeserializeOwned>(value: &T) -> (Run<'_>, Run
     )
 }
 
-/// What one would write without any library: the bound that no general one can pass.
+/// The code that one would write without a library: a bound for every general one.
 mod hand {
     use super::*;
 

@@ -1,7 +1,7 @@
-//! No float changes in a single bit on its way through the crate, whatever way it takes.
+//! No float changes in a single bit on any way through the crate.
 //!
-//! `cargo test` runs this without optimisation, `.ci/run` with: a conversion by `as` keeps a
-//! signalling NaN in the one and makes it a quiet one in the other.
+//! `cargo test` runs this without optimisation, `.ci/run` with it: a conversion by `as` keeps a
+//! signalling NaN without, and makes it quiet with optimisation.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 

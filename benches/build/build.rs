@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]";
     let scalars = ["u64", "f64", "String", "bool", "Option<i32>", "Vec<f32>"];
     for number in 0..60 {
-        // Each type holds some before it.
+        // Each type contains some of the previous ones.
         let before = |step: usize| (number >= step).then(|| format!("T{}", number - step));
         let held = [before(1), before(3), before(7)].into_iter().flatten();
         if number % 3 == 2 {

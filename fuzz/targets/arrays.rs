@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use treedef_tensors::npy::{self, Reading};
+use treedef_tensors::npy::{self, ReadOptions};
 use treedef_tensors::{Error, Source, Tensor, Tensors, flax, npz};
 
 pub fn run(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };
-    let reading = Reading::new().bf16(true).max_bytes(1 << 20);
+    let reading = ReadOptions::new().bf16(true).max_bytes(1 << 20);
     match format % 3 {
         0 => {
             read_each(npy::from_bytes_with(bytes, &reading));

@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn whole(file: &Pytorch<'_>, size: usize) {
-    let entries = file.entries();
+    let entries = file.lazy_tree();
     assert!(entries.leaves().len() <= size * 64 + (1 << 16));
     entries.treedef().to_string();
     let source = match file.source() {

@@ -319,7 +319,7 @@ fn options_bind_what_depends_on_them() {
     );
     assert!(ordered.compose(&absent).is_err() && absent.compose(&ordered).is_err());
     assert!(!parsed("None").is_prefix_of(&absent));
-    // What was made with options goes only with such: its leaves may be absent values, its maps
+    // Trees with options are combined only with such trees: their leaves may be absent values, their maps
     // unsorted.
     let entries = [("b", parsed("#[insertion] [*]")), ("a", parsed("{1: *}"))];
     let entries = entries.map(|(key, child)| (treedef::Value::of(key).unwrap(), child));

@@ -6,8 +6,8 @@ use treedef::{Diff, Limits, NodeKind, NodeRef, Tree, TreeDef};
 use crate::changes::{holds, parsed};
 use crate::structures::{few, numbered};
 
-/// The number of changes if all elements are paired by position, for lists of one length each, and
-/// what else has no names.
+/// The number of changes if all elements are paired by position, for lists of equal length and other
+/// nodes without names.
 fn by_position(a: NodeRef<'_>, b: NodeRef<'_>, leaves: [&[usize]; 2]) -> usize {
     if a.kind() != b.kind() {
         return 1;

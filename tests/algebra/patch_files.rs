@@ -98,7 +98,7 @@ fn in_full(tree: &Tree<Leaf>) -> String {
 proptest! {
     #![proptest_config(few())]
 
-    /// What is written and read does what the diff itself does: also to the order of entries and
+    /// A diff that was written and read has the same effect as the diff itself, also on the order of entries and
     /// the bits of NaNs, which the bytes of a tree contain.
     #[test]
     fn a_diff_of_trees_comes_back(a in data(), b in data(), way in any::<u8>(), other in any::<u8>()) {
@@ -215,8 +215,8 @@ fn what_was_added_keeps_the_order_of_its_entries() {
     }
 }
 
-/// Equal elements are one text with a count. What the counts of one diff stand for is bounded;
-/// beyond, the elements are written one by one.
+/// Equal elements are one text with a count. The total of the counts in one diff is bounded; beyond, the
+/// elements are written one by one.
 #[test]
 fn counts_stand_for_bounded_work() {
     let of = |count: usize| Tree::of(&vec![0u8; count]).unwrap();

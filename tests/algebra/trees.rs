@@ -143,8 +143,8 @@ fn number() -> impl Strategy<Value = Leaf> {
     ]
 }
 
-/// Whether the digits of an integer fit the 53 bits of a float; that of a float do, but for the
-/// mark of a signalling NaN.
+/// Whether the digits of an integer fit into the 53 bits of a float. The digits of a float do, except for the
+/// bit of a signalling NaN.
 fn fits_an_f64(leaf: &Leaf) -> bool {
     let magnitude = match leaf {
         Leaf::I64(value) => value.unsigned_abs().into(),

@@ -1,9 +1,8 @@
-//! What a process does that was started for some operations: each case of them, one after the
-//! other.
+//! The process that runs the cases of some operations, one after the other.
 //!
-//! It reads a line for each operation, with the number of cases to leave out, and says what it does
-//! in lines that begin with `@`: a case before it runs, a panic, a failure after it, and the end.
-//! So it is known what a process died of.
+//! It reads a line for each operation, with the number of cases to leave out, and prints lines that
+//! begin with `@`: a case before it runs, a panic, a failure after it, and the end.
+//! If the process dies, these lines show the case that killed it.
 
 use std::cell::{LazyCell, RefCell};
 use std::fmt;
@@ -24,7 +23,7 @@ const ERROR_BYTES: usize = 2048;
 #[derive(Clone)]
 pub(crate) struct Cases {
     all: Rc<All>,
-    /// Cases that were counted, of which some are left out.
+    /// Cases that were counted, including those that were left out.
     counted: usize,
     next: usize,
     /// Those before it ran already.
@@ -49,11 +48,11 @@ fn late<T>(make: impl FnOnce() -> T + 'static) -> Late<T> {
 }
 
 thread_local! {
-    /// What the last panic said, and where.
+    /// The message of the last panic, and its location.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs the operations that are asked for line by line.
+/// Runs the operations that standard input requests, one a line.
 pub(crate) fn run_what_is_asked_for() {
     panic::set_hook(Box::new(|info| {
         println!("\n@panic\t{}", line(&info.to_string()));
@@ -132,7 +131,7 @@ impl Cases {
         }
     }
 
-    /// A case without anything hostile but what it brings itself.
+    /// A case that needs no hostile structure from the lists.
     pub(crate) fn once<T>(&mut self, name: &str, run: impl FnOnce() -> Result<T>) {
         self.case(name, run);
     }
@@ -153,7 +152,7 @@ impl Cases {
         }
     }
 
-    /// The root of each structure, its first and its last child, and what stands 50 levels below.
+    /// The root of each structure, its first and its last child, and a node 50 levels below.
     pub(crate) fn nodes<T>(&mut self, run: impl Fn(NodeRef<'_>) -> Result<T>) {
         for structure in self.all.clone().structures.iter() {
             let root = structure.treedef.root();
@@ -296,7 +295,7 @@ impl Cases {
 }
 
 impl Structure {
-    /// Those with thousands of nodes go with each other, and with what is quickly compared.
+    /// Pairs structures of thousands of nodes with each other, and with structures that are compared quickly.
     fn goes_with(&self, other: &Structure) -> bool {
         let is_small = |structure: &Structure| structure.name.len() < 8;
         self.is_wide == other.is_wide || is_small(self) || is_small(other)
@@ -307,7 +306,7 @@ fn fits<L>(treedef: &TreeDef) -> bool {
     size_of::<L>() == 0 || treedef.num_leaves() <= MANY
 }
 
-/// The leaves may be more than can be walked, if each takes no memory; such a tree may be refused.
+/// A tree of leaves without memory may have more leaves than a walk could visit; it may be refused.
 fn tree<L: Clone>(treedef: &TreeDef, leaf: &L) -> Result<Tree<L>> {
     Tree::new(treedef.clone(), vec![leaf.clone(); treedef.num_leaves()])
 }

@@ -1,5 +1,5 @@
-//! Every public operation gives back its memory: after any number of rounds, each with structures of
-//! its own, as many bytes are live as before, but for caches with a bound.
+//! Every public operation frees its memory. After any number of rounds, each with structures of its
+//! own, the number of live bytes is the same as before, except for bounded caches.
 
 use std::alloc::System;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn in_rounds() {
     assert!(leaks.is_empty(), "not given back:\n{}", leaks.join("\n"));
 }
 
-/// What a thread keeps ends with it.
+/// The caches of a thread are freed at its end.
 #[test]
 #[ignore = "started by `every_operation_gives_back_its_memory`"]
 fn of_threads_that_end() {

@@ -15,7 +15,7 @@
 //!    pair that it named last has failed, and a new process goes on behind it.
 //!
 //! `leaks` runs the same table round by round, each round with other structures, and counts the memory
-//! that is not given back.
+//! that is not freed.
 //!
 //! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60`
 //! gives each so many seconds.
@@ -46,7 +46,7 @@ fn every_operation_has_a_row() {
     );
 }
 
-/// What a process does that [`run::all`] starts. Without that there is nothing to do.
+/// The process that [`run::all`] starts. In any other process, it does nothing.
 #[test]
 #[ignore = "started by `every_operation_holds_the_limits`"]
 fn operations_that_are_asked_for() {

@@ -16,10 +16,10 @@ pub(crate) const STARTED: &str = "TREEDEF_HOSTILE_STRUCTURES";
 /// KiB of address space.
 const MEMORY: &str = "4194304";
 
-/// Cases of one operation that may take too long before the others are given up.
+/// The number of cases of one operation that may take too long before the rest is skipped.
 const EXPIRIES: usize = 2;
 
-/// Runs all operations, and lists what failed.
+/// Runs all operations, and lists the failures.
 pub(crate) fn all() -> Vec<String> {
     let only = std::env::var("TREEDEF_ONLY").unwrap_or_default();
     let names = table::names().into_iter().filter(|name| name.contains(&only)).enumerate();
@@ -78,7 +78,7 @@ struct Process {
     lines: Receiver<String>,
 }
 
-/// How far a process came with an operation.
+/// The progress of a process with an operation.
 #[derive(Default)]
 struct End {
     /// That were begun.
@@ -86,7 +86,7 @@ struct End {
     /// The case that was begun last.
     last: String,
     failed: Vec<String>,
-    /// What the process died of before it was through.
+    /// The reason why the process died, if it did.
     death: Option<String>,
     expired: bool,
 }
@@ -119,7 +119,7 @@ impl Process {
 
     fn run(&mut self, name: &str, first: usize, deadline: Duration) -> End {
         let mut end = End::default();
-        // What it said beside that, as it died.
+        // Its other output as it died.
         let (mut words, mut panicked) = (VecDeque::new(), String::new());
         let mut until = Instant::now() + deadline;
         let written = writeln!(self.orders, "{name}\t{first}");
@@ -128,7 +128,7 @@ impl Process {
                 Ok(line) => match line.split_once('\t').unwrap_or((&line, "")) {
                     ("@case", case) => {
                         if end.cases == 0 {
-                            // What comes before the first case takes its own time.
+                            // The work before the first case has a deadline of its own.
                             until = Instant::now() + deadline;
                         }
                         end.cases += 1;
@@ -165,7 +165,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

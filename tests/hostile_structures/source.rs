@@ -12,7 +12,7 @@
 //! impl fmt::Display for Path {
 //! ```
 //!
-//! What it finds needs a row in `table`, or a reason in [`EXEMPT`]. So a new operation fails the
+//! Each one needs a row in `table`, or a reason in [`EXEMPT`]. So a new operation fails the
 //! test until somebody has decided.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ const TRAITS: &[&str] = &[
     "Serialize",
 ];
 
-/// What needs no row.
+/// Operations that need no row.
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for DifferenceKind", "a kind"),
     ("FromStr for DifferenceKind", "a kind"),
@@ -129,9 +129,9 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
 /// The operations of a source, with the file of each.
 #[derive(Default)]
 pub(crate) struct Operations {
-    /// They need a row.
+    /// Operations that need a row.
     public: BTreeMap<String, String>,
-    /// They may have one: traits that are derived, and what a feature that is off would bring.
+    /// Operations that may have one: derived traits, and those of features that are off.
     optional: BTreeSet<String>,
 }
 
@@ -241,7 +241,7 @@ impl Operations {
         }
     }
 
-    /// Reads the header of an `impl`, and says for which exported type it is.
+    /// The exported type of the header of an `impl`.
     fn open(
         &mut self,
         file: &str,
@@ -252,7 +252,7 @@ impl Operations {
         let header = without_generics(header);
         let header = header.trim().strip_prefix("impl")?.trim_end_matches(['{', '}', ' ']);
         let header = header.split(" where").next().unwrap_or_default();
-        // What a macro implements stands under the name that the macro gives it.
+        // Code from a macro has the name that the macro assigns.
         let is_exported = |name: &str| name.starts_with('$') || exported.contains(name);
         match header.split_once(" for ") {
             Some((of_trait, name)) => {
@@ -282,7 +282,7 @@ fn last(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or_default().trim()
 }
 
-/// The text without what stands in angle brackets.
+/// The text without angle brackets and their content.
 fn without_generics(text: &str) -> String {
     let (mut depth, mut before) = (0usize, ' ');
     let mut rest = String::new();
@@ -298,7 +298,7 @@ fn without_generics(text: &str) -> String {
     rest
 }
 
-/// What is missing in a table, and what is too much.
+/// The missing and the superfluous rows of a table.
 pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
     let rows_and_exempt: Vec<&str> =
         rows.iter().copied().chain(EXEMPT.iter().map(|(name, _)| *name)).collect();
@@ -327,7 +327,7 @@ pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
 fn a_new_operation_is_missed() {
     let mut operations = public_operations();
     let rows: Vec<&str> = table::names();
-    // What is wrong in the sources is said by another test.
+    // Another test reports faults of the sources.
     let already = compare(&operations, &rows);
     let text = "\
 /// A thing.

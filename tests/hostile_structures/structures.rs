@@ -1,4 +1,4 @@
-//! What is hostile: small to write down, huge to walk.
+//! Hostile structures: small to write down, huge to walk.
 
 use treedef::{Key, NodeKind, Path, Pattern, TreeDef, Value};
 use treedef_testing::build::node;
@@ -7,11 +7,11 @@ fn def(text: &str) -> TreeDef {
     text.parse().unwrap()
 }
 
-/// A structure and what messages call it.
+/// A structure and its name in messages.
 pub(crate) struct Structure {
     pub(crate) name: String,
     pub(crate) treedef: TreeDef,
-    /// It has thousands of nodes or long names, so that it is not paired with everything.
+    /// Whether it has thousands of nodes or long names, so that it is not paired with everything.
     pub(crate) is_wide: bool,
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn path_of_round(round: usize) -> Path {
     format!(".b[\"k{round:06}\"]").parse().unwrap()
 }
 
-/// `D { a: D { a: …, b: … }, b: D { a: …, b: … } }`: as many nodes as levels, and a text twice as
-/// long with each. The limits refuse more levels than some 20; as many take a while to print.
+/// `D { a: D { a: …, b: … }, b: D { a: …, b: … } }`: one node per level, and each level doubles the
+/// text. The limits refuse more than about 20 levels; these take a while to print.
 fn doubled(levels: usize, inside: TreeDef) -> TreeDef {
     (0..levels).fold(inside, |inside, _| {
         TreeDef::named_struct("D", [("a", inside.clone()), ("b", inside.clone())]).unwrap_or(inside)
@@ -189,7 +189,7 @@ pub(crate) fn long() -> String {
     "n".repeat(1 << 16)
 }
 
-/// Texts of values, of which some may be refused.
+/// Texts of values. Some of them may be refused.
 const VALUES: &[&str] = &[
     "1",
     "\"a\"",
@@ -212,7 +212,7 @@ const VALUES: &[&str] = &[
     "[1u8; 10000]",
 ];
 
-/// All hostile values, with what messages call them.
+/// All hostile values, with their names in messages.
 pub(crate) fn values() -> Vec<(String, Value)> {
     let parsed = VALUES.iter().filter_map(|text| Some(((*text).to_owned(), text.parse().ok()?)));
     let mut all: Vec<(String, Value)> = parsed.collect();
@@ -270,7 +270,7 @@ pub(crate) fn texts() -> Vec<String> {
     all
 }
 
-/// Paths, of which some lead somewhere.
+/// Paths. Some of them lead to a node.
 pub(crate) fn paths() -> Vec<(String, Path)> {
     let long_key = Key::Entry(Value::of(&long()).unwrap());
     let texts = [

@@ -1,6 +1,6 @@
-//! Deep and huge structures: what is refused, and what works in spite of them.
+//! Deep and huge structures: refused ones, and operations that work with them.
 //!
-//! Everything runs on a stack of 2 MiB, which is what a thread of Rust has by default.
+//! Everything runs on a stack of 2 MiB, the default of a thread of Rust.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
@@ -35,8 +35,8 @@ fn assert_depth<T: Debug>(result: treedef::Result<T>) {
     assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
 }
 
-/// A value of 128 levels comes back, one of more does not go in, and what went in elsewhere does
-/// not come out.
+/// A value of 128 levels round-trips, a deeper one is not flattened, and a deeper treedef from elsewhere is
+/// not unflattened.
 #[track_caller]
 fn assert_limited<T>(nested: impl Fn(usize) -> T + Sync, steps: usize)
 where
@@ -209,8 +209,8 @@ fn keys_count_with_what_is_around_them() {
     });
 }
 
-/// Types that ask for themselves again without reading anything. (Inside an untagged or internally
-/// tagged enum they would ask serde's buffer, which recurses for ever.)
+/// Types that request themselves again without reading anything. (Inside an untagged or internally
+/// tagged enum they would request it from serde's buffer, which recurses for ever.)
 #[test]
 fn types_that_recurse_without_data_err() {
     #[derive(Deserialize, Debug)]
@@ -489,8 +489,8 @@ fn deep_values_inside_a_treedef() {
     });
 }
 
-/// What limits allow beyond a thread's stack is refused, unless the stack grows. Without
-/// optimisation, as here, a level takes most.
+/// Structures that the limits allow, but not the stack of a thread, are refused, unless the stack grows.
+/// Without optimisation, as here, a level takes most stack.
 #[test]
 fn what_the_stack_does_not_hold_needs_a_feature() {
     const DEEPEST: usize = 256;

@@ -36,7 +36,7 @@ fn model() -> Model {
     Model { layers: vec![layer("a", 1), layer("b", 2)], scale: Some(0.5) }
 }
 
-/// Flattens, changes the leaves, and says why they do not fit.
+/// Flattens, changes the leaves, and returns the error of unflattening.
 #[track_caller]
 fn refused<T: Serialize + DeserializeOwned + Debug>(
     value: &T,
@@ -56,7 +56,7 @@ fn rebuilt_as<T: DeserializeOwned + Debug>(value: &impl Serialize) -> Error {
 
 #[test]
 fn the_path_of_an_error_has_the_options_of_its_walk() {
-    /// Fails if it is given.
+    /// Fails if it is present.
     #[derive(Debug)]
     struct Failing;
     impl Serialize for Failing {
@@ -66,7 +66,7 @@ fn the_path_of_an_error_has_the_options_of_its_walk() {
     }
     let value = [Some([Failing])];
     let path = |flattener: Flattener| flattener.flatten(&value).unwrap_err().path().to_string();
-    // The thread keeps what the walk before has left.
+    // The thread reuses the buffers of the previous walk.
     for none_is_leaf in [false, true, false] {
         let expected = if none_is_leaf { ".0.0" } else { ".0?.0" };
         assert_eq!(path(Flattener::new().none_is_leaf(none_is_leaf)), expected);
@@ -260,7 +260,7 @@ fn implementations_that_break_the_protocol() {
     assert_snapshot!(flatten(&vec![Keyless]).unwrap_err(), @"a map's value came without its key at `[0]`");
     assert_snapshot!(flatten(&Some(Swallows)).unwrap_err(),
         @"a `Serialize` implementation swallowed an error and went on at `?`");
-    // Nothing came after it but the end.
+    // Only the end followed it.
     struct Ends;
     impl Serialize for Ends {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -274,7 +274,7 @@ fn implementations_that_break_the_protocol() {
         @"a `Serialize` implementation swallowed an error and went on at `.1.0`");
 }
 
-/// A value that is checked after it was written fails at its own path, not at that of its neighbour.
+/// A value that is checked after it was written fails at its own path, not at the path of its neighbour.
 #[test]
 fn a_value_that_fails_when_it_is_complete() {
     #[derive(Clone, Copy)]
@@ -344,7 +344,7 @@ fn a_value_that_fails_when_it_is_complete() {
     in_all(None::<f64>);
 }
 
-/// What serde makes impossible says why, and what to do.
+/// Errors for limitations of serde have the reason, and a way out.
 #[test]
 fn what_serde_makes_impossible() {
     #[derive(Debug, Serialize, Deserialize)]
@@ -382,7 +382,7 @@ fn what_serde_makes_impossible() {
     assert_snapshot!(treedef::unflatten_borrowed::<Plain<'_>>(&treedef, &leaves).unwrap_err(), @"invalid type: byte array, expected a borrowed byte array at `.`bytes`` (a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`)");
 }
 
-/// A field that the type does not know is not yet the old name of one that is missing.
+/// An unknown field is not always the old name of a missing one.
 #[test]
 fn an_old_name_is_suggested_only_if_it_can_be_one() {
     #[derive(Debug, Serialize, Deserialize)]
@@ -397,14 +397,14 @@ fn an_old_name_is_suggested_only_if_it_can_be_one() {
     };
     // Spelled nearly so, wherever it stands.
     assert_snapshot!(net("Net { comment: *, laeyrs: [*], layer: [*], seed: * }"), @r#"missing field `layers`; here are `comment`, `laeyrs`, `layer`, `seed` at the root (renamed? `#[serde(alias = "laeyrs")]`; new? `#[serde(default)]`)"#);
-    // The only one, and the only one that is missing.
+    // The only unknown field, and the only missing one.
     assert_snapshot!(net("Net { blocks: [*], seed: * }"), @r#"missing field `layers`; here are `blocks`, `seed` at the root (renamed? `#[serde(alias = "blocks")]`; new? `#[serde(default)]`)"#);
     // One of two that are missing; one of two that are unknown; none.
     assert_snapshot!(net("Net { comment: * }"), @"missing field `layers`; here is `comment` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
     assert_snapshot!(net("Net { comment: *, name: *, seed: * }"), @"missing field `layers`; here are `comment`, `name`, `seed` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`)");
     assert_snapshot!(net("Net { seed: * }"), @"missing field `layers`; here is `seed` at the root (new? `#[serde(default)]`)");
 
-    // With a flattened field, the type does not say which fields it has.
+    // With a flattened field, serde does not know the fields of the type.
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is only read")]
     struct Flat {
@@ -417,7 +417,7 @@ fn an_old_name_is_suggested_only_if_it_can_be_one() {
     assert_snapshot!(treedef::unflatten::<Flat>(&treedef, [1.0, 2.0]).unwrap_err(), @"missing field `w2`; here are `w1`, `b` at the root (new? `#[serde(default)]`)");
 }
 
-/// Leaves of two kinds of one class: what takes both.
+/// Leaves of two kinds of one class: types that accept both.
 #[test]
 fn a_number_of_another_width_names_what_takes_it() {
     let floats = treedef::Flattener::new().leaves_where(treedef::LeafKind::is_float);
@@ -473,7 +473,7 @@ fn a_float_for_an_integer_names_what_keeps_integers() {
     assert!(!said(unflatten::<(String,)>(&treedef, [1.5]).unwrap_err()));
 }
 
-/// A message may quote what somebody else wrote.
+/// A message may quote foreign text.
 #[test]
 fn messages_turn_nothing_round() {
     let evil = "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}";

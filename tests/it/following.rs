@@ -1,5 +1,5 @@
-//! A thread that has walked other values gives what a new one gives: on random values, which also fail, go on
-//! after an error, and walk other values meanwhile.
+//! A thread that has walked other values returns the same as a new one: on random values, which also fail,
+//! continue after an error, and walk other values meanwhile.
 
 use std::collections::HashMap;
 use std::thread;
@@ -157,7 +157,7 @@ fn change(rng: &mut Rng, value: &mut Model) {
     }
 }
 
-/// The leaves, the structure and a text in which the entries of maps are in the order in which they came; or the error.
+/// The leaves, the structure and a text with the entries of maps in insertion order; or the error.
 type Outcome = Result<(Vec<Leaf>, TreeDef, String), String>;
 
 fn outcome(value: &Model, flattener: &Flattener) -> Outcome {
@@ -225,7 +225,7 @@ fn fitted(steps: u32, weights: usize) -> Fitted {
     Fitted { steps, by_name, weights: (0..weights).map(|i| i as f32).collect() }
 }
 
-/// As into a vector: with rules, statics that differ, and maps of which each has an order of its own.
+/// As into a vector: with rules, different statics, and maps in different orders.
 #[test]
 fn a_slice_gets_the_leaves_of_a_vector() {
     let flattener = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
@@ -241,7 +241,7 @@ fn a_slice_gets_the_leaves_of_a_vector() {
             places.fill(f64::NAN);
         }
     }
-    // Types take turns.
+    // Types alternate.
     for _ in 0..3 {
         let mut texts = [const { String::new() }; 2];
         structure(&["", ""]).unwrap().flatten_like(&["a", "b"], &mut texts[..]).unwrap();

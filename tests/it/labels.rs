@@ -169,8 +169,8 @@ fn an_error_names_the_label_that_it_was_at() {
     );
 }
 
-/// A value of a map that is still open says nothing of the leaves before it: an entry to come may
-/// stand in front.
+/// While a map is open, the number of leaves before a value is unknown: a later entry may be sorted before
+/// it.
 #[test]
 fn an_entry_may_come_after_one_that_differs() {
     let map = |entries: &[(&'static str, Option<bool>)]| -> IndexMap<&'static str, Option<bool>> {

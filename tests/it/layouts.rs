@@ -1,5 +1,4 @@
-//! Elements of which many are alike are compared by their layout: whatever is different must be found
-//! all the same.
+//! Runs of equal elements are compared by their layout. Every difference must still be found.
 
 use std::cell::Cell;
 
@@ -10,8 +9,8 @@ use serde::ser::{
 use treedef::{Flattener, Leaf, LeafType, Opaque, as_opaque, flatten, flatten_as};
 use treedef_testing::cases::stride;
 
-/// What a `Serialize` implementation may do, with names that are not always the right ones and
-/// counts that are not kept.
+/// The calls of a `Serialize` implementation, with names that are sometimes wrong and counts that are
+/// not kept.
 #[derive(Clone, Debug)]
 enum Call {
     Number(f64),
@@ -167,7 +166,7 @@ fn elements() -> Vec<Call> {
     ]
 }
 
-/// What can be counted on: nothing is expected, so nothing is compared.
+/// The reference: nothing is expected, so nothing is compared.
 fn recorded<L: LeafType>(values: &[Call]) -> (Vec<L>, treedef::TreeDef) {
     Flattener::new().serialize_once(true).flatten_as(values).unwrap()
 }
@@ -270,7 +269,7 @@ fn who_overlooks_a_mismatch_does_not_match() {
         let overlooks = Overlooks(Box::new([Number(1.0), second, Number(2.0)]));
         let values = with(&pair, &overlooks, at);
         assert!(treedef.flatten_like(&values, &mut Vec::<f64>::new()).is_err());
-        // What fails only beside another structure is no failure.
+        // A failure that needs another structure to compare with is none here.
         let recorded = Flattener::new().serialize_once(true).flatten_as::<f64>(&values);
         assert_eq!(flatten_as::<f64>(&values).ok(), recorded.ok());
         let pair = Flattener::new().structure(&pair).unwrap();
@@ -280,7 +279,7 @@ fn who_overlooks_a_mismatch_does_not_match() {
     }
 }
 
-/// A value that counts how often it is asked.
+/// A value that counts how often it is serialized.
 struct Asked<'c>(&'c Cell<usize>, Opaque<(u8, u8)>);
 
 impl Serialize for Asked<'_> {

@@ -110,7 +110,7 @@ fn the_orders_of_maps_in_long_sequences_are_kept() {
     assert!(leaves == expected);
 }
 
-/// The path of an error has the keys of what is around the sequence.
+/// The path of an error has the keys of the nodes around the sequence.
 /// The keys of a large map are not looked for among those of other maps.
 #[test]
 fn large_maps_with_keys_of_each_other_are_what_each_is() {

@@ -1,5 +1,5 @@
-//! What a type made of an older tree: every leaf is carried over, dropped or filled, and the report
-//! says which.
+//! Older trees as newer types: every leaf is carried over, dropped or filled, and the report lists
+//! them.
 
 mod leafless;
 mod losses;

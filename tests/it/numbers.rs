@@ -66,7 +66,7 @@ impl Serialize for Item {
     }
 }
 
-/// A sequence whose iterator says so many.
+/// A sequence whose iterator has this size hint.
 struct Items<'i>(&'i [Item], Option<(usize, Option<usize>)>);
 
 struct Claiming<'i>(std::slice::Iter<'i, Item>, Option<(usize, Option<usize>)>);
@@ -140,7 +140,7 @@ fn shown<T: Debug>(result: treedef::Result<T>) -> String {
     }
 }
 
-/// In blocks the same comes out as one by one, whatever the leaves are, the first and the third time.
+/// The result is the same in blocks and one by one, for all kinds of leaves, the first and the third time.
 #[track_caller]
 fn are_as_one_by_one(value: &impl Serialize, flatteners: &[Flattener]) {
     fn as_kind<L: LeafType + Debug>(by: &Flattener, value: &impl Serialize) -> String {
@@ -190,7 +190,7 @@ fn numbers_in_blocks_are_those_one_by_one() {
     }
 }
 
-/// An element of another kind, at the edges of what is taken at a time.
+/// An element of another kind, at the edges of a block.
 #[test]
 fn an_element_that_is_no_such_number_is_what_it_is() {
     for (at, other) in others().into_iter().enumerate() {
@@ -244,7 +244,7 @@ fn the_path_of_an_error_has_the_index() {
     }
 }
 
-/// What an iterator says of its length binds nobody, and makes no room that is not needed.
+/// A wrong size hint changes no result, and reserves no memory that is not needed.
 #[test]
 fn an_iterator_may_be_wrong_about_its_length() {
     let lies = [0, 1, 3, 100, 1 << 20, usize::MAX / 16, usize::MAX];
@@ -281,7 +281,7 @@ fn a_number_that_is_there_once_is_not_lost() {
             Err(error) => assert!(error.to_string().contains("returned less on its second call")),
         }
     }
-    // Numbers of one kind are asked for once.
+    // Numbers of one kind are requested once.
     let onces = |count| vec![Item::Once(Cell::new(Some(2.5))); count];
     for count in [1, 13, 600] {
         assert_eq!(flatten_as::<f64>(&Items(&onces(count), None)).unwrap().0, vec![2.5; count]);

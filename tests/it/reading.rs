@@ -1,5 +1,5 @@
-//! Elements of which many are alike are read by what their types ask for: whoever asks for
-//! something else gets that.
+//! Runs of equal elements are read by the requests of the first. A type whose requests change gets the
+//! same values as without this.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -23,9 +23,8 @@ impl Numbers {
     }
 }
 
-/// What a type makes of elements of which many are alike is what it makes of them one by one,
-/// errors included: leaves that are handed over cannot be read twice, so there every element is
-/// taken as it comes.
+/// A type reads equal elements with the same result as single elements, errors included. Leaves that are
+/// handed over cannot be read twice, so there every element is read on its own.
 #[track_caller]
 fn assert_read_alike<T: DeserializeOwned + Debug>((leaves, treedef): &Flat<Leaf>) {
     let alike = unflatten::<Vec<T>>(treedef, leaves).map_err(|error| error.to_string());
@@ -34,8 +33,7 @@ fn assert_read_alike<T: DeserializeOwned + Debug>((leaves, treedef): &Flat<Leaf>
     assert_eq!(format!("{alike:?}"), format!("{one_by_one:?}"), "{treedef}");
 }
 
-/// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed
-/// over.
+/// A type reads a whole value from numbers with the same result as from leaves that are handed over.
 #[track_caller]
 fn assert_whole_read_alike<T: DeserializeOwned + Debug>(Numbers(wide, narrow): &Numbers) {
     wide.as_ref().inspect(|numbers| assert_numbers_read_alike::<T, f64>(numbers));
@@ -141,7 +139,7 @@ reads! {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Nothing {}
 
-/// The first of a sequence, of which it does not read more.
+/// The first element of a sequence. It does not read the others.
 #[derive(Debug)]
 #[allow(dead_code, reason = "printed")]
 struct First(Option<f64>);
@@ -203,7 +201,7 @@ fn types_that_ask_for_something_else_get_what_they_always_get() {
         for odd in odd {
             let (alone, among) = (Numbers::of(odd), Numbers::of(&((), odd, [odd])));
             for at in [0, 1, 9, 39] {
-                // A pair, because what has only leaves is read as a row.
+                // A pair, because nodes with only leaves are read as a row.
                 let mut values = vec![((), element.clone()); 40];
                 values[at].1 = odd.clone();
                 assert_each(&flatten(&values).unwrap(), &alone, &among);
@@ -278,8 +276,7 @@ fn structs_of_f32_come_back_from_numbers() {
     assert_whole_read_alike::<Vec<([f64; 3], Option<f64>, (f64, ()))>>(&Numbers::of(&bodies));
 }
 
-/// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is
-/// lost.
+/// A struct can be read from a sequence: the elements are its fields, in order, and none is lost.
 #[test]
 fn a_struct_is_read_from_a_sequence() {
     #[derive(Debug, PartialEq, Deserialize)]

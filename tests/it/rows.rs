@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::ser::{SerializeTuple, Serializer};
 use treedef::{Flattener, Leaf, Opaque};
 
-/// A tuple of numbers that says to have so many, and one of them may be of another kind, which is
-/// overlooked.
+/// A tuple of numbers with a wrong length. One of the numbers may be of another kind, which is
+/// easily overlooked.
 struct Row {
     claimed: usize,
     given: usize,

@@ -125,8 +125,8 @@ fn a_failure_shows_the_changes_by_path() {
     assert_eq!(shown("snapshot_is_new"), None);
 }
 
-/// Runs an ignored test of this module in a process of its own: whether it passed, and what it
-/// printed.
+/// Runs an ignored test of this module in a process of its own. Returns whether it passed, and its
+/// output.
 fn run(test: &str, setting: impl Fn(&mut Command) -> &mut Command) -> (bool, String) {
     let name = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
     let mut command = Command::new(env::current_exe().unwrap());
@@ -168,7 +168,7 @@ fn treedefs_and_trees_are_taken_for_what_they_are() {
     assert_structure_snapshot!([Tree::of(&LAYER).unwrap()], @r#"({"name": *, "w": (*, *)},)"#);
 }
 
-/// It serializes a treedef to itself before it is a text.
+/// It serializes a treedef before it makes a text of it.
 struct Inner(treedef::TreeDef);
 
 impl serde::Serialize for Inner {

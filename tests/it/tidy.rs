@@ -170,8 +170,7 @@ fn lib_and_mod_define_nothing() {
 /// The errors of two modules are both `Error`.
 #[test]
 fn each_type_has_a_name_of_its_own() {
-    let sources = sources().into_iter().filter(|source| source != "crates/python/src");
-    let all: usize = sources.map(|source| distinct_types(&source)).sum();
+    let all: usize = sources().iter().map(|source| distinct_types(source)).sum();
     assert!(all > 600, "only {all} types were found");
 }
 

@@ -1,4 +1,4 @@
-//! What visitors may do that no derive does: refuse one of two ways, read in another order, stop
+//! Visitors that no derive writes: they refuse one of two ways, read in another order, or stop
 //! early.
 
 use std::collections::BTreeMap;
@@ -109,8 +109,8 @@ fn a_visitor_without_sequences_reads_by_name() {
     assert_eq!(unflatten::<ByNameOnly>(&treedef, &leaves).unwrap(), value);
 }
 
-/// Nobody can see that a visitor reads another order by position than it says, so the values are
-/// exchanged. By name they are not, as where the structure has another order.
+/// If a visitor reads by position in another order than it declares, the values are exchanged, and nothing
+/// can detect it. By name they are not, as if the structure had another order.
 #[test]
 fn a_visitor_is_taken_at_its_word() {
     let (leaves, treedef) = flatten_as::<f64>(&Swapped { x: 1.0, y: 2.0 }).unwrap();
@@ -295,8 +295,7 @@ fn hints_are_given_where_they_are_true() {
     assert_snapshot!(error(buffered), @"JSON number out of range at the root");
 }
 
-/// Takes the name of a variant and leaves what stands behind it; takes a `Some` and does not look
-/// inside.
+/// Reads the name of a variant and not its content; reads a `Some` and not its content.
 #[derive(Debug)]
 struct Incurious;
 

@@ -111,8 +111,8 @@ impl Case {
         of.tree(self.insertion)
     }
 
-    /// Whether a treedef is the structure that the model says, and is stored and read as it would
-    /// be if it had been made at once.
+    /// Whether a treedef has the structure of the model, and is stored and read as if it had been built at
+    /// once.
     pub(crate) fn is_structure(&self, found: &TreeDef, expected: &Shape) -> TestCaseResult {
         let text = || expected.text(true);
         prop_assert_eq!(found, &self.treedef(expected), "expected {}", text());

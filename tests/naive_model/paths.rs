@@ -91,8 +91,7 @@ fn covers(steps: &[Step], keys: &[Placed]) -> bool {
     (0..=keys.len()).any(|length| matches(steps, &keys[..length]))
 }
 
-/// Whether steps stand for a whole path, in which a `?` and the `.0` of a newtype count only if they are
-/// asked for, and of a newtype nothing else.
+/// Whether steps match a whole path. A `?` and the `.0` of a newtype count only if the steps have them.
 pub(crate) fn matches(steps: &[Step], keys: &[Placed]) -> bool {
     match (steps.split_first(), keys.split_first()) {
         (None, None) => true,

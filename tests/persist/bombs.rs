@@ -55,7 +55,7 @@ fn read_with(bytes: &[u8], limits: Limits) -> Result<(), treedef::Error> {
     Ok(())
 }
 
-/// By default there is more room for honest texts, of which reading makes nothing.
+/// The default limits allow more for harmless texts, which are read without allocating.
 #[test]
 fn a_text_that_is_bounded_costs_nothing_to_read() {
     let bytes = doubling(22, "S", kind::UNIT).file(None, 0);
@@ -87,7 +87,7 @@ fn lengths_that_are_a_lie() {
     assert!(cases > 2_000, "{cases} cases");
 }
 
-/// A struct with two equal fields, each of which is such a struct, and so on.
+/// A struct with two equal fields, which are again such structs, and so on.
 fn doubling(levels: u32, name: &str, atom: u8) -> Tables {
     let mut tables = Tables::default();
     tables.labels = vec![1, 2];
@@ -230,7 +230,7 @@ fn nested_keys(levels: u32) -> Vec<u8> {
     tables.file(Some((&values, &vec![0; count])), 1)
 }
 
-/// They are compared and dropped recursively, so no limit on depth allows more.
+/// Values are compared and dropped recursively, so no limit on depth allows more.
 #[test]
 fn deep_nesting_of_keys() {
     let generous = Limits { max_depth: 1_000_000, ..Limits::default() };

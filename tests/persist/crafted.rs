@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::layout::{header, repair};
 
-/// The tables of a structure, to be filled with what no value could be.
+/// The tables of a structure, to be filled with content that no value has.
 #[derive(Clone, Default, Serialize)]
 pub(crate) struct Tables {
     pub(crate) text: String,

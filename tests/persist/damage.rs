@@ -1,4 +1,4 @@
-//! Damage of every kind: no file is read as anything but what was written.
+//! Damage of every kind: a file is read as it was written, or refused.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The layout of format 1, written down a second time: what a crafted file is made of.
+//! The layout of format 1, written down a second time, for crafted files.
 
 use std::io::Cursor;
 use std::ops::Range;
@@ -17,8 +17,8 @@ pub(crate) const CHECKSUMS: usize = 72;
 pub(crate) const CHUNK: usize = 1 << 16;
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bytes in a row of each table of a structure: text, names, node data, labels and nodes, then
-/// those of its values.
+/// Bytes in a row of each table of a structure: text, names, node data, labels and nodes, then the
+/// tables of its values.
 pub(crate) const STRUCTURE: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
 pub(crate) const NODES: usize = 4;
 pub(crate) const VALUES: usize = 5;
@@ -46,7 +46,7 @@ impl Loaded {
     }
 }
 
-/// Reads a file as whichever of the two it is. A tree comes out the same if it is read by its parts.
+/// Reads a file as a treedef or as a tree. A tree that is read in parts is the same.
 pub(crate) fn load(bytes: &[u8]) -> Result<Loaded> {
     if let Ok(treedef) = TreeDef::from_bytes(bytes) {
         return Ok(Loaded::TreeDef(treedef));
@@ -102,7 +102,7 @@ pub(crate) fn repair(bytes: &mut [u8]) {
     repair_all(bytes, 0);
 }
 
-/// The same, but for those of the leaves, of which some bits are wrong.
+/// The same, except that the checksum of the leaves has wrong bits.
 pub(crate) fn repair_all(bytes: &mut [u8], wrong: u32) {
     if bytes.len() < HEADER {
         return;
@@ -123,7 +123,7 @@ pub(crate) fn repair_all(bytes: &mut [u8], wrong: u32) {
     put(bytes, HEADER - 4, &checksum.to_le_bytes());
 }
 
-/// Where the lengths stand: those of the header, and of every table.
+/// The positions of the lengths, in the header and in every table.
 pub(crate) fn lengths(bytes: &[u8]) -> Vec<usize> {
     let mut found: Vec<usize> = (COUNTS..CHECKSUMS).step_by(8).collect();
     let parts = parts(bytes);
@@ -147,7 +147,7 @@ pub(crate) fn around(bytes: &[u8], place: usize) -> Option<usize> {
     Some(LENGTHS + 8 * part.min(4))
 }
 
-/// The tables of structures from `start` on, and those of the values unless the part is at its end.
+/// The tables of structures from `start` on, and the tables of the values unless the part ends there.
 fn lengths_of_values(bytes: &[u8], start: usize, end: usize) -> Vec<usize> {
     let mut found = lengths_of_tables(bytes, start, &STRUCTURE[..VALUES]);
     let values = found[NODES] + 8 + STRUCTURE[NODES] * long(bytes, found[NODES]).unwrap();
@@ -166,7 +166,7 @@ fn lengths_of_tables(bytes: &[u8], mut at: usize, widths: &[usize]) -> Vec<usize
     found
 }
 
-/// What a node is called in a file.
+/// The name of a node in a file.
 pub(crate) mod kind {
     pub(crate) const LEAF: u8 = 0;
     pub(crate) const NONE: u8 = 1;

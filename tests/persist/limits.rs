@@ -1,5 +1,5 @@
-//! What is built prints and parses back, saves and loads, under the default limits; or it is
-//! refused, with the limit to raise.
+//! Under the default limits, every structure that can be built prints and parses back, saves and loads;
+//! or it is refused, with the limit to raise.
 
 use allocation_counter::measure;
 use insta::assert_snapshot;
@@ -63,8 +63,8 @@ fn large_statics_and_names_go_everywhere() {
     }
 }
 
-/// More than [`Limits::max_work`] is no bomb when a value was walked, and could not be told from
-/// one in a file.
+/// A structure beyond [`Limits::max_work`] is harmless if a value was walked, but looks like a bomb in a
+/// file.
 #[test]
 fn what_a_file_would_not_give_back_is_not_saved() {
     if !all() {
@@ -100,7 +100,7 @@ fn what_is_too_deep_is_not_built() {
     assert_snapshot!(error, @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
     prints_and_parses(&some);
     saves_and_loads(&some);
-    // Limits that were raised hold for what is made of it.
+    // Raised limits also hold for structures that are derived from it.
     let raised = nested.clone().with_limits(Limits { max_depth: 300, ..Limits::default() });
     let composed = nested.compose(&raised).unwrap();
     assert_eq!(TreeDef::parse_with(&composed.to_string(), composed.limits()).unwrap(), composed);
@@ -157,7 +157,7 @@ fn what_an_operation_would_make_is_counted_first() {
         || assert_snapshot!(apart.compose(&apart).unwrap_err(), @"50010001 nodes, the limit is 16777216 (see `Limits::max_nodes`)"),
     );
     assert!(cost.bytes_total < 1 << 16, "{} bytes", cost.bytes_total);
-    // What a walk has counted is allowed.
+    // A structure that a walk has counted is allowed.
     let wide = structure(&vec![0u8; 100]).unwrap();
     assert_eq!(Tree::leaf(1u32).broadcast_to(&wide).unwrap().leaves().len(), 100);
 }

@@ -13,7 +13,7 @@ use treedef::{Error, ErrorKind, Limits, TreeReader};
 use crate::places::{forbid, pipe, said, soon};
 use crate::saving::{MIB, saved, uniform};
 
-/// What a load says, after how many bytes at once.
+/// The result of a load, and the largest number of bytes that were read at once.
 fn refused_load(path: &Path) -> (Error, u64) {
     let path = path.to_owned();
     soon(move || {
@@ -52,7 +52,7 @@ fn a_pipe_that_nobody_writes_to() {
     assert!(error.to_string().contains("/pipe`: "), "{error}");
 }
 
-/// It is read no further than its header says, and a byte to tell that there is more.
+/// A file is read to the length in its header, and one byte further, to see whether there is more.
 #[test]
 fn a_file_that_grows() {
     let (_folder, path) = saved("a");

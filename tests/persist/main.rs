@@ -1,4 +1,4 @@
-//! Files: what they hold, what is refused, what survives.
+//! Files: their content, refused files, and files after a crash.
 
 mod specimens;
 mod layout;

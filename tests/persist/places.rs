@@ -1,4 +1,4 @@
-//! Where a file is saved: what is refused there, what is kept, and which names it may have.
+//! The destinations of a save: refused ones, the files that stay, and valid names.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,12 +15,12 @@ use treedef::{Limits, Tree, TreeDef};
 
 use crate::saving::{MIB, names, saved, saver, uniform, whole};
 
-/// What an error says, wherever the folder is.
+/// The text of an error, without the path of the folder.
 pub(crate) fn said(folder: &TempDir, error: impl ToString) -> String {
     error.to_string().replace(folder.path().to_str().unwrap(), "FOLDER")
 }
 
-/// What is done, unless it takes longer than anyone waits.
+/// The result of some work, which must not take long.
 #[track_caller]
 pub(crate) fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
@@ -28,7 +28,7 @@ pub(crate) fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     result.recv_timeout(Duration::from_secs(10)).expect("it panicked or hangs")
 }
 
-/// What a process said when a save was refused.
+/// The output of a process whose save was refused.
 fn refusal(child: &mut Command) -> Option<String> {
     let output = child.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -46,7 +46,7 @@ fn after(setup: &str, child: &Command) -> Command {
     shell
 }
 
-/// Sets the bits of a file or a folder, and tells whether they keep this user from what they forbid.
+/// Sets the permissions of a file or a folder. Returns whether this user is bound by them.
 pub(crate) fn forbid(path: &Path, mode: u32, allowed: impl Fn() -> bool) -> bool {
     fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     let forbidden = !allowed();
@@ -60,7 +60,7 @@ pub(crate) fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// As a full disk: the system takes a part of the file, then no more.
+/// As on a full disk: the system accepts a part of the file, then no more.
 #[test]
 fn a_file_that_is_too_large() {
     let (folder, path) = saved("a");
@@ -98,7 +98,7 @@ fn where_nothing_can_be_saved() {
     assert_eq!(whole(&path, 8), Ok(1.0));
 }
 
-/// The name of a temporary tells a user nothing.
+/// Errors do not mention the name of the temporary file, which means nothing to a user.
 #[test]
 fn folders_that_are_none() {
     let (folder, path) = saved("a");
@@ -121,7 +121,7 @@ fn a_folder_that_is_read_only() {
     }
 }
 
-/// An error says that the old file is as it was.
+/// After an error, the old file is unchanged.
 #[test]
 fn a_folder_that_cannot_be_listed() {
     let (folder, path) = saved("a");
@@ -202,7 +202,7 @@ fn a_link_to_itself() {
     assert_eq!(fs::read_link(&link).ok(), Some("loop".into()));
 }
 
-/// As long as the file system allows, which leaves no room for what a temporary adds.
+/// A name of the maximum length, to which a temporary file cannot add anything.
 #[test]
 fn a_long_name() {
     let folder = tempdir().unwrap();
@@ -213,7 +213,7 @@ fn a_long_name() {
     }
 }
 
-/// A pipe, such as `/dev/stdout` may be, and a device are written into, and stay what they are.
+/// A pipe, such as `/dev/stdout` may be, and a device are written to, not replaced.
 #[test]
 fn what_is_no_file_is_written_into() {
     let folder = tempdir().unwrap();

@@ -104,7 +104,7 @@ fn changed_fields_are_refused_or_valid() {
     outcomes.assert_at_least(100_000 / stride(), 1_000 / stride());
 }
 
-/// A row that is lost or comes twice, in a table, a part and a header that say so.
+/// A row that is lost or occurs twice, with a table, a part and a header that are consistent with it.
 #[test]
 fn lost_and_doubled_rows_are_refused_or_valid() {
     let mut outcomes = Outcomes::default();
@@ -149,7 +149,7 @@ fn several_changes_are_refused_or_valid() {
     outcomes.assert_at_least(all / 5 * 4, all / 50);
 }
 
-/// A key with a leaf that could only come of `none_is_leaf`, which no key is flattened with.
+/// A key with a leaf that only `none_is_leaf` makes, which never applies to keys.
 #[test]
 fn nones_among_the_scalars_of_a_key_are_refused() {
     let mut tables =

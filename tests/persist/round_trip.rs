@@ -1,4 +1,4 @@
-//! What is written comes back, in the one form that it has.
+//! Every treedef and tree round-trips through its file, which has one form.
 
 use std::collections::HashSet;
 
@@ -52,8 +52,8 @@ fn a_fingerprint_comes_back_from_its_text_and_its_bits() {
     }
 }
 
-/// Text and bytes in formats that say which they are, and bytes as a list of numbers in one that
-/// has none.
+/// Text and bytes in formats that distinguish them, and bytes as a list of numbers in a format
+/// without bytes.
 #[test]
 fn a_structure_comes_back_from_other_formats() {
     let config = bincode::config::standard();

@@ -1,4 +1,4 @@
-//! Files on disk: whole or not there, whoever is killed, refused, or writes at the same time.
+//! Files on disk are complete or absent, also if a process is killed, is refused, or writes at the same time.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -95,7 +95,7 @@ fn survives_kills(rounds: usize) {
                 thread::sleep(Duration::from_micros(100));
                 start.elapsed() < Duration::from_secs(5)
             };
-            // What was left behind goes first.
+            // Leftovers are removed first.
             while temporaries(folder.path()) > 0 && waits() {}
             while temporaries(folder.path()) == 0 && waits() {}
             thread::sleep(Duration::from_micros(fastrand::u64(0..10_000)));
@@ -182,8 +182,8 @@ fn processes_that_save_to_one_file() {
     assert_eq!(names(folder.path()), ["a"]);
 }
 
-/// What nobody holds a lock of is swept; what somebody does is not, whichever of the two names it
-/// belongs to.
+/// Temporary files without a lock are removed; files with a lock are not, whichever of the two names they
+/// have.
 #[test]
 fn temporaries_of_others() {
     let (folder, path) = saved("a");

@@ -1,7 +1,7 @@
 //! A smoke test: everything that can be done with a treedef, done, in bounded memory.
 //!
-//! A `drop(…)` says that either outcome is right for some treedef. What the outcome has to be is
-//! tested where the treedef is known. What holds for each treedef is asserted here.
+//! A `drop(…)` means that either outcome is right for some treedef. Other tests check the outcomes for
+//! known treedefs. This one asserts the properties that hold for every treedef.
 
 use std::collections::HashSet;
 use std::fmt::{self, Write};
@@ -107,7 +107,7 @@ fn compare(treedef: &TreeDef) {
     assert_eq!(hasher.hash_one(&text), hasher.hash_one(treedef));
 }
 
-/// What structures are made of, and what they are prefixes of.
+/// The structures that others are made of, and those that they are prefixes of.
 fn compose(treedef: &TreeDef) {
     let (leaf, pair) = (TreeDef::leaf(), "(*, None)".parse::<TreeDef>());
     assert!(leaf.is_prefix_of(treedef) || treedef.to_string().starts_with("#["));

@@ -1,4 +1,4 @@
-//! What is said of a file that is not the one that was expected.
+//! Errors for a file that is not the expected one.
 
 use std::fs;
 use std::path::Path;
@@ -148,7 +148,7 @@ fn leaves_of_another_kind() {
     assert_snapshot!(floats.unwrap_err(), @"expected f64, found str at `.0`");
 }
 
-/// What loading a file says, with the folder left out.
+/// The error of loading a file, without the folder.
 fn loading<T: std::fmt::Debug>(
     name: &str,
     contents: Option<&[u8]>,

@@ -59,7 +59,7 @@ fn of_several_trees_the_one_that_differs_is_told() {
     1 change
     ~ [0]["q"]: 1 → 2
     "#);
-    // `Assertions over only one tree does not make sense` does not compile: two are asked for.
+    // `Assertions over only one tree does not make sense` does not compile: the function has two arguments.
     let other = def("[{\"r\": *}]");
     assert_snapshot!(said(Tree::stack([trees[0].clone(), Tree::new(other, vec![1]).unwrap()])), @r#"tree 1: expected `*`, found nothing at `[0]["q"]`, and 1 more difference"#);
 }

@@ -1,4 +1,4 @@
-//! Short ways to say a structure, a tree, a path.
+//! Short functions to write a structure, a tree or a path.
 
 use serde::Serialize;
 use treedef::{Leaf, Path, Pattern, Tree, TreeDef};
@@ -35,7 +35,7 @@ pub(crate) fn paths(treedef: &TreeDef) -> Vec<String> {
     treedef.leaf_paths().map(|path| path.to_string()).collect()
 }
 
-/// What the error says.
+/// The text of the error.
 #[track_caller]
 pub(crate) fn said<T>(result: treedef::Result<T>) -> String {
     match result {

@@ -1,4 +1,4 @@
-//! What was found wrong in the systems that people come from, and what ours does there.
+//! Defects of other systems, and our behaviour in the same cases.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
@@ -229,7 +229,7 @@ fn integers_are_not_rounded() {
     let (vector, ravel) = beside_a_float((1 << 24) + 1).ravel().unwrap();
     assert_eq!(vector, [16_777_217.0, 0.5]);
     assert_eq!(ravel.unravel(&vector).unwrap(), beside_a_float((1 << 24) + 1));
-    // One vector of each kind: what is not of that kind is static.
+    // One vector of each kind: leaves of other kinds are static.
     let of_i64 = Flattener::new().leaves_where(|kind| kind == LeafKind::I64);
     let (integers, rest) = of_i64.flatten_as::<i64>(&((1i64 << 53) + 1, 0.5)).unwrap();
     assert_eq!(
@@ -252,8 +252,8 @@ fn a_node_has_as_many_children_as_it_says() {
     assert_snapshot!(said("{\"a\"}".parse::<TreeDef>()), @"expected `:`, found `}` at byte 4");
 }
 
-/// torch: keys that are tuples come back as lists, so the spec is not equal and `unhashable type:
-/// 'list'`. Of constants and enums neither comes back.
+/// torch: keys that are tuples are restored as lists, so the spec is not equal and `unhashable type:
+/// 'list'`. Constants and enums are not restored.
 #[test]
 fn keys_and_constants_go_through_files_and_text() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -278,7 +278,7 @@ fn keys_and_constants_go_through_files_and_text() {
     }
 }
 
-/// torch#109679: elements beyond those of the spec are silently dropped. dm-tree:
+/// torch#109679: elements that the spec does not have are silently dropped. dm-tree:
 /// `map_structure_up_to` skips extra keys.
 #[test]
 fn what_is_extra_is_refused() {
@@ -299,7 +299,7 @@ fn the_number_of_leaves_is_told_right() {
 }
 
 /// dm-tree: a range is flattened and cannot be rebuilt. torch, Detectron2: namedtuples, `Size` and
-/// the like come back as others.
+/// the like are rebuilt as other types.
 #[test]
 fn what_is_flattened_comes_back_as_what_it_was() {
     let range = treedef::flatten(&(3..7)).unwrap();
@@ -311,8 +311,8 @@ fn what_is_flattened_comes_back_as_what_it_was() {
     assert_eq!(treedef::unflatten::<Pair>(&treedef, leaves).unwrap(), Pair(1, 2));
 }
 
-/// Detectron2: `flatten_to_tuple([])[1]((1, 2))` is `[]`, and the schema of a leaf takes three
-/// values for one.
+/// Detectron2: `flatten_to_tuple([])[1]((1, 2))` is `[]`, and the schema of one leaf accepts three
+/// values.
 #[test]
 fn a_structure_takes_only_its_own_leaves() {
     let (_, empty) = treedef::flatten(&Vec::<i32>::new()).unwrap();
@@ -355,7 +355,7 @@ fn none_is_not_a_hole() {
     assert_snapshot!(said(Tree::combine([nones])), @"no part has this leaf at `.0`");
 }
 
-/// Equinox: one node given twice to `tree_at` gets the last replacement, silently.
+/// Equinox: a node that is passed to `tree_at` twice silently gets the last replacement.
 #[test]
 fn what_was_replaced_is_given_back() {
     let value = numbered("[*, *]");
@@ -395,7 +395,7 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     assert_snapshot!(said(Tree::from_bytes_as::<i32>(&bytes, Limits::default())), @"expected i32, found f64 at `.w.0`");
     let like = treedef::structure(&Fewer { w: (0.0,), b: 0.0 }).unwrap();
     assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root, and 1 more difference");
-    // What serde ignores by itself is said when asked: a field that the type does not have.
+    // serde ignores a field that the type does not have; a strict call reports it.
     #[derive(Debug, Serialize, Deserialize)]
     struct OnlyB {
         b: f64,
@@ -417,7 +417,7 @@ fn results_are_counted_and_nones_located() {
     assert_snapshot!(said(wanted.try_map(|fetch| fetch.ok_or("cannot fetch None"))), @"cannot fetch None at `[1].0`");
 }
 
-/// flax: `{'a/b': 1, 'c': {'d': 2}}` comes back as `{'a': {'b': 1}, 'c': {'d': 2}}`.
+/// flax: `{'a/b': 1, 'c': {'d': 2}}` is restored as `{'a': {'b': 1}, 'c': {'d': 2}}`.
 #[test]
 fn separators_in_keys_are_told_apart() {
     let flat = def("{\"a/b\": *, \"c\": {\"d\": *}}");
@@ -425,7 +425,7 @@ fn separators_in_keys_are_told_apart() {
     assert_eq!(joined, [r"a\/b", "c/d"]);
     let nested = def("{\"a\": {\"b\": *}, \"c\": {\"d\": *}}");
     assert_eq!(nested.leaf_paths().next().unwrap().to_joined_string("/"), "a/b");
-    // What is to be read back is the path itself.
+    // The path itself can be read back.
     assert_eq!(paths(&flat), ["[\"a/b\"]", "[\"c\"][\"d\"]"]);
     assert_eq!(path("[\"a/b\"]"), flat.leaf_path(0).unwrap());
     // The leaf that is the whole tree has a path too (flax#5565), and keys need not be strings.
@@ -483,7 +483,7 @@ fn differences_below_another_name_are_told() {
     assert_eq!(error.differences().len(), 2);
 }
 
-/// tf.nest says «the two namedtuples» of any two sequences; JAX and dm-tree give no place.
+/// tf.nest calls any two sequences «the two namedtuples»; JAX and dm-tree do not name the node.
 #[test]
 fn a_mismatch_names_what_it_is_about() {
     assert_snapshot!(said(def("[*, (*, *)]").check_equal(&def("[*, [*, *]]"))), @"expected `[*, *]`, found `(*, *)` at `[1]`");

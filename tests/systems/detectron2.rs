@@ -100,7 +100,7 @@ fn a_model_is_called_with_flat_tensors() {
     let rebuilt = Output { parts: (t([2.0, 4.0]), (t([10.0, 20.0]),)), sum: t([11.0, 22.0]) };
     assert_eq!(treedef::unflatten::<Output>(&outputs, out).unwrap(), rebuilt);
 
-    // `_create_wrapper(traced)`: what a compiler made of it is called with the model's own types.
+    // `_create_wrapper(traced)`: the compiled model is called with the model's own types.
     let traced = |flat: &[Leaf]| -> Vec<Leaf> {
         let of = |leaf: &Leaf| leaf.clone().into_typed::<Tensor>().unwrap();
         let (a, b) = (of(&flat[0]), of(&flat[1]));
@@ -130,8 +130,8 @@ fn an_output_of_another_structure_is_refused() {
     assert_eq!(out, [2.0]);
 }
 
-/// `allow_non_tensor`: there the schema is lost, and only the very same objects may come again.
-/// Ours are kept in the structure.
+/// `allow_non_tensor`: there the schema is lost, and only the identical objects are accepted again.
+/// Ours are stored in the structure.
 #[test]
 fn constants_are_kept_in_the_structure() {
     let scale = |(x, times, _): (f64, i32, String)| x * f64::from(times);

@@ -27,7 +27,7 @@ fn leaves_come_with_their_paths() {
 fn flat_leaves_are_put_into_the_structure() {
     let unflattened = Tree::new(def(VALUE), vec!["w", "x", "y", "z"]).unwrap();
     assert_eq!(unflattened.to_string(), "{\"a\": {\"z\": w}, \"b\": [x, (y, z)]}");
-    // The order of a dict is that of the value on the way back.
+    // Unflattening restores the order of the dict.
     let value = IndexMap::from([("b".to_owned(), 1), ("a".to_owned(), 4)]);
     let structure = treedef::structure(&value).unwrap();
     let back: IndexMap<String, i32> = treedef::unflatten(&structure, [40, 10]).unwrap();
@@ -64,11 +64,11 @@ fn a_walk_from_the_root_down_is_cut_short() {
     );
 }
 
-/// `MAP_TO_NONE`, which is there because None says that the node stays.
+/// `MAP_TO_NONE`, which exists because None means that the node stays.
 #[test]
 fn a_leaf_becomes_none() {
     let none = || Tree::new(def("None"), Vec::new());
-    // The leaves are those at and below a node, so the kind has to be asked for too.
+    // The leaves are at or below a node, so the kind has to be checked, too.
     let without = value().edit(|_, node, leaves| {
         let four = node.kind() == NodeKind::Leaf && leaves == [4];
         Ok(if four { Edit::Replace(none()?) } else { Edit::Keep })
@@ -115,8 +115,8 @@ fn walks_meet_nodes_in_both_orders() {
     assert_eq!(up, ["1", "2", "(1, 2)", "3", "[3]", "4", "{\"a\": 4}", root]);
 }
 
-/// `map_structure_up_to` skips keys that the shallow tree does not have. Ours refuses them; what is
-/// wanted is picked.
+/// `map_structure_up_to` skips keys that the shallow tree does not have. Ours refuses them; the wanted
+/// ones are selected first.
 #[test]
 fn extra_keys_are_refused_unless_they_are_dropped() {
     let x = tree("{\"a\": *, \"m\": None}", [1]);
@@ -141,7 +141,7 @@ fn a_missing_key_is_told_with_its_place() {
     assert_snapshot!(said(tree("{\"a\": *}", [1]).flatten_up_to(&def("{\"a\": [*]}"))), @r#"the prefix has `[*]`, the tree `*` at `["a"]`"#);
 }
 
-/// dm-tree takes only attrs classes and namedtuples. Ours: every struct is a node, with its fields
+/// dm-tree accepts only attrs classes and namedtuples. Ours: every struct is a node, with its fields
 /// in declared order.
 #[test]
 fn structs_are_nodes_without_registration() {

@@ -103,7 +103,7 @@ fn two_places_are_changed_at_once() {
     "#);
 }
 
-/// `tree_deserialise_leaves(like=…)`: what is neither an array nor a number is that of the skeleton.
+/// `tree_deserialise_leaves(like=…)`: leaves that are neither arrays nor numbers are taken from the skeleton.
 #[test]
 #[cfg(feature = "persist")]
 fn numbers_are_restored_and_the_rest_kept() {
@@ -178,7 +178,7 @@ fn a_subtree_is_replaced_by_its_path() {
     assert_eq!(old, Tree::leaf(3));
     // A path names one place, so the four errors of `tree_at` about `where` cannot happen.
     assert_snapshot!(said(replaced.replace(path("[2]"), Tree::leaf(5))), @r#"no child `[2]` in `[*, [*, {"a": *, "b": *}]]` at the root"#);
-    // There two Nones cannot be told apart.
+    // There, two Nones cannot be distinguished.
     let mut some = tree("[None, None]", []);
     let none = some.replace(path("[1]"), Tree::leaf("new")).unwrap();
     assert_eq!((some.to_string(), none.treedef()), ("[None, new]".to_owned(), &def("None")));

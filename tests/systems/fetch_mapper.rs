@@ -1,4 +1,4 @@
-//! TensorFlow 1: `_FetchMapper`, which asks for every fetch once.
+//! TensorFlow 1: `_FetchMapper`, which requests every fetch once.
 
 use indexmap::IndexMap;
 use insta::assert_snapshot;
@@ -20,8 +20,8 @@ enum Fetch<T> {
     List(Vec<T>),
 }
 
-/// `{'k1': MyData(a, b), 'k2': [b, a, a, op]}`, by the names of what is fetched: ours tells leaves
-/// apart by equality, not by address.
+/// `{'k1': MyData(a, b), 'k2': [b, a, a, op]}`, by the names of the fetches: ours compares leaves by
+/// equality, not by address.
 fn fetches() -> Tree<String> {
     let value = IndexMap::from([
         ("k1", Fetch::Data(MyData { a: "a", b: "b" })),
@@ -100,7 +100,7 @@ fn aliases_are_one_fetch() {
     assert_eq!(unique.inverse.leaves(), [0, 0]);
 }
 
-/// `_FetchHandler`: what is fed and what has no result is not asked for.
+/// `_FetchHandler`: fetches that are fed or have no result are not requested.
 #[test]
 fn fed_and_void_fetches_are_filled_in() {
     let unique = tree("[*, *, *]", ["ph", "a", "op"]).unique_by(Clone::clone);
@@ -121,7 +121,7 @@ fn fed_and_void_fetches_are_filled_in() {
     assert_eq!(serde_json::to_string(&results).unwrap(), r#"["99","VA",null]"#);
 }
 
-/// There a TypeError that does not say where: `Argument fetch = None has invalid type "NoneType"`.
+/// There: a TypeError without a path, `Argument fetch = None has invalid type "NoneType"`.
 #[test]
 fn none_is_no_fetch_and_refused_with_its_place() {
     let wanted = IndexMap::from([("k1", vec![Some("a"), None]), ("k2", vec![Some("b")])]);

@@ -64,13 +64,13 @@ fn values_are_mapped_by_their_names() {
     assert_eq!(doubled.into_typed::<Params>().unwrap(), expected);
 }
 
-/// Ours: what stands in two is refused with its place; there the last wins, whatever it holds.
+/// Ours: a parameter in two of them is refused with its path; there, the last one wins.
 #[test]
 fn what_stands_in_two_is_refused() {
     let first = of(&params(&[("linear", &[("w", 1.0)])]));
     let second = of(&params(&[("linear", &[("w", 2.0), ("b", 3.0)])]));
     assert_snapshot!(said(Tree::merge([first.clone(), second.clone()])), @r#"two parts have this leaf at `["linear"]["w"]`"#);
-    // The last wins when the first gives up what the second has.
+    // The last one wins if it is removed from the first.
     let rest = first.filter(|path: &Path, _: &_| second.get(path).is_err()).unwrap();
     let merged = back(Tree::merge([rest, second]).unwrap());
     assert_eq!(merged, params(&[("linear", &[("w", 2.0), ("b", 3.0)])]));
@@ -85,7 +85,7 @@ fn values_come_in_the_order_of_their_names() {
     assert_eq!(names, expected.map(|(name, x)| (name.to_owned(), Leaf::F64(x))));
 }
 
-/// `is_subset`. Ours: no change from the one to the other takes anything away.
+/// `is_subset`. Ours: the diff from the one to the other removes nothing.
 #[test]
 fn a_part_is_known_as_one() {
     let is_subset = |subset: &str, superset: &str| {

@@ -28,7 +28,7 @@ fn paths_render_as_in_the_table() {
         ("[None]", "None"),
         (".x", "x"),
         ("[\"a\"].y.x", "a/y/x"),
-        // Ours: what has no field names has positions. JAX has `[<flat index 1>]` for nodes without
+        // Ours: nodes without field names have positions. JAX has `[<flat index 1>]` for nodes without
         // keys.
         ("[\"p\"].1[\"k\"]", "p/1/k"),
     ];
@@ -73,7 +73,7 @@ fn none_is_a_node_without_leaves() {
     // JAX: tree_map(f, [1, 2], [1, None]) passes None to f.
     let passed = full.flatten_up_to(&def("[*, *]")).unwrap();
     assert_eq!(passed.leaves()[1].treedef(), &def("None"));
-    // Ours: the map of two trees is strict, a prefix has to be asked for.
+    // Ours: the map of two trees is strict; another method accepts a prefix.
     assert_snapshot!(said(numbered("[*, *]").zip_with(full.clone(), |a, _| a)), @"expected `*`, found `None` at `[1]`");
     // JAX: tree_map(f, [1, None], [1, 2]) is an error, and so is it here.
     assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"the prefix has `None`, the tree `*` at `[1]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
@@ -89,8 +89,8 @@ fn none_is_a_leaf_when_told_so() {
     assert_ne!(leaf, def("[*]"));
 }
 
-/// JAX: a function that returns None removes the leaf. Ours: holes are `Option`s, and what is
-/// dropped is dropped by name.
+/// JAX: a function that returns None removes the leaf. Ours: holes are `Option`s, and leaves are dropped
+/// by name.
 #[test]
 fn leaves_are_dropped_on_purpose_only() {
     let even = |_: &treedef::Path, leaf: &usize| leaf.is_multiple_of(2);
@@ -178,8 +178,8 @@ fn numbers_are_ravelled_and_come_back_in_their_kinds() {
     let (empty, _) = of(&Vec::<f32>::new()).ravel().unwrap();
     assert!(empty.is_empty());
     assert_snapshot!(said(ravel.unravel(&[0.0; 7])), @"expected 3 leaves, found 7");
-    // JAX: another dtype is a TypeError. Ours: a vector of `f64`, of which each number has to fit
-    // its leaf.
+    // JAX: another dtype is a TypeError. Ours: a vector of `f64` whose numbers have to fit their
+    // leaves.
     assert_snapshot!(said(ravel.unravel(&[0.5, 1.0, 1.0])), @"0.5 does not fit into i32 at `.0[0]`");
     let (_, same) = of(&(vec![7, 8], 9.5f32)).ravel().unwrap();
     assert_eq!(same, ravel);
@@ -228,7 +228,7 @@ fn nodes_are_folded_from_the_leaves_up() {
     assert_eq!(summed.unwrap(), Tree::leaf(10 * (10 + 10 * (20 + 30))));
 }
 
-/// `is_leaf` in JAX sees values; ours sees what serde shows: path, kind, names.
+/// `is_leaf` in JAX gets the value; ours gets the path, the kind and the names of the node.
 #[test]
 fn subtrees_are_leaves_when_told_so() {
     let tuples = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Tuple);
@@ -239,8 +239,8 @@ fn subtrees_are_leaves_when_told_so() {
     assert_eq!(second.structure(&vec![(1, 2), (3, 4)]).unwrap(), def("[(*, *), *]"));
 }
 
-/// JAX prints `CustomNode(OrderedDict[('b', 'a')], [*, *])`; ours is a dict that says its order in
-/// front.
+/// JAX prints `CustomNode(OrderedDict[('b', 'a')], [*, *])`; ours is a dict that begins with its
+/// order.
 #[test]
 fn a_map_keeps_its_order_in_the_structure_when_told_so() {
     let map = IndexMap::from([("b", 1), ("a", 2)]);

@@ -1,8 +1,6 @@
-//! What each of the systems that people come from does, done by us: their own examples with their
-//! own values.
+//! The features of other systems, with ours: their own examples with their own values.
 //!
-//! Where ours differs on purpose, a comment says so where it does. The exact texts of errors are
-//! ours.
+//! Comments name intended differences. The exact texts of errors are ours.
 
 mod common;
 

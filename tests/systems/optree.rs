@@ -1,4 +1,4 @@
-//! optree: what it has beyond JAX.
+//! optree: its features beyond JAX.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -62,7 +62,7 @@ fn both_sides_grow_to_their_common_suffix() {
     assert_eq!(sums.unwrap().to_string(), "((5, 6), (8, 9))");
 }
 
-/// `tree_transpose_map`: the inner structure is that of the outputs.
+/// `tree_transpose_map`: the inner structure is the structure of the outputs.
 #[test]
 fn outputs_are_transposed() {
     let inputs = tree("{\"a\": *, \"b\": *}", [1, 2]);
@@ -85,7 +85,7 @@ fn trees_are_told_apart_by_a_predicate() {
     assert_eq!(odd.leaves(), [Some(1), None, Some(3)]);
 }
 
-/// Ours: iterators over the slice of the leaves; of what is empty they give None where optree
+/// Ours: iterators over the slice of the leaves. Without leaves they return None where optree
 /// raises.
 #[test]
 fn leaves_have_a_sum_a_least_and_a_largest() {
@@ -118,7 +118,7 @@ fn prefixes_are_a_partial_order() {
     );
     // optree: dict and OrderedDict are interchangeable. Ours: their options have to agree.
     assert!(!def("{\"a\": *}").is_prefix_of(&def("#[insertion] {\"a\": *}")));
-    // What needs a prefix takes more, where no node of both depends on the options.
+    // An operation with a prefix accepts other options, if no node of either depends on them.
     for (prefix, full, is_taken) in [
         ("{\"a\": *}", "#[none_is_leaf] {\"a\": *}", true),
         ("(*, [*])", "#[insertion] ({\"a\": *}, [*])", true),
@@ -147,7 +147,7 @@ fn a_structure_knows_its_paths_and_children() {
     assert!(root.child(2).is_none());
 }
 
-/// «What are prefixes of each other are equal», says the doc of `is_prefix_of`.
+/// The docs of `is_prefix_of`: structures that are prefixes of each other are equal.
 #[test]
 fn prefixes_of_each_other_are_equal() {
     let (a, b) = (def("#[none_is_leaf] [*]"), def("[*]"));
@@ -155,8 +155,8 @@ fn prefixes_of_each_other_are_equal() {
     assert_eq!(a.check_equal(&b).is_ok(), a == b);
 }
 
-/// optree: `PyTreeSpecs must have the same none_is_leaf value.` Ours joins what no option binds,
-/// and must not lose one that does.
+/// optree: `PyTreeSpecs must have the same none_is_leaf value.` Ours joins structures that do not depend
+/// on an option, and must not lose an option on which one depends.
 #[test]
 fn the_compact_form_is_not_forgotten() {
     let address: IpAddr = "1.2.3.4".parse().unwrap();
@@ -201,7 +201,7 @@ fn that_none_is_a_leaf_is_not_forgotten() {
 #[test]
 fn a_node_is_seen_alone() {
     let treedef = def("{\"a\": NT { x: *, y: (*, *) }, \"b\": [*]}");
-    // `map_structure` goes on below what it keeps, so the root is told by being met first.
+    // `map_structure` continues below a node that stays, so the root is the first node that it visits.
     let mut below = false;
     let one_level = treedef.edit(|_| {
         Ok(if std::mem::replace(&mut below, true) {
@@ -266,7 +266,7 @@ fn paths_fetch_and_set() {
     assert_eq!(joined, path("[\"a\"][0].x"));
 }
 
-/// optree's list of texts, none of which has a path.
+/// optree's list of texts, without paths.
 #[test]
 fn what_differs_is_told_with_its_path() {
     let refused = |expected: &str, found: &str| said(def(found).check_equal(&def(expected)));
@@ -280,7 +280,7 @@ fn what_differs_is_told_with_its_path() {
     assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
     assert_snapshot!(said(def("[*, *]").common_suffix(&def("[*, *, *]"))), @"expected 2 children, found 3 children at the root");
     assert_snapshot!(said(def("#[insertion] {\"a\": *}").compose(&def("{\"b\": *}"))), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
-    // Ours: options bind only what depends on them: maps, and Nones.
+    // Ours: options concern only the nodes that depend on them: maps and Nones.
     assert_eq!(
         def("#[none_is_leaf] [*]").compose(&def("(*, *)")).unwrap(),
         def("#[none_is_leaf] [(*, *)]")

@@ -195,7 +195,7 @@ fn kinds_of_containers_may_be_ignored() {
     assert!(def("Ab { a: * }").check_equal(&def("Other { a: * }")).is_err());
 }
 
-/// The other modality, that of `tf.data`: lists are atoms.
+/// The other modality, of `tf.data`: lists are atoms.
 #[test]
 fn lists_are_leaves_when_told_so() {
     let atoms = Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Seq);

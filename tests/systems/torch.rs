@@ -45,7 +45,7 @@ fn value() -> Dict {
     ])
 }
 
-/// torch keeps dicts in their order, and takes None for a leaf.
+/// In torch, dicts keep their order, and None is a leaf.
 fn torch() -> Flattener {
     Flattener::new().map_order(MapOrder::Insertion).none_is_leaf(true)
 }
@@ -132,12 +132,12 @@ fn prefixes_are_broadcast() {
     let prefix = "#[insertion, none_is_leaf] {\"step\": *, \"enc\": *, Act::RELU: *}";
     let broadcast = tree(prefix, [0, 1, 2]).broadcast_to(&full).unwrap();
     assert_eq!(broadcast.leaves(), [0, 1, 1, 1, 2, 2]);
-    // torch returns None; ours says where the two part.
+    // torch returns None; ours returns the path of the difference.
     let list = tree("#[insertion, none_is_leaf] [*, *, *]", [0, 1, 2]);
     assert_snapshot!(said(list.broadcast_to(&full)), @r#"the prefix has `[*, *, *]`, the tree `{"step": *, "enc": Linear { w: [*, *], b: * }, Act::RELU: (*…` at the root"#);
 }
 
-/// A prefix, its leaves, and those of the whole.
+/// A prefix, its leaves, and the leaves of the whole.
 type Row<'a> = (&'a str, &'a [i32], Option<[i32; 3]>);
 
 #[test]
@@ -214,8 +214,7 @@ fn what_torch_refuses_is_refused() {
     assert_snapshot!(said(treedef::TreeDef::from_bytes(b"[2, {\"type\": null}]")), @r#"expected a file with a treedef, found a text that begins with `[2, {"type": null}]`"#);
 }
 
-/// torch: a subclass of dict is silently a leaf. Ours: what serde calls a map is one, whatever its
-/// type.
+/// torch: a subclass of dict is silently a leaf. Ours: a type that serde serializes as a map is a map.
 #[test]
 fn a_map_of_any_type_is_a_node() {
     let json: serde_json::Map<String, serde_json::Value> =

@@ -63,7 +63,7 @@ fn what_has_no_leaves_prints_however_often_it_stands() {
     assert_eq!(text.parse::<Tree<LeafKind>>().unwrap().to_string(), text);
 }
 
-/// Keys in keys, each of which is read by a call inside another.
+/// Keys in keys. Each is read by a nested call.
 #[test]
 fn keys_stand_inside_each_other_up_to_128_times() {
     let text = |keys: usize| format!("{}1{}: *}}", "{".repeat(keys), ": 2}".repeat(keys - 1));

@@ -1,4 +1,4 @@
-//! What JAX says of trees, said by us.
+//! JAX's statements about trees, checked against ours.
 
 use treedef::{Flattener, Leaf, Tree};
 
@@ -52,8 +52,7 @@ fn structures_are_equal_when_those_of_jax_are() {
     assert!(equal > 30 && equal < 270, "{equal} of 300 are equal, so this shows little");
 }
 
-/// JAX can be told to take None for a leaf, too: then a structure has as many leaves more as it has
-/// Nones.
+/// JAX has an option that makes None a leaf: then a structure has an additional leaf for each None.
 #[test]
 fn none_is_a_leaf_when_told_so() {
     for vector in vectors() {

@@ -204,7 +204,7 @@ fn a_name_stands_bare_unless_it_could_be_something_else() {
     assert_eq!(Key::Field(name.into()).to_string(), r#".`\`"'\\\n\r\t\u{0}`"#);
 }
 
-/// What a structure is read as: its kind, and how it prints.
+/// A structure after reading: its kind, and its text.
 #[test]
 fn a_structure_prints_in_one_form() {
     use NodeKind::*;

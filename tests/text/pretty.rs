@@ -33,7 +33,7 @@ fn a_line_has_79_columns() {
     // Columns are characters, not bytes.
     let fits = format!("[`{}`]", "é".repeat(75));
     assert_eq!(pretty(&fits), fits);
-    // What stands before a node on its line counts.
+    // The text before a node on its line counts.
     let labelled = format!("{{\n  \"{}\": [*],\n  \"b\": *,\n}}", long(70));
     assert_eq!(pretty(&labelled.replacen("b", "zz", 1)), labelled.replacen("b", "zz", 1));
     let options = format!("#[insertion] [{}]", long(64));

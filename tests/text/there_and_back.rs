@@ -1,4 +1,4 @@
-//! Texts: whatever parses prints and parses back, whatever does not says why.
+//! Texts: each valid text prints and parses back, each invalid one gives an error with the reason.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
@@ -14,7 +14,7 @@ fn config(all: u32) -> Config {
     Config { rng_seed, ..treedef_testing::cases::config(all) }
 }
 
-/// What parses has one printed form, which parses to the same again.
+/// A parsed text has one printed form, which parses to the same structure.
 fn check(text: &str) -> TestCaseResult {
     macro_rules! check {
         ($($type:ty),*) => {$(
@@ -254,7 +254,7 @@ proptest! {
     }
 }
 
-/// What has no shape of its own, but may turn round or hide what stands beside it, is escaped.
+/// Characters without a shape, which may reverse or hide their neighbours, are escaped.
 #[test]
 fn invisible_characters_come_back() {
     let escaped = |char: char| !Leaf::from(char).to_string().contains(char);
@@ -279,7 +279,7 @@ fn invisible_characters_come_back() {
     }
 }
 
-/// A scalar comes back as a value, inside one, and as a key of a path and of a treedef.
+/// A scalar round-trips as a value, inside one, and as a key of a path and of a treedef.
 #[track_caller]
 fn come_back(leaf: Leaf) {
     let value = Value::from(leaf.clone());

@@ -1,4 +1,4 @@
-//! What holds of every value.
+//! Laws that hold for every value.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -14,7 +14,7 @@ use crate::specimens::{Specimen, WAYS, zoo};
 mod files;
 mod orders;
 
-/// Every set of options that treedefs remember, with what it is called.
+/// Every set of options that treedefs remember, with its name.
 fn all_options() -> [(&'static str, Flattener); 7] {
     let new = Flattener::new;
     [
@@ -399,7 +399,7 @@ fn borrowed_types_refuse_what_was_handed_over() {
     assert_eq!(treedef::unflatten::<Cow<'static, str>>(&treedef, leaves).unwrap(), "a");
 }
 
-/// What serde itself cannot bring back is refused, with a reason, and never wrong.
+/// A value that serde itself cannot restore is refused with a reason, and never restored wrongly.
 #[test]
 fn what_cannot_come_back_says_so() {
     #[derive(Debug, Serialize, Deserialize)]
@@ -431,8 +431,7 @@ fn what_cannot_come_back_says_so() {
     assert!(error.to_string().contains("serde_bytes"), "{error}");
 }
 
-/// What was found out about one structure says nothing about the next, which may stand in the same
-/// memory.
+/// Nothing that was cached for one structure applies to the next, which may be at the same address.
 #[test]
 fn fields_in_another_order_are_read_by_their_names() {
     #[derive(Debug, PartialEq, serde::Deserialize)]

@@ -53,7 +53,7 @@ fn is_read_back(path: &Path) {
     assert!(text.parse::<Pattern>().unwrap().matches(path), "{text}");
 }
 
-/// What prints is found; in any other form it is found, too, or two nodes are named.
+/// A printed path is found. So is any other form of it, unless the error names two nodes.
 fn finds_all(treedef: &TreeDef) {
     for (path, node) in treedef.nodes() {
         let found = treedef.node(&path).unwrap();
@@ -68,7 +68,7 @@ fn finds_all(treedef: &TreeDef) {
             .collect();
         is_read_back(&path);
         for at in 0..path.keys().len() {
-            // An index is one of what a newtype has in it.
+            // An index names an element inside the newtype.
             let key = &path.keys()[at];
             for form in if newtypes[at] { vec![key.clone()] } else { forms(key) } {
                 let mut keys = path.keys().to_vec();
@@ -84,7 +84,7 @@ fn finds_all(treedef: &TreeDef) {
                 }
             }
         }
-        // A `?` need not be written, nor the `.0` of a newtype, unless a `.0` comes next.
+        // A `?` is optional, and so is the `.0` of a newtype, unless another `.0` follows.
         let mut spelled: Vec<Key> = Vec::new();
         for (key, is_newtype) in path.keys().iter().zip(&newtypes).rev() {
             let is_meant = *is_newtype && spelled.last() == Some(&Key::Position(0));
@@ -245,7 +245,7 @@ fn patterns_name_nodes() {
     assert_eq!(none.mask("0").unwrap().leaves(), [false]);
 }
 
-/// A visit to each of so many nodes would take years.
+/// A visit of each node would take years.
 #[test]
 fn a_pattern_passes_over_what_it_does_not_name() {
     let mut text =
@@ -331,7 +331,7 @@ fn errors_say_what_was_perhaps_meant() {
     assert!(error.ends_with(r#"(did you mean `["layers.39999.weight"]`?)"#), "{error}");
 }
 
-/// What `[0]` names is among what `[*]` and `[0:]` name, and they name the same.
+/// `[*]` and `[0:]` match the same nodes, among them the node of `[0]`.
 #[test]
 fn any_index_is_one_of_a_tuple_an_array_and_a_map_too() {
     let text = "M { seq: [*, *], tuple: (*, *), pair: P(*, *), line: S::Line(*, *), \
@@ -419,7 +419,7 @@ fn what_is_suggested_for_a_pattern_names_something() {
     if !all() {
         return;
     }
-    // However many leaves come before it.
+    // For any number of leaves before it.
     let large = Tree::new(def("{\"wieght\": *, \"l\": [[*; 1000]; 1000]}"), vec![(); 1_000_001]);
     let error = large.unwrap().mask("**.weight").unwrap_err();
     assert!(error.to_string().ends_with("(did you mean `**[\"wieght\"]`?)"), "{error}");
@@ -550,7 +550,7 @@ fn a_text_that_a_leaf_cannot_hold_is_refused() {
     assert_eq!(back, (f32::NEG_INFINITY, Some("nan".to_owned()), Some(u128::MAX)));
 }
 
-/// Every place of a structure is where a walk through all of it says.
+/// Every lookup agrees with a walk through the whole structure.
 fn lookups_agree_with_walks(treedef: &TreeDef) {
     for (_, node) in treedef.nodes() {
         for (position, child) in node.children().enumerate() {
@@ -581,7 +581,7 @@ fn children_are_found_among_many_different_ones() {
         let rows: Vec<Row> = kinds.into_iter().cycle().take(len).collect();
         lookups_agree_with_walks(&treedef::structure(&rows).unwrap());
         lookups_agree_with_walks(&treedef::structure(&(7, &rows, [&rows[..]; 2])).unwrap());
-        // Maps that came in another order are found by their number.
+        // Maps that were inserted in another order are found by their number.
         let maps: Vec<HashMap<u8, Option<u8>>> = (0..len)
             .map(|n| (0..3).map(|key| (key, (n % 3 == 0).then_some(key))).collect())
             .collect();

@@ -1,4 +1,4 @@
-//! Rules change nothing but what they name.
+//! Rules change only the nodes that they match.
 
 use indexmap::IndexMap;
 use insta::assert_snapshot;
@@ -77,7 +77,7 @@ fn every_value_comes_back_under_every_set_of_rules() {
             assert_eq!(scalars(&leaves, &treedef), scalars(&plain, &structure), "{treedef}");
             assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
             let rebuilt = specimen.laws.rebuild(Way::Owned, &treedef, &leaves).unwrap();
-            // Equal maps that are static come back in the order of the first: see `MapOrder`.
+            // Equal static maps are restored in the order of the first: see `MapOrder`.
             let ordered = specimen.name.contains("index map") && statics(treedef.root()).1 > 1;
             assert!(
                 ordered || specimen.laws.equals(&*rebuilt),
@@ -109,7 +109,7 @@ fn rules_make_the_same_of_a_tree_as_of_its_value() {
                         let ruled = rules.apply_rules(tree.clone()).unwrap();
                         assert_eq!(ruled, expected, "{rules:?}");
                     }
-                    // What is static or opaque is taken out again. A static itself is no node to ask about.
+                    // Statics and opaque leaves are taken out again. A static itself is not a node.
                     if expected.treedef().root().static_value().is_some() {
                         continue;
                     }
@@ -224,7 +224,7 @@ fn rules_find_what_they_name_at_any_depth() {
         "Layer { name: *, w: [*, *], next: * }"
     );
     assert_eq!(text(Flattener::new().mark_opaque("Layer").unwrap()), "*");
-    // The first rule about a node wins; inside of what it takes there is nothing left to say.
+    // The first rule that matches a node wins, also for the nodes inside of it.
     let both = Flattener::new().mark_opaque(".next?").unwrap().mark_static("Layer").unwrap();
     assert_eq!(both.unmatched_rules(&layers().next).unwrap(), [".next?"]);
 }
@@ -407,7 +407,7 @@ fn what_stands_in_another_order_is_no_like() {
     assert!(leaves.is_empty());
 }
 
-/// Maps in keys, statics and opaque leaves are sorted, in whatever order those around them came.
+/// Maps in keys, statics and opaque leaves are sorted, also if the maps around them are in insertion order.
 #[test]
 fn what_is_kept_is_sorted_beside_maps_in_order_of_insertion() {
     #[derive(Serialize)]

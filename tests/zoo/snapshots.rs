@@ -5,7 +5,7 @@ use treedef::{Flattener, LeafKind, Limits, NodeKind, Tree, TreeDef};
 
 use crate::specimens::zoo;
 
-/// Snapshots stand in `snapshots/`, named by what they show.
+/// Snapshots are in `snapshots/`, named by their subjects.
 fn settings() -> Settings {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
@@ -48,7 +48,7 @@ fn the_pretty_form_of_a_model() {
     settings().bind(|| assert_snapshot!("pretty", format!("{treedef:#}")));
 }
 
-/// What does not fit into a line has one field in each, and parses back.
+/// A structure that does not fit into a line has one field on each, and parses back.
 #[test]
 fn a_wide_structure_has_one_field_in_a_line() {
     #[derive(Clone, serde::Serialize)]
@@ -144,7 +144,7 @@ fn the_form_without_lengths_lists_each_form_of_element_once() {
         signature,
         @r#"[[[]; _]; _, []; _, [f64; _]; _, [str; _, u64; _]; _, {"a": [], "b": u64}; _]"#
     );
-    // What is not an element keeps its length: tuples, keys, statics.
+    // Lengths stay where there are no elements of a sequence: in tuples, keys and statics.
     let keyed = std::collections::BTreeMap::from([(vec![1, 2], treedef::Static(vec![3; 9]))]);
     let form = treedef::structure(&(keyed, ["x"; 9], [0; 2])).unwrap().without_lengths().unwrap();
     assert_snapshot!(form, @"({[1, 2]: static [3; 9]}, (*; 9), (*, *))");
@@ -155,7 +155,7 @@ fn the_form_without_lengths_lists_each_form_of_element_once() {
     assert_eq!(form.replace("; _", ""), deep.to_string());
     let form = deep.treedef().without_lengths().unwrap().to_string();
     assert_eq!(form.replace("; _", ""), deep.treedef().to_string().replace("*, *", "*"));
-    // It is not a treedef.
+    // The text is not a treedef.
     let error = "[*; _]".parse::<TreeDef>().unwrap_err();
     assert_snapshot!(error, @"expected a number, found `_]` at byte 4");
 }

@@ -25,10 +25,10 @@ use treedef::{Flattener, Leaf, LeafKind, Result, Tree, TreeDef};
 pub(crate) struct Specimen {
     pub(crate) name: &'static str,
     pub(crate) laws: Box<dyn Laws>,
-    /// serde's buffers replay it as human-readable whatever the format is, so its compact form does
-    /// not come back.
+    /// serde's buffers replay it as human-readable for every format, so its compact form does not
+    /// round-trip.
     pub(crate) readable_only: bool,
-    /// It holds a `HashMap`, so in insertion order it has another treedef each time.
+    /// It has a `HashMap`, so with the insertion order its treedef differs each time.
     pub(crate) random_order: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Way {
 
 pub(crate) const WAYS: [Way; 4] = [Way::Owned, Way::Shared, Way::Borrowed, Way::Strict];
 
-/// What the laws need of a value, whatever its type.
+/// The operations that the laws need, for values of any type.
 pub(crate) trait Laws {
     fn as_any(&self) -> &dyn Any;
     fn type_name(&self) -> &'static str;
@@ -127,7 +127,7 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug + 'static> Laws for T {
     }
 }
 
-/// Gives each type what every specimen needs.
+/// Implements the trait of specimens for each type.
 macro_rules! types {
     ($($type:item)*) => {$(
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -159,7 +159,7 @@ macro_rules! specimens {
 
 use {key_types, specimens, types};
 
-/// Every value that comes back.
+/// Every value that round-trips.
 pub(crate) fn zoo() -> Vec<Specimen> {
     let mut zoo = Vec::new();
     zoo.extend(kinds::specimens());

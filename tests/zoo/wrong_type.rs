@@ -1,5 +1,5 @@
-//! Every treedef of the zoo into every type of the zoo: an error that says something, or a value
-//! whose losses `unflatten_strict` reports in full.
+//! Every treedef of the zoo into every type of the zoo: a helpful error, or a value whose losses
+//! `unflatten_strict` reports in full.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -31,7 +31,7 @@ impl<'a> Place<'a> {
         Place { node: value.root(), leaves }
     }
 
-    /// Whether a value is static or an opaque leaf is no difference; what it is counts.
+    /// A static and an opaque leaf count as equal if their values are equal.
     fn seen(self) -> Self {
         let opaque = match self.node.kind() {
             NodeKind::Leaf => self.leaves.get(self.node.leaf_range().start),
@@ -117,7 +117,7 @@ fn covers(reported: &[Path], difference: &Path) -> bool {
     reported.iter().any(|path| difference.keys().starts_with(path.keys()))
 }
 
-/// What came of one pair.
+/// The outcome of one pair.
 #[derive(Default)]
 struct Outcomes {
     refused: usize,

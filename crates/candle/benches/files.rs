@@ -1,9 +1,9 @@
 //! `cargo bench --bench files`: 1 GB of tensors to a file and back, beside `candle_core::safetensors`. Each figure is the
-//! least of rounds that take turns, in the folder of temporary files: `TMPDIR=/dev/shm` leaves the disk out. The memory is
-//! that beside the tensors, at its peak.
+//! least of alternating rounds, in the folder of temporary files: `TMPDIR=/dev/shm` leaves the disk out. The memory is
+//! the peak without the tensors.
 //!
-//! `save` waits until the disk has the file, because it promises that there is always a whole one. Candle's does not, so
-//! it is here a second time with that.
+//! `save` waits until the disk has the file, because the file must be complete at any time. Candle's does not, so it is
+//! here a second time with a flush.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -29,7 +29,7 @@ struct Model {
 
 type Turn<'a> = (&'a str, &'a dyn Fn() -> Result);
 
-/// Runs some in turns. The last in the list is what the others are compared with.
+/// Runs some alternately. The others are compared with the last in the list.
 fn race(turns: &[Turn<'_>]) -> Result {
     let mut least = vec![f64::INFINITY; turns.len()];
     for _ in 0..ROUNDS {

@@ -1,5 +1,5 @@
 //! `cargo bench`: a step of the tiny Llama of the example, beside the same program by hand, with variables and the
-//! `AdamW` of candle-nn. Each figure is the least of rounds that take turns.
+//! `AdamW` of candle-nn. Each figure is the least of alternating rounds.
 
 #![allow(dead_code, reason = "the example has more than a step")]
 

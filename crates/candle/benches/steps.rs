@@ -1,5 +1,5 @@
-//! `cargo bench`: what a step of `adamw` costs, beside candle-nn's `AdamW` on the same tensors. Each figure is the least of
-//! rounds that take turns: what else the machine does only adds to it.
+//! `cargo bench`: the cost of a step of `adamw`, beside candle-nn's `AdamW` on the same tensors. Each figure is the least of
+//! alternating rounds, because other work of the machine only adds to it.
 
 #[path = "../../optim/benches/turns/mod.rs"]
 mod turns;

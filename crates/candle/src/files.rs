@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
 use treedef_tensors::{
-    Error, ErrorKind, Export, LoadReport, Loader, Result, Source, Stored, safetensors,
+    Error, ErrorKind, Export, LoadReport, Loader, Result, Source, StoredTensor, safetensors,
 };
 
 use crate::parts::{AnyError, converted};
@@ -149,7 +149,7 @@ pub fn load_with<'s, T: DeserializeOwned>(
                     `load_like` reads them into a value that is there";
         return Err(Error::from(ErrorKind::Structure(what.to_owned())).in_file(file));
     }
-    let mut read = Reader::default();
+    let mut read = TensorCache::default();
     let tree = loader.objects(source, |stored| read.tensor(stored, None, device));
     let value = tree.and_then(|tree| tree.into_objects().map_err(|error| hinting(error).into()));
     value.map_err(|error| error.in_file(file))
@@ -208,7 +208,7 @@ where
 {
     let tree = Tree::<Tensor>::of_objects(example)?;
     let source = source.into();
-    let (file, mut read) = (source.file(), Reader::default());
+    let (file, mut read) = (source.file(), TensorCache::default());
     let tree = loader
         .objects_like(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))
         .map_err(|error| error.in_file(file))?;
@@ -257,7 +257,7 @@ where
 {
     let tree = Tree::<Tensor>::of_objects(example)?;
     let source = source.into();
-    let (file, mut read) = (source.file(), Reader::default());
+    let (file, mut read) = (source.file(), TensorCache::default());
     let (tree, report) = loader
         .objects_partly(&tree, source, tensor::descriptor, |old, stored| read.like(old, stored))
         .map_err(|error| error.in_file(file))?;
@@ -361,16 +361,16 @@ fn expect_in_range(tensor: &Tensor, dtype: DType) -> Result<(), AnyError> {
 
 /// Reads tensors. Tensors that the file ties, and that would be equal, are one.
 #[derive(Default)]
-struct Reader {
+struct TensorCache {
     /// By their stored names, and their types here.
     read: HashMap<(String, Option<DType>), Tensor>,
 }
 
-impl Reader {
+impl TensorCache {
     /// A tensor on a device, in its own type or in another.
     fn tensor(
         &mut self,
-        stored: &Stored<'_>,
+        stored: &StoredTensor<'_>,
         dtype: Option<DType>,
         device: &Device,
     ) -> Result<Tensor, AnyError> {
@@ -387,7 +387,7 @@ impl Reader {
     }
 
     /// The tensor on the device of the existing one, with its type of floats.
-    fn like(&mut self, old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, AnyError> {
+    fn like(&mut self, old: &Tensor, stored: &StoredTensor<'_>) -> Result<Tensor, AnyError> {
         self.tensor(stored, Some(old.dtype()), old.device())
     }
 }

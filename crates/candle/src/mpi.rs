@@ -56,9 +56,9 @@ enum Numbers {
 }
 
 /// A model as the ranks compare it in the handshake.
-struct Example<'m, T>(&'m T);
+struct ModelExample<'m, T>(&'m T);
 
-impl<T: Serialize> Serialize for Example<'_, T> {
+impl<T: Serialize> Serialize for ModelExample<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let tree = Tree::<Tensor>::of_objects(self.0).map_err(S::Error::custom)?;
         if has_doubles(&tree) {
@@ -101,7 +101,7 @@ impl AllReduce {
     ///
     /// Returns an error on all ranks when they differ, with the first tensor that does.
     pub fn new<T: Serialize>(communicator: &impl Communicator, model: &T) -> Result<Self> {
-        let collective = Collective::new(communicator, &Example(model))?;
+        let collective = Collective::new(communicator, &ModelExample(model))?;
         let tree = Tree::<Tensor>::of_objects(model).map_err(Error::Rebuild)?;
         let numbers =
             if has_doubles(&tree) { Numbers::F64(Vec::new()) } else { Numbers::F32(Vec::new()) };

@@ -1,4 +1,4 @@
-//! What a user is told: one table of what goes wrong, and its text.
+//! The errors that a user sees: a table of faults and their texts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use treedef_candle::lora::lora;
 use treedef_candle::nn::{Initialiser, LayerNorm, Linear};
 use treedef_candle::optim::{Optimiser, adamw};
-use treedef_candle::tensors::{Descriptor, Dtype, Export, Loader, Source, Stored, safetensors};
+use treedef_candle::tensors::{
+    Descriptor, Dtype, Export, Loader, Source, StoredTensor, safetensors,
+};
 use treedef_candle::treedef::Object;
 use treedef_candle::{
     Gradient, Unreached, load, load_like, load_like_with, load_with, save, source, source_with,
@@ -64,7 +66,7 @@ fn loss(model: &Model) -> candle_core::Result<Tensor> {
 
 /// A source with a tensor of a type that candle does not have, in a value.
 fn of_u16() -> Result<Source<'static>> {
-    let zero = Stored::read_from(Descriptor::new("w", Dtype::U16, [1]), |_, bytes| {
+    let zero = StoredTensor::read_from(Descriptor::new("w", Dtype::U16, [1]), |_, bytes| {
         bytes.fill(0);
         Ok(())
     })?;

@@ -121,7 +121,7 @@ fn a_training_comes_back_and_goes_on_with_the_same_bits() -> Result {
     }
     assert_eq!(bytes(&loaded)?, bytes(&training)?);
 
-    // Into one that has begun anew, which has its own epoch.
+    // Into a new training, which has its own epoch.
     let begun = Training { epoch: 0, phase: Phase::Warm, ..self::training()? };
     save(&training, path)?;
     let like = load_like(&begun, path)?;
@@ -193,7 +193,7 @@ fn all_types_of_candle() -> Result {
         let counted = bytes.iter().zip(1..).all(|(byte, count): (&u8, u8)| *byte == count);
         assert!(counted, "{name}: {bytes:?}");
     }
-    // What candle itself reads of it.
+    // candle itself reads the file.
     let candles = candle_core::safetensors::load(path, &Device::Cpu)?;
     assert!(candles["F64"].eq(&tensors["F64"].0)?.to_vec2::<u8>()? == [[1; 3]; 2]);
     assert_eq!(candles.len(), tensors.len());
@@ -241,7 +241,7 @@ fn ties_stay_ties() -> Result {
     assert_eq!(loaded.head.weight.id(), loaded.body[0].weight.id());
     let like = load_like(&model, path)?;
     assert_eq!(like.head.weight.id(), like.body[0].weight.id());
-    // A file that has one of the two, and says nothing of the other.
+    // A file that has one of the two, and nothing about the other.
     let export = Export::new().structure_in_metadata(false);
     let source = source_with(&export, &model)?;
     let others = source.iter().filter(|stored| stored.name() != "head.bias").cloned();
@@ -382,7 +382,7 @@ fn the_last_checkpoints_are_kept() -> Result {
     let kept =
         ["checkpoint_10.safetensors", "checkpoint_100.safetensors", "checkpoint_9.safetensors"];
     assert_eq!(names()?, kept);
-    // What is not its own is left alone.
+    // Other files are not removed.
     for name in [
         "checkpoint_007.safetensors",
         "checkpoint_+1.safetensors",

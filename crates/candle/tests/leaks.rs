@@ -1,4 +1,4 @@
-//! Files, adapters and steps give back their memory, each time with a model of another structure.
+//! Files, adapters and steps free their memory, with a model of another structure in each round.
 
 use std::alloc::System;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Adapters of a small model: which matrices get one, and what is an error.
+//! Adapters of a small model: the matrices that get one, and the errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn a_pattern_names_matrices_or_the_layers_around_them() {
     assert_eq!(names(&of("blocks")), all);
     assert_eq!(names(&of("blocks[1].q_proj.weight")), ["blocks.1.q_proj"]);
     assert_eq!(names(&of("{words,own}")), ["own", "words"]);
-    // PEFT goes by the ends of names.
+    // PEFT matches the ends of names.
     assert_eq!(of("**.q_proj").target_modules, ["q_proj"]);
     assert_eq!(of("blocks[1].q_proj").target_modules, ["blocks.1.q_proj"]);
 }
@@ -184,7 +184,7 @@ impl Layers {
     }
 }
 
-/// What `tests/peft/layers.py` has written.
+/// The output of `tests/peft/layers.py`.
 fn of_peft(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peft").join(name)
 }
@@ -211,7 +211,7 @@ fn adapters_of_each_layer_of_peft() {
     let moved = (&merged.words.weight - &base.words.weight).unwrap().abs().unwrap();
     assert!(moved.mean_all().unwrap().to_scalar::<f32>().unwrap() > 0.1);
 
-    // The same shapes and names as those of new ones.
+    // The same shapes and names as new adapters.
     let new = lora(&base, "**", 2, 3.0, 0).unwrap();
     let shapes = |lora: &Lora| -> Vec<_> {
         let shapes = |it: &Adapter| (it.a.dims().to_vec(), it.b.dims().to_vec(), it.embedding);
@@ -236,7 +236,7 @@ fn adapters_of_each_layer_of_peft() {
     }
 }
 
-/// PEFT saves the weight of an embedding too, where it is that of a model of transformers.
+/// PEFT also saves the weight of an embedding, if it belongs to a model of transformers.
 #[test]
 fn the_weight_of_an_embedding_beside_its_adapter() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,7 +309,7 @@ fn layers_that_peft_has_no_adapters_for() {
     ");
 }
 
-/// `tests/peft/layers.py` loads what is written here, and computes with it.
+/// `tests/peft/layers.py` loads the files that are written here, and computes with them.
 #[test]
 #[ignore = "needs a Python with PEFT, named by PYTHON_PEFT"]
 fn peft_reads_what_is_saved() {

@@ -1,4 +1,4 @@
-//! Parts of a model by patterns: types, the table, and what is trained.
+//! Parts of a model by patterns: types, the table, and trained parameters.
 
 use candle_core::{DType, Device, Tensor};
 use insta::assert_snapshot;
@@ -55,7 +55,7 @@ fn a_table_of_the_tensors() -> Result {
     177 numbers, 120 of them trained
     ");
     assert_snapshot!(summary(&model)?.frozen("layer").unwrap_err(), @"no node matches `.layer` (did you mean `.layers`?)");
-    // What is in two places counts once.
+    // A tensor at two places counts once.
     let twice = (model.clone(), model.clone());
     assert_eq!(summary(&twice)?.numbers(), summary(&model)?.numbers());
     assert_eq!(summary(&twice)?.rows().len(), 2 * summary(&model)?.rows().len());
@@ -95,7 +95,7 @@ fn a_part_in_another_type() -> Result {
     to_device(&model, "norm.**", &Device::Cpu)?;
     let error = to_dtype(&model, "norm", DType::U8).map(drop).unwrap_err();
     assert_snapshot!(error, @"u8 is no type of floats");
-    // What is no tensor is there, and has no type.
+    // Leaves that are not tensors are listed, without a type.
     let error = to_dtype(&model, "norm.eps", DType::F16).map(drop).unwrap_err();
     assert_snapshot!(error, @"`norm.eps` names no tensor");
     assert_snapshot!(summary(&model)?.frozen("norm.eps").unwrap_err(), @"`norm.eps` names no tensor");
@@ -168,7 +168,7 @@ fn the_mean_of_models() -> Result {
     let halves = halves.map(|it| numbers(&it, DType::F16).unwrap());
     let found = mean(&halves)?.to_dtype(DType::F32)?.to_vec1::<f32>()?;
     assert_eq!(found, [60_000.0, 2.333_984_4]);
-    // Integers and ties are those of the first.
+    // Integers and ties are from the first.
     let count = |count: i64| Object(Tensor::new(count, &Device::Cpu).unwrap());
     let model = |number: f32, steps| -> candle_core::Result<_> {
         let tied = numbers(&[number], DType::F32)?;
@@ -189,7 +189,7 @@ fn the_mean_of_models() -> Result {
     Ok(())
 }
 
-/// The scale as torch's `GradScaler` has it: halved by what is not finite, doubled after so many steps that are.
+/// The scale as in torch's `GradScaler`: halved by gradients that are not finite, doubled after a number of finite steps.
 #[test]
 fn the_scale_of_a_loss() -> Result {
     let gradient = |number: f32| vec![Object(Tensor::new(&[1.0, number], &Device::Cpu).unwrap())];
@@ -212,7 +212,7 @@ fn the_scale_of_a_loss() -> Result {
         [32768.0, 16384.0, 16384.0, 16384.0, 8192.0, 8192.0, 8192.0, 16384.0, 16384.0]
     );
     assert_eq!(scaler.growth_tracker, 1);
-    // It is a part of what is saved.
+    // It is a part of the saved state.
     let tree = treedef::Tree::of(&scaler)?;
     assert_eq!(tree.into_typed::<GradScaler>()?, scaler);
 

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 use treedef_candle::nn::LayerNorm;
 use treedef_candle::tensors::{Loader, pytorch};
 
-/// What `torch.save({"epoch": 7, "w": torch.tensor([0.5, 1.5])}, path, _use_new_zipfile_serialization=False)` has.
+/// The file of `torch.save({"epoch": 7, "w": torch.tensor([0.5, 1.5])}, path, _use_new_zipfile_serialization=False)`.
 const FILE: [&[u8]; 4] = [
     b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.",
     b"\x80\x02}(X\x05\0\0\0epochK\x07X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\n\

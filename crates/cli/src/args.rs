@@ -53,7 +53,7 @@ pub(crate) enum Command {
         /// The new one
         new: PathBuf,
         #[command(flatten)]
-        reading: Reading,
+        reading: ReadArgs,
         /// Compare keys, lengths and kinds only, not values
         #[arg(long, conflicts_with = "patch")]
         structure: bool,
@@ -88,7 +88,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         to: Output,
         #[command(flatten)]
-        reading: Reading,
+        reading: ReadArgs,
         #[command(flatten)]
         report: Report,
     },
@@ -129,7 +129,7 @@ pub(crate) enum Command {
         #[arg(long)]
         tensors: bool,
         #[command(flatten)]
-        reading: Reading,
+        reading: ReadArgs,
         #[command(flatten)]
         json: Json,
     },
@@ -140,7 +140,7 @@ pub(crate) enum Command {
         /// A new version of it
         new: Option<PathBuf>,
         #[command(flatten)]
-        reading: Reading,
+        reading: ReadArgs,
         /// Output file [default: standard output]
         #[arg(short, long, value_name = "PAGE.html")]
         output: Option<PathBuf>,
@@ -221,7 +221,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "DIR", requires = "schema")]
     pub(crate) schema_dir: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadArgs,
     #[command(flatten)]
     pub(crate) folds: Folds,
     #[command(flatten)]
@@ -239,7 +239,7 @@ pub(crate) struct Shapes {
     #[arg(default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadArgs,
     #[command(flatten)]
     pub(crate) folds: Folds,
     /// Treat the keys of a map as data if there are more than N: `{*: f64}`
@@ -304,11 +304,11 @@ pub(crate) struct OneFile {
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadArgs,
 }
 
 #[derive(Clone, Copy, Debug, Group)]
-pub(crate) struct Reading {
+pub(crate) struct ReadArgs {
     /// Input format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<Format>,
@@ -448,7 +448,7 @@ pub(crate) struct Output {
     /// Output format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,
-    /// Copied from [`Reading`].
+    /// Copied from [`ReadArgs`].
     #[arg(skip)]
     pub(crate) strict: bool,
 }

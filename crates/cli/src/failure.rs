@@ -230,8 +230,8 @@ fn of_library(error: &impl fmt::Display, hint: Option<&str>, option: Option<&str
 /// A message of the library, with options in place of the functions that it mentions.
 fn with_options(message: &str) -> String {
     const OPTIONS: [(&str, &str); 3] = [
-        ("see `Opening::follow_links`", "`--follow-links` follows it"),
-        ("choose one (`Opening::variant`)", "choose one (`--variant`)"),
+        ("see `OpenOptions::follow_links`", "`--follow-links` follows it"),
+        ("choose one (`OpenOptions::variant`)", "choose one (`--variant`)"),
         ("Open these with `open_files`", "Pass one of them"),
     ];
     OPTIONS.into_iter().fold(message.to_owned(), |message, (of, to)| message.replace(of, to))
@@ -279,7 +279,7 @@ mod tests {
     fn limits_of_files_are_told_with_their_options() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/tensors.in");
         let file = std::fs::read(format!("{folder}/model.npz")).unwrap();
-        let few = npy::Reading::new().max_bytes(200);
+        let few = npy::ReadOptions::new().max_bytes(200);
         let failure = Failure::from(npz::from_bytes_with(&file, &few).unwrap_err());
         let expected =
             "\"layers.1.weight.npy\" unpacks to 160 bytes, 40 are left (`--max-bytes` allows more)";

@@ -6,7 +6,7 @@ use std::path::Path;
 use treedef::__private::OrBug;
 use treedef_tensors::{
     __destination as destination, __folder as folder, __save as save, ErrorKind as Kind, Source,
-    Stored,
+    StoredTensor,
 };
 
 use crate::failure::{Failure, Result};
@@ -22,7 +22,7 @@ pub(crate) fn write_with(
     let signals = Signals::watch()?;
     let mut not_made = None;
     let saved = save(path, |out| {
-        let mut out = Pieces { out, signals: &signals, refused: None };
+        let mut out = PieceWriter { out, signals: &signals, refused: None };
         let made = make(&mut out);
         match (out.refused, made) {
             // The error of the file says more than the error of the code that wrote to it.
@@ -45,13 +45,13 @@ pub(crate) fn interruptible<T>(
     save: impl FnOnce(Source<'_>) -> treedef_tensors::Result<T>,
 ) -> Result<T> {
     let signals = Signals::watch()?;
-    let read = |stored: &Stored<'_>, at, bytes: &mut [u8]| {
+    let read = |stored: &StoredTensor<'_>, at, bytes: &mut [u8]| {
         signals.check()?;
         stored.read_at(at, bytes).map_err(io::Error::other)
     };
     let watched = source.iter().map(|stored| {
         let (descriptor, read) = (stored.descriptor().clone(), &read);
-        Stored::read_from(descriptor, move |at, bytes| read(stored, at, bytes))
+        StoredTensor::read_from(descriptor, move |at, bytes| read(stored, at, bytes))
     });
     let text = |key: &str| (key.to_owned(), source.metadata(key).or_bug().to_owned());
     let tensors = watched.collect::<treedef_tensors::Result<Vec<_>>>();
@@ -77,14 +77,14 @@ fn unwritten(path: &Path, error: treedef_tensors::Error) -> Failure {
 }
 
 /// Writes pieces, and checks for signals before each.
-struct Pieces<'a, W> {
+struct PieceWriter<'a, W> {
     out: W,
     signals: &'a Signals,
     /// The error of the file.
     refused: Option<io::Error>,
 }
 
-impl<W: Write> Write for Pieces<'_, W> {
+impl<W: Write> Write for PieceWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = bytes.get(..PIECE).unwrap_or(bytes);
         let written = self.signals.check().and_then(|()| self.out.write(piece));
@@ -106,8 +106,8 @@ impl<W: Write> Write for Pieces<'_, W> {
 /// process ends as the signal demands. A second signal ends it at once.
 #[cfg(unix)]
 struct Signals {
-    came: std::sync::Arc<std::sync::atomic::AtomicBool>,
-    which: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    arrived: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    signal: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
 #[cfg(unix)]
@@ -115,26 +115,26 @@ impl Signals {
     fn watch() -> io::Result<Self> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         use signal_hook::flag;
-        let signals = Signals { came: Default::default(), which: Default::default() };
+        let signals = Signals { arrived: Default::default(), signal: Default::default() };
         for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(signal, signals.came.clone())?;
+            flag::register_conditional_default(signal, signals.arrived.clone())?;
             let number = usize::try_from(signal).ok().or_bug();
-            flag::register_usize(signal, signals.which.clone(), number)?;
-            flag::register(signal, signals.came.clone())?;
+            flag::register_usize(signal, signals.signal.clone(), number)?;
+            flag::register(signal, signals.arrived.clone())?;
         }
         Ok(signals)
     }
 
     fn check(&self) -> io::Result<()> {
-        let came = self.came.load(std::sync::atomic::Ordering::SeqCst);
-        if came { Err(io::Error::other("interrupted")) } else { Ok(()) }
+        let arrived = self.arrived.load(std::sync::atomic::Ordering::SeqCst);
+        if arrived { Err(io::Error::other("interrupted")) } else { Ok(()) }
     }
 
     /// Ends the process if a signal has arrived. From now on, a signal ends it at once.
     fn end(self) {
         use std::sync::atomic::Ordering::SeqCst;
-        self.came.store(true, SeqCst);
-        if let Ok(signal @ 1..) = i32::try_from(self.which.load(SeqCst)) {
+        self.arrived.store(true, SeqCst);
+        if let Ok(signal @ 1..) = i32::try_from(self.signal.load(SeqCst)) {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }

@@ -17,7 +17,7 @@ use crate::numbers::exact;
 use crate::numbers::long_numbers;
 use crate::paths::readable;
 use crate::tensors::files;
-use crate::tensors::trees::{self, Halves};
+use crate::tensors::trees::{self, HalfFormat};
 
 /// Writes a tree as a document.
 ///
@@ -33,7 +33,8 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_short = |leaf: &Leaf| matches!(leaf, Leaf::F32(_) | Leaf::U16(_) | Leaf::Opaque(_));
     let has_short = format.is_text() && tree.leaves().iter().any(is_short);
-    let doubles = has_short.then(|| trees::numbers(tree.clone(), Halves::Double)).transpose()?;
+    let doubles =
+        has_short.then(|| trees::numbers(tree.clone(), HalfFormat::Double)).transpose()?;
     let tree = doubles.as_ref().unwrap_or(tree);
     let rounded = match format {
         Format::Json

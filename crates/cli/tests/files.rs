@@ -1,4 +1,4 @@
-//! The files that the command writes: the old or the new contents are there, whatever happens.
+//! The files that the command writes: they have the old or the new contents in every case.
 #![cfg(unix)]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn document(bytes: usize) -> String {
     format!("[\"{}\"]", "x".repeat(bytes))
 }
 
-/// A file of safetensors with so many tensors of 50,000 bytes.
+/// A file of safetensors with this number of tensors of 50,000 bytes.
 fn tensors(count: usize) -> Vec<u8> {
     let entry = |at: usize| {
         let (start, end) = (at * 50_000, (at + 1) * 50_000);
@@ -132,7 +132,7 @@ fn a_full_disk_destroys_nothing() {
         assert_eq!((code, names), (Some(2), vec!["out".to_owned()]));
         assert!(said.contains("No space left"), "{said}");
     }
-    // The folder of the shards is not left either. Any of them may be the one that has no room.
+    // The folder of the shards is removed, too. Any of the shards may be the one that does not fit.
     for (code, said, of, names) in copied {
         assert_eq!((code, names), (Some(2), vec!["out".to_owned()]), "{said}");
         let of = of.display().to_string();
@@ -168,7 +168,7 @@ fn an_interrupt_leaves_the_old_or_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("it.json");
     let file = path.display().to_string();
-    // What is written differs from what is read, and is written over it.
+    // The output differs from the input, and replaces it.
     let old = document(8_000_000);
     fs::write(&path, &old).unwrap();
     assert!(treedef(&["convert", &file, "-o", &file]).status().unwrap().success());
@@ -188,11 +188,11 @@ fn an_interrupt_leaves_the_old_or_the_new_file() {
             *ended.entry((signal, by)).or_insert(0) += 1;
         }
     }
-    // Each signal came while the file was written at least once, and ended the process.
+    // Each signal arrived during a write at least once, and ended the process.
     for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-KILL", 9)] {
         assert!(ended.contains_key(&(signal, Some(number))), "{ended:?}");
     }
-    // What a killed process left, the next one removes.
+    // The next process removes the leftovers of a killed one.
     assert!(treedef(&["convert", &file, "-o", &file]).status().unwrap().success());
     assert_eq!(names(folder.path()), ["it.json"]);
 }
@@ -210,7 +210,7 @@ fn an_interrupted_copy_of_tensors_leaves_nothing() {
     ];
     for (written, args) in commands {
         for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
-            // It may be done before the signal comes, but not each time.
+            // It may finish before the signal arrives, but not every time.
             let ended = (0..20).any(|moment| {
                 let after = Duration::from_micros(moment * 200);
                 let by = interrupted(signal, after, &folder.path().join(written), &args);

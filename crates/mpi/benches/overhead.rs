@@ -1,7 +1,7 @@
-//! What the checks and copies here cost over bare MPI: `cargo bench --bench overhead [-- RANKS]`.
+//! The cost of the checks and copies here over bare MPI: `cargo bench --bench overhead [-- RANKS]`.
 //!
-//! The same buffer of 10⁷ `f32` is reduced by `all_reduce_into` and by `all_reduce_flat` in turn,
-//! so that both meet the same weather. A turn takes as long as its slowest rank.
+//! The same buffer of 10⁷ `f32` is reduced alternately by `all_reduce_into` and by `all_reduce_flat`,
+//! under the same conditions. The time of a turn is the time of its slowest rank.
 
 use std::process::Command;
 use std::time::Instant;
@@ -53,7 +53,7 @@ fn main() {
     let copies = (0..TURNS).map(|_| timed(&world, || received.copy_from_slice(&flat)));
     let copy = median(copies.collect());
     if world.rank() == 0 {
-        // Of pairs: what disturbs a turn disturbs its neighbour, too.
+        // Ratios of pairs: a disturbance of a turn affects its neighbour, too.
         let pairs = times[0].iter().zip(&times[1]);
         let ratio = median(pairs.map(|(bare, ours)| ours / bare).collect());
         let least = times.clone().map(|times| times.into_iter().fold(f64::MAX, f64::min));
@@ -80,7 +80,7 @@ fn main() {
     }
 }
 
-/// The seconds that a message takes from rank 0 to rank 1, or back.
+/// The seconds of a message from rank 0 to rank 1, or back.
 fn there_and_back(world: &SimpleCommunicator, message: &mut [f32], count: usize) -> f64 {
     let times = (0..TURNS).map(|_| {
         timed(world, || {
@@ -102,7 +102,7 @@ fn there_and_back(world: &SimpleCommunicator, message: &mut [f32], count: usize)
     median(times.collect()) / (2 * count) as f64
 }
 
-/// The seconds that the slowest rank takes.
+/// The seconds of the slowest rank.
 fn timed(world: &SimpleCommunicator, mut turn: impl FnMut()) -> f64 {
     world.barrier();
     let start = Instant::now();

@@ -21,21 +21,21 @@ const MAX_REPORT: usize = 1 << 22;
 
 /// The operation of a rank as a number: equal on all ranks that do the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Code(u128);
+pub(crate) struct OperationCode(u128);
 
-impl Code {
+impl OperationCode {
     /// FNV-1a, which takes three lines in a peer in another language.
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
     /// For the handshake: the fingerprint itself.
     pub(crate) fn of_fingerprint(bits: u128) -> Self {
-        Code(bits)
+        OperationCode(bits)
     }
 
     /// For a report, for ranks with the same fingerprint.
     pub(crate) fn of(fingerprint: u128, report: &Report<'_>) -> Self {
-        let mut code = Code(Code::START);
+        let mut code = OperationCode(OperationCode::START);
         code.feed(&fingerprint.to_le_bytes());
         // Feeding a code does not fail.
         let _ = write!(code, "{report}");
@@ -44,7 +44,7 @@ impl Code {
 
     fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(Code::PRIME);
+            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(OperationCode::PRIME);
         }
     }
 
@@ -55,7 +55,7 @@ impl Code {
     }
 }
 
-impl Write for Code {
+impl Write for OperationCode {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.feed(text.as_bytes());
         Ok(())
@@ -85,7 +85,7 @@ impl fmt::Display for Report<'_> {
 /// Returns nothing if all ranks have this code, and otherwise the same error on all ranks.
 pub(crate) fn agree(
     communicator: &impl Communicator,
-    code: Code,
+    code: OperationCode,
     report: &Report<'_>,
 ) -> Result<(), Error> {
     let [low, high] = code.halves();
@@ -110,7 +110,11 @@ struct Reporters {
 }
 
 /// The operations of the ranks, the same list on all of them, the most frequent first.
-fn reports(communicator: &impl Communicator, code: Code, report: &Report<'_>) -> Vec<Reporters> {
+fn reports(
+    communicator: &impl Communicator,
+    code: OperationCode,
+    report: &Report<'_>,
+) -> Vec<Reporters> {
     let ranks = usize::try_from(communicator.size()).unwrap_or(0);
     let mut codes = vec![0u64; ranks * 2];
     communicator.all_gather_into(&code.halves(), &mut codes[..]);
@@ -138,7 +142,8 @@ fn reports(communicator: &impl Communicator, code: Code, report: &Report<'_>) ->
 
 /// The report of one rank, on all ranks.
 fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) -> String {
-    let mut bytes = if communicator.rank() == speaker { Bounded::of(report) } else { Vec::new() };
+    let mut bytes =
+        if communicator.rank() == speaker { BoundedText::of(report) } else { Vec::new() };
     let root = communicator.process_at_rank(speaker);
     let mut length = bytes.len() as u64;
     root.broadcast_into(&mut length);
@@ -151,18 +156,18 @@ fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) ->
 }
 
 /// The first bytes of a text.
-struct Bounded(Vec<u8>);
+struct BoundedText(Vec<u8>);
 
-impl Bounded {
+impl BoundedText {
     fn of(text: &impl fmt::Display) -> Vec<u8> {
-        let mut bounded = Bounded(Vec::new());
+        let mut bounded = BoundedText(Vec::new());
         // An error means that the limit is reached.
         let _ = write!(bounded, "{text}");
         bounded.0
     }
 }
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = MAX_REPORT.saturating_sub(self.0.len());
         self.0.extend(text.bytes().take(room));

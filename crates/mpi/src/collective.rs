@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Fingerprint, Flattener, TreeDef};
 
-use crate::agreement::{Code, Report, agree};
+use crate::agreement::{OperationCode, Report, agree};
 use crate::error::{Error, Result};
-use crate::leaves::{Float, Leaves, Operation, Part, Reduction, Sent, exchange};
+use crate::leaves::{Float, LeafSubset, Leaves, Operation, Reduction, SendBuffers, exchange};
 use crate::ranks::Ranks;
 use crate::signature::Signature;
 
@@ -57,10 +57,10 @@ pub struct Collective {
     flattener: Flattener,
     signature: Signature,
     fingerprint: Fingerprint,
-    whole: Part,
-    parts: HashMap<String, Part>,
+    whole: LeafSubset,
+    parts: HashMap<String, LeafSubset>,
     leaves: Leaves,
-    sent: Sent,
+    sent: SendBuffers,
     max_message: usize,
     time: Duration,
 }
@@ -124,15 +124,15 @@ impl Collective {
             Err(message) => return Err(refuse(&communicator, 0, message)),
         };
         let report = Report::Handshake(&signature);
-        agree(&communicator, Code::of_fingerprint(fingerprint.to_bits()), &report)?;
+        agree(&communicator, OperationCode::of_fingerprint(fingerprint.to_bits()), &report)?;
         let ranks = usize::try_from(communicator.size()).unwrap_or(1);
         Ok(Collective {
             communicator: Ok(communicator),
             flattener,
-            whole: Part::whole(&signature),
+            whole: LeafSubset::whole(&signature),
             parts: HashMap::new(),
             leaves: Leaves::of(&signature),
-            sent: Sent::default(),
+            sent: SendBuffers::default(),
             signature,
             fingerprint,
             max_message: 0,
@@ -266,7 +266,10 @@ impl Collective {
             leaves => Err(format!("expected {leaves} numbers, found {}", flat.len())),
         };
         let operation = Operation::Reduce(reduction);
-        self.agree(&Call { operation, of: Of::Flat(L::NAME), longest: self.max_message }, ready)?;
+        self.agree(
+            &Call { operation, of: CallTarget::Flat(L::NAME), longest: self.max_message },
+            ready,
+        )?;
         let start = Instant::now();
         if let Ok(communicator) = &self.communicator {
             exchange(communicator, flat, operation, self.max_message, &mut self.sent);
@@ -304,7 +307,7 @@ impl Collective {
         value: &mut T,
     ) -> Result<()> {
         let ready = self.prepare(operation, pattern, value);
-        let of = pattern.map_or(Of::All, Of::Pattern);
+        let of = pattern.map_or(CallTarget::All, CallTarget::Pattern);
         self.agree(&Call { operation, of, longest: self.max_message }, ready)?;
         let start = Instant::now();
         let part = pattern.and_then(|pattern| self.parts.get(pattern)).unwrap_or(&self.whole);
@@ -335,7 +338,7 @@ impl Collective {
         if let Some(pattern) = pattern
             && !self.parts.contains_key(pattern)
         {
-            let part = Part::of_pattern(&self.signature, pattern);
+            let part = LeafSubset::of_pattern(&self.signature, pattern);
             if self.parts.len() == MAX_PARTS {
                 self.parts.clear();
             }
@@ -358,7 +361,7 @@ impl Collective {
             Err(message) => Err(refuse(communicator, fingerprint, message)),
             Ok(()) => {
                 let report = Report::Call(call);
-                agree(communicator, Code::of(fingerprint, &report), &report)
+                agree(communicator, OperationCode::of(fingerprint, &report), &report)
             }
         };
         if let Err(Error::Left(ranks)) = &agreed {
@@ -376,7 +379,7 @@ pub(crate) fn refuse(
     message: String,
 ) -> Error {
     let report = Report::Failed(&message);
-    let agreed = agree(communicator, Code::of(fingerprint, &report), &report);
+    let agreed = agree(communicator, OperationCode::of(fingerprint, &report), &report);
     // No rank agrees to a failure.
     agreed.err().unwrap_or(Error::Value { ranks: vec![communicator.rank()].into(), message })
 }
@@ -396,7 +399,7 @@ impl Drop for Collective {
                 // It is gone already; freeing it would be an error.
                 return std::mem::forget(communicator);
             }
-            let code = Code::of(self.fingerprint.to_bits(), &Report::Left);
+            let code = OperationCode::of(self.fingerprint.to_bits(), &Report::Left);
             // The others return the error.
             let _ = agree(&communicator, code, &Report::Left);
         }
@@ -415,11 +418,11 @@ impl fmt::Debug for Collective {
 /// A call, in the form that ranks compare and errors print.
 struct Call<'a> {
     operation: Operation,
-    of: Of<'a>,
+    of: CallTarget<'a>,
     longest: usize,
 }
 
-enum Of<'a> {
+enum CallTarget<'a> {
     All,
     Pattern(&'a str),
     Flat(&'static str),
@@ -429,9 +432,9 @@ impl fmt::Display for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of ", self.operation)?;
         match self.of {
-            Of::All => f.write_str("all leaves")?,
-            Of::Pattern(pattern) => write!(f, "`{pattern}`")?,
-            Of::Flat(kind) => write!(f, "a flat buffer of {kind}")?,
+            CallTarget::All => f.write_str("all leaves")?,
+            CallTarget::Pattern(pattern) => write!(f, "`{pattern}`")?,
+            CallTarget::Flat(kind) => write!(f, "a flat buffer of {kind}")?,
         }
         write!(f, ", {} numbers a message", self.longest)
     }

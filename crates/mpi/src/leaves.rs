@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
 use treedef::{Flattener, Leaf, LeafKind, LeafType, Tree, TreeDef};
 
-pub(crate) use sealed::Sent;
+pub(crate) use sealed::SendBuffers;
 
 use crate::signature::{Signature, place};
 
@@ -46,7 +46,7 @@ mod sealed {
     /// The numbers of the current message: MPI reads them while it writes the result into their old
     /// place.
     #[derive(Default)]
-    pub struct Sent {
+    pub struct SendBuffers {
         f32: Vec<f32>,
         f64: Vec<f64>,
         pub(super) words: Vec<i64>,
@@ -59,7 +59,7 @@ mod sealed {
         /// The quotient of a sum and the number of ranks.
         fn divided(self, by: i32) -> Self;
         /// The vector of this type.
-        fn sent(sent: &mut Sent) -> &mut Vec<Self>;
+        fn sent(sent: &mut SendBuffers) -> &mut Vec<Self>;
     }
 
     impl Float for f32 {
@@ -68,7 +68,7 @@ mod sealed {
         fn divided(self, by: i32) -> Self {
             self / by as f32
         }
-        fn sent(sent: &mut Sent) -> &mut Vec<Self> {
+        fn sent(sent: &mut SendBuffers) -> &mut Vec<Self> {
             &mut sent.f32
         }
     }
@@ -78,7 +78,7 @@ mod sealed {
         fn divided(self, by: i32) -> Self {
             self / f64::from(by)
         }
-        fn sent(sent: &mut Sent) -> &mut Vec<Self> {
+        fn sent(sent: &mut SendBuffers) -> &mut Vec<Self> {
             &mut sent.f64
         }
     }
@@ -97,7 +97,7 @@ pub(crate) fn exchange<L: Float>(
     numbers: &mut [L],
     operation: Operation,
     longest: usize,
-    sent: &mut Sent,
+    sent: &mut SendBuffers,
 ) {
     for message in numbers.chunks_mut(longest) {
         let reduction = match operation {
@@ -128,15 +128,15 @@ impl Reduction {
 
 /// Some leaves of a structure, by kind.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct LeafSubset {
     f32: Vec<Range<usize>>,
     f64: Vec<Range<usize>>,
     integers: Vec<Range<usize>>,
 }
 
-impl Part {
+impl LeafSubset {
     pub(crate) fn whole(signature: &Signature) -> Self {
-        let mut part = Part::default();
+        let mut part = LeafSubset::default();
         for (kind, leaves) in signature.runs() {
             part.of(kind).push(leaves);
         }
@@ -147,7 +147,7 @@ impl Part {
     pub(crate) fn of_pattern(signature: &Signature, pattern: &str) -> treedef::Result<Self> {
         let treedef = &signature.treedef;
         let mask = Tree::new(treedef.clone(), vec![(); treedef.num_leaves()])?.mask(pattern)?;
-        let mut part = Part::default();
+        let mut part = LeafSubset::default();
         for (kind, leaves) in signature.runs() {
             let mut start = leaves.start;
             for run in mask.leaves().get(leaves).or_bug().chunk_by(|a, b| a == b) {
@@ -219,7 +219,7 @@ impl Leaves {
         &mut self,
         flattener: &Flattener,
         signature: &Signature,
-        whole: &Part,
+        whole: &LeafSubset,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(), String> {
         let treedef = &signature.treedef;
@@ -264,10 +264,10 @@ impl Leaves {
     pub(crate) fn exchange(
         &mut self,
         communicator: &impl Communicator,
-        (signature, part): (&Signature, &Part),
+        (signature, part): (&Signature, &LeafSubset),
         operation: Operation,
         longest: usize,
-        sent: &mut Sent,
+        sent: &mut SendBuffers,
     ) -> Result<(), String> {
         let Leaves { numbers, packed_f32, packed_f64, words } = self;
         match numbers {
@@ -281,7 +281,7 @@ impl Leaves {
                 exchange(communicator, packed_f64, operation, longest, sent);
                 unpack(leaves, &part.f64, packed_f64, Leaf::from);
                 let integers = part.integers.iter().flat_map(Range::clone);
-                let form = Form::of(operation);
+                let form = WordSplit::of(operation);
                 words.clear();
                 for leaf in integers.clone().filter_map(|leaf| leaves.get(leaf)) {
                     form.put(leaf.as_i128().unwrap_or(0), leaf.kind(), words);
@@ -330,33 +330,33 @@ impl Leaves {
 
 /// The words of an integer of up to 64 bits.
 #[derive(Clone, Copy)]
-enum Form {
+enum WordSplit {
     /// Its upper bits, and its lower 32: no sum over the ranks overflows, which are fewer than 2³¹.
     Halves,
     /// One word. Words are in the order of the integers of a kind.
     Whole,
 }
 
-impl Form {
+impl WordSplit {
     fn of(operation: Operation) -> Self {
         match operation {
-            Operation::Reduce(Reduction::Sum | Reduction::Mean) => Form::Halves,
-            Operation::Reduce(Reduction::Max) | Operation::Broadcast(_) => Form::Whole,
+            Operation::Reduce(Reduction::Sum | Reduction::Mean) => WordSplit::Halves,
+            Operation::Reduce(Reduction::Max) | Operation::Broadcast(_) => WordSplit::Whole,
         }
     }
 
     fn size(self) -> usize {
         match self {
-            Form::Halves => 2,
-            Form::Whole => 1,
+            WordSplit::Halves => 2,
+            WordSplit::Whole => 1,
         }
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "an integer has up to 64 bits")]
     fn put(self, number: i128, kind: LeafKind, words: &mut Vec<i64>) {
         match self {
-            Form::Halves => words.extend([(number >> 32) as i64, (number & LOW) as i64]),
-            Form::Whole => words.push((number - least_word(kind)) as i64),
+            WordSplit::Halves => words.extend([(number >> 32) as i64, (number & LOW) as i64]),
+            WordSplit::Whole => words.push((number - least_word(kind)) as i64),
         }
     }
 
@@ -395,9 +395,9 @@ fn integer(kind: LeafKind, number: i128) -> Option<Leaf> {
 fn exchange_words(
     communicator: &impl Communicator,
     words: &mut [i64],
-    (operation, form): (Operation, Form),
+    (operation, form): (Operation, WordSplit),
     longest: usize,
-    sent: &mut Sent,
+    sent: &mut SendBuffers,
 ) {
     // MPI counts words.
     let longest = (longest / form.size()).max(1).saturating_mul(form.size());

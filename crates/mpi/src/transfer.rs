@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
-use crate::agreement::{Code, Report, agree};
+use crate::agreement::{OperationCode, Report, agree};
 use crate::collective::{expect_rank, refuse};
 use crate::error::Result;
 
@@ -190,7 +190,7 @@ fn begin<R>(communicator: &impl Communicator, call: &str, ready: Result<R, Strin
         Err(message) => Err(refuse(communicator, 0, message)),
         Ok(ready) => {
             let report = Report::Call(&call);
-            agree(communicator, Code::of(0, &report), &report)?;
+            agree(communicator, OperationCode::of(0, &report), &report)?;
             Ok(ready)
         }
     }

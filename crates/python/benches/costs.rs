@@ -1,5 +1,5 @@
-//! What a call costs at the border, with numpy, JAX and pythonize (which knows lists only) beside it. The least
-//! of some runs is shown. `cargo bench --bench costs -- 10^7 lists` shows the rows with such a name.
+//! The cost of a call at the border, with numpy, JAX and pythonize (which knows lists only) beside it. The table has the
+//! least of some runs. `cargo bench --bench costs -- 10^7 lists` shows the rows with such a name.
 //!
 //! A copy of 10^7 numbers is compared with the copy of a `Vec`: most of it is the kernel's work on fresh
 //! memory. numpy asks for huge pages, and so is faster; with `NUMPY_MADVISE_HUGEPAGE=0` it takes as long.
@@ -38,7 +38,7 @@ fn time<T>(what: &str, mut call: impl FnMut() -> T) {
     time_with(what, || (), |()| call());
 }
 
-/// The same, where each call takes something that is not timed.
+/// The same, if each call consumes an input whose construction is not timed.
 fn time_with<A, T>(what: &str, mut prepare: impl FnMut() -> A, mut call: impl FnMut(A) -> T) {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
@@ -103,7 +103,7 @@ fn main() -> PyResult<()> {
         time("10^7 f64: a copy of a Vec", || vec.clone());
         let prepare = || {
             let array = NdArray::new(vec![10_000_000], vec.clone()).unwrap();
-            // What was just copied has filled the caches of the processor.
+            // The copy has filled the caches of the processor.
             into_python(py, NdArray::new(vec![1], vec![1.0])).unwrap();
             array
         };

@@ -17,7 +17,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Its text has the path in Python's notation, and what was expected and found there:
 /// `params['layers'][2].w: expected f64[3, 4], found float32[4, 3]`.
 #[derive(Debug)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorData>);
 
 /// The exception that an [`Error`] is in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum ErrorKind {
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorData {
     kind: ErrorKind,
     message: String,
     /// `None` until the innermost place that knows it has set it.
@@ -58,7 +58,13 @@ pub(crate) enum Origin {
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        Error(Box::new(Inner { kind, message, path: None, raised: None, origin: Origin::Other }))
+        Error(Box::new(ErrorData {
+            kind,
+            message,
+            path: None,
+            raised: None,
+            origin: Origin::Other,
+        }))
     }
 
     pub(crate) fn expected(expected: impl fmt::Display, found: impl fmt::Display) -> Self {

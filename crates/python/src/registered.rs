@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyTuple};
 use crate::error::Result;
 
 /// One object of a registered class, taken apart.
-pub(crate) struct Level<'py> {
+pub(crate) struct RegisteredNode<'py> {
     /// The names of the attributes that the children are, if all of them are.
     pub(crate) names: Option<Vec<String>>,
     /// Otherwise the steps to the children, as `jax.tree_util.keystr` writes them.
@@ -20,11 +20,16 @@ pub(crate) struct Level<'py> {
 
 /// Takes an object apart. `None` if it is a leaf: also where JAX is not imported, because nothing can be
 /// registered then.
-pub(crate) fn one_level<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Level<'py>>> {
+pub(crate) fn one_level<'py>(object: &Bound<'py, PyAny>) -> Result<Option<RegisteredNode<'py>>> {
     let py = object.py();
     let level = code(py)?.call_method1(intern!(py, "one_level"), (object,))?;
     let level = level.extract::<Option<(_, _, _, _)>>()?;
-    Ok(level.map(|(names, steps, children, treedef)| Level { names, steps, children, treedef }))
+    Ok(level.map(|(names, steps, children, treedef)| RegisteredNode {
+        names,
+        steps,
+        children,
+        treedef,
+    }))
 }
 
 /// The code in Python.

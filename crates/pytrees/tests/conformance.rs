@@ -1,5 +1,5 @@
-//! What jax 0.10.2, torch 2.15 and optree 0.20 made of 300 random trees, recorded in `vectors/python.jsonl`. Leaves are
-//! numbered in the order of declaration and insertion.
+//! The results of jax 0.10.2, torch 2.15 and optree 0.20 for 300 random trees, recorded in `vectors/python.jsonl`.
+//! Leaves are numbered in the order of declaration and insertion.
 
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
@@ -68,7 +68,7 @@ fn tree(vector: &Json, order: MapOrder) -> Tree<Leaf> {
     Tree::new(treedef, leaves).unwrap()
 }
 
-/// The numbers of leaves in the order that is said of them.
+/// The numbers of the leaves in the recorded order.
 fn numbers(order: &[Option<usize>], tree: &Tree<Leaf>) -> Json {
     order.iter().map(|ours| ours.map(|ours| tree.leaves()[ours].as_u64().unwrap())).collect()
 }
@@ -124,7 +124,7 @@ fn torch_reads_and_writes_the_same_treespecs() {
         assert_eq!(numbers(&lowered.order, &tree), vector["torch_leaves"]);
         let raised = torch::from_treespec(&lowered.data).unwrap();
         assert_eq!(raised.order.len(), lowered.order.len());
-        // A None is a leaf there, and comes back as one.
+        // A None is a leaf there, and round-trips as one.
         let restored = raised.restore(lowered.permute(tree.leaves()).unwrap()).unwrap();
         let leaves = restored.leaves().iter().flatten().count();
         assert_eq!(leaves, tree.leaves().len());
@@ -149,7 +149,7 @@ fn literals_say_what_python_says() {
     }
 }
 
-/// What orbax 0.12.8 wrote of a tree with empty containers, a named tuple, a None, a number and a string.
+/// The output of orbax 0.12.8 for a tree with empty containers, a named tuple, a None, a number and a string.
 #[test]
 fn a_checkpoint_of_orbax() {
     let metadata = orbax::metadata(include_str!("vectors/orbax_metadata.json")).unwrap();

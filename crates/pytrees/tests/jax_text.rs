@@ -1,4 +1,4 @@
-//! Structures and paths as JAX prints them: 300 vectors of it, and what no vector has.
+//! Structures and paths as JAX prints them: 300 vectors, and cases that no vector has.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ fn paths_print_as_in_jax() {
     }
 }
 
-/// JAX can be told to take None for a leaf, too.
+/// JAX has an option that makes None a leaf.
 #[test]
 fn none_is_a_leaf_when_told_so() {
     let flattener = Flattener::new().none_is_leaf(true);
@@ -158,7 +158,7 @@ fn what_python_does_not_have_is_refused() {
     assert_snapshot!(said("[*; 16777216]"), @"16777217 nodes, the limit is 16777216 (see `Lowering::max_nodes`)");
 }
 
-/// Its paths would take 800 MB.
+/// Its paths would need 800 MB.
 #[test]
 fn paths_are_bounded() {
     let name = "n".repeat(100_000);

@@ -1,4 +1,4 @@
-//! Laws of lowering and reading, what is refused, and damaged input.
+//! Laws of lowering and reading, refused structures, and damaged input.
 
 use fastrand::Rng;
 use treedef::{Limits, Tree, TreeDef, Value};
@@ -33,11 +33,11 @@ fn what_was_lowered_comes_back() {
         assert_eq!(spec.restore(spec.order.iter().flatten().copied()).unwrap(), tree);
         assert_eq!(proto.restore(proto.order.iter().flatten().copied()).unwrap(), tree);
 
-        // The same structure, whatever the format.
+        // The same structure in every format.
         let raised = python::from_literal(&literal.data).unwrap();
         assert_eq!(jax::from_proto(&proto.data).unwrap().treedef, raised.treedef);
         assert_eq!(jax::from_flatbuffer(&flatbuffer.data).unwrap().treedef, raised.treedef);
-        // What Python has is lowered to itself.
+        // Containers of Python are lowered to themselves.
         let again = python::literal(&raised.treedef, &Lowering::strict()).unwrap();
         assert_eq!(python::from_literal(&again.data).unwrap().treedef, raised.treedef);
         assert!(again.statics.is_empty());
@@ -199,7 +199,7 @@ fn limits_hold() {
     };
     assert!(python::literal(&key(197), &Lowering::new()).is_ok());
     assert!(python::literal(&key(198), &Lowering::new()).is_err());
-    // One long string that stands at many places.
+    // One long string at many places.
     let long = "x".repeat(1 << 20);
     let many = def(&format!("[{{\"{long}\": *}}; 1000]"));
     assert!(matches!(
@@ -238,7 +238,7 @@ fn leaves_are_counted() {
     );
 }
 
-/// The types of leaves are what JAX writes: the name of a type, an array, or null for `None`.
+/// The types of leaves are in JAX's notation: the name of a type, an array, or null for `None`.
 #[test]
 fn types_of_leaves_come_back() {
     let treedef = def("[*, *, *]");
@@ -339,7 +339,7 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
     }
 }
 
-/// All are what `ast.literal_eval` reads.
+/// `ast.literal_eval` reads all of them.
 #[test]
 fn literals_are_read_as_python_reads_them() {
     let rows = [
@@ -450,7 +450,7 @@ fn mutations() -> usize {
     set.and_then(|count| count.parse().ok()).unwrap_or(50_000)
 }
 
-/// Damaged files are refused, or read as what is written again and read as the same.
+/// Damaged files are refused, or read as a structure that round-trips.
 #[test]
 fn damaged_files_are_refused_or_read() {
     let mut rng = Rng::with_seed(7);
@@ -510,7 +510,7 @@ fn damaged_files_are_refused_or_read() {
     assert!(accepted > 0 && refused > 0, "{accepted} {refused}");
 }
 
-/// `_METADATA` with these entries: the keys, and what is said of the leaf.
+/// `_METADATA` with these entries: the keys, and the description of the leaf.
 fn orbax_file(entries: &[(&[&str], &str)]) -> String {
     let entry = |(keys, value): &(&[&str], &str)| {
         let name = keys.join(".");

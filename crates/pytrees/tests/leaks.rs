@@ -1,4 +1,4 @@
-//! Every format gives back its memory, each time with other names: see `treedef_testing::leaks`.
+//! Every format frees its memory, with other names in each round: see `treedef_testing::leaks`.
 
 use std::alloc::System;
 use std::collections::BTreeMap;

@@ -60,20 +60,20 @@ pub(crate) struct Entry {
     pub(crate) root: u32,
     /// The content of the folded parts.
     pub(crate) pools: Vec<Pool>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Occurrences,
 }
 
 /// The documents that have one structure.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct Occurrences {
     pub(crate) count: u64,
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) example: Option<(u64, Value)>,
 }
 
-impl Seen {
-    fn join(&mut self, other: Seen) {
+impl Occurrences {
+    fn join(&mut self, other: Occurrences) {
         self.count = self.count.saturating_add(other.count);
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
@@ -461,8 +461,8 @@ impl Structures {
         });
         let Some((first, _)) = all.first() else { return Ok(Vec::new()) };
         let most_frequent = Arc::new(first.clone());
-        let count = |(structure, seen): (Structure, Seen)| {
-            let Seen { count, first, last, example } = seen;
+        let count = |(structure, seen): (Structure, Occurrences)| {
+            let Occurrences { count, first, last, example } = seen;
             let (example, most_frequent) = (example.map(|(_, it)| it), most_frequent.clone());
             StructureCount { structure, count, first, last, example, most_frequent }
         };
@@ -519,8 +519,8 @@ impl Structures {
     }
 
     /// One document at the next index.
-    pub(crate) fn next(&self) -> Seen {
-        Seen { count: 1, first: self.next_index, last: self.next_index, example: None }
+    pub(crate) fn next(&self) -> Occurrences {
+        Occurrences { count: 1, first: self.next_index, last: self.next_index, example: None }
     }
 
     /// Prepares for a document.
@@ -540,7 +540,7 @@ impl Structures {
     }
 
     /// Counts the document whose root was recorded last.
-    pub(crate) fn count(&mut self, root: u32, seen: Seen) -> Result<bool> {
+    pub(crate) fn count(&mut self, root: u32, seen: Occurrences) -> Result<bool> {
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
         let StructureRecorder { interner, pools, .. } = &mut self.recorder;
@@ -582,7 +582,7 @@ impl Structures {
         example.is_none_or(|(known, _)| index < *known)
     }
 
-    pub(crate) fn insert(&mut self, structure: &Structure, seen: &Seen) -> Result<bool> {
+    pub(crate) fn insert(&mut self, structure: &Structure, seen: &Occurrences) -> Result<bool> {
         let leaf = |at: usize| structure.leaves().get(at).cloned();
         self.attempt(|these| {
             let root = these.recorder.root(structure.treedef(), &leaf)?;

@@ -53,7 +53,7 @@ impl Folds {
 
 /// How a reader got to a value: for the path in an error.
 #[derive(Clone, Copy)]
-pub(crate) enum By {
+pub(crate) enum ValueStep {
     Root,
     Key(u32),
     /// A key that nobody needs.
@@ -72,7 +72,7 @@ pub(crate) struct StructureRecorder {
     pub(crate) open: Vec<Child>,
     pub(crate) pools: Vec<Pool>,
     /// For a document that is read: how each open compound was reached.
-    pub(crate) way: Vec<By>,
+    pub(crate) way: Vec<ValueStep>,
     /// The number of open compounds of a tree.
     depth: usize,
     /// The number of each node that has no children and no name, if there was one.
@@ -136,11 +136,11 @@ impl StructureRecorder {
     /// unknown.
     #[cold]
     pub(crate) fn path(&self) -> Path {
-        let key = |by: &By| match by {
-            By::Root | By::AnyKey => None,
-            By::Key(label) => self.interner.label(*label).cloned().map(Key::Entry),
-            By::Index(index) => usize::try_from(*index).ok().map(Key::Index),
-            By::Some => Some(Key::Some),
+        let key = |by: &ValueStep| match by {
+            ValueStep::Root | ValueStep::AnyKey => None,
+            ValueStep::Key(label) => self.interner.label(*label).cloned().map(Key::Entry),
+            ValueStep::Index(index) => usize::try_from(*index).ok().map(Key::Index),
+            ValueStep::Some => Some(Key::Some),
         };
         self.way.iter().skip(1).map_while(key).collect()
     }

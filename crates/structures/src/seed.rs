@@ -15,7 +15,7 @@ use crate::count::Structures;
 use crate::interner::{Head, NO_ID};
 use crate::places::{PlaceStep, Places};
 use crate::pool::Pool;
-use crate::recorder::{By, StructureRecorder};
+use crate::recorder::{StructureRecorder, ValueStep};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
 /// structure is new. The result is the same as of [`Structures::add`] for a `Tree<Leaf>`, without
@@ -52,7 +52,7 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<bool, D::Error> {
         self.structures.begin().map_err(de::Error::custom)?;
         let recorder = &mut self.structures.recorder;
-        let root = StructureReader { recorder, place: Places::ROOT, depth: 0, by: By::Root }
+        let root = StructureReader { recorder, place: Places::ROOT, depth: 0, by: ValueStep::Root }
             .deserialize(document)?;
         let seen = self.structures.next();
         self.structures.count(root, seen).map_err(de::Error::custom)
@@ -65,7 +65,7 @@ struct StructureReader<'r> {
     place: u32,
     /// The number of compounds around it.
     depth: usize,
-    by: By,
+    by: ValueStep,
 }
 
 impl<'de> DeserializeSeed<'de> for StructureReader<'_> {
@@ -92,7 +92,7 @@ impl StructureReader<'_> {
 
     /// A reader of the values below.
     #[inline]
-    fn inside(&mut self, place: u32, by: By) -> StructureReader<'_> {
+    fn inside(&mut self, place: u32, by: ValueStep) -> StructureReader<'_> {
         StructureReader { recorder: self.recorder, place, depth: self.depth, by }
     }
 
@@ -100,7 +100,7 @@ impl StructureReader<'_> {
         let place = self.step(PlaceStep::Inside)?;
         let first = self.recorder.open.len();
         let (mut pools, mut index) = (self.recorder.pools.len(), 0);
-        while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(index)))? {
+        while let Some(node) = seq.next_element_seed(self.inside(place, ValueStep::Index(index)))? {
             self.recorder.element(first, pools, node, 1);
             pools = self.recorder.pools.len();
             index += 1;
@@ -112,7 +112,9 @@ impl StructureReader<'_> {
         let place = self.step(PlaceStep::Inside)?;
         let (mut pool, mut last) = (Pool::default(), NO_ID);
         let first = self.recorder.pools.len();
-        while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(pool.longest)))? {
+        while let Some(node) =
+            seq.next_element_seed(self.inside(place, ValueStep::Index(pool.longest)))?
+        {
             pool.longest += 1;
             if node != last || self.recorder.pools.len() > first {
                 pool.add(node, &mut self.recorder.pools, first);
@@ -133,7 +135,7 @@ impl StructureReader<'_> {
                 recorder,
                 place,
                 depth,
-                by: By::Key(label),
+                by: ValueStep::Key(label),
             })?;
             recorder.child(label, node);
         }
@@ -148,7 +150,7 @@ impl StructureReader<'_> {
         let mut pool = Pool::default();
         let first = self.recorder.pools.len();
         while map.next_key::<de::IgnoredAny>()?.is_some() {
-            let node = map.next_value_seed(self.inside(place, By::AnyKey))?;
+            let node = map.next_value_seed(self.inside(place, ValueStep::AnyKey))?;
             pool.add(node, &mut self.recorder.pools, first);
             pool.longest += 1;
         }
@@ -192,7 +194,7 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
         self.descend()?;
         let place = self.step(PlaceStep::Inside)?;
         let first = self.recorder.open.len();
-        let node = self.inside(place, By::Some).deserialize(inside)?;
+        let node = self.inside(place, ValueStep::Some).deserialize(inside)?;
         self.recorder.child(NO_ID, node);
         self.recorder.close(Head::of(NodeKind::Some), first).map_err(de::Error::custom)
     }
@@ -224,7 +226,7 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
             (self.recorder.places.is_folded(self.place), self.recorder.open.len());
         let pools = self.recorder.pools.len();
         let place = self.step(if is_folded { PlaceStep::AnyKey } else { PlaceStep::Key(label) })?;
-        let node = variant.newtype_variant_seed(self.inside(place, By::Key(label)))?;
+        let node = variant.newtype_variant_seed(self.inside(place, ValueStep::Key(label)))?;
         let closed = if is_folded {
             let mut pool = Pool { shortest: 1, longest: 1, ..Pool::default() };
             pool.add(node, &mut self.recorder.pools, pools);
@@ -317,7 +319,7 @@ impl<'de> Visitor<'de> for LabelReader<'_> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
-        self.value(Present(key))
+        self.value(SomeDeserializer(key))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
@@ -334,9 +336,9 @@ impl<'de> Visitor<'de> for LabelReader<'_> {
 }
 
 /// A present value, whose content is next.
-struct Present<D>(D);
+struct SomeDeserializer<D>(D);
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Present<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for SomeDeserializer<D> {
     type Error = D::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {

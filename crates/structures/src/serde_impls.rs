@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use treedef::__private::{beyond_depth, invalid, unknown_text};
 use treedef::{Error, LeafKind, Limits, Result, Tree, TreeDef};
 
-use crate::count::{Entry, MOST_STRUCTURES, Seen, Structures};
+use crate::count::{Entry, MOST_STRUCTURES, Occurrences, Structures};
 use crate::recorder::{DEEPEST_STRUCTURE, Folds};
 use crate::structure::{Collection, Kinds, Structure, StructureLeaf};
 use crate::view;
@@ -157,7 +157,7 @@ impl Structures {
         let entry = |Entry { root, pools, seen }: &Entry| {
             let mut structure = Vec::new();
             write_parts(&view::structure(&clean.recorder.interner, *root, pools)?, &mut structure);
-            let Seen { count, first, last, ref example } = *seen;
+            let Occurrences { count, first, last, ref example } = *seen;
             let example = example.as_ref().map(|(index, value)| (*index, value.to_string()));
             Ok(EntryRecord { structure, count, first, last, example })
         };
@@ -192,7 +192,7 @@ impl Structures {
             }
             let parsed = |(index, text): (u64, String)| Ok::<_, Error>((index, text.parse()?));
             let example = example.map(parsed).transpose()?;
-            structures.insert(&structure, &Seen { count, first, last, example })?;
+            structures.insert(&structure, &Occurrences { count, first, last, example })?;
         }
         structures.next_index = record.next_index;
         Ok(structures.checked())

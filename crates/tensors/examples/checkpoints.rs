@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn answer(words: &[&str]) -> Result<Value, Box<dyn Error>> {
     Ok(match words {
         ["open", path] => {
-            let source = safetensors::Opening::new().strict(true).open(path)?;
+            let source = safetensors::OpenOptions::new().strict(true).open(path)?;
             let mut tensors = serde_json::Map::new();
             for stored in source.iter() {
                 let (of, bytes) = (stored.descriptor(), stored.read_bytes()?);

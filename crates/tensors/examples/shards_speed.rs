@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use treedef::{Object, Tree};
 use treedef_tensors::{
-    Descriptor, Dtype, Error, Loader, Result, Stored, Tensor, Tensors, safetensors,
+    Descriptor, Dtype, Error, Loader, Result, StoredTensor, Tensor, Tensors, safetensors,
 };
 
 /// The shortest of some runs, in seconds.
@@ -87,7 +87,7 @@ fn main() -> Result<()> {
         let described =
             |name: &str, _: &Tensor<'_>| Ok(Descriptor::new(name, Dtype::F32, [5_000, 1_000]));
         let read =
-            |_: &Tensor<'_>, stored: &Stored<'_>| Ok::<_, Error>(stored.read()?.into_owned());
+            |_: &Tensor<'_>, stored: &StoredTensor<'_>| Ok::<_, Error>(stored.read()?.into_owned());
         let tree = Loader::new().objects_like(&tree, &shards, described, read)?;
         black_box(tree.into_objects::<Model>()?);
         Ok(())

@@ -42,12 +42,12 @@ pub struct Saver {
     /// Held while waiting for the previous save, in order to begin one.
     turn: Mutex<()>,
     /// The last save. Held only for a moment, so that others can look at it meanwhile.
-    last: Mutex<Option<Saving>>,
+    last: Mutex<Option<SaveHandle>>,
 }
 
 /// The handle of a save in the background. Dropping it does not stop the save.
 #[derive(Clone)]
-pub struct Saving {
+pub struct SaveHandle {
     outcome: Arc<(Mutex<Outcome>, Condvar)>,
 }
 
@@ -92,12 +92,12 @@ impl Saver {
     /// assert!(saving.wait().unwrap_err().is_not_found());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn save(&self, save: impl FnOnce() -> Result<()> + Send + 'static) -> Result<Saving> {
+    pub fn save(&self, save: impl FnOnce() -> Result<()> + Send + 'static) -> Result<SaveHandle> {
         // The thread of the running save may be waiting for the save that waits here for its turn.
         self.last().map_or(Ok(()), |last| last.expect_elsewhere())?;
         let _turn = locked(&self.turn);
         self.end()?;
-        let saving = Saving { outcome: Arc::default() };
+        let saving = SaveHandle { outcome: Arc::default() };
         *locked(&self.last) = Some(saving.clone());
         let in_thread = saving.clone();
         let thread = thread::Builder::new().name("treedef save".to_owned());
@@ -128,7 +128,7 @@ impl Saver {
         self.end()
     }
 
-    fn last(&self) -> Option<Saving> {
+    fn last(&self) -> Option<SaveHandle> {
         locked(&self.last).clone()
     }
 
@@ -161,7 +161,7 @@ impl Outcome {
     }
 }
 
-impl Saving {
+impl SaveHandle {
     /// Waits for the save.
     ///
     /// # Errors
@@ -238,8 +238,8 @@ impl fmt::Debug for Saver {
     }
 }
 
-impl fmt::Debug for Saving {
+impl fmt::Debug for SaveHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Saving").field("is_finished", &self.is_finished()).finish()
+        f.debug_struct("SaveHandle").field("is_finished", &self.is_finished()).finish()
     }
 }

@@ -96,7 +96,7 @@ impl ElementType {
 /// The name of a tensor, the type of its elements, and its shape.
 ///
 /// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are copied
-/// unchanged, and their numbers are read [as `f32`](crate::Stored::widened). The elements of an array of
+/// unchanged, and their numbers are read [as `f32`](crate::StoredTensor::widened). The elements of an array of
 /// numpy may not be numbers at all, such as texts and dates.
 ///
 /// ```

@@ -91,7 +91,7 @@ impl ErrorKind {
     fn hint(&self) -> Option<&'static str> {
         match self {
             ErrorKind::Limit { what: "bytes to unpack", .. } => {
-                Some("see `npy::Reading::max_bytes`")
+                Some("see `npy::ReadOptions::max_bytes`")
             }
             ErrorKind::Limit { what: "bytes of the structure", .. } => {
                 Some("see `Export::structure_in_metadata`")
@@ -146,7 +146,7 @@ impl Error {
     ///
     /// let message = "2 GiB to unpack, the limit is 1 GiB".to_owned();
     /// let error = Error::from(ErrorKind::Limit { what: "bytes to unpack", message });
-    /// assert_eq!(error.hint(), Some("see `npy::Reading::max_bytes`"));
+    /// assert_eq!(error.hint(), Some("see `npy::ReadOptions::max_bytes`"));
     /// ```
     pub fn hint(&self) -> Option<&str> {
         match &*self.kind {

@@ -13,8 +13,8 @@ use crate::arrays::transposed;
 use crate::bug::OrBug;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
+use crate::name_mapping::{NameMapping, TwoWayRenames};
 use crate::names::{NamePrinter, StackPattern, TensorName};
-use crate::renames::{Names, TwoWayRenames};
 use crate::shape::{display, num_elements};
 use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
@@ -240,7 +240,7 @@ impl Export {
     ///
     /// [`Loader::with_names`]: crate::Loader::with_names
     #[must_use]
-    pub fn with_names(mut self, names: &Names) -> Self {
+    pub fn with_names(mut self, names: &NameMapping) -> Self {
         self.renames.extend_from_slice(names.rules());
         self
     }

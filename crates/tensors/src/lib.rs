@@ -15,7 +15,7 @@ mod element;
 mod literal;
 mod tensor;
 mod glob;
-mod renames;
+mod name_mapping;
 mod names;
 mod arrays;
 mod tensor_blocks;
@@ -36,7 +36,7 @@ mod formats;
 mod objects;
 mod background;
 
-pub use background::{Saver, Saving};
+pub use background::{SaveHandle, Saver};
 pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};
@@ -51,9 +51,9 @@ pub use formats::safetensors;
 #[cfg(feature = "numpy")]
 pub use formats::{npy, npz};
 pub use load::Loader;
-pub use renames::Names;
+pub use name_mapping::NameMapping;
 pub use report::LoadReport;
-pub use source::{Source, Stored};
+pub use source::{Source, StoredTensor};
 pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]

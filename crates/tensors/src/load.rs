@@ -43,7 +43,7 @@ use crate::load::primitive::overflow;
 use crate::load::report::UnusedTensor;
 use crate::load::rules::Rule;
 use crate::load::value_deserializer::ValueDeserializer;
-use crate::renames::Names;
+use crate::name_mapping::NameMapping;
 use crate::report::LoadReport;
 use crate::shape::display;
 use crate::source::Source;
@@ -184,9 +184,9 @@ impl Loader {
     /// of the type: as [`rename`](Self::rename) with each of the rules, the last one first.
     /// [`Export::with_names`] writes such a file.
     ///
-    /// Loading is an error if a rule matches nothing, or if the names cannot be reversed: see [`Names`].
+    /// Loading is an error if a rule matches nothing, or if the names cannot be reversed: see [`NameMapping`].
     #[must_use]
-    pub fn with_names(mut self, names: &Names) -> Self {
+    pub fn with_names(mut self, names: &NameMapping) -> Self {
         self.rules.push(Rule::Names(names.clone()));
         self
     }

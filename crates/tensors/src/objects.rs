@@ -9,14 +9,14 @@ use treedef::{Tree, TreeDef};
 use crate::bug::bug;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::export::Export;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::{is_of_file, write_renames, write_structure};
 
 impl Export {
     /// The tensors of a tree of [objects](treedef::object), named by their paths, with the structure in the
     /// metadata. [`Loader::objects`](crate::Loader::objects) reads the tree back, and
     /// [`Loader::objects_like`](crate::Loader::objects_like) only the objects. `stored` returns the tensor
-    /// of an object under a name: with [`Stored::of`] one in memory, or with [`Stored::read_from`] one that
+    /// of an object under a name: with [`StoredTensor::of`] one in memory, or with [`StoredTensor::read_from`] one that
     /// is read when it is written. Objects with one identity are tied: stored once.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Export {
     /// use std::sync::Arc;
     ///
     /// use treedef::{Object, Tree};
-    /// use treedef_tensors::{Dtype, Error, Export, Loader, Stored, Tensor};
+    /// use treedef_tensors::{Dtype, Error, Export, Loader, StoredTensor, Tensor};
     ///
     /// type Bytes = Arc<[u8]>; // stands for a tensor of your framework
     /// let shared: Bytes = [1, 2].into();
@@ -39,12 +39,12 @@ impl Export {
     ///     &tree,
     ///     |object| object.as_ptr(),
     ///     |name, object| {
-    ///         Ok::<_, Error>(Stored::of(name, Tensor::new(Dtype::U8, vec![2], &**object)?))
+    ///         Ok::<_, Error>(StoredTensor::of(name, Tensor::new(Dtype::U8, vec![2], &**object)?))
     ///     },
     /// )?;
     /// assert_eq!(source.aliases().collect::<Vec<_>>(), [("2.0", "0")]);
     ///
-    /// let read = |stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
+    /// let read = |stored: &StoredTensor<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
     /// let (first, half, list) = Loader::new()
     ///     .objects(&source, read)?
     ///     .into_objects::<(Object<Bytes>, f64, Vec<Object<Bytes>>)>()?;
@@ -55,7 +55,7 @@ impl Export {
         &self,
         tree: &'o Tree<O>,
         identity: impl Fn(&O) -> K,
-        mut stored: impl FnMut(&str, &'o O) -> Result<Stored<'a>, E>,
+        mut stored: impl FnMut(&str, &'o O) -> Result<StoredTensor<'a>, E>,
     ) -> Result<Source<'a>> {
         let names = self.names_of(tree.treedef())?;
         let (mut first, mut metadata) = (HashMap::new(), Vec::new());

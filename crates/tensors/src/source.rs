@@ -55,7 +55,7 @@ const MOST_TIES: u64 = 64;
 /// ```
 #[derive(Clone, Default)]
 pub struct Source<'a> {
-    tensors: Vec<Stored<'a>>,
+    tensors: Vec<StoredTensor<'a>>,
     /// The positions of all names, including aliases.
     positions: HashMap<String, usize>,
     aliases: Vec<(String, usize)>,
@@ -71,7 +71,7 @@ pub struct Source<'a> {
 
 /// A tensor of a [`Source`]: its name, type and shape, and where its bytes are.
 #[derive(Clone)]
-pub struct Stored<'a> {
+pub struct StoredTensor<'a> {
     descriptor: Descriptor,
     size: u64,
     bytes: TensorBytes<'a>,
@@ -130,7 +130,7 @@ impl<F: Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync> ReadAt for ReadFn<F>
     }
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredTensor<'a> {
     /// A tensor of `size` bytes from `start` on, which are in the file.
     pub(crate) fn within(
         descriptor: Descriptor,
@@ -141,12 +141,12 @@ impl<'a> Stored<'a> {
         match bytes {
             FileBytes::File(file) => {
                 let bytes = TensorBytes::File(file.clone(), start);
-                Stored { descriptor, size, bytes, observer: None }
+                StoredTensor { descriptor, size, bytes, observer: None }
             }
             FileBytes::Memory(bytes) => {
                 let part = usize::try_from(start).ok().zip(usize::try_from(size).ok());
                 let part = part.and_then(|(start, size)| bytes.get(start..)?.get(..size));
-                Stored::in_memory(descriptor, part.or_bug())
+                StoredTensor::in_memory(descriptor, part.or_bug())
             }
         }
     }
@@ -154,10 +154,10 @@ impl<'a> Stored<'a> {
     /// A tensor that is in memory, under a name.
     ///
     /// ```
-    /// use treedef_tensors::{Dtype, Source, Stored, Tensor};
+    /// use treedef_tensors::{Dtype, Source, StoredTensor, Tensor};
     ///
     /// let tensor = Tensor::new(Dtype::U8, vec![3], vec![1, 2, 3])?;
-    /// let source = Source::of([Stored::of("w", tensor)], [])?;
+    /// let source = Source::of([StoredTensor::of("w", tensor)], [])?;
     /// assert_eq!(source.get("w").unwrap().read_bytes()?[..], [1, 2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -165,23 +165,23 @@ impl<'a> Stored<'a> {
         let element = NumberType::Dtype(tensor.dtype());
         let descriptor = Descriptor::of(name.into(), element, tensor.shape().to_vec());
         match tensor.into_bytes() {
-            Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
-            Cow::Owned(bytes) => Stored::owned(descriptor, bytes),
+            Cow::Borrowed(bytes) => StoredTensor::in_memory(descriptor, bytes),
+            Cow::Owned(bytes) => StoredTensor::owned(descriptor, bytes),
         }
     }
 
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
-        Stored { descriptor, size, bytes: TensorBytes::Memory(bytes), observer: None }
+        StoredTensor { descriptor, size, bytes: TensorBytes::Memory(bytes), observer: None }
     }
 
     pub(crate) fn owned(descriptor: Descriptor, bytes: Vec<u8>) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        Stored::read_by(descriptor, size, Arc::new(bytes))
+        StoredTensor::read_by(descriptor, size, Arc::new(bytes))
     }
 
     pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
-        Stored { descriptor, size, bytes: TensorBytes::Other(bytes), observer: None }
+        StoredTensor { descriptor, size, bytes: TensorBytes::Other(bytes), observer: None }
     }
 
     /// A tensor whose bytes are written into a buffer by a function, from an offset on. When the tensor is
@@ -192,9 +192,9 @@ impl<'a> Stored<'a> {
     /// Returns an error when the size in bytes cannot be computed from the type and the shape.
     ///
     /// ```
-    /// use treedef_tensors::{Descriptor, Dtype, Source, Stored, safetensors};
+    /// use treedef_tensors::{Descriptor, Dtype, Source, StoredTensor, safetensors};
     ///
-    /// let zeros = Stored::read_from(Descriptor::new("w", Dtype::F32, [3]), |_, bytes| {
+    /// let zeros = StoredTensor::read_from(Descriptor::new("w", Dtype::F32, [3]), |_, bytes| {
     ///     bytes.fill(0);
     ///     Ok(())
     /// })?;
@@ -210,7 +210,7 @@ impl<'a> Stored<'a> {
         let size = descriptor.num_bytes().ok_or_else(|| {
             ErrorKind::Unsupported(format!("{descriptor} has no number of bytes"))
         })?;
-        Ok(Stored::read_by(descriptor, size, Arc::new(ReadFn(read))))
+        Ok(StoredTensor::read_by(descriptor, size, Arc::new(ReadFn(read))))
     }
 
     /// Whether the number of bytes fits the type and the shape.
@@ -222,7 +222,7 @@ impl<'a> Stored<'a> {
     /// The same tensor under another name.
     #[must_use]
     pub fn renamed(&self, name: impl Into<String>) -> Self {
-        Stored { descriptor: self.descriptor.renamed(name), ..self.clone() }
+        StoredTensor { descriptor: self.descriptor.renamed(name), ..self.clone() }
     }
 
     /// Its name, type and shape.
@@ -369,18 +369,18 @@ impl<'a> Stored<'a> {
             ErrorKind::Unsupported(match (descriptor.unread(), descriptor.number_type()) {
                 (Some(why), _) => format!("{name} is {descriptor}: {why}"),
                 (None, Some(_)) => format!(
-                    "{name} is {descriptor}, whose numbers are read as f32, see `Stored::widened`"
+                    "{name} is {descriptor}, whose numbers are read as f32, see `StoredTensor::widened`"
                 ),
-                (None, None) => format!("{name} is {descriptor}, no numbers, see `Stored::tree`"),
+                (None, None) => format!("{name} is {descriptor}, no numbers, see `StoredTensor::tree`"),
             })
         })?;
         Tensor::new(dtype, self.descriptor.shape().to_vec(), self.read_bytes()?)
     }
 }
 
-impl fmt::Debug for Stored<'_> {
+impl fmt::Debug for StoredTensor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stored({})", self.descriptor)
+        write!(f, "StoredTensor({})", self.descriptor)
     }
 }
 
@@ -394,11 +394,11 @@ impl fmt::Debug for Source<'_> {
 impl<'a> Source<'a> {
     /// Puts tensors with distinct names together. An entry of the metadata is an alias if its value is the
     /// name of a tensor and its key is not.
-    pub(crate) fn new(tensors: Vec<Stored<'a>>, metadata: Vec<(String, String)>) -> Self {
+    pub(crate) fn new(tensors: Vec<StoredTensor<'a>>, metadata: Vec<(String, String)>) -> Self {
         let names = tensors.iter().map(|stored| stored.name().to_owned());
         let mut positions: HashMap<String, usize> = names.zip(0..).collect();
         debug_assert_eq!(positions.len(), tensors.len(), "two tensors have one name");
-        debug_assert!(tensors.iter().all(Stored::is_sound), "a tensor has another size");
+        debug_assert!(tensors.iter().all(StoredTensor::is_sound), "a tensor has another size");
         let alias = |(key, text): &(String, String)| {
             let is_free = !positions.contains_key(key) && !is_of_file(key);
             Some((key.clone(), *positions.get(text).filter(|_| is_free)?))
@@ -433,10 +433,10 @@ impl<'a> Source<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of(
-        tensors: impl IntoIterator<Item = Stored<'a>>,
+        tensors: impl IntoIterator<Item = StoredTensor<'a>>,
         metadata: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self> {
-        let (tensors, mut seen): (Vec<Stored<'a>>, _) =
+        let (tensors, mut seen): (Vec<StoredTensor<'a>>, _) =
             (tensors.into_iter().collect(), HashSet::new());
         match tensors.iter().find(|stored| !seen.insert(stored.name())) {
             Some(stored) => {
@@ -448,12 +448,12 @@ impl<'a> Source<'a> {
     }
 
     /// The stored tensors, in the order of their files.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored<'a>> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &StoredTensor<'a>> {
         self.tensors.iter()
     }
 
     /// The tensor of this name, which may be an alias.
-    pub fn get(&self, name: &str) -> Option<&Stored<'a>> {
+    pub fn get(&self, name: &str) -> Option<&StoredTensor<'a>> {
         self.tensors.get(*self.positions.get(name)?)
     }
 
@@ -488,7 +488,7 @@ impl<'a> Source<'a> {
 
     /// What was ignored when the files were opened: files that an index does not list, copies of
     /// tensors in other files than the index says, a total size that is wrong.
-    /// [`Opening::strict`](crate::safetensors::Opening::strict) makes these errors.
+    /// [`OpenOptions::strict`](crate::safetensors::OpenOptions::strict) makes these errors.
     pub fn warnings(&self) -> &[Fault] {
         &self.warnings
     }
@@ -527,7 +527,7 @@ impl<'a> Source<'a> {
     }
 
     /// The same names with other tensors.
-    pub(crate) fn map(&self, make: impl Fn(&Stored<'a>) -> Stored<'a>) -> Self {
+    pub(crate) fn map(&self, make: impl Fn(&StoredTensor<'a>) -> StoredTensor<'a>) -> Self {
         Source { tensors: self.tensors.iter().map(make).collect(), ..self.clone() }
     }
 
@@ -535,7 +535,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     ///
-    /// See [`Stored::read_bytes`].
+    /// See [`StoredTensor::read_bytes`].
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors};
@@ -549,10 +549,10 @@ impl<'a> Source<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn into_owned(self) -> Result<Source<'static>> {
-        let owned = |stored: Stored<'a>| match stored.bytes {
+        let owned = |stored: StoredTensor<'a>| match stored.bytes {
             TensorBytes::File(file, start) => {
                 let bytes = TensorBytes::File(file, start);
-                Ok(Stored {
+                Ok(StoredTensor {
                     bytes,
                     descriptor: stored.descriptor,
                     size: stored.size,
@@ -561,7 +561,7 @@ impl<'a> Source<'a> {
             }
             _ => {
                 let bytes = stored.read_bytes()?.into_owned();
-                Ok(Stored::owned(stored.descriptor, bytes))
+                Ok(StoredTensor::owned(stored.descriptor, bytes))
             }
         };
         let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
@@ -573,7 +573,7 @@ impl<'a> Source<'a> {
     /// The tensors whose names are kept. If an alias is kept and its stored tensor is not, the
     /// alias becomes a tensor.
     pub(crate) fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
-        let mut tensors: Vec<Stored<'a>> =
+        let mut tensors: Vec<StoredTensor<'a>> =
             self.tensors.iter().filter(|stored| keep(stored.name())).cloned().collect();
         let (mut metadata, mut instead) = (self.metadata.clone(), HashMap::new());
         let aliases: HashMap<_, _> =
@@ -655,7 +655,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     ///
-    /// See [`Stored::read`].
+    /// See [`StoredTensor::read`].
     ///
     /// ```
     /// use treedef::Tree;
@@ -675,7 +675,7 @@ impl<'a> Source<'a> {
     }
 
     /// The aliases, with the stored tensors and their positions.
-    pub(crate) fn tied(&self) -> impl Iterator<Item = (&str, usize, &Stored<'a>)> {
+    pub(crate) fn tied(&self) -> impl Iterator<Item = (&str, usize, &StoredTensor<'a>)> {
         self.aliases.iter().filter_map(|(alias, at)| {
             let stored = self.tensors.get(*at);
             debug_assert!(stored.is_some(), "an alias of a tensor that is not there");
@@ -700,23 +700,23 @@ impl<'a> Source<'a> {
 
 impl<'a> From<&'a Tensors<'_>> for Source<'a> {
     fn from(tensors: &'a Tensors<'_>) -> Self {
-        let stored = tensors.iter().map(|(name, tensor)| Stored::from(tensor).renamed(name));
+        let stored = tensors.iter().map(|(name, tensor)| StoredTensor::from(tensor).renamed(name));
         Source::new(stored.collect(), tensors.metadata.clone())
     }
 }
 
 /// A tensor without a name, whose numbers are borrowed.
-impl<'a> From<&'a Tensor<'_>> for Stored<'a> {
+impl<'a> From<&'a Tensor<'_>> for StoredTensor<'a> {
     fn from(tensor: &'a Tensor<'_>) -> Self {
         let element = NumberType::Dtype(tensor.dtype());
         let descriptor = Descriptor::of(String::new(), element, tensor.shape().to_vec());
-        Stored::in_memory(descriptor, tensor.bytes())
+        StoredTensor::in_memory(descriptor, tensor.bytes())
     }
 }
 
 /// The same tensor.
-impl<'a> From<&Stored<'a>> for Stored<'a> {
-    fn from(stored: &Stored<'a>) -> Self {
+impl<'a> From<&StoredTensor<'a>> for StoredTensor<'a> {
+    fn from(stored: &StoredTensor<'a>) -> Self {
         stored.clone()
     }
 }

@@ -4,9 +4,9 @@ use treedef::{Flattener, Leaf, Tree, TreeDef};
 
 use crate::error::{ErrorKind, Result, quoted};
 use crate::numpy_type::NumpyType;
-use crate::source::Stored;
+use crate::source::StoredTensor;
 
-impl Stored<'_> {
+impl StoredTensor<'_> {
     /// Reads the elements as a tree. Numbers are one leaf, an array; floats of at most 8 bits become `f32`.
     /// Strings and dates of numpy are strings in nested sequences.
     ///

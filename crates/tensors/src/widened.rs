@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::bug::OrBug;
 use crate::descriptor::{Descriptor, NumberType};
 use crate::small_float::SmallFloat;
-use crate::source::{ReadAt, Source, Stored};
+use crate::source::{ReadAt, Source, StoredTensor};
 use crate::tensor::Dtype;
 
 /// The size of an `f32` in bytes.
@@ -15,7 +15,7 @@ const WIDE: u64 = 4;
 
 /// A tensor of small floats, whose numbers are widened when they are read.
 struct WidenedTensor<'a> {
-    stored: Stored<'a>,
+    stored: StoredTensor<'a>,
     float: &'static SmallFloat,
     table: Vec<f32>,
     path: Option<PathBuf>,
@@ -57,7 +57,7 @@ impl ReadAt for WidenedTensor<'_> {
     }
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredTensor<'a> {
     /// The same tensor, with floats of at most 8 bits as `f32`. They are widened when they are read,
     /// without loss.
     ///
@@ -84,7 +84,7 @@ impl<'a> Stored<'a> {
         let size = wide.num_bytes().unwrap_or(u64::MAX);
         let (stored, path) = (self.clone(), self.file().map(Path::to_owned));
         let widened = WidenedTensor { stored, float, table: float.table(), path };
-        Stored::read_by(wide, size, Arc::new(widened))
+        StoredTensor::read_by(wide, size, Arc::new(widened))
     }
 }
 
@@ -112,6 +112,6 @@ impl Source<'_> {
     /// ```
     #[must_use]
     pub fn widened(&self) -> Self {
-        self.map(Stored::widened)
+        self.map(StoredTensor::widened)
     }
 }

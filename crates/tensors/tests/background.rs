@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use treedef::Tree;
-use treedef_tensors::{ErrorKind, Result, Saver, Saving, Tensors, safetensors};
+use treedef_tensors::{ErrorKind, Result, SaveHandle, Saver, Tensors, safetensors};
 
 #[test]
 fn at_most_one_save_is_in_flight() {
@@ -71,7 +71,7 @@ fn an_error_that_nobody_has_is_returned_once() {
     assert_eq!(saver.finish().unwrap_err().to_string(), "the save panicked: 1 is wrong");
 }
 
-/// Whoever else has the error, who waits on the handle gets it, as it was.
+/// A caller that waits on the handle gets the same error as other callers.
 #[test]
 fn a_save_that_failed_is_never_said_to_be_good() {
     let failed = || safetensors::save(&Tensors::default(), "no folder/model.safetensors");
@@ -88,7 +88,7 @@ fn a_save_that_failed_is_never_said_to_be_good() {
     }
 }
 
-/// What it returns, unless that takes a minute.
+/// The result of some work, which must not take a minute.
 fn within_a_minute<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, waits) = mpsc::channel();
     thread::spawn(move || done.send(f()));
@@ -97,8 +97,8 @@ fn within_a_minute<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) ->
 
 #[test]
 fn a_save_that_would_wait_for_itself_is_an_error() {
-    /// What a save may do with its saver and its handle.
-    type Use = fn(Arc<Saver>, Saving) -> Result<()>;
+    /// The use of the saver and the handle inside of a save.
+    type Use = fn(Arc<Saver>, SaveHandle) -> Result<()>;
     let uses: [Use; 3] = [
         |saver, _| saver.save(|| Ok(())).map(drop),
         |saver, _| Arc::into_inner(saver).unwrap().finish(),
@@ -107,7 +107,7 @@ fn a_save_that_would_wait_for_itself_is_an_error() {
     for each in uses {
         let error = within_a_minute(move || {
             let saver = Arc::new(Saver::new());
-            let (send, receive) = mpsc::channel::<(Arc<Saver>, Saving)>();
+            let (send, receive) = mpsc::channel::<(Arc<Saver>, SaveHandle)>();
             let save = move || receive.recv().map(|(saver, handle)| each(saver, handle)).unwrap();
             let handle = saver.save(save).unwrap();
             send.send((saver, handle.clone())).unwrap();
@@ -118,7 +118,7 @@ fn a_save_that_would_wait_for_itself_is_an_error() {
     }
 }
 
-/// Others wait for their turn meanwhile, which must not be what the save waits for.
+/// Others wait for their turn meanwhile, and the save must not wait for them.
 #[test]
 fn a_save_that_begins_another_is_an_error_whoever_waits() {
     let refused = within_a_minute(|| {
@@ -132,7 +132,7 @@ fn a_save_that_begins_another_is_an_error_whoever_waits() {
         let other = thread::spawn(move || others.save(|| Ok(())).map(drop));
         thread::sleep(Duration::from_millis(20)); // it has the turn
         may_go_on.send(()).unwrap();
-        // Whether it is the error of the handle alone depends on who asks first.
+        // The first caller decides whether only the handle has the error.
         let _ = other.join().unwrap();
         saving.unwrap().wait().unwrap_err().to_string()
     });
@@ -187,12 +187,12 @@ fn whether_it_is_finished_is_said_at_once() {
     thread::sleep(Duration::from_millis(20)); // it waits for its turn
     let asked = Arc::clone(&saver);
     let told = within_a_minute(move || (first.is_finished(), format!("{asked:?}")));
-    assert_eq!(told, (false, "Saver(Some(Saving { is_finished: false }))".to_owned()));
+    assert_eq!(told, (false, "Saver(Some(SaveHandle { is_finished: false }))".to_owned()));
     may_end.send(()).unwrap();
     other.join().unwrap().unwrap();
 }
 
-/// A snapshot is what the model was, whatever it becomes, and shares its numbers.
+/// A snapshot does not change with the model, and shares its numbers.
 #[test]
 fn a_snapshot_shares_its_numbers() {
     let model = Tree::of(&vec![vec![0.5f32; 100]; 3]).unwrap().with_arrays().unwrap();

@@ -63,7 +63,7 @@ fn tensors_come_back() {
         let file = flax::__to_bytes_chunked(&tensors, max_chunk).unwrap();
         let read = flax::from_bytes(&file).unwrap();
         assert_eq!(read.iter().len(), tensors.iter().len());
-        // Maps bring together what shares a key.
+        // Names with a common part are in one map.
         for (name, tensor) in tensors.iter() {
             assert_eq!(read.get(name), Some(tensor), "{name:?}");
         }
@@ -244,7 +244,7 @@ fn damaged_files_are_refused_or_read() {
                 assert!(error.to_string().len() < 2048, "{error}");
                 refused += 1;
             }
-            // There is no checksum. What was read is whole, as its sizes fit.
+            // There is no checksum. The tensors are complete, as their sizes fit.
             Ok(tensors) => {
                 let again = flax::to_bytes(&tensors).unwrap();
                 assert_eq!(flax::from_bytes(&again).unwrap(), tensors, "{}", row["name"]);
@@ -259,7 +259,7 @@ fn loaded<T: serde::Serialize + serde::de::DeserializeOwned>(file: &[u8]) -> T {
     Loader::new().separator("/").load(&flax::from_bytes(file).unwrap()).unwrap()
 }
 
-/// A file of flax has no texts but those of its value, also at the root.
+/// All texts of a file of flax are values, also at the root.
 #[test]
 fn what_has_no_numbers_is_read_at_the_root() {
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -358,7 +358,7 @@ fn strings_of_all_characters_are_read_and_written() {
     );
 }
 
-/// `None` and empty maps are what the type asks for.
+/// `None` and empty maps are read as the type requests them.
 #[test]
 fn what_has_no_numbers_is_read_by_type() {
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -224,7 +224,7 @@ fn damaged_headers_are_read_or_refused() {
     assert!(refused > damages / 3, "{refused} of {damages}");
 }
 
-/// A header may declare anything: memory grows with what is there.
+/// A header may declare any size: memory grows with the bytes in the file.
 #[test]
 fn memory_is_that_of_the_header() {
     for bytes in [

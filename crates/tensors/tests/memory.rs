@@ -1,4 +1,4 @@
-//! What memory holds while a checkpoint is read.
+//! The use of memory while a checkpoint is read.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn loading_takes_the_value_and_one_tensor() {
     let most = u64::try_from(2 * MIB + 2 * MIB + 2 * MIB).unwrap(); // serde's vector doubles
     assert!(read.bytes_max < most, "{} bytes at once, for 2 MiB", read.bytes_max);
 
-    // What is selected is all that is read.
+    // Only the selected tensors are read.
     let opened = allocation_counter::measure(|| {
         let source = safetensors::open_files(&paths).unwrap();
         assert_eq!(source.num_bytes(), u64::try_from(16 * MIB).unwrap());

@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Tree};
-use treedef_tensors::npy::{self, Reading};
+use treedef_tensors::npy::{self, ReadOptions};
 use treedef_tensors::{Dtype, ErrorKind, Export, Loader, Tensor, Tensors, npz};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -53,7 +53,7 @@ fn files_of_numpy_are_read_and_written_byte_for_byte() {
     for (row, file) in arrays::recorded(&["npy", "npz"]) {
         arrays::replay(&row, &file);
         if row["same"] == true {
-            let source = npy::from_bytes_with(&file, &Reading::new().bf16(true)).unwrap();
+            let source = npy::from_bytes_with(&file, &ReadOptions::new().bf16(true)).unwrap();
             assert_eq!(npy::to_bytes(source.get("").unwrap()).unwrap(), file, "{}", row["name"]);
             same += 1;
         }
@@ -64,7 +64,7 @@ fn files_of_numpy_are_read_and_written_byte_for_byte() {
 #[test]
 fn tensors_come_back() {
     let mut rng = Rng::with_seed(1);
-    let reading = Reading::new().bf16(true);
+    let reading = ReadOptions::new().bf16(true);
     for _ in 0..1_000 {
         let tensors = arrays::tensors(&mut rng);
         let file = npz::to_bytes(&tensors).unwrap();
@@ -147,7 +147,7 @@ fn headers_that_are_none_are_refused() {
         (&of("'|O'"), "the elements are objects, which are pickled"),
         (&of("[('o', '|O')]"), "the elements are objects, which are pickled"),
         (&of("'<M8[s]'"), "4 bytes cannot be datetime64[s][1]"),
-        (&of("'<U1'"), "is str[1], no numbers, see `Stored::tree`"),
+        (&of("'<U1'"), "is str[1], no numbers, see `StoredTensor::tree`"),
         (&of("'|V4'"), "\"|V4\" is bytes of any kind"),
         (&of("[('x', '<f4', 3 4)]"), "expected `)`"),
         (&of("[('x' '<f4')]"), "expected `,`"),
@@ -269,7 +269,7 @@ fn what_is_no_array_is_listed_beside_the_arrays() {
     refused(source.load::<BTreeMap<String, Vec<u8>>>(), "which has no numbers");
     let loader = Loader::new().ignore("notes.**");
     assert_eq!(loader.load::<BTreeMap<String, Vec<u8>>>(&source).unwrap()["a"], [7]);
-    // A record and an array that want one name are told.
+    // A record and an array of one name are an error.
     let record =
         npy_file("{'descr': [('x', '|u1')], 'fortran_order': False, 'shape': (1,), }\n", &[7]);
     let file = zip_file(&[("r.x.npy", &array), ("r.npy", &record)], CompressionMethod::Stored);
@@ -317,7 +317,7 @@ fn texts_dates_and_records_become_values() {
         "the tensors do not fit the type",
     );
 
-    // What the type does not read is named.
+    // The error names the array that the type does not read.
     #[derive(Debug, Serialize, Deserialize)]
     struct Part {
         x: Vec<f32>,
@@ -364,7 +364,7 @@ fn damaged_texts_and_records_are_refused_or_read() {
     assert!(refused > 200 && read > 100, "{refused} {read}");
 }
 
-/// Elements without bytes could be any number: they are listed, and take no time.
+/// The number of elements without bytes is not bounded by the file: they are listed in no time.
 #[test]
 fn elements_without_bytes_are_not_read() {
     for descr in ["'|V0'", "'<U0'", "[]", "[('x', '|S0'), ('y', '|V0')]"] {
@@ -389,30 +389,33 @@ fn what_unpacks_to_too_much_is_refused() {
     assert!(file.len() < 1 << 12);
     let limit = 2 * bytes.len();
     assert!(
-        npz::from_bytes_with(&file, &Reading::new().max_bytes(limit))
+        npz::from_bytes_with(&file, &ReadOptions::new().max_bytes(limit))
             .and_then(|it| it.read())
             .is_ok()
     );
-    let error = npz::from_bytes_with(&file, &Reading::new().max_bytes(limit - 1))
+    let error = npz::from_bytes_with(&file, &ReadOptions::new().max_bytes(limit - 1))
         .and_then(|it| it.read())
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
     refused(Err::<(), _>(error), "\"b.npy\" unpacks to 1048704 bytes, 1048703 are left");
-    // What is not compressed is borrowed, and free.
+    // Uncompressed members are borrowed, and do not count.
     let file = zip_file(&members, CompressionMethod::Stored);
     assert!(
-        npz::from_bytes_with(&file, &Reading::new().max_bytes(0)).and_then(|it| it.read()).is_ok()
+        npz::from_bytes_with(&file, &ReadOptions::new().max_bytes(0))
+            .and_then(|it| it.read())
+            .is_ok()
     );
 }
 
-/// Where a size is smaller than what a member unpacks to, no more is unpacked.
+/// If a member is larger than its declared size, only the declared size is unpacked.
 #[test]
 fn declared_sizes_are_not_believed() {
     let zeros = npy::to_bytes(&Tensor::new(Dtype::U8, vec![1 << 20], vec![0; 1 << 20]).unwrap());
     let zeros = zeros.unwrap();
     let size = u32::try_from(zeros.len()).unwrap().to_le_bytes();
     let file = zip_file(&[("a.npy", &zeros)], CompressionMethod::Deflated);
-    for (declared, expected) in [(200_u32, "\"a.npy\": "), (u32::MAX - 1, "see `npy::Reading")] {
+    for (declared, expected) in [(200_u32, "\"a.npy\": "), (u32::MAX - 1, "see `npy::ReadOptions")]
+    {
         let mut wrong = file.clone();
         for at in 0..wrong.len() - 4 {
             if wrong[at..].starts_with(&size) {
@@ -457,7 +460,7 @@ fn every_flipped_bit_of_an_npz_file_is_found_or_changes_nothing() {
 #[test]
 fn damaged_files_are_refused_or_read() {
     let mut rng = Rng::with_seed(2);
-    let reading = Reading::new().bf16(true);
+    let reading = ReadOptions::new().bf16(true);
     let mut recorded = arrays::recorded(&["npy", "npz"]);
     recorded.retain(|(row, _)| row["values"].is_null());
     let (mut refused, mut changed) = (0, 0);
@@ -473,7 +476,7 @@ fn damaged_files_are_refused_or_read() {
                 assert!(error.to_string().len() < 1024, "{error}");
                 refused += 1;
             }
-            // A checksum finds what changes an array.
+            // The checksum finds every change of an array.
             Ok(read) if format == "npz" => {
                 assert_eq!(arrays::described(&read), row["tensors"], "{}", row["name"]);
             }

@@ -44,7 +44,7 @@ pub fn regressions(targets: &[Target]) -> usize {
     targets.iter().map(of_target).sum()
 }
 
-/// Runs targets on random bytes and on changed seeds. `below` gives a random number below another.
+/// Runs targets on random bytes and on changed seeds. `below` returns a random number below another.
 pub fn changed_seeds(targets: &[Target], mut below: impl FnMut(usize) -> usize) {
     for target in targets {
         let corpus = inputs("corpus", target.0);

@@ -3,7 +3,7 @@
 
 use candle_core::{DType, Tensor};
 use treedef_tensors::Tensor as Numbers;
-use treedef_tensors::{Descriptor, Dtype, Stored};
+use treedef_tensors::{Descriptor, Dtype, StoredTensor};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -32,7 +32,7 @@ fn dtype(tensor: &Tensor) -> Result<Dtype> {
 /// # Errors
 ///
 /// As [`described`], and the errors of candle.
-pub fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>> {
+pub fn stored(name: &str, tensor: &Tensor) -> Result<StoredTensor<'static>> {
     let (dtype, flat) = (dtype(tensor)?, tensor.flatten_all()?);
     let bytes: Vec<u8> = match tensor.dtype() {
         DType::F32 => flat.to_vec1::<f32>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
@@ -41,7 +41,7 @@ pub fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>> {
         DType::I64 => flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
         _ => flat.to_vec1::<u8>()?,
     };
-    Ok(Stored::of(name, Numbers::new(dtype, tensor.dims().to_vec(), bytes)?))
+    Ok(StoredTensor::of(name, Numbers::new(dtype, tensor.dims().to_vec(), bytes)?))
 }
 
 /// The tensor of a file, on the device of the one that is there, whose type and shape it has.
@@ -49,7 +49,7 @@ pub fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>> {
 /// # Errors
 ///
 /// Returns the errors of the file and of candle.
-pub fn read(old: &Tensor, stored: &Stored<'_>) -> Result<Tensor> {
+pub fn read(old: &Tensor, stored: &StoredTensor<'_>) -> Result<Tensor> {
     let (bytes, shape) = (stored.read_bytes()?, stored.descriptor().shape());
     Ok(Tensor::from_raw_buffer(&bytes, old.dtype(), shape, old.device())?)
 }

@@ -1,4 +1,4 @@
-//! What turns one structure or tree into another.
+//! Operations that turn one structure or tree into another.
 
 use treedef::{Change, Diff, Error, TreeDef};
 

@@ -133,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.values(|value| Tree::of(&Marked(value, false)));
         cases.once("a value that lies", || Tree::of(&Marked(Wrong::LongMap, false)));
     }),
-    // What is found out about an error.
+    // The parts of an error.
     ("Error::kind", |cases| {
         cases.pairs(|a, b| Ok(a.check_equal(b).is_err_and(|error| !error.to_string().is_empty())));
     }),

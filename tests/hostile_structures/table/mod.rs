@@ -1,4 +1,4 @@
-//! A row for each public operation: its name, and what is done with it.
+//! A row for each public operation: its name, and the calls that test it.
 
 mod construct;
 mod read;

@@ -7,7 +7,7 @@ use treedef::{Error, Leaf, LeafKind, Tree, Value};
 use super::{Row, debug, hash, print, to_json};
 use crate::structures::Lying;
 
-/// A vector of so many units takes no memory.
+/// A vector of units takes no memory.
 fn units() -> Vec<()> {
     vec![(); 1 << 60]
 }

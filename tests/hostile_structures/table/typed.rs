@@ -9,7 +9,7 @@ use treedef::{Leaf, Object, Tree, TreeDef};
 
 use super::{Row, print};
 
-/// Values that say of themselves what they are not, or never end.
+/// Values that describe themselves wrongly, or never end.
 pub(super) enum Wrong {
     LongSequence,
     LongMap,

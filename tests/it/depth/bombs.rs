@@ -34,7 +34,7 @@ fn bombs_cost_what_their_text_costs() {
     });
 }
 
-/// What a structure claims is not believed, even where the value has begun as it says.
+/// The counts of a structure are not trusted, even if the value has begun as it describes.
 #[test]
 fn a_bomb_is_no_room_for_leaves() {
     let rows = vec![vec![1.0], vec![1.0, 2.0]];
@@ -129,12 +129,12 @@ fn counts_that_overflow_err() {
     }
 }
 
-// Keys, statics and values hold structures of their own, which `Limits::max_work` must bound as
-// well. What it allows is printed and compared in time of the distinct.
+// Keys, statics and values have structures of their own, which `Limits::max_work` must bound as
+// well. Printing and comparing take time in proportion to the distinct nodes.
 
 const ALLOWED: usize = 1 << 23;
 
-/// Checks that the least of five times is far less than what a visit of all nodes takes.
+/// Checks that the least of five times is far below the time of a visit of all nodes.
 #[track_caller]
 fn assert_quick(what: &str, f: impl Fn()) {
     let time = || {

@@ -101,8 +101,8 @@ fn what_has_no_leaves_is_renamed_in_each_element() {
     assert_eq!(migration.renamed.len(), 100);
 }
 
-/// A node that has no leaves on one side was renamed as a whole, and what differs inside is reported
-/// of its own.
+/// A node that has no leaves on one side was renamed as a whole, and differences inside are reported
+/// separately.
 #[test]
 fn what_is_inside_of_a_renamed_node_without_leaves_is_mentioned() {
     #[derive(Clone, Serialize)]

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use treedef::{Flattener, Leaf, Migration, Tree};
 
-/// The report, after a check of it by a naive model: of each scalar that the tree has more often than
-/// the value, so many have to be dropped or changed.
+/// The report, checked by a naive model: if the tree has a scalar more often than the value, the difference
+/// has to be dropped or changed.
 fn report<T: Serialize + DeserializeOwned>(old: &impl Serialize) -> String {
     reported::<T>(&Tree::of(old).unwrap())
 }

@@ -227,7 +227,7 @@ fn changed(old: &Schema, changes: &[Change]) -> Version {
             }),
             Change::Add(at, kind, number) => both(&mut |schema| {
                 at_struct(schema, at, false, &mut |fields, _| {
-                    // What is checked cannot be changed. If it moves, only its value tells it from
+                    // Checked leaves cannot be changed. If one moves, only its value distinguishes it from
                     // a default.
                     let checked = if *kind == Kind::Checked { 600 } else { 0 };
                     let default = Some(Val::Number(*kind, f64::from(checked + *number)));

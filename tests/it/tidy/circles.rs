@@ -1,7 +1,7 @@
 //! No file imports, over any number of others, from itself.
 //!
 //! A file imports from the last module on a path: `use crate::leaf::sink::Sink;` from `leaf/sink.rs`,
-//! and `use super::Way;` from the `mod.rs` beside it. What a `mod.rs` only exports again is no import.
+//! and `use super::Way;` from the `mod.rs` beside it. A re-export in a `mod.rs` is not an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -79,8 +79,8 @@ fn imports(module: &Names, text: &str, is_module: impl Fn(&Names) -> bool) -> BT
     all.filter(|found| found != module && is_module(found)).collect()
 }
 
-/// The paths that a source imports, and those from `crate`, `self` and `super` in its code. Tests in
-/// it may import what they like.
+/// The paths that a source imports, and the paths from `crate`, `self` and `super` in its code. Tests in
+/// it may import anything.
 fn paths(text: &str) -> Vec<Vec<&str>> {
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What a file gives back of every value.
+//! Every value round-trips through a file.
 
 use treedef::{Tree, TreeDef};
 

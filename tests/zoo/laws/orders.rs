@@ -150,7 +150,7 @@ fn index_maps_inside_keys_keep_their_order() {
     assert_alike(&index_map([(MapKey(key.clone()), 1)]), &index_map([(MapKey(reversed(&key)), 1)]));
 }
 
-/// Equal keys and statics are stored once, so all come back in the order of the first.
+/// Equal keys and statics are stored once, so all are restored in the order of the first.
 #[test]
 fn equal_keys_share_the_order_of_the_first() {
     let key = index_map([(2, 1), (3, 4), (1, 5)]);

@@ -237,7 +237,7 @@ types! {
     }
 }
 
-/// As `serde_json::value::RawValue`: a struct of a name that no type has, asked for as a newtype.
+/// As `serde_json::value::RawValue`: a struct with a reserved name, which is requested as a newtype.
 #[derive(Clone, Debug, PartialEq)]
 struct Raw(String);
 
@@ -272,7 +272,7 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// As `geojson::Position`: a derived newtype, read by hand as what is inside.
+/// As `geojson::Position`: a derived newtype with a hand-written `Deserialize` for its content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Position(Vec<f64>);
 
@@ -282,7 +282,7 @@ impl<'de> Deserialize<'de> for Position {
     }
 }
 
-/// As `IntOrString`: takes whatever it is given.
+/// As `IntOrString`: accepts any scalar.
 #[derive(Clone, Debug, PartialEq)]
 enum NumberOrText {
     Number(u64),

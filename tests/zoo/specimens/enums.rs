@@ -85,7 +85,7 @@ types! {
     struct NotString { only: char }
 }
 
-// Partly untagged, and variants for what is unknown.
+// Partly untagged enums, and variants for unknown input.
 types! {
     enum Partly { Unit, Newtype(u8), Struct { a: u8 }, #[serde(untagged)] Rest(Vec<u8>), #[serde(untagged)] Word(String) }
     #[serde(tag = "t")]

@@ -1,4 +1,4 @@
-//! The 29 kinds of the data model, each at the edges of what it holds.
+//! The 29 kinds of the data model, with the extreme values of each.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -87,7 +87,7 @@ types! {
     struct OfBytes(ByteBuf);
 }
 
-// Options, around what other formats lose.
+// Options, around values that other formats lose.
 types! {
     struct Options {
         none: Option<u8>,

@@ -77,7 +77,7 @@ impl PartialEq for Locks {
     }
 }
 
-/// A `Weak` comes back without what it pointed to, so only one that points nowhere is the same.
+/// A `Weak` is restored without its target, so only a `Weak` without one round-trips.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Dangling {
     rc: std::rc::Weak<u8>,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use candle_core::{CpuStorage, DType, Device, Storage, Tensor, WithDType};
 use half::{bf16, f16};
-use treedef_tensors::{Descriptor, Stored};
+use treedef_tensors::{Descriptor, StoredTensor};
 
 use super::AnyError;
 
@@ -36,7 +36,7 @@ pub(super) fn descriptor(name: &str, tensor: &Tensor) -> Result<Descriptor, AnyE
 
 /// A tensor whose bytes are read from its memory, piece by piece. A tensor on a device, or one that is not
 /// contiguous, is copied for the time from the first to the last piece.
-pub(super) fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>, AnyError> {
+pub(super) fn stored(name: &str, tensor: &Tensor) -> Result<StoredTensor<'static>, AnyError> {
     let descriptor = descriptor(name, tensor)?;
     let (size, tensor) = (descriptor.num_bytes().unwrap_or(0), tensor.detach());
     let near = Mutex::new(None::<Tensor>);
@@ -50,7 +50,7 @@ pub(super) fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>, Any
         *near = Some(here).filter(|_| !is_last);
         Ok(())
     };
-    Ok(Stored::read_from(descriptor, read)?)
+    Ok(StoredTensor::read_from(descriptor, read)?)
 }
 
 /// Copies bytes of a contiguous tensor on the CPU, from an offset on.
@@ -112,7 +112,7 @@ fn copy<T, const N: usize>(
 }
 
 /// Reads a tensor onto the CPU: piece by piece into its own memory.
-pub(super) fn read(stored: &Stored<'_>) -> Result<Tensor, AnyError> {
+pub(super) fn read(stored: &StoredTensor<'_>) -> Result<Tensor, AnyError> {
     let descriptor = stored.descriptor();
     let here = TYPES.iter().find(|(_, of_file)| *of_file == descriptor.type_name());
     let Some((dtype, _)) = here else {
@@ -140,7 +140,7 @@ pub(super) fn read(stored: &Stored<'_>) -> Result<Tensor, AnyError> {
 }
 
 fn numbers<T: WithDType, const N: usize>(
-    stored: &Stored<'_>,
+    stored: &StoredTensor<'_>,
     number: impl Fn([u8; N]) -> T,
 ) -> Result<Tensor, AnyError> {
     let length = usize::try_from(stored.num_bytes())? / N;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use candle_core::{Device, Error, Result, safetensors};
 use serde_json::{Value, json};
-use treedef_tensors::Names;
+use treedef_tensors::NameMapping;
 
 use super::{Adapter, Lora};
 use crate::files::save_named;
@@ -15,8 +15,8 @@ const TENSORS: &str = "adapter_model.safetensors";
 const CONFIG: &str = "adapter_config.json";
 
 /// Names of tensors here, with the layer at the end, and their names in PEFT's files.
-fn names() -> Names {
-    Names::new()
+fn names() -> NameMapping {
+    NameMapping::new()
         .rename("linear.a.**", "base_model.model.**.lora_A.weight")
         .rename("linear.b.**", "base_model.model.**.lora_B.weight")
         .rename("embedding.a.**", "base_model.model.**.lora_embedding_A")

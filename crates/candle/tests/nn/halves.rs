@@ -7,7 +7,7 @@ use treedef_candle::nn::{
     Gru, Initialiser, LayerNorm, Linear, Lstm, Mlp, MultiHeadAttention, RmsNorm, Rope, SwiGlu,
 };
 
-/// What each layer makes of the same input, in one type of numbers.
+/// The outputs of each layer for the same input, in one type of numbers.
 fn outputs(dtype: DType) -> candle_core::Result<Vec<(&'static str, Tensor)>> {
     let init = &mut Initialiser::new(5).dtype(dtype);
     let (sequence, image) = (init.normal((2, 6, 4))?, init.normal((2, 4, 5, 3))?);

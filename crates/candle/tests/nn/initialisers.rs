@@ -10,7 +10,7 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor.to_dtype(DType::F64).unwrap().flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Many numbers, all within the limit, that come near it, with the variance of a uniform distribution.
+/// Many numbers within the limit, some of them near it, with the variance of a uniform distribution.
 fn is_uniform(tensor: &Tensor, limit: f64) {
     let numbers = numbers(tensor);
     let count = numbers.len() as f64;

@@ -1,4 +1,4 @@
-//! Layers, against what PyTorch computes: `vectors.py` has written `vectors.safetensors`.
+//! Layers, compared with PyTorch: `vectors.py` has written `vectors.safetensors`.
 
 mod halves;
 mod initialisers;

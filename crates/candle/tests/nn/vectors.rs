@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
 
-/// What PyTorch has computed with one layer.
+/// The results of PyTorch for one layer.
 pub(crate) struct Case {
     name: &'static str,
     tensors: BTreeMap<String, Tensor>,
-    /// What has not been compared yet.
+    /// The tensors that have not been compared yet.
     unused: BTreeSet<String>,
 }
 

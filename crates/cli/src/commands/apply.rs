@@ -5,7 +5,7 @@ use std::path::Path;
 use treedef::{Diff, Leaf, Tree};
 use treedef_tensors::Source;
 
-use crate::args::{Limits, Output, Reading, Report};
+use crate::args::{Limits, Output, ReadArgs, Report};
 use crate::comparing::common_form::{restored, with_paths};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -18,7 +18,7 @@ use crate::tensors::patch::patched;
 use crate::tensors::trees;
 use crate::tensors::values::{PatchTree, tree_and_beside, with_values};
 
-use super::convert::{Written, document, format_of, write_as};
+use super::convert::{ConvertedDocument, document, format_of, write_as};
 
 type Patch = Diff<Tree<Leaf>>;
 
@@ -26,7 +26,7 @@ pub(super) fn apply(
     file: &Path,
     patch: &Path,
     to: &Output,
-    reading: Reading,
+    reading: ReadArgs,
     told: Report,
 ) -> Result<bool> {
     let input = input::open(file, reading, Format::Json)?;
@@ -60,7 +60,7 @@ fn to_document(
     input: Input,
     mut diff: Patch,
     to: &Output,
-    reading: Reading,
+    reading: ReadArgs,
     told: Report,
 ) -> Result<bool> {
     let (name, format) = (input.name.clone(), input.format);
@@ -100,7 +100,7 @@ fn to_tensors(
     diff: &Patch,
     (from, to): (Format, Format),
     limits: Limits,
-) -> Result<Written> {
+) -> Result<ConvertedDocument> {
     let (old, new, is_plain) = tensors_after(source, first, diff, limits)?;
     if !to.is_of_tensors() {
         let (_, beside) = tree_and_beside(source, limits)?;
@@ -111,7 +111,7 @@ fn to_tensors(
     let (bytes, not_held) = files::copy(&tensors, to, true)?;
     lost.extend(not_held);
     lost.extend(files::records_of(source));
-    Ok(Written::new(bytes, to, lost))
+    Ok(ConvertedDocument::new(bytes, to, lost))
 }
 
 /// The tree that a patch is for, the same tree after the patch, and whether the patch was made with another

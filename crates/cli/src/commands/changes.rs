@@ -9,7 +9,7 @@ use crate::color::bare_numbers;
 use crate::failure::Result;
 use crate::numbers::exact;
 use crate::paths::{leaf_at, readable, shown, shown_pattern, without_indices};
-use crate::tensors::distance::Far;
+use crate::tensors::distance::ArrayDistance;
 use crate::tensors::trees::{DocumentLeaf, has_arrays};
 
 /// The changes of a diff. In a document, a child with another key is another child, because a
@@ -48,7 +48,8 @@ pub(super) fn snapped(
     }
     let snap = |old: &Leaf, leaf: Leaf| {
         if let (Some(was), Some(array)) = (old.as_array(), leaf.as_array()) {
-            let is_close = Far::between(was, array, tolerance).is_some_and(|far| far.count == 0);
+            let is_close =
+                ArrayDistance::between(was, array, tolerance).is_some_and(|far| far.count == 0);
             return if is_close { old.clone() } else { leaf };
         }
         let is_close = old != &leaf
@@ -168,9 +169,9 @@ pub(super) fn replaced<L: DocumentLeaf>(
     path: &str,
     old: &Tree<L>,
     new: &Tree<L>,
-    far: Option<&Far>,
+    far: Option<&ArrayDistance>,
 ) -> String {
-    let Some(Far { array, count, of, most }) = far else {
+    let Some(ArrayDistance { array, count, of, most }) = far else {
         return format!("~ {path}: {} → {}", L::summary(old), L::summary(new));
     };
     let differ = if *of == 1 { "1 number differs" } else { &format!("{of} numbers differ") };
@@ -185,9 +186,9 @@ pub(super) fn far<L: DocumentLeaf>(
     old: &Tree<L>,
     new: &Tree<L>,
     tolerance: Tolerance,
-) -> Option<Far> {
+) -> Option<ArrayDistance> {
     fn array<L: DocumentLeaf>(tree: &Tree<L>) -> Option<&Array> {
         tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())?.as_array()
     }
-    Far::between(array(old)?, array(new)?, tolerance)
+    ArrayDistance::between(array(old)?, array(new)?, tolerance)
 }

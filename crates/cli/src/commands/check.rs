@@ -12,19 +12,19 @@ use treedef_tensors::__display_shape;
 
 use crate::args::{Check, Folds, Json};
 use crate::color::{counted, grouped};
-use crate::comparing::notation::{self, Folded, Form, Numbers};
+use crate::comparing::notation::{self, ExpectedKind, FoldedChildren, NumberClass};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::keys::Pairs;
 use crate::paths::{readable, shown};
-use crate::reading::documents::Place;
+use crate::reading::documents::DocumentPlace;
 use crate::reading::input;
 use crate::reading::parse::{Document, is_saved, read_within};
 #[cfg(feature = "schema")]
 use crate::schema::validation::Schema;
 use crate::tensors::trees::kinds;
 #[cfg(feature = "schema")]
-use crate::tensors::trees::{Halves, numbers};
+use crate::tensors::trees::{HalfFormat, numbers};
 
 use super::print::{print, print_json};
 use super::scope::Scope;
@@ -33,7 +33,7 @@ use super::scope::Scope;
 enum Expected {
     /// A structure. `true` if it is the sequence of several documents: then the checked file is not
     /// split into documents.
-    Structure(Box<Tree<Form>>, bool, Format),
+    Structure(Box<Tree<ExpectedKind>>, bool, Format),
     #[cfg(feature = "schema")]
     Schema(Box<Schema>),
 }
@@ -100,7 +100,7 @@ fn violations_of_schema(
     most: usize,
 ) -> Result<Vec<Violation>> {
     let tree = scope.of_one(tree)?;
-    let tree = numbers(tree, Halves::Double)?;
+    let tree = numbers(tree, HalfFormat::Double)?;
     schema.tell_rounding(&tree, name, args.reading.strict)?;
     let all = schema.violations(&tree, most.saturating_add(1))?;
     let all = all.into_iter().filter(|(path, _)| scope.has(path));
@@ -139,7 +139,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
             }
             let document = if has_values { input.document()? } else { input.values()? };
             let new = violations(document, 0)?;
-            found.extend(new.into_iter().map(|violation| (Place::Whole, violation)));
+            found.extend(new.into_iter().map(|violation| (DocumentPlace::Whole, violation)));
         }
         is_stopped |= found.len() > most;
         let found = found.into_iter().take(most);
@@ -156,12 +156,13 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         }
     };
     if json {
-        let object = |(file, place, Violation { path, message }): (String, Place, Violation)| {
-            let mut object = place.to_json(&file);
-            object.insert("path".to_owned(), shown(&path).into());
-            object.insert("message".to_owned(), message.into());
-            object
-        };
+        let object =
+            |(file, place, Violation { path, message }): (String, DocumentPlace, Violation)| {
+                let mut object = place.to_json(&file);
+                object.insert("path".to_owned(), shown(&path).into());
+                object.insert("message".to_owned(), message.into());
+                object
+            };
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
         if is_stopped {
             tell!("treedef: {count}");
@@ -169,7 +170,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         return Ok(ok);
     }
     let red = anstyle::AnsiColor::Red.on_default();
-    let line = |(file, place, Violation { path, message }): &(String, Place, Violation)| {
+    let line = |(file, place, Violation { path, message }): &(String, DocumentPlace, Violation)| {
         let place = place.in_file(file);
         format!("{}: {red}{}{red:#}: {message}\n", place.escape_debug(), readable(path))
     };
@@ -181,17 +182,17 @@ pub(super) fn check(args: &Check) -> Result<bool> {
 }
 
 /// The leaves of a document.
-fn forms(document: Document) -> Result<Tree<Form>> {
+fn forms(document: Document) -> Result<Tree<ExpectedKind>> {
     Ok(match document {
-        Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
-        Document::Signature(tree) => tree.map(Form::Kind),
+        Document::Tree(tree) => kinds(tree)?.map(ExpectedKind::Kind),
+        Document::Signature(tree) => tree.map(ExpectedKind::Kind),
         Document::Structure(treedef) => {
-            let any = vec![Form::Any; treedef.num_leaves()];
+            let any = vec![ExpectedKind::Any; treedef.num_leaves()];
             Tree::new(treedef, any)?
         }
         Document::Tensors(tree) => tree.map(|leaf| match &leaf.value {
-            Some(value) => Form::Kind(value.kind()),
-            None => Form::Tensor(leaf),
+            Some(value) => ExpectedKind::Kind(value.kind()),
+            None => ExpectedKind::Tensor(leaf),
         }),
     })
 }
@@ -202,8 +203,8 @@ struct Violation {
 }
 
 struct Checker<'a> {
-    expected: &'a [Form],
-    found: &'a [Form],
+    expected: &'a [ExpectedKind],
+    found: &'a [ExpectedKind],
     folds: Folds,
     /// Whether one of the formats has only texts as keys.
     are_texts: bool,
@@ -228,7 +229,7 @@ fn is_nothing(node: NodeRef<'_>) -> bool {
 
 /// The violations of a document. There is one more than `most` if there are more.
 fn violations_of_structure(
-    expected: &Tree<Form>,
+    expected: &Tree<ExpectedKind>,
     document: Document,
     (args, scope): (&Check, &Scope),
     are_texts: bool,
@@ -262,7 +263,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn said(&self, node: NodeRef<'_>, form: Option<&Form>) -> String {
+    fn said(&self, node: NodeRef<'_>, form: Option<&ExpectedKind>) -> String {
         match (node.kind(), form) {
             (NodeKind::Leaf, Some(form)) => form.to_string(),
             _ if is_list(node) => {
@@ -275,35 +276,38 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether a leaf is as expected, as far as kinds are distinguished.
-    fn is_form(&self, expected: &Form, found: &Form) -> bool {
+    fn is_form(&self, expected: &ExpectedKind, found: &ExpectedKind) -> bool {
         let Folds { fold_widths, fold_numbers, .. } = self.folds;
         match (expected, found) {
-            (Form::Any, _) => true,
-            (Form::Numbers(numbers), Form::Kind(found)) => match numbers {
-                Numbers::Integers => found.is_integer(),
-                Numbers::Floats => found.is_float() || fold_numbers && found.is_number(),
-                Numbers::All => found.is_number(),
+            (ExpectedKind::Any, _) => true,
+            (ExpectedKind::Numbers(numbers), ExpectedKind::Kind(found)) => match numbers {
+                NumberClass::Integers => found.is_integer(),
+                NumberClass::Floats => found.is_float() || fold_numbers && found.is_number(),
+                NumberClass::All => found.is_number(),
             },
-            (Form::Kind(expected), Form::Kind(found)) => {
+            (ExpectedKind::Kind(expected), ExpectedKind::Kind(found)) => {
                 expected == found
                     || fold_numbers && expected.is_number() && found.is_number()
                     || fold_widths && expected.is_integer() && found.is_integer()
                     || fold_widths && expected.is_float() && found.is_float()
             }
-            (Form::Tensor(expected), Form::Tensor(found)) => {
+            (ExpectedKind::Tensor(expected), ExpectedKind::Tensor(found)) => {
                 expected.to_string() == found.to_string()
             }
-            (Form::Kind(kind), Form::Tensor(tensor)) => format!("{kind}[]") == tensor.to_string(),
+            (ExpectedKind::Kind(kind), ExpectedKind::Tensor(tensor)) => {
+                format!("{kind}[]") == tensor.to_string()
+            }
             _ => false,
         }
     }
 
     /// Whether nested sequences of numbers match this tensor.
-    fn is_tensor(&self, expected: NodeRef<'_>, found: &Form) -> bool {
+    fn is_tensor(&self, expected: NodeRef<'_>, found: &ExpectedKind) -> bool {
         let kind = self.expected.get(expected.leaf_range().start);
         let treedef = expected.to_treedef();
         let block = treedef.blocks().next();
-        let (Some(Form::Kind(kind)), Some(block), Form::Tensor(tensor)) = (kind, block, found)
+        let (Some(ExpectedKind::Kind(kind)), Some(block), ExpectedKind::Tensor(tensor)) =
+            (kind, block, found)
         else {
             return false;
         };
@@ -311,8 +315,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether nested sequences match this tensor.
-    fn is_array(&self, expected: &Form, found: NodeRef<'_>) -> bool {
-        let Form::Tensor(tensor) = expected else { return false };
+    fn is_array(&self, expected: &ExpectedKind, found: NodeRef<'_>) -> bool {
+        let ExpectedKind::Tensor(tensor) = expected else { return false };
         if self.folds.fold_lengths && found.num_children() == 0 {
             return true;
         }
@@ -325,7 +329,7 @@ impl<'a> Checker<'a> {
             sizes.eq(tensor.shape.iter().copied())
         };
         let leaves = self.found.get(found.leaf_range()).or_bug();
-        let kind = Form::Kind(kind);
+        let kind = ExpectedKind::Kind(kind);
         is_shape && block.path.is_root() && leaves.iter().all(|leaf| self.is_form(&kind, leaf))
     }
 
@@ -337,10 +341,10 @@ impl<'a> Checker<'a> {
         }
         let wanted = self.expected.get(expected.leaf_range().start);
         match wanted.filter(|_| expected.is_leaf()) {
-            Some(Form::List(folded)) if is_list(found) => {
+            Some(ExpectedKind::List(folded)) if is_list(found) => {
                 return self.folded(folded, found, path);
             }
-            Some(Form::Map(folded)) if is_named(found) => {
+            Some(ExpectedKind::Map(folded)) if is_named(found) => {
                 return self.folded(folded, found, path);
             }
             _ => {}
@@ -404,7 +408,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Compares the children of a sequence or a map with a folded form.
-    fn folded(&mut self, folded: &'a Folded, found: NodeRef<'_>, path: &mut treedef::Path) {
+    fn folded(&mut self, folded: &'a FoldedChildren, found: NodeRef<'_>, path: &mut treedef::Path) {
         let there = found.num_children();
         let fits = folded.lengths.is_none_or(|(least, most)| (least..=most).contains(&there));
         if !fits && !self.folds.fold_lengths {
@@ -418,7 +422,7 @@ impl<'a> Checker<'a> {
     /// Compares each child with the form that fits best. A form has its own leaves.
     fn each(
         &mut self,
-        forms: &[(NodeRef<'a>, &'a [Form])],
+        forms: &[(NodeRef<'a>, &'a [ExpectedKind])],
         found: NodeRef<'_>,
         path: &mut treedef::Path,
     ) {

@@ -11,11 +11,11 @@ use crate::comparing::losses::{Loss, losses};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output;
-use crate::reading::input::{self, Input, Rest};
+use crate::reading::input::{self, DocumentExtras, Input};
 use crate::reading::parse::{Document, read_within};
 use crate::tensors::checkpoint::expect_room;
 use crate::tensors::files;
-use crate::tensors::trees::{self, Halves};
+use crate::tensors::trees::{self, HalfFormat};
 use crate::tensors::values::tree_and_beside;
 
 use super::print::{expect_kept, report_json, tell_loss, write_to, write_with};
@@ -45,13 +45,13 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
                 let (bytes, lost) = files::copy(&source.separate(), to, false)?;
                 let lost = lost.into_iter().map(Loss::of).chain(calls_of(&file));
                 let lost = names_of(renamed).chain(lost).chain(values_of(&file, to)).collect();
-                Ok(Written { bytes, format, lost })
+                Ok(ConvertedDocument { bytes, format, lost })
             })?
         }
         (true, to) if to.is_of_tensors() => input.with_tensors(|source, _| {
             let (bytes, mut lost) = files::copy(source, to, true)?;
             lost.extend(files::records_of(source));
-            Ok(Written::new(bytes, format, lost))
+            Ok(ConvertedDocument::new(bytes, format, lost))
         })?,
         (true, to) if from == Format::Pytorch => input.with_pytorch(|file, limits| {
             expect_room(file.num_bytes(), limits)?;
@@ -78,7 +78,7 @@ pub(super) fn document(
     lost: Vec<String>,
     (from, to): (Format, Format),
     limits: Limits,
-) -> Result<Written> {
+) -> Result<ConvertedDocument> {
     let mut written = write(&plain(tree, to)?, from, to, limits, halves(to, types))?;
     written.lost.splice(0..0, lost.into_iter().map(Loss::of));
     Ok(written)
@@ -87,7 +87,7 @@ pub(super) fn document(
 /// The numbers of arrays as leaves, unless the format has arrays. JSON and similar formats have only
 /// doubles.
 fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
-    let halves = if to.is_text() { Halves::Double } else { Halves::Exact };
+    let halves = if to.is_text() { HalfFormat::Double } else { HalfFormat::Exact };
     if to == Format::Tree { Ok(tree) } else { trees::numbers(tree, halves) }
 }
 
@@ -134,7 +134,7 @@ impl Write for CountingWriter<'_> {
 
 /// Writes a tree to its destination, and reports losses.
 pub(super) fn write_as(
-    (tree, rest): (&Tree<Leaf>, &Rest),
+    (tree, rest): (&Tree<Leaf>, &DocumentExtras),
     (name, from): (&str, Format),
     to: &Output,
     limits: Limits,
@@ -147,10 +147,10 @@ pub(super) fn write_as(
 /// Writes a tree and the data beside it, as far as the format can hold them.
 fn write_rest(
     tree: &Tree<Leaf>,
-    rest: &Rest,
+    rest: &DocumentExtras,
     (from, to): (Format, Format),
     limits: Limits,
-) -> Result<Written> {
+) -> Result<ConvertedDocument> {
     let mut written = write(tree, from, to, limits, BTreeSet::new())?;
     if !rest.dates.is_empty() {
         if to == Format::Toml {
@@ -200,7 +200,7 @@ pub(super) fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format
 }
 
 /// A document, and its losses so far.
-pub(super) struct Written {
+pub(super) struct ConvertedDocument {
     bytes: Vec<u8>,
     format: Format,
     lost: Vec<Loss>,
@@ -213,11 +213,12 @@ fn write(
     format: Format,
     limits: Limits,
     types: BTreeSet<String>,
-) -> Result<Written> {
+) -> Result<ConvertedDocument> {
     let bytes = output::write(tree, format)?;
     let lost = match read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
-            let [before, after] = [tree.clone(), back].map(|it| trees::numbers(it, Halves::Exact));
+            let [before, after] =
+                [tree.clone(), back].map(|it| trees::numbers(it, HalfFormat::Exact));
             losses(&before?, &after?, from.is_typed(), types)
         }
         Ok(_) => vec![Loss::of("the values")],
@@ -225,7 +226,7 @@ fn write(
             vec![Loss::of(format!("all of it: what was written is not read again: {failure}"))]
         }
     };
-    Ok(Written { bytes, format, lost })
+    Ok(ConvertedDocument { bytes, format, lost })
 }
 
 #[derive(Serialize)]
@@ -237,9 +238,9 @@ struct JsonReport<'a> {
     lost: &'a [Loss],
 }
 
-impl Written {
+impl ConvertedDocument {
     pub(super) fn new(bytes: Vec<u8>, format: Format, lost: Vec<String>) -> Self {
-        Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() }
+        ConvertedDocument { bytes, format, lost: lost.into_iter().map(Loss::of).collect() }
     }
 
     pub(super) fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {

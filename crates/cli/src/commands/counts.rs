@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use treedef_structures::Structures;
 
-use crate::args::{Reading, Shapes};
+use crate::args::{ReadArgs, Shapes};
 use crate::failure::{Failure, Result};
 use crate::format::{Format, extension};
-use crate::formats::json::Bad;
+use crate::formats::json::BadLines;
 use crate::formats::json_lines::LineReader;
-use crate::reading::documents::Place;
+use crate::reading::documents::DocumentPlace;
 use crate::reading::input::{self, Input, STDIN};
 use crate::reading::parallel_lines::Tally;
 
@@ -26,7 +26,7 @@ const BEGIN: &[u8] = br#"{"treedef_shapes":"#;
 const VERSION: u32 = 1;
 
 /// The structures of files, with their places.
-pub(super) struct Counted {
+pub(super) struct CountedFiles {
     pub(super) tally: Tally,
     pub(super) files: Vec<CountedFile>,
     /// Whether the formats have a null.
@@ -59,7 +59,7 @@ pub(super) enum Indices {
     Elements(String),
 }
 
-impl Counted {
+impl CountedFiles {
     /// The file of a document.
     pub(super) fn file(&self, index: u64) -> Option<&CountedFile> {
         self.files.iter().rev().find(|file| file.first <= index)
@@ -70,9 +70,9 @@ impl Counted {
         self.file(index).map_or_else(String::new, |CountedFile { name, first, indices }| {
             let (number, name) = (index - first + 1, name.as_deref().unwrap_or(STDIN));
             match indices {
-                Indices::One => Place::Whole.in_file(name),
-                Indices::Lines => Place::Line(number).in_file(name),
-                Indices::Documents => Place::Document(number).in_file(name),
+                Indices::One => DocumentPlace::Whole.in_file(name),
+                Indices::Lines => DocumentPlace::Line(number).in_file(name),
+                Indices::Documents => DocumentPlace::Document(number).in_file(name),
                 Indices::Elements(path) => {
                     let dot =
                         if path.is_empty() || path.starts_with(['.', '[']) { "" } else { "." };
@@ -92,8 +92,8 @@ struct Counts {
     /// The number of lines or documents, including unreadable ones.
     lines: u64,
     files: Vec<CountedFile>,
-    bad: Bad,
-    twice: Bad,
+    bad: BadLines,
+    twice: BadLines,
     has_null: bool,
     decimals: bool,
     folds_keys: bool,
@@ -115,13 +115,13 @@ fn is_named_so(path: &Path) -> bool {
 }
 
 /// Opens documents or counts.
-pub(super) fn open(file: &Path, reading: Reading) -> Result<Input> {
+pub(super) fn open(file: &Path, reading: ReadArgs) -> Result<Input> {
     let format = if is_named_so(file) { Some(Format::Jsonl) } else { reading.format };
-    input::open(file, Reading { format, ..reading }, Format::Jsonl)
+    input::open(file, ReadArgs { format, ..reading }, Format::Jsonl)
 }
 
 /// Writes the counts, for `--save`.
-pub(super) fn save(counted: &Counted, args: &Shapes, path: &Path) -> Result<()> {
+pub(super) fn save(counted: &CountedFiles, args: &Shapes, path: &Path) -> Result<()> {
     let counts = Counts {
         treedef_shapes: VERSION,
         lines: counted.tally.lines,
@@ -151,7 +151,7 @@ pub(super) fn is_one(input: &mut Input) -> Result<bool> {
 }
 
 /// Adds the parts of a file of counts to the counts so far.
-pub(super) fn add(counted: &mut Counted, input: Input, args: &Shapes) -> Result<()> {
+pub(super) fn add(counted: &mut CountedFiles, input: Input, args: &Shapes) -> Result<()> {
     if args.list.is_some() || args.rare.is_some() {
         return Err(Failure::new(
             "counts, which do not list documents: pass the files that were counted",
@@ -173,7 +173,7 @@ pub(super) fn add(counted: &mut Counted, input: Input, args: &Shapes) -> Result<
     Ok(())
 }
 
-fn add_part(counted: &mut Counted, counts: Counts, part: &str, args: &Shapes) -> Result<()> {
+fn add_part(counted: &mut CountedFiles, counts: Counts, part: &str, args: &Shapes) -> Result<()> {
     if counts.treedef_shapes != VERSION {
         let version = counts.treedef_shapes;
         return Err(Failure::new(format!(

@@ -9,12 +9,12 @@ use serde::Serialize;
 use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree, TreeDef};
 use treedef_tensors::{__is_of_structure, __leaf_names};
 
-use crate::args::{Reading, Renaming};
+use crate::args::{ReadArgs, Renaming};
 use crate::color::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::comparing::common_form::{
     lowered, with_numbers_by_value, with_paths, with_plain_leaves, with_widths_of,
 };
-use crate::comparing::stored::Stored;
+use crate::comparing::tensor_file::TensorFile;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::keys::with_keys_of;
@@ -31,11 +31,11 @@ use super::diff_tensors::{
 };
 use super::print::{print, print_json};
 use super::renames::{Renames, suggest};
-use super::scope::{Scope, Structured};
+use super::scope::{HasStructure, Scope};
 
 pub(super) fn diff(
     files: [&Path; 2],
-    reading: Reading,
+    reading: ReadArgs,
     (structure, folds_numbers): (bool, bool),
     options: (Tolerance, bool, bool),
     scope: &Scope,
@@ -154,8 +154,8 @@ pub(super) fn diff(
 }
 
 /// Opens two files of tensors, and shows the progress of reading.
-fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
-    let (mut old, mut new) = (Stored::open(old)?, Stored::open(new)?);
+fn opened(old: Input, new: Input) -> Result<(TensorFile, TensorFile, Progress)> {
+    let (mut old, mut new) = (TensorFile::open(old)?, TensorFile::open(new)?);
     if old.format != new.format && [old.format, new.format].contains(&Format::Pytorch) {
         (old, new) = (old.with_aliases()?.by_names()?, new.with_aliases()?.by_names()?);
     }
@@ -166,7 +166,7 @@ fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
 /// Compares files of tensors whose names differ.
 pub(super) fn diff_renamed(
     files: [&Path; 2],
-    reading: Reading,
+    reading: ReadArgs,
     renaming: &Renaming,
     (structure, tolerance, json): (bool, Tolerance, bool),
     scope: &Scope,
@@ -198,7 +198,7 @@ pub(super) fn diff_renamed(
 }
 
 /// Compares the names, types and shapes of tensors.
-fn diff_outlines(files: [Stored; 2], json: bool, scope: &Scope) -> Result<bool> {
+fn diff_outlines(files: [TensorFile; 2], json: bool, scope: &Scope) -> Result<bool> {
     let [old, new] = files.map(|stored| stored.tree.map(|slot| slot.leaf.to_string()));
     let style = Style { is_typed: true, has_null: false, scope };
     report(changes(&old, &new), json, style)
@@ -280,7 +280,7 @@ fn with_kinds(
 
 /// Compares files of tensors by their trees: the structures in their metadata, or the trees of the names.
 fn diff_trees(
-    files: [&Stored; 2],
+    files: [&TensorFile; 2],
     [a, b]: [Tree<Leaf>; 2],
     is_structured: bool,
     options: (Tolerance, bool, bool),
@@ -401,7 +401,7 @@ fn json_change<T>(change: &Change<T>) -> JsonChange<'_, T> {
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
-fn report<T: Display + Serialize + Structured>(
+fn report<T: Display + Serialize + HasStructure>(
     changes: Vec<Change<T>>,
     json: bool,
     style: Style<'_>,

@@ -9,11 +9,11 @@ use treedef::{ChangeKind, Leaf, NodeKind, Path, Tolerance, Tree};
 use treedef_tensors::{__is_of_structure, __narrowed};
 
 use crate::color::{bare_numbers, paint_change};
-use crate::comparing::stored::{Slot, Stored};
+use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::Result;
 use crate::format::Format;
 use crate::paths::{part_at, readable, shown};
-use crate::tensors::names::Names;
+use crate::tensors::names::NameTree;
 
 use super::changes::{far, folded, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
@@ -21,18 +21,18 @@ use super::scope::Scope;
 
 /// A tensor in a comparison. Tensors with equal numbers have one id.
 #[derive(Clone)]
-struct Item<'s> {
-    slot: &'s Slot,
+struct ComparedTensor<'s> {
+    slot: &'s TensorSlot,
     id: u64,
 }
 
-impl PartialEq for Item<'_> {
+impl PartialEq for ComparedTensor<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.slot.leaf == other.slot.leaf
     }
 }
 
-impl fmt::Display for Item<'_> {
+impl fmt::Display for ComparedTensor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.slot.leaf.value {
             Some(value) => value.fmt(f),
@@ -42,7 +42,7 @@ impl fmt::Display for Item<'_> {
 }
 
 /// Whether two files have the same tensors and the same metadata, compared by bytes.
-pub(super) fn are_equal(old: &Stored, new: &Stored) -> Result<bool> {
+pub(super) fn are_equal(old: &TensorFile, new: &TensorFile) -> Result<bool> {
     if old.tree.treedef() != new.tree.treedef() || old.metadata != new.metadata {
         return Ok(false);
     }
@@ -55,7 +55,7 @@ pub(super) fn are_equal(old: &Stored, new: &Stored) -> Result<bool> {
 }
 
 pub(super) fn diff_tensors(
-    [old, new]: [&Stored; 2],
+    [old, new]: [&TensorFile; 2],
     tolerance: Tolerance,
     json: bool,
     scope: &Scope,
@@ -79,7 +79,7 @@ pub(super) fn diff_tensors(
 }
 
 /// The changes of plain values in the structure.
-fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
+fn value_lines(files: [&TensorFile; 2], json: bool, scope: &Scope) -> Vec<Line> {
     let mut values = BTreeMap::<Path, [Option<String>; 2]>::new();
     for (side, stored) in files.iter().enumerate() {
         let statics = stored.tree.treedef().nodes();
@@ -110,15 +110,15 @@ fn value_lines(files: [&Stored; 2], json: bool, scope: &Scope) -> Vec<Line> {
 /// The changes of tensors that no tree shows: their types, if the tree has the structure that was written,
 /// parts that no patch contains, and everything in GGUF.
 pub(super) fn lines_beside_values(
-    files: [&Stored; 2],
+    files: [&TensorFile; 2],
     is_structured: bool,
     json: bool,
 ) -> Result<Vec<Line>> {
-    let is_beside = |slots: [Option<&Slot>; 2]| {
+    let is_beside = |slots: [Option<&TensorSlot>; 2]| {
         // In the tree, small floats have another type than in the file.
         let are_alike = matches!(slots, [Some(old), Some(new)] if old.leaf.is_alike(&new.leaf));
-        let is_small = |slot: &Slot| __narrowed(&slot.leaf.dtype, []).is_some();
-        let is_typed = |slot: &Slot| {
+        let is_small = |slot: &TensorSlot| __narrowed(&slot.leaf.dtype, []).is_some();
+        let is_typed = |slot: &TensorSlot| {
             let has_type = slot.dtype().is_some() || are_alike && is_small(slot);
             !is_structured || has_type && slot.leaf.size > 0
         };
@@ -157,12 +157,12 @@ impl TensorChange {
 
 /// Compares each tensor with the tensor of the same name in the other file.
 fn by_name(
-    files: [&Stored; 2],
-    is_compared: impl Fn([Option<&Slot>; 2]) -> bool,
+    files: [&TensorFile; 2],
+    is_compared: impl Fn([Option<&TensorSlot>; 2]) -> bool,
     tolerance: Tolerance,
     scope: &Scope,
 ) -> Result<Vec<TensorChange>> {
-    let mut named = BTreeMap::<&str, [Option<(Path, &Slot)>; 2]>::new();
+    let mut named = BTreeMap::<&str, [Option<(Path, &TensorSlot)>; 2]>::new();
     for (side, stored) in files.iter().enumerate() {
         for (path, slot) in stored.tree.treedef().leaf_paths().zip(stored.tree.leaves()) {
             if scope.has(&path)
@@ -175,7 +175,7 @@ fn by_name(
     let named = named.into_iter().map(|(name, pair)| (name.to_owned(), pair));
     let mut changes = Vec::new();
     // The tree of all names has them in the order in which a file with all of them would be shown.
-    for pair in Names::of(named).into_tree()?.into_parts().1 {
+    for pair in NameTree::of(named).into_tree()?.into_parts().1 {
         let slots = pair.each_ref().map(|it| it.as_ref().map(|(_, slot)| *slot));
         if !is_compared(slots) {
             continue;
@@ -198,8 +198,8 @@ fn by_name(
 
 /// The line for two tensors, and their distance. `None` if they are equal, or close.
 fn compared(
-    [old, new]: [&Stored; 2],
-    [was, is]: [&Slot; 2],
+    [old, new]: [&TensorFile; 2],
+    [was, is]: [&TensorSlot; 2],
     at: &str,
     tolerance: Tolerance,
 ) -> Result<Option<(String, Option<serde_json::Value>)>> {
@@ -224,7 +224,7 @@ fn compared(
 
 /// Compares the trees of two files of PyTorch.
 fn by_tree(
-    [old, new]: [&Stored; 2],
+    [old, new]: [&TensorFile; 2],
     tolerance: Tolerance,
     scope: &Scope,
 ) -> Result<Vec<TensorChange>> {
@@ -270,8 +270,8 @@ pub(super) fn report_lines(lines: &[Line], json: bool) -> Result<bool> {
 
 /// The tensors of both. Tensors at one path are compared byte by byte; if the files have other
 /// names and lengths of lists, an equal tensor may also be elsewhere.
-fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
-    let slots = |stored: &'s Stored| stored.tree.leaves().iter();
+fn items<'s>(old: &'s TensorFile, new: &'s TensorFile) -> Result<[Tree<ComparedTensor<'s>>; 2]> {
+    let slots = |stored: &'s TensorFile| stored.tree.leaves().iter();
     let ids: [Vec<u64>; 2] = if old.tree.treedef() == new.tree.treedef() {
         let ids = 0..u64::try_from(old.tree.leaves().len()).unwrap_or(u64::MAX);
         let mut differ = Vec::new();
@@ -283,14 +283,14 @@ fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
         [ids.collect(), differ]
     } else {
         let keys = RandomState::new();
-        let hashed = |stored: &'s Stored| {
+        let hashed = |stored: &'s TensorFile| {
             slots(stored).map(|slot| stored.hash(slot, &keys)).collect::<Result<Vec<_>>>()
         };
         [hashed(old)?, hashed(new)?]
     };
     let [a, b] = ids;
-    let tree = |stored: &'s Stored, ids: Vec<u64>| {
-        let items = slots(stored).zip(ids).map(|(slot, id)| Item { slot, id }).collect();
+    let tree = |stored: &'s TensorFile, ids: Vec<u64>| {
+        let items = slots(stored).zip(ids).map(|(slot, id)| ComparedTensor { slot, id }).collect();
         Tree::new(stored.tree.treedef().clone(), items)
     };
     Ok([tree(old, a)?, tree(new, b)?])
@@ -299,7 +299,7 @@ fn items<'s>(old: &'s Stored, new: &'s Stored) -> Result<[Tree<Item<'s>>; 2]> {
 /// The changes of the metadata, if both formats have any, without keys that are part of a
 /// structure.
 pub(super) fn metadata_lines(
-    files: [&Stored; 2],
+    files: [&TensorFile; 2],
     json: bool,
     is_part: impl Fn(&str) -> bool,
 ) -> Vec<Line> {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::args::Reading;
-use crate::comparing::stored::Stored;
+use crate::args::ReadArgs;
+use crate::comparing::tensor_file::TensorFile;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::reading::input;
@@ -11,7 +11,7 @@ use crate::reading::progress::Progress;
 
 use super::print::{print, print_json};
 
-pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {
+pub(super) fn hashes(files: &[PathBuf], reading: ReadArgs, json: bool) -> Result<bool> {
     let mut all = Vec::new();
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
@@ -19,7 +19,7 @@ pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<
             let message = format!("{} has no tensors", input.format.name());
             return Err(Failure::at(input.name, message));
         }
-        let stored = Stored::open(input)?;
+        let stored = TensorFile::open(input)?;
         let progress = Progress::new(stored.num_bytes());
         let stored = stored.with_progress(&progress);
         stored.expect_numbers()?;

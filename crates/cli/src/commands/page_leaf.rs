@@ -4,12 +4,12 @@ use std::fmt;
 
 use treedef::{Array, Leaf, LeafKind, Tree};
 
-use crate::comparing::stored::Stored;
+use crate::comparing::tensor_file::TensorFile;
 use crate::failure::Result;
 use crate::format::Format;
 use crate::reading::input::Input;
 use crate::reading::parse::Document;
-use crate::tensors::trees::{DocumentLeaf, Halves, with_halves};
+use crate::tensors::trees::{DocumentLeaf, HalfFormat, with_halves};
 
 /// A leaf of a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,10 +69,10 @@ impl PageLeaf {
 /// The leaves of a file. `None` if it has none.
 pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
     if matches!(input.format, Format::Safetensors | Format::Npz | Format::Npy) {
-        let stored = Stored::open(input)?;
+        let stored = TensorFile::open(input)?;
         // A file from the library has another structure than the names.
         if let Some(tree) = stored.structured()? {
-            return Ok(Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)));
+            return Ok(Some(with_halves(tree, HalfFormat::Short)?.map(PageLeaf::Value)));
         }
         return stored
             .with_leaves(|slot, leaf| match leaf {
@@ -82,7 +82,7 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
             .map(Some);
     }
     Ok(match input.values()? {
-        Document::Tree(tree) => Some(with_halves(tree, Halves::Short)?.map(PageLeaf::Value)),
+        Document::Tree(tree) => Some(with_halves(tree, HalfFormat::Short)?.map(PageLeaf::Value)),
         Document::Tensors(tree) => {
             Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string(), None)))
         }

@@ -7,11 +7,11 @@ use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::args::Renaming;
-use crate::comparing::stored::{Slot, Stored};
+use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::reading::input::read_beside;
 use crate::reading::parse::text;
-use crate::tensors::names::Names;
+use crate::tensors::names::NameTree;
 use crate::tensors::trees::TensorLeaf;
 
 use super::print::{print, print_json};
@@ -63,10 +63,10 @@ impl Renames {
     }
 
     /// The old file with its tensors under new names.
-    pub(super) fn apply(&self, stored: Stored) -> Result<Stored> {
+    pub(super) fn apply(&self, stored: TensorFile) -> Result<TensorFile> {
         let mut matched = vec![false; self.0.len()];
         // With their old names.
-        let mut renamed: BTreeMap<String, (&str, Slot)> = BTreeMap::new();
+        let mut renamed: BTreeMap<String, (&str, TensorSlot)> = BTreeMap::new();
         for slot in stored.tree.leaves() {
             let mut name = slot.name.clone();
             for ((from, to), matched) in self.0.iter().zip(&mut matched) {
@@ -75,7 +75,7 @@ impl Renames {
                     break;
                 }
             }
-            let new = (slot.name.as_str(), Slot { name: name.clone(), ..slot.clone() });
+            let new = (slot.name.as_str(), TensorSlot { name: name.clone(), ..slot.clone() });
             if let Some((other, _)) = renamed.insert(name.clone(), new) {
                 let message = format!("`{other}` and `{}` are both renamed to `{name}`", slot.name);
                 return Err(Failure::at(stored.name, message));
@@ -86,7 +86,7 @@ impl Renames {
             return Err(Failure::at(stored.name, message));
         }
         let renamed = renamed.into_iter().map(|(name, (_, slot))| (name, slot));
-        let tree = Names::of(renamed).into_tree()?;
+        let tree = NameTree::of(renamed).into_tree()?;
         Ok(stored.with_tree(tree))
     }
 }
@@ -101,12 +101,12 @@ struct Family {
     words: BTreeSet<String>,
 }
 
-fn names(stored: &Stored) -> BTreeSet<&str> {
+fn names(stored: &TensorFile) -> BTreeSet<&str> {
     stored.tree.leaves().iter().map(|slot| slot.name.as_str()).collect()
 }
 
 /// The families of names that the other file does not have.
-fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
+fn families(stored: &Tree<TensorSlot>, other: &BTreeSet<&str>) -> Vec<Family> {
     let (mut all, mut positions) = (Vec::<Family>::new(), HashMap::new());
     for (position, slot) in stored.leaves().iter().enumerate() {
         if other.contains(slot.name.as_str()) {
@@ -184,7 +184,7 @@ fn likeness(old: &BTreeSet<String>, new: &BTreeSet<String>) -> usize {
 
 /// Prints renames from one file to the other: by the shapes of all tensors whose names differ only in
 /// numbers; among equal shapes by common words, and then by their order.
-pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
+pub(super) fn suggest(old: &TensorFile, new: &TensorFile, json: bool) -> Result<bool> {
     let (olds, news) = (families(&old.tree, &names(new)), families(&new.tree, &names(old)));
     let mut pairs = candidates(&olds, &news);
     // The most similar first, and then the nearest.

@@ -4,7 +4,7 @@ use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
 use treedef_tensors::__leaf_names;
 
 use crate::args::ScopeArgs;
-use crate::comparing::stored::{Slot, Stored};
+use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::reading::parse::Document;
 
@@ -48,7 +48,7 @@ impl Scope {
     }
 
     /// The changes that are in the scope.
-    pub(super) fn changes<T: Structured>(&self, mut changes: Vec<Change<T>>) -> Vec<Change<T>> {
+    pub(super) fn changes<T: HasStructure>(&self, mut changes: Vec<Change<T>>) -> Vec<Change<T>> {
         if !self.only.is_empty() || !self.ignore.is_empty() {
             changes.retain(|Change { path, kind, .. }| {
                 let has = |part: &T| self.has_some(path, part.structure().root());
@@ -98,11 +98,12 @@ impl Scope {
     }
 
     /// The tensors of two files, with their names in the part.
-    pub(super) fn of_files(&self, [old, new]: [Stored; 2]) -> Result<[Stored; 2]> {
-        let named = |tree: Tree<Slot>| {
+    pub(super) fn of_files(&self, [old, new]: [TensorFile; 2]) -> Result<[TensorFile; 2]> {
+        let named = |tree: Tree<TensorSlot>| {
             let names: Vec<String> = __leaf_names(tree.treedef()).collect();
             let (treedef, slots) = tree.into_parts();
-            let slots = slots.into_iter().zip(names).map(|(slot, name)| Slot { name, ..slot });
+            let slots =
+                slots.into_iter().zip(names).map(|(slot, name)| TensorSlot { name, ..slot });
             Tree::new(treedef, slots.collect())
         };
         let trees = [old.tree.clone(), new.tree.clone()];
@@ -128,17 +129,17 @@ pub(super) fn parse(pattern: &str) -> Result<Pattern> {
 }
 
 /// A document or a checkpoint, which both have a structure.
-pub(super) trait Structured {
+pub(super) trait HasStructure {
     fn structure(&self) -> &TreeDef;
 }
 
-impl<L> Structured for Tree<L> {
+impl<L> HasStructure for Tree<L> {
     fn structure(&self) -> &TreeDef {
         self.treedef()
     }
 }
 
-impl Structured for TreeDef {
+impl HasStructure for TreeDef {
     fn structure(&self) -> &TreeDef {
         self
     }

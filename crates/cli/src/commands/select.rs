@@ -11,15 +11,17 @@ use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeReader, Value
 
 use crate::args::OneFile;
 use crate::color::paint;
-use crate::comparing::stored::{Slot, Stored};
+use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::json::visible;
 use crate::output;
 use crate::paths::{readable, shown as path_shown};
-use crate::reading::documents::{Documents, Place};
+use crate::reading::documents::{DocumentPlace, Documents};
 use crate::reading::input::{self, Input};
-use crate::tensors::trees::{Halves, has_arrays, numbers, of_array, with_halves, write_numbers};
+use crate::tensors::trees::{
+    HalfFormat, has_arrays, numbers, of_array, with_halves, write_numbers,
+};
 
 use super::nearest::no_match;
 use super::scope::parse;
@@ -52,7 +54,7 @@ pub(super) fn select(
     // Output to another program is written at once, because that program may stop reading early.
     let out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
     let (found, options) = (false, (full, part, json));
-    let mut selecting = Selecting {
+    let mut selecting = Selection {
         pattern: &pattern,
         name: &name,
         options,
@@ -62,7 +64,7 @@ pub(super) fn select(
         is_strict: file.reading.strict,
     };
     let no_match = if input.format.is_of_tensors() {
-        let stored = Stored::open(input)?;
+        let stored = TensorFile::open(input)?;
         stored.expect_numbers()?;
         match stored.structured()? {
             Some(tree) => selecting.documents(Documents::of(name.clone(), tree))?,
@@ -81,7 +83,7 @@ pub(super) fn select(
 }
 
 /// The request, and the destination of the output.
-struct Selecting<'a, W> {
+struct Selection<'a, W> {
     pattern: &'a Pattern,
     name: &'a str,
     /// `--full`, `--tree` and `--json`.
@@ -93,7 +95,7 @@ struct Selecting<'a, W> {
     is_strict: bool,
 }
 
-impl<W: Write> Selecting<'_, W> {
+impl<W: Write> Selection<'_, W> {
     /// Prints selected leaves of documents. If there are none, explains what is there instead.
     fn documents(&mut self, mut documents: Documents) -> Result<Option<String>> {
         let mut without = Vec::new();
@@ -121,7 +123,7 @@ impl<W: Write> Selecting<'_, W> {
             let Ok(parts) = reader.subtrees(&pattern) else { continue };
             for part in parts {
                 let (path, tree) = part?;
-                self.document(Place::Whole, &path, tree)?;
+                self.document(DocumentPlace::Whole, &path, tree)?;
             }
             break;
         }
@@ -135,7 +137,7 @@ impl<W: Write> Selecting<'_, W> {
     }
 
     /// As [`documents`](Self::documents), for tensors. Only selected ones are read.
-    fn tensors(&mut self, stored: &Stored) -> Result<Option<String>> {
+    fn tensors(&mut self, stored: &TensorFile) -> Result<Option<String>> {
         let slots = || stored.tree.treedef().leaf_paths().zip(stored.tree.leaves());
         let ends = || stored.tree.treedef().nodes().filter(|(_, node)| node.num_children() == 0);
         let wanted = wanted_by(self.pattern, || ends().map(|(path, _)| path));
@@ -156,14 +158,14 @@ impl<W: Write> Selecting<'_, W> {
             });
             let trees = trees.collect::<Result<Vec<_>>>()?;
             let tree = Tree::new(stored.tree.treedef().clone(), trees)?.compose()?;
-            self.document(Place::Whole, &Path::root(), tree)?;
+            self.document(DocumentPlace::Whole, &Path::root(), tree)?;
         } else {
             for (path, node) in ends().filter(|(path, _)| wanted(path)) {
                 let slot = stored.tree.leaves().get(node.leaf_range().start);
                 let Some(slot) = slot.filter(|_| node.is_leaf()) else {
                     // A plain value beside the tensors.
                     let value = Tree::new(node.to_treedef(), Vec::new())?;
-                    self.document(Place::Whole, &path, value)?;
+                    self.document(DocumentPlace::Whole, &path, value)?;
                     continue;
                 };
                 if self.is_unread(stored, slot) {
@@ -172,17 +174,17 @@ impl<W: Write> Selecting<'_, W> {
                 if self.large(stored, &path, slot).map_err(|it| it.in_file(self.name))? {
                     continue;
                 }
-                self.document(Place::Whole, &path, stored.read(slot)?)?;
+                self.document(DocumentPlace::Whole, &path, stored.read(slot)?)?;
             }
         }
         self.out.flush()?;
         let trees = [stored.tree.clone()];
-        let what = |slot: &Slot| slot.leaf.to_string();
+        let what = |slot: &TensorSlot| slot.leaf.to_string();
         Ok((!self.found && !self.unread).then(|| no_match(&trees, self.pattern, what)))
     }
 
     /// Explains why a tensor is not read, if so.
-    fn is_unread(&mut self, stored: &Stored, slot: &Slot) -> bool {
+    fn is_unread(&mut self, stored: &TensorFile, slot: &TensorSlot) -> bool {
         let why = stored.unread(slot);
         if let Some(why) = &why {
             tell!("treedef: {}", Failure::at(self.name, why));
@@ -193,7 +195,7 @@ impl<W: Write> Selecting<'_, W> {
 
     /// Prints the requested part of a large tensor, and reads only that part, or prints it piece by
     /// piece. Returns `false` for a small one, and for one that is not a plain nested sequence.
-    fn large(&mut self, stored: &Stored, path: &Path, slot: &Slot) -> Result<bool> {
+    fn large(&mut self, stored: &TensorFile, path: &Path, slot: &TensorSlot) -> Result<bool> {
         let (full, _, json) = self.options;
         let Some(count) = slot.leaf.shape.first().copied() else { return Ok(false) };
         let row = slot.leaf.size.checked_div(count).unwrap_or_default();
@@ -202,7 +204,7 @@ impl<W: Write> Selecting<'_, W> {
         if !is_large || slot.dtype().is_none() || !self.pattern.covers(path) {
             return Ok(false);
         }
-        let Some(text) = text_of_rows(stored, slot, first, Halves::Short, LEFT.into())? else {
+        let Some(text) = text_of_rows(stored, slot, first, HalfFormat::Short, LEFT.into())? else {
             return Ok(false);
         };
         self.found = true;
@@ -225,7 +227,13 @@ impl<W: Write> Selecting<'_, W> {
     }
 
     /// Writes all numbers of a tensor, some rows at a time.
-    fn all_rows(&mut self, stored: &Stored, slot: &Slot, halves: Halves, step: u64) -> Result<()> {
+    fn all_rows(
+        &mut self,
+        stored: &TensorFile,
+        slot: &TensorSlot,
+        halves: HalfFormat,
+        step: u64,
+    ) -> Result<()> {
         let count = slot.leaf.shape.first().copied().or_bug();
         let mut start = 0;
         while start < count {
@@ -243,7 +251,7 @@ impl<W: Write> Selecting<'_, W> {
     /// are none.
     fn document(
         &mut self,
-        place: Place,
+        place: DocumentPlace,
         above: &Path,
         tree: Tree<Leaf>,
     ) -> Result<Option<Tree<Leaf>>> {
@@ -257,7 +265,7 @@ impl<W: Write> Selecting<'_, W> {
         if part {
             let kept = with_empty_leaves(tree)?.filter(pattern)?;
             let kept = numbers(kept, halves)?;
-            if place == Place::Whole {
+            if place == DocumentPlace::Whole {
                 self.out.write_all(&output::write(&kept, Format::Json)?)?;
             } else {
                 serde_json::to_writer(&mut self.out, &kept)?;
@@ -278,16 +286,16 @@ impl<W: Write> Selecting<'_, W> {
 }
 
 /// JSON has doubles. A text has the fewest digits, as elsewhere.
-fn halves(is_json: bool) -> Halves {
-    if is_json { Halves::Double } else { Halves::Short }
+fn halves(is_json: bool) -> HalfFormat {
+    if is_json { HalfFormat::Double } else { HalfFormat::Short }
 }
 
 /// Some rows of a tensor as JSON. `None` if they are not a plain nested sequence.
 fn text_of_rows(
-    stored: &Stored,
-    slot: &Slot,
+    stored: &TensorFile,
+    slot: &TensorSlot,
     rows: Range<u64>,
-    halves: Halves,
+    halves: HalfFormat,
     most: usize,
 ) -> Result<Option<Vec<u8>>> {
     let (tree, mut text) = (stored.read_rows(slot, rows)?, Vec::new());
@@ -329,7 +337,7 @@ struct Match<'a> {
     tree: &'a Tree<Leaf>,
     node: NodeRef<'a>,
     path: &'a Path,
-    place: Place,
+    place: DocumentPlace,
     name: &'a str,
 }
 
@@ -341,7 +349,7 @@ impl Match<'_> {
 
     fn write_json(&self, out: &mut impl Write) -> Result<()> {
         out.write_all(b"{")?;
-        if self.place != Place::Whole {
+        if self.place != DocumentPlace::Whole {
             let place = serde_json::Value::from(self.place.to_json(self.name)).to_string();
             write!(out, "{},", place.trim_matches(['{', '}']))?;
         }
@@ -356,14 +364,14 @@ impl Match<'_> {
 
     fn write_text(&self, out: &mut impl Write, full: bool) -> Result<()> {
         let dim = anstyle::Style::new().dimmed();
-        if self.place != Place::Whole {
+        if self.place != DocumentPlace::Whole {
             write!(out, "{dim}{}:{dim:#} ", self.place.in_file(self.name).escape_debug())?;
         }
         write!(out, "{}{dim}:{dim:#} ", readable(self.path))?;
         match self.leaf().and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
-                if !write_numbers(out, array, Halves::Short, LEFT.into())? {
+                if !write_numbers(out, array, HalfFormat::Short, LEFT.into())? {
                     out.write_all("…".as_bytes())?;
                 }
             }
@@ -389,7 +397,7 @@ fn selected<'t>(
 /// matches nothing else.
 fn into_arrays(
     tree: Tree<Leaf>,
-    halves: Halves,
+    halves: HalfFormat,
     above: &Path,
     pattern: &Pattern,
 ) -> treedef::Result<Tree<Leaf>> {
@@ -419,7 +427,7 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
 }
 
 /// Writes all numbers, one at a time if possible.
-fn write_array(out: &mut impl Write, array: &Array, halves: Halves) -> Result<()> {
+fn write_array(out: &mut impl Write, array: &Array, halves: HalfFormat) -> Result<()> {
     if !write_numbers(out, array, halves, usize::MAX)? {
         serde_json::to_writer(out, &of_array(array, halves)?)?;
     }

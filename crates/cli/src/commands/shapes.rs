@@ -14,28 +14,28 @@ use crate::color::{counted, grouped, paint, paint_change, width, with_null};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::duplicate_keys;
-use crate::formats::json::{BAD, Bad, TWICE};
+use crate::formats::json::{BAD, BadLines, TWICE};
 use crate::formats::json_limits::in_json;
 use crate::formats::json_lines::LineReader;
 use crate::numbers::exact;
 use crate::paths::{part_at, readable};
-use crate::reading::documents::{Documents, Place};
+use crate::reading::documents::{DocumentPlace, Documents};
 use crate::reading::input::{self, Input, STDIN};
-use crate::reading::parallel_lines::{How, LineCounter, Tally, count_line};
-use crate::tensors::trees::{Halves, numbers};
+use crate::reading::parallel_lines::{CountOptions, LineCounter, Tally, count_line};
+use crate::tensors::trees::{HalfFormat, numbers};
 
 use super::changes;
-use super::counts::{self, Counted, CountedFile, Indices};
+use super::counts::{self, CountedFile, CountedFiles, Indices};
 use super::print::{print, print_json};
 
 /// With more differences, a structure is shown as a whole.
 const FEW: usize = 8;
 
 pub(super) fn shapes(args: &Shapes) -> Result<bool> {
-    if let Some(wanted) = Wanted::of(args)? {
+    if let Some(wanted) = WantedShapes::of(args)? {
         return wanted.list(args);
     }
-    let counted = Counted::of(args)?;
+    let counted = CountedFiles::of(args)?;
     let all = counted.tally.structures.by_count()?;
     if let Some(path) = &args.save {
         counts::save(&counted, args, path)?;
@@ -56,13 +56,13 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
 
 /// The structures whose documents are listed. A second pass finds the documents, because there may
 /// be any number of them.
-struct Wanted {
-    counted: Counted,
+struct WantedShapes {
+    counted: CountedFiles,
     /// The rank of each wanted structure, by the index of its first document.
     ranks: HashMap<u64, usize>,
 }
 
-impl Wanted {
+impl WantedShapes {
     fn of(args: &Shapes) -> Result<Option<Self>> {
         let is_wanted = |rank: usize, it: &StructureCount| match (args.list, args.rare) {
             (Some(wanted), _) => rank == wanted,
@@ -81,7 +81,7 @@ impl Wanted {
                 return Err(Failure::at(name, message));
             }
         }
-        let mut counted = Counted::of(args)?;
+        let mut counted = CountedFiles::of(args)?;
         let all = counted.tally.structures.by_count()?;
         if let Some(rank) = args.list.filter(|rank| !(1..=all.len()).contains(rank)) {
             let many = counted_structures(all.len());
@@ -90,7 +90,7 @@ impl Wanted {
         counted.tally.structures.settle()?;
         let ranks = (1..).zip(&all).filter(|(rank, it)| is_wanted(*rank, it));
         let ranks = ranks.map(|(rank, it)| (it.first, rank)).collect();
-        Ok(Some(Wanted { counted, ranks }))
+        Ok(Some(WantedShapes { counted, ranks }))
     }
 
     fn list(self, args: &Shapes) -> Result<bool> {
@@ -105,8 +105,8 @@ impl Wanted {
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
                     let line = (&*lines.line, index);
                     // Unreadable lines were reported by the first pass.
-                    let how = How { folds_keys: false, decimals: args.decimals };
-                    if count_line(&mut structures, line, args.reading, how).is_ok() {
+                    let options = CountOptions { folds_keys: false, decimals: args.decimals };
+                    if count_line(&mut structures, line, args.reading, options).is_ok() {
                         self.write(&mut out, args, index, structures.first_alike())?;
                     }
                     index += 1;
@@ -115,7 +115,7 @@ impl Wanted {
             }
             let mut documents = documents(input, args)?;
             while let Some((_, tree)) = documents.next()? {
-                for document in elements(numbers(tree, Halves::Exact)?, args)? {
+                for document in elements(numbers(tree, HalfFormat::Exact)?, args)? {
                     structures.set_next_index(index);
                     structures.add(&document)?;
                     self.write(&mut out, args, index, structures.first_alike())?;
@@ -170,21 +170,21 @@ fn folded(args: &Shapes) -> Structures {
     }
 }
 
-impl Counted {
+impl CountedFiles {
     fn of(args: &Shapes) -> Result<Self> {
         let bar = progress(&args.files);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let counter = LineCounter {
             nothing: folded(args),
-            how: How { folds_keys: args.fold_keys.is_some(), decimals: args.decimals },
+            options: CountOptions { folds_keys: args.fold_keys.is_some(), decimals: args.decimals },
             reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
             strict: args.reading.strict,
             progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
         };
-        let (bad, twice) = (Bad::default(), Bad::default());
+        let (bad, twice) = (BadLines::default(), BadLines::default());
         let tally = Tally { structures: folded(args), bad, twice, lines: 0 };
-        let mut counted = Counted {
+        let mut counted = CountedFiles {
             tally,
             files: Vec::new(),
             has_null: true,
@@ -220,7 +220,7 @@ impl Counted {
             while let Some((place, tree)) = documents.next()? {
                 match &args.elements {
                     Some(path) => indices = Indices::Elements(path.clone()),
-                    None if place != Place::Whole => indices = Indices::Documents,
+                    None if place != DocumentPlace::Whole => indices = Indices::Documents,
                     None => {}
                 }
                 for document in self.elements(tree, args, &name).map_err(of_file)? {
@@ -238,7 +238,7 @@ impl Counted {
 
     /// The document with its numbers, or the elements of the sequence at a path in it.
     fn elements(&mut self, tree: Tree<Leaf>, args: &Shapes, name: &str) -> Result<Vec<Tree<Leaf>>> {
-        let tree = numbers(tree, Halves::Exact)?;
+        let tree = numbers(tree, HalfFormat::Exact)?;
         if self.not_in_json.is_none()
             && (args.schema || args.save.is_some())
             && let Some(it) = in_json(&tree, 1).first()
@@ -261,15 +261,15 @@ impl Counted {
     /// Lists lines that were skipped, and structures that have a key twice. Returns whether there
     /// are none, or whether they are allowed.
     fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
-        let mut found = Bad::default();
+        let mut found = BadLines::default();
         // Of other formats, each document was told when it was read.
         let are_lines =
             |index| matches!(self.file(index), Some(CountedFile { indices: Indices::Lines, .. }));
         let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));
         for it in all {
             if let Some((path, key)) = duplicate_keys::first(&it.structure) {
-                let one = Bad::said(it.first, &duplicate_keys::message(&path, &key));
-                found.add(Bad { count: it.count, ..one });
+                let one = BadLines::said(it.first, &duplicate_keys::message(&path, &key));
+                found.add(BadLines { count: it.count, ..one });
             }
         }
         let twice = if self.folds_keys { &self.tally.twice } else { &found };

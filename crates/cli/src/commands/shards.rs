@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use treedef_tensors::pytorch::{Entry, Pytorch};
+use treedef_tensors::pytorch::{Pytorch, PytorchLeaf};
 use treedef_tensors::{Error, Source, safetensors};
 
 use crate::args::{Limits, Output, Report, Shards};
@@ -109,9 +109,9 @@ const LISTED: usize = 5;
 
 /// The types of the elements.
 pub(super) fn types_of(file: &Pytorch<'_>) -> BTreeSet<String> {
-    let entries = file.entries();
+    let entries = file.lazy_tree();
     let types = entries.leaves().iter().filter_map(|entry| match entry {
-        Entry::Tensor(stored) => Some(stored.descriptor().type_name().to_owned()),
+        PytorchLeaf::Tensor(stored) => Some(stored.descriptor().type_name().to_owned()),
         _ => None,
     });
     types.collect()
@@ -126,7 +126,7 @@ pub(super) fn names_of(renamed: Vec<(String, String)>) -> impl Iterator<Item = L
 
 /// The tensors that torch makes by a call and for which only the storage is written.
 pub(super) fn calls_of(file: &Pytorch<'_>) -> Vec<Loss> {
-    let entries = file.entries();
+    let entries = file.lazy_tree();
     let mut lost = Vec::new();
     for (path, node) in entries.treedef().nodes() {
         let of_torch = node.name().and_then(|name| name.strip_prefix("<torch._utils._rebuild_"));

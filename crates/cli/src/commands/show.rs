@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::ser::{SerializeSeq, Serializer};
 use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
-use crate::args::{OneFile, Reading};
+use crate::args::{OneFile, ReadArgs};
 use crate::color::{
     bare_numbers, bare_scalars, counted, grouped, paint, short_strings, width, with_null,
 };
@@ -19,7 +19,7 @@ use crate::paths::shown;
 use crate::reading::input;
 use crate::reading::parse::Document;
 use crate::tensors::checkpoint::Checkpoint;
-use crate::tensors::trees::{Halves, TensorLeaf, kinds, with_halves};
+use crate::tensors::trees::{HalfFormat, TensorLeaf, kinds, with_halves};
 
 use super::print::{print, print_json};
 
@@ -27,7 +27,7 @@ use super::print::{print, print_json};
 const LISTED: usize = 20;
 
 #[derive(serde::Serialize)]
-struct Shown {
+struct ShowReport {
     file: String,
     leaves: usize,
     nodes: usize,
@@ -60,7 +60,7 @@ pub(super) fn show(
     depth: Option<usize>,
     json: bool,
 ) -> Result<bool> {
-    let reading = Reading { allow_damage: !file.reading.strict, ..file.reading };
+    let reading = ReadArgs { allow_damage: !file.reading.strict, ..file.reading };
     let input = input::open(&file.file, reading, Format::Json)?;
     let (name, has_null) = (input.name.clone(), input.format.has_null());
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
@@ -80,7 +80,8 @@ pub(super) fn show(
         let fingerprint = treedef.fingerprint().map_err(of_file)?.to_string();
         let structure = text;
         let tensors = totals;
-        let shown = Shown { file: name, leaves, nodes, tensors, aliases, fingerprint, structure };
+        let shown =
+            ShowReport { file: name, leaves, nodes, tensors, aliases, fingerprint, structure };
         return print_json(&shown);
     }
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -221,7 +222,8 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
                 };
                 let shape = array.map_or_else(|| &block.shape[..], Array::shape);
                 let tree = Tree::new(block.node.to_treedef(), leaves.to_vec());
-                let tree = tree.and_then(|it| with_halves(it, Halves::Short)).map_err(of_file)?;
+                let tree =
+                    tree.and_then(|it| with_halves(it, HalfFormat::Short)).map_err(of_file)?;
                 let summary = bare(tree.summary().to_string());
                 let object = serde_json::json!({"path": shown(&block.path), "kind": kind, "shape": shape, "summary": summary});
                 all.serialize_element(&place.with(&name, object))?;
@@ -232,7 +234,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     } else {
         let width = width();
         while let Some((_, tree)) = documents.next()? {
-            let tree = with_halves(tree, Halves::Short).map_err(of_file)?;
+            let tree = with_halves(tree, HalfFormat::Short).map_err(of_file)?;
             let text = format!("{:#width$}", tree.summary());
             writeln!(out, "{}", paint(&bare(text)))?;
         }
@@ -242,7 +244,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     Ok(true)
 }
 
-pub(super) fn fingerprint(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {
+pub(super) fn fingerprint(files: &[PathBuf], reading: ReadArgs, json: bool) -> Result<bool> {
     let mut all = Vec::new();
     for file in files {
         let input = input::open(file, reading, Format::Json)?;

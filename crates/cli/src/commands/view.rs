@@ -5,7 +5,7 @@ use std::path::Path;
 
 use treedef::{Change, Tree};
 
-use crate::args::{Reading, Report};
+use crate::args::{ReadArgs, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::keys::with_keys_of;
@@ -15,7 +15,7 @@ use crate::reading::input;
 use super::changes;
 use super::page_leaf::{self, PageLeaf};
 use super::print::{report_json, write_to};
-use super::view_nodes::{Changes, NodePosition, Traits, Viewed, quoted};
+use super::view_nodes::{Changes, NodePosition, PageTree, Traits, quoted};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("../page/page.js");
 pub(super) fn view(
     file: &Path,
     new: Option<&Path>,
-    reading: Reading,
+    reading: ReadArgs,
     output: Option<&Path>,
     report: Report,
 ) -> Result<bool> {
@@ -66,7 +66,7 @@ pub(super) fn view(
 }
 
 /// The name of a file, its format, its tree, and the properties of its format.
-fn viewed(file: &Path, reading: Reading) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
+fn viewed(file: &Path, reading: ReadArgs) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
     let Some(tree) = page_leaf::read(input)? else {
@@ -94,7 +94,7 @@ fn page(
     data += ",\"root\":";
     let changes = diff.map(|_| &changes);
     let place = NodePosition { key: "\"\"", repeat: 1, changes, added: false, depth: 0 };
-    Viewed::of(tree, traits).node(tree.treedef().root(), place, &mut data)?;
+    PageTree::of(tree, traits).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
     Ok(parts.replacen("/*DATA*/", &in_script(&data), 1))

@@ -8,7 +8,7 @@ use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolera
 
 use crate::color::{bare_numbers, counted, with_null};
 use crate::paths::{readable, text_of};
-use crate::tensors::trees::{DocumentLeaf, Halves, SHORT, numeral, of_array};
+use crate::tensors::trees::{DocumentLeaf, HalfFormat, SHORT, numeral, of_array};
 
 use super::changes;
 use super::page_leaf::PageLeaf;
@@ -94,7 +94,7 @@ pub(super) struct NodePosition<'a> {
 }
 
 /// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
-pub(super) struct Viewed<'t> {
+pub(super) struct PageTree<'t> {
     leaves: &'t [PageLeaf],
     /// The leaves of each array, and its depth: the nodes around an array that have no other
     /// leaves.
@@ -102,7 +102,7 @@ pub(super) struct Viewed<'t> {
     traits: Traits,
 }
 
-impl<'t> Viewed<'t> {
+impl<'t> PageTree<'t> {
     pub(super) fn of(tree: &'t Tree<PageLeaf>, traits: Traits) -> Self {
         let kinds = |range: Range<usize>| {
             let leaves = tree.leaves().get(range).or_bug();
@@ -124,7 +124,7 @@ impl<'t> Viewed<'t> {
         });
         let arrays =
             arrays.map(|block| (block.node.leaf_range(), block.path.keys().len())).collect();
-        Viewed { leaves: tree.leaves(), arrays, traits }
+        PageTree { leaves: tree.leaves(), arrays, traits }
     }
 
     /// As [`heading`], with the shapes if there are few tensors, or the number of parameters.
@@ -207,7 +207,7 @@ impl<'t> Viewed<'t> {
         let leaves = self.leaves.get(node.leaf_range()).or_bug();
         // The numbers of an array that is one leaf exist only while it is drawn.
         let stored = leaves.first().filter(|_| node.is_leaf()).and_then(PageLeaf::as_array);
-        let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
+        let stored = stored.map(|array| of_array(array, HalfFormat::Short)).transpose()?;
         let array = stored.is_some() || self.arrays.get(&node.leaf_range()) == Some(&depth);
         let numbers: Vec<&Leaf> = match &stored {
             Some(stored) => stored.leaves().iter().collect(),
@@ -355,7 +355,7 @@ impl<'t> Viewed<'t> {
         separate(start, out);
         let place =
             NodePosition { key: &key_json(key), repeat: 1, changes: None, added: true, depth: 0 };
-        Viewed::of(new, self.traits).node(new.treedef().root(), place, out)
+        PageTree::of(new, self.traits).node(new.treedef().root(), place, out)
     }
 }
 

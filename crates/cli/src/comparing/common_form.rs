@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::formats::keys::has_others;
 use crate::numbers::exact;
 use crate::paths::{leaf_at, part_at, text_of};
-use crate::tensors::trees::{Halves, numbers};
+use crate::tensors::trees::{HalfFormat, numbers};
 
 /// A tree in the form that JSON would give it, as far as the formats have it: a struct is a map of its
 /// fields, a tuple is a list, a variant is its name or a map with it, and wrappers around a value are
@@ -20,7 +20,7 @@ pub(crate) fn lowered(
     formats: [Format; 2],
     limits: Limits,
 ) -> Result<Tree<Leaf>> {
-    let tree = numbers(tree, Halves::Exact)?;
+    let tree = numbers(tree, HalfFormat::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
     let form = Features { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
     // Most documents have this form already, unless they have a duplicate key.
@@ -34,7 +34,7 @@ pub(crate) fn lowered(
         return Ok(tree);
     }
     let node =
-        Lowered { node: tree.treedef().root(), leaves: tree.leaves(), form, is_inside: false };
+        CommonNode { node: tree.treedef().root(), leaves: tree.leaves(), form, is_inside: false };
     Ok(exact::as_leaves(Flattener::new().limits(limits.of_trees()).tree(&node)?)?)
 }
 
@@ -46,7 +46,7 @@ struct Features {
 }
 
 #[derive(Clone, Copy)]
-struct Lowered<'t> {
+struct CommonNode<'t> {
     node: NodeRef<'t>,
     leaves: &'t [Leaf],
     form: Features,
@@ -54,12 +54,12 @@ struct Lowered<'t> {
     is_inside: bool,
 }
 
-impl<'t> Lowered<'t> {
+impl<'t> CommonNode<'t> {
     fn of(self, node: NodeRef<'t>) -> Self {
-        Lowered { node, is_inside: false, ..self }
+        CommonNode { node, is_inside: false, ..self }
     }
 
-    fn entries(self) -> impl Iterator<Item = (LoweredKey, Self)> {
+    fn entries(self) -> impl Iterator<Item = (CommonKey, Self)> {
         let children = self.node.children().enumerate();
         let skips = move |node: NodeRef<'_>| self.form.skips_none && node.kind() == NodeKind::None;
         let children = children.filter(move |(_, child)| !skips(*child));
@@ -68,20 +68,20 @@ impl<'t> Lowered<'t> {
                 Key::VariantField(_, field) => Key::Field(field),
                 key => key,
             };
-            Some((LoweredKey(key), self.of(child)))
+            Some((CommonKey(key), self.of(child)))
         })
     }
 }
 
 /// The recursion is as deep as the limits of the tree allow.
-impl Serialize for Lowered<'_> {
+impl Serialize for CommonNode<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         use NodeKind as Is;
         let node = self.node;
         if let (false, Some(variant)) = (self.is_inside, node.variant()) {
             return match node.kind() {
                 Is::UnitVariant => to.serialize_str(variant),
-                _ => to.collect_map([(variant, Lowered { is_inside: true, ..*self })]),
+                _ => to.collect_map([(variant, CommonNode { is_inside: true, ..*self })]),
             };
         }
         let leaf = self.leaves.get(node.leaf_range().start).filter(|_| node.is_leaf());
@@ -103,9 +103,9 @@ impl Serialize for Lowered<'_> {
     }
 }
 
-struct LoweredKey(Key);
+struct CommonKey(Key);
 
-impl Serialize for LoweredKey {
+impl Serialize for CommonKey {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Key::Entry(value) = &self.0 else { return to.serialize_str(&text_of(&self.0)) };
         Leaf::from(key_form(value)).serialize(to)
@@ -164,7 +164,7 @@ pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
 /// the paths of the document.
 pub(crate) fn with_paths(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     let unit = Tree::of(&())?;
-    let tree = with_plain_leaves(numbers(tree, Halves::Exact)?);
+    let tree = with_plain_leaves(numbers(tree, HalfFormat::Exact)?);
     Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
         (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),
         (NodeKind::NewtypeStruct, [leaf]) => Ok(Edit::Replace(Tree::leaf(leaf.clone()))),

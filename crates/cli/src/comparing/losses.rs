@@ -54,7 +54,7 @@ impl fmt::Display for Loss {
 
 /// A part that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Lost {
+enum LossKind {
     /// The kind of a Rust value; its content is kept: `struct Complex`, `a map`.
     Form(String, String),
     /// A value, and its new value.
@@ -70,9 +70,9 @@ pub(crate) fn losses(
     types: BTreeSet<String>,
 ) -> Vec<Loss> {
     let (old, new) = (before.leaves(), after.leaves());
-    let mut sides = Sides { before: old, after: new, typed, types, lost: BTreeMap::new() };
+    let mut sides = LossCollector { before: old, after: new, typed, types, lost: BTreeMap::new() };
     sides.compare(before.treedef().root(), after.treedef().root(), &mut treedef::Path::root());
-    let Sides { types, lost, .. } = sides;
+    let LossCollector { types, lost, .. } = sides;
     let mut all = Vec::new();
     if !types.is_empty() {
         let types: Vec<String> = types.into_iter().collect();
@@ -83,8 +83,8 @@ pub(crate) fn losses(
     }
     all.extend(lost.into_iter().map(|(lost, (count, first))| {
         let (what, became) = match lost {
-            Lost::Form(old, new) => (format!("{old}, which is {new} there"), None),
-            Lost::Value(old, new) => (old, Some(new)),
+            LossKind::Form(old, new) => (format!("{old}, which is {new} there"), None),
+            LossKind::Value(old, new) => (old, Some(new)),
         };
         Loss { what, became, count: Some(count), first: Some(first) }
     }));
@@ -112,12 +112,12 @@ fn order_of(tree: &Tree<Leaf>) -> Option<u64> {
     Some(hashed.0.finish())
 }
 
-struct Sides<'a> {
+struct LossCollector<'a> {
     before: &'a [Leaf],
     after: &'a [Leaf],
     typed: bool,
     types: BTreeSet<String>,
-    lost: BTreeMap<Lost, (u64, String)>,
+    lost: BTreeMap<LossKind, (u64, String)>,
 }
 
 /// The kind of a node, for a message.
@@ -150,8 +150,8 @@ fn is_same(old: &Leaf, new: &Leaf) -> bool {
     }
 }
 
-impl Sides<'_> {
-    fn lost(&mut self, lost: Lost, path: &treedef::Path) {
+impl LossCollector<'_> {
+    fn lost(&mut self, lost: LossKind, path: &treedef::Path) {
         self.lost.entry(lost).or_insert_with(|| (0, shown(path))).0 += 1;
     }
 
@@ -165,10 +165,10 @@ impl Sides<'_> {
             (true, _) => drop(self.types.insert(kind.to_string())),
             (false, _) if exact::text_of(old).is_some() => {
                 let became = format!("{other} of another value");
-                self.lost(Lost::Value("number of more digits".to_owned(), became), path);
+                self.lost(LossKind::Value("number of more digits".to_owned(), became), path);
             }
             (false, true) => {
-                self.lost(Lost::Value(kind.to_string(), "another value".to_owned()), path);
+                self.lost(LossKind::Value(kind.to_string(), "another value".to_owned()), path);
             }
             // All digits of a float decide whether it equals the integer.
             (false, false)
@@ -176,10 +176,13 @@ impl Sides<'_> {
                     new.as_f64().is_some_and(|new| format!("{new:.0}") == old.to_string())
                 }) =>
             {
-                self.lost(Lost::Value(kind.to_string(), other.to_string()), path);
+                self.lost(LossKind::Value(kind.to_string(), other.to_string()), path);
             }
             (false, false) => {
-                self.lost(Lost::Value(kind.to_string(), format!("{other} of another value")), path);
+                self.lost(
+                    LossKind::Value(kind.to_string(), format!("{other} of another value")),
+                    path,
+                );
             }
         }
     }
@@ -200,7 +203,7 @@ impl Sides<'_> {
                 match before.name() {
                     Some(half @ ("f16" | "bf16")) => drop(self.types.insert(half.to_owned())),
                     Some(_) => {
-                        let form = Lost::Form(described(before, old), "its content".to_owned());
+                        let form = LossKind::Form(described(before, old), "its content".to_owned());
                         self.lost(form, path);
                     }
                     None => {}
@@ -228,7 +231,10 @@ impl Sides<'_> {
         let is_named = |node: NodeRef<'_>| matches!(node.kind(), Is::Map | Is::Struct);
         if old != new {
             let is_form = !before.is_leaf() && !after.is_leaf();
-            self.lost(if is_form { Lost::Form(old, new) } else { Lost::Value(old, new) }, path);
+            self.lost(
+                if is_form { LossKind::Form(old, new) } else { LossKind::Value(old, new) },
+                path,
+            );
         }
         let alike = before.kind() == after.kind()
             || is_list(before) && is_list(after)
@@ -239,7 +245,7 @@ impl Sides<'_> {
                 let [one, more] =
                     if is_named(before) { ["entry", "entries"] } else { ["element", "elements"] };
                 let old = counted(many(children), one, more);
-                self.lost(Lost::Value(old, after.num_children().to_string()), path);
+                self.lost(LossKind::Value(old, after.num_children().to_string()), path);
             }
             return;
         }
@@ -253,7 +259,7 @@ impl Sides<'_> {
             let became = other.as_ref().map_or(Some("another key"), |(new, _)| self.key(&key, new));
             path.push(key);
             if let Some(new) = became {
-                self.lost(Lost::Value("a key".to_owned(), new.to_owned()), path);
+                self.lost(LossKind::Value("a key".to_owned(), new.to_owned()), path);
             }
             if let Some((_, other)) = other {
                 self.compare(child, other, path);

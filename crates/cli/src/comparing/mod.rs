@@ -3,5 +3,5 @@
 
 pub(crate) mod common_form;
 pub(crate) mod losses;
-pub(crate) mod stored;
+pub(crate) mod tensor_file;
 pub(crate) mod notation;

@@ -16,21 +16,21 @@ use crate::tensors::trees::TensorLeaf;
 
 /// The expected kind of a leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub(crate) enum ExpectedKind {
     /// Unknown.
     Any,
     Kind(LeafKind),
     /// `int`, `float` or `number`.
-    Numbers(Numbers),
+    Numbers(NumberClass),
     Tensor(TensorLeaf),
     /// A folded sequence.
-    List(Arc<Folded>),
+    List(Arc<FoldedChildren>),
     /// A folded map.
-    Map(Arc<Folded>),
+    Map(Arc<FoldedChildren>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Numbers {
+pub(crate) enum NumberClass {
     Integers,
     Floats,
     All,
@@ -38,14 +38,14 @@ pub(crate) enum Numbers {
 
 /// The elements of a sequence or the values of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedChildren {
     /// The minimum and maximum number; `None` for any.
     pub(crate) lengths: Option<(usize, usize)>,
     /// The alternatives: each child must have one of these forms.
-    pub(crate) forms: Vec<Tree<Form>>,
+    pub(crate) forms: Vec<Tree<ExpectedKind>>,
 }
 
-impl Folded {
+impl FoldedChildren {
     /// `0–5 elements`
     pub(crate) fn length(&self) -> String {
         match self.lengths {
@@ -57,17 +57,17 @@ impl Folded {
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for ExpectedKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Form::Any => f.write_str("a scalar"),
-            Form::Kind(kind) => kind.fmt(f),
-            Form::Numbers(Numbers::Integers) => f.write_str("an integer"),
-            Form::Numbers(Numbers::Floats) => f.write_str("a float"),
-            Form::Numbers(Numbers::All) => f.write_str("a number"),
-            Form::Tensor(tensor) => tensor.fmt(f),
-            Form::List(folded) => write!(f, "a sequence of {}", folded.length()),
-            Form::Map(_) => f.write_str("a map"),
+            ExpectedKind::Any => f.write_str("a scalar"),
+            ExpectedKind::Kind(kind) => kind.fmt(f),
+            ExpectedKind::Numbers(NumberClass::Integers) => f.write_str("an integer"),
+            ExpectedKind::Numbers(NumberClass::Floats) => f.write_str("a float"),
+            ExpectedKind::Numbers(NumberClass::All) => f.write_str("a number"),
+            ExpectedKind::Tensor(tensor) => tensor.fmt(f),
+            ExpectedKind::List(folded) => write!(f, "a sequence of {}", folded.length()),
+            ExpectedKind::Map(_) => f.write_str("a map"),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn is_of_many(text: &str) -> bool {
 
 /// Parses the text of a structure, which may be folded. Lines that begin with `#` are comments, except the
 /// options of a structure, such as `#[none_is_leaf]`.
-pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
+pub(crate) fn read(text: &str) -> Result<Tree<ExpectedKind>> {
     let lines = text.lines().filter(|line| !line.starts_with('#') || line.starts_with("#["));
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     let mut all = Vec::new();
@@ -92,13 +92,13 @@ pub(crate) fn read(text: &str) -> Result<Tree<Form>> {
     while text.contains(&name) {
         name.push('_');
     }
-    let mut reader = Reader { tokens: &all, at: 0, name, forms: Vec::new(), depth: 0 };
+    let mut reader = NotationParser { tokens: &all, at: 0, name, forms: Vec::new(), depth: 0 };
     match (reader.whole(), text.parse::<Tree<LeafKind>>()) {
         (Ok(plain), _) if plain != text => reader.tree(&plain),
-        (_, Ok(tree)) => Ok(tree.map(Form::Kind)),
+        (_, Ok(tree)) => Ok(tree.map(ExpectedKind::Kind)),
         (folded, Err(error)) => match text.parse::<TreeDef>() {
             Ok(treedef) => {
-                let any = vec![Form::Any; treedef.num_leaves()];
+                let any = vec![ExpectedKind::Any; treedef.num_leaves()];
                 Ok(Tree::new(treedef, any)?)
             }
             Err(_) => Err(folded.err().unwrap_or_else(|| error.into())),
@@ -113,15 +113,15 @@ const LONGEST: u64 = 1 << 12;
 /// The maximum depth of a document.
 const DEEPEST: usize = 256;
 
-struct Reader<'t> {
+struct NotationParser<'t> {
     tokens: &'t [String],
     at: usize,
     name: String,
-    forms: Vec<Form>,
+    forms: Vec<ExpectedKind>,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl NotationParser<'_> {
     fn failure(&self, expected: &str) -> Failure {
         let found = self.peek().map_or("the end".to_owned(), |token| format!("`{token}`"));
         let before = self.tokens.get(..self.at).or_bug().concat();
@@ -151,14 +151,14 @@ impl Reader<'_> {
     }
 
     /// The text that stands for a form.
-    fn stand_in(&mut self, form: Form) -> String {
+    fn stand_in(&mut self, form: ExpectedKind) -> String {
         self.forms.push(form);
         format!("{}{}(opaque)", self.name, self.forms.len() - 1)
     }
 
     /// The plain text, parsed, with the forms in their places.
-    fn tree(&self, plain: &str) -> Result<Tree<Form>> {
-        let tree = plain.parse::<Tree<LeafKind>>()?.map(Form::Kind);
+    fn tree(&self, plain: &str) -> Result<Tree<ExpectedKind>> {
+        let tree = plain.parse::<Tree<LeafKind>>()?.map(ExpectedKind::Kind);
         Ok(tree.edit(|_, node, _| {
             let number =
                 node.name().and_then(|name| name.strip_prefix(self.name.as_str())?.parse().ok());
@@ -196,19 +196,19 @@ impl Reader<'_> {
                 "(" => plain += &self.tuple()?,
                 word => {
                     let numbers = match word {
-                        "int" => Some(Numbers::Integers),
-                        "float" => Some(Numbers::Floats),
-                        "number" => Some(Numbers::All),
+                        "int" => Some(NumberClass::Integers),
+                        "float" => Some(NumberClass::Floats),
+                        "number" => Some(NumberClass::All),
                         _ => None,
                     };
                     match (numbers, self.tensor()) {
                         (Some(numbers), _) => {
                             self.at += 1;
-                            plain += &self.stand_in(Form::Numbers(numbers));
+                            plain += &self.stand_in(ExpectedKind::Numbers(numbers));
                         }
                         (None, Some((tensor, end))) => {
                             self.at = end;
-                            plain += &self.stand_in(Form::Tensor(tensor));
+                            plain += &self.stand_in(ExpectedKind::Tensor(tensor));
                         }
                         (None, None) => {
                             self.at += 1;
@@ -282,7 +282,7 @@ impl Reader<'_> {
             if self.eat(";") {
                 match self.lengths()? {
                     Lengths::Times(times) => plain += &format!("; {times}"),
-                    Lengths::Folded(folded) => lengths = Some(folded),
+                    Lengths::FoldedChildren(folded) => lengths = Some(folded),
                 }
             }
             if self.eat(",") {
@@ -293,7 +293,7 @@ impl Reader<'_> {
         }
         let Some(lengths) = lengths else { return Ok(plain + "]") };
         let forms = elements.iter().map(|element| self.tree(element)).collect::<Result<_>>()?;
-        Ok(self.stand_in(Form::List(Arc::new(Folded { lengths, forms }))))
+        Ok(self.stand_in(ExpectedKind::List(Arc::new(FoldedChildren { lengths, forms }))))
     }
 
     /// `{"a": x, "b"?: y}`, or `{*: x, y; 3–90}`, which is folded.
@@ -348,14 +348,14 @@ impl Reader<'_> {
         if self.eat(";") {
             lengths = match self.lengths()? {
                 Lengths::Times(times) => Some((times, times)),
-                Lengths::Folded(lengths) => lengths,
+                Lengths::FoldedChildren(lengths) => lengths,
             };
         }
         self.eat(",");
         if !self.eat("}") {
             return Err(self.failure("`}`"));
         }
-        Ok(self.stand_in(Form::Map(Arc::new(Folded { lengths, forms }))))
+        Ok(self.stand_in(ExpectedKind::Map(Arc::new(FoldedChildren { lengths, forms }))))
     }
 
     /// The part after `;`.
@@ -371,11 +371,11 @@ impl Reader<'_> {
         }
         let folded = |(least, most): (&str, &str)| Some((least.parse().ok()?, most.parse().ok()?));
         if text == "_" {
-            return Ok(Lengths::Folded(None));
+            return Ok(Lengths::FoldedChildren(None));
         }
         match (text.parse(), text.split_once(['–', '-']).and_then(folded)) {
             (Ok(times), _) => Ok(Lengths::Times(times)),
-            (_, Some(lengths)) => Ok(Lengths::Folded(Some(lengths))),
+            (_, Some(lengths)) => Ok(Lengths::FoldedChildren(Some(lengths))),
             _ => {
                 Err(Failure::new(format!("expected a length such as `0–5` or `_`, found `{text}`")))
             }
@@ -387,7 +387,7 @@ enum Lengths {
     /// `[a; 3]`
     Times(usize),
     /// `[a; 0–3]`, or `[a; _]`
-    Folded(Option<(usize, usize)>),
+    FoldedChildren(Option<(usize, usize)>),
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ fn head_of_text(length: usize) -> Vec<u8> {
 /// A file is one head after another. The content of bytes and texts follows their heads.
 fn bignums(bytes: &[u8]) -> Vec<Bignum> {
     let (mut numbers, mut at, mut tag) = (Vec::new(), 0, None);
-    let mut open = Vec::<Open>::new();
+    let mut open = Vec::<OpenContainer>::new();
     while let Some((kind, value, length)) = head(bytes, at) {
         let start = at;
         at += length;
@@ -176,7 +176,7 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         if is_break {
             open.pop();
         }
-        let is_key = open.last().is_some_and(Open::is_at_key);
+        let is_key = open.last().is_some_and(OpenContainer::is_at_key);
         if let (2 | 3, Some(value)) = (kind, value) {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
@@ -200,10 +200,10 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         match value {
             Some(value) if kind == 4 || is_map => {
                 let length = Some(if is_map { value.saturating_mul(2) } else { value });
-                open.push(Open { length, is_map, is_in_key: is_key, count: 0 });
+                open.push(OpenContainer { length, is_map, is_in_key: is_key, count: 0 });
             }
             None if !is_break => {
-                open.push(Open { length: None, is_map, is_in_key: is_key, count: 0 });
+                open.push(OpenContainer { length: None, is_map, is_in_key: is_key, count: 0 });
             }
             _ => {}
         }
@@ -238,7 +238,7 @@ fn pieces(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
 }
 
 /// A list, a map or a text in pieces that has not ended.
-struct Open {
+struct OpenContainer {
     /// The number of its values, including keys.
     length: Option<u64>,
     count: u64,
@@ -246,7 +246,7 @@ struct Open {
     is_in_key: bool,
 }
 
-impl Open {
+impl OpenContainer {
     fn is_at_key(&self) -> bool {
         self.is_in_key || self.is_map && self.count.is_multiple_of(2)
     }

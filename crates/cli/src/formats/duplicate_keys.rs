@@ -113,17 +113,17 @@ pub(crate) fn last_ones(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
 /// valid JSON.
 pub(crate) fn unique(bytes: &[u8]) -> serde_json::Result<()> {
     let (mut json, mut path) = (json_of(bytes), Path::root());
-    Unique { path: &mut path }.deserialize(&mut json)?;
+    UniqueKeySeed { path: &mut path }.deserialize(&mut json)?;
     json.end()
 }
 
 /// Reads any value. Numbers and texts are skipped.
-struct Unique<'p> {
+struct UniqueKeySeed<'p> {
     /// That of the value.
     path: &'p mut Path,
 }
 
-impl<'de> DeserializeSeed<'de> for Unique<'_> {
+impl<'de> DeserializeSeed<'de> for UniqueKeySeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
@@ -131,7 +131,7 @@ impl<'de> DeserializeSeed<'de> for Unique<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Unique<'_> {
+impl<'de> Visitor<'de> for UniqueKeySeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,7 +165,7 @@ impl<'de> Visitor<'de> for Unique<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         for index in 0.. {
             self.path.push(Key::Index(index));
-            if seq.next_element_seed(Unique { path: self.path })?.is_none() {
+            if seq.next_element_seed(UniqueKeySeed { path: self.path })?.is_none() {
                 break;
             }
             self.path.pop();
@@ -182,7 +182,7 @@ impl<'de> Visitor<'de> for Unique<'_> {
             }
             self.path.push(Key::Entry(Value::from(Leaf::from(key.clone()))));
             keys.insert(key);
-            map.next_value_seed(Unique { path: self.path })?;
+            map.next_value_seed(UniqueKeySeed { path: self.path })?;
             self.path.pop();
         }
         Ok(())

@@ -49,25 +49,25 @@ const LISTED: usize = 10;
 
 /// Lines with something to report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Bad {
+pub(crate) struct BadLines {
     pub(crate) count: u64,
     /// The indices of the first ones, with column and message.
     pub(crate) first: Vec<(u64, Option<usize>, String)>,
 }
 
-impl Bad {
+impl BadLines {
     pub(crate) fn of(index: u64, error: &serde_json::Error) -> Self {
         let message = error.to_string();
         let end = message.rfind(" at line ").unwrap_or(message.len());
         let message = message.get(..end).or_bug().to_owned();
-        Bad { count: 1, first: vec![(index, Some(error.column()), message)] }
+        BadLines { count: 1, first: vec![(index, Some(error.column()), message)] }
     }
 
     pub(crate) fn said(index: u64, message: &str) -> Self {
-        Bad { count: 1, first: vec![(index, None, message.to_owned())] }
+        BadLines { count: 1, first: vec![(index, None, message.to_owned())] }
     }
 
-    pub(crate) fn add(&mut self, other: Bad) {
+    pub(crate) fn add(&mut self, other: BadLines) {
         self.count += other.count;
         self.first.extend(other.first);
         self.first.sort();

@@ -20,8 +20,11 @@ pub(crate) fn of_json5<E>(
     }
     let infinity = format!("{zeros}99999999999");
     let nan = format!("{zeros}99999999998");
-    let mut writer =
-        Writer { rest: text, json: String::with_capacity(text.len()), ..Writer::default() };
+    let mut writer = Json5Writer {
+        rest: text,
+        json: String::with_capacity(text.len()),
+        ..Json5Writer::default()
+    };
     (writer.infinity, writer.nan) = (&infinity, &nan);
     writer.all();
     let tree = read(writer.json.as_bytes())?;
@@ -45,7 +48,7 @@ pub(crate) fn number_of(leaf: &Leaf) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Writer<'t> {
+struct Json5Writer<'t> {
     rest: &'t str,
     json: String,
     infinity: &'t str,
@@ -88,7 +91,7 @@ fn space_len(text: &str) -> usize {
     }
 }
 
-impl Writer<'_> {
+impl Json5Writer<'_> {
     fn all(&mut self) {
         loop {
             let (space, rest) = self.rest.split_at(space_len(self.rest)); // of whole characters

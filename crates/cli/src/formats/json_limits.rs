@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::formats::keys::{has_others, json_text};
 
 /// A place, and the value there that a format cannot hold.
-pub(crate) struct Unheld {
+pub(crate) struct UnsupportedValue {
     pub(crate) path: Path,
     pub(crate) what: String,
     /// Whether it is the key of the place.
@@ -21,7 +21,7 @@ pub(crate) struct Unheld {
 }
 
 /// The keys that a format cannot hold: JSON, unless it is TOML. At most `most`.
-pub(crate) fn keys<L>(tree: &Tree<L>, format: Format, most: usize) -> Vec<Unheld> {
+pub(crate) fn keys<L>(tree: &Tree<L>, format: Format, most: usize) -> Vec<UnsupportedValue> {
     let mut walk = KeyWalk { format, most, path: Path::root(), found: Vec::new() };
     walk.node(tree.treedef().root());
     walk.found.truncate(most);
@@ -29,7 +29,7 @@ pub(crate) fn keys<L>(tree: &Tree<L>, format: Format, most: usize) -> Vec<Unheld
 }
 
 /// The values that JSON cannot hold, at most `most` of them numbers.
-pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<Unheld> {
+pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<UnsupportedValue> {
     let mut found = keys(tree, Format::Json, usize::MAX);
     let infinite = |leaf: &Leaf| leaf.as_f64().filter(|number| !number.is_finite());
     let numbers = tree.leaves().iter().enumerate();
@@ -37,7 +37,7 @@ pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<Unheld> {
     found.extend(numbers.take(most).filter_map(|(at, number)| {
         let path = tree.treedef().leaf_path(at).ok()?;
         let what = format!("{number} is not a number there");
-        Some(Unheld { path, what, is_key: false, same: None })
+        Some(UnsupportedValue { path, what, is_key: false, same: None })
     }));
     found
 }
@@ -46,7 +46,7 @@ struct KeyWalk {
     format: Format,
     most: usize,
     path: Path,
-    found: Vec<Unheld>,
+    found: Vec<UnsupportedValue>,
 }
 
 impl KeyWalk {
@@ -94,7 +94,7 @@ impl KeyWalk {
                     _ => continue,
                 },
             };
-            found.push(Unheld { path: place(key), what, is_key: true, same });
+            found.push(UnsupportedValue { path: place(key), what, is_key: true, same });
         }
         self.found.append(&mut found);
     }

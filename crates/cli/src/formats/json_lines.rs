@@ -8,7 +8,7 @@ use crate::args::{DuplicateKeys, Limits};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::duplicate_keys::{self, resolved};
-use crate::formats::json::{BAD, Bad, TWICE, json_failure, json_tree};
+use crate::formats::json::{BAD, BadLines, TWICE, json_failure, json_tree};
 use crate::numbers::long_numbers;
 use crate::tensors::trees::more_than;
 
@@ -56,13 +56,13 @@ pub(crate) struct Lines<'a> {
     lines: LineReader<'a>,
     options: LineOptions,
     /// Skipped lines, and lines with a duplicate key.
-    bad: Bad,
-    twice: Bad,
+    bad: BadLines,
+    twice: BadLines,
 }
 
 impl<'a> Lines<'a> {
     pub(crate) fn of(reader: Box<dyn Read + Send + 'a>, options: LineOptions) -> Self {
-        let (bad, twice) = (Bad::default(), Bad::default());
+        let (bad, twice) = (BadLines::default(), BadLines::default());
         Lines { lines: LineReader::of(reader), options, bad, twice }
     }
 
@@ -82,11 +82,11 @@ impl<'a> Lines<'a> {
                         && resolved.is_err()
                         && let Err(error) = duplicate_keys::unique(line)
                     {
-                        self.bad.add(Bad::of(number, &error));
+                        self.bad.add(BadLines::of(number, &error));
                         continue;
                     }
                     let (tree, warning) = resolved.map_err(|failure| failure.on_line(number))?;
-                    warning.iter().for_each(|it| self.twice.add(Bad::said(number, it)));
+                    warning.iter().for_each(|it| self.twice.add(BadLines::said(number, it)));
                     return Ok(Some((number, tree)));
                 }
                 Err(error) => error,
@@ -96,7 +96,7 @@ impl<'a> Lines<'a> {
                 let message = format!("{} (`--skip-bad` skips such lines)", failure.message());
                 return Err(failure.with_message(message));
             }
-            self.bad.add(Bad::of(number, &error));
+            self.bad.add(BadLines::of(number, &error));
         }
         Ok(None)
     }

@@ -142,9 +142,9 @@ pub(crate) fn with_keys_of<L: Clone>(
     if old.treedef() == new.treedef() || !any_has_others(first) && !any_has_others(second) {
         return Ok(new);
     }
-    let mut found = Respelled { are_texts, keys: HashMap::new() };
+    let mut found = RespelledKeys { are_texts, keys: HashMap::new() };
     found.compare(first, second, &mut Path::root());
-    let Respelled { keys, .. } = found;
+    let RespelledKeys { keys, .. } = found;
     if keys.is_empty() {
         return Ok(new);
     }
@@ -162,12 +162,12 @@ fn any_has_others(node: NodeRef<'_>) -> bool {
 
 /// The keys of maps that are the same in another tree but spelled differently there, by the paths of the
 /// maps.
-struct Respelled {
+struct RespelledKeys {
     are_texts: bool,
     keys: HashMap<Path, Vec<Value>>,
 }
 
-impl Respelled {
+impl RespelledKeys {
     /// The recursion is as deep as the limits of the trees allow.
     fn compare(&mut self, old: NodeRef<'_>, new: NodeRef<'_>, path: &mut Path) {
         let are_texts = self.are_texts;

@@ -221,13 +221,13 @@ impl<'de> Deserialize<'de> for Node {
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
-        yaml.deserialize_any(Contents)
+        yaml.deserialize_any(ContentVisitor)
     }
 }
 
-struct Contents;
+struct ContentVisitor;
 
-impl<'de> Visitor<'de> for Contents {
+impl<'de> Visitor<'de> for ContentVisitor {
     type Value = Content;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

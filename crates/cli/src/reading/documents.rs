@@ -15,7 +15,7 @@ use crate::reading::parse::{Document, text};
 
 /// The place of a document in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DocumentPlace {
     /// It is the file.
     Whole,
     /// It is a line, from 1.
@@ -24,19 +24,19 @@ pub(crate) enum Place {
     Document(u64),
 }
 
-impl Place {
+impl DocumentPlace {
     /// The place with the name of the file: `log.jsonl:3`, `service.yaml: document 2`.
     pub(crate) fn in_file(self, name: &str) -> String {
         match self {
-            Place::Whole => name.to_owned(),
-            Place::Line(line) => format!("{name}:{line}"),
-            Place::Document(number) => format!("{name}: document {number}"),
+            DocumentPlace::Whole => name.to_owned(),
+            DocumentPlace::Line(line) => format!("{name}:{line}"),
+            DocumentPlace::Document(number) => format!("{name}: document {number}"),
         }
     }
 
     /// A finding in one of several documents, with its place.
     pub(crate) fn with(self, name: &str, mut found: serde_json::Value) -> serde_json::Value {
-        if let Some(object) = found.as_object_mut().filter(|_| self != Place::Whole) {
+        if let Some(object) = found.as_object_mut().filter(|_| self != DocumentPlace::Whole) {
             object.extend(self.to_json(name));
         }
         found
@@ -45,9 +45,9 @@ impl Place {
     /// The name of the file and the place in it, for JSON.
     pub(crate) fn to_json(self, name: &str) -> serde_json::Map<String, serde_json::Value> {
         let place = match self {
-            Place::Whole => None,
-            Place::Line(line) => Some(("line", line)),
-            Place::Document(number) => Some(("document", number)),
+            DocumentPlace::Whole => None,
+            DocumentPlace::Line(line) => Some(("line", line)),
+            DocumentPlace::Document(number) => Some(("document", number)),
         };
         let place = place.map(|(key, number)| (key.to_owned(), number.into()));
         [("file".to_owned(), name.into())].into_iter().chain(place).collect()
@@ -57,34 +57,37 @@ impl Place {
 /// The documents of a file.
 pub(crate) struct Documents {
     name: String,
-    source: Source,
+    source: DocumentSource,
 }
 
-enum Source {
+enum DocumentSource {
     Lines(Lines<'static>),
-    All(vec::IntoIter<(Place, Tree<Leaf>)>),
+    All(vec::IntoIter<(DocumentPlace, Tree<Leaf>)>),
 }
 
 impl Documents {
     /// A file that is one document.
     pub(crate) fn of(name: String, tree: Tree<Leaf>) -> Self {
-        Documents { name, source: Source::All(vec![(Place::Whole, tree)].into_iter()) }
+        Documents {
+            name,
+            source: DocumentSource::All(vec![(DocumentPlace::Whole, tree)].into_iter()),
+        }
     }
 
     /// The next document.
-    pub(crate) fn next(&mut self) -> Result<Option<(Place, Tree<Leaf>)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(DocumentPlace, Tree<Leaf>)>> {
         match &mut self.source {
-            Source::All(all) => Ok(all.next()),
-            Source::Lines(lines) => {
+            DocumentSource::All(all) => Ok(all.next()),
+            DocumentSource::Lines(lines) => {
                 let next = lines.next().map_err(|failure| failure.in_file(&self.name))?;
-                Ok(next.map(|(number, tree)| (Place::Line(number), tree)))
+                Ok(next.map(|(number, tree)| (DocumentPlace::Line(number), tree)))
             }
         }
     }
 
     /// Lists the lines that were skipped, and the lines that have a key twice.
     pub(crate) fn tell(&self) {
-        if let Source::Lines(lines) = &self.source {
+        if let DocumentSource::Lines(lines) = &self.source {
             lines.tell(&self.name);
         }
     }
@@ -96,7 +99,7 @@ impl Input {
     pub(crate) fn document_of_many(self) -> Result<(Document, bool)> {
         match self.format {
             Format::Yaml => {
-                let Source::All(all) = self.documents()?.source else {
+                let DocumentSource::All(all) = self.documents()?.source else {
                     return Err(Failure::new("no documents"));
                 };
                 let is_many = all.len() > 1;
@@ -114,7 +117,7 @@ impl Input {
         let name = self.name.clone();
         let all = match format {
             Format::Jsonl => {
-                let lines = Source::Lines(self.lines());
+                let lines = DocumentSource::Lines(self.lines());
                 return Ok(Documents { name, source: lines });
             }
             Format::Yaml => self.with_bytes(|bytes, format, limits| {
@@ -122,7 +125,8 @@ impl Input {
                 let trees = yaml::trees(text(bytes)?, limits, strict)?;
                 let is_one = trees.len() == 1;
                 let placed = (1..).zip(trees).map(|(number, tree)| {
-                    let place = if is_one { Place::Whole } else { Place::Document(number) };
+                    let place =
+                        if is_one { DocumentPlace::Whole } else { DocumentPlace::Document(number) };
                     let (tree, warning) = resolved(tree, bytes, format, choice)?;
                     warning.iter().for_each(|it| warn(&place.in_file(&name), it));
                     Ok((place, tree))
@@ -131,6 +135,6 @@ impl Input {
             })?,
             _ => return Ok(Documents::of(name, self.tree()?)),
         };
-        Ok(Documents { name, source: Source::All(all.into_iter()) })
+        Ok(Documents { name, source: DocumentSource::All(all.into_iter()) })
     }
 }

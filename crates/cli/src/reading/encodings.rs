@@ -51,7 +51,7 @@ impl Encoding {
 }
 
 /// Reads the text after the byte order mark as UTF-8.
-pub(crate) struct Decoded<R> {
+pub(crate) struct Utf8Reader<R> {
     source: R,
     encoding: Encoding,
     /// Bytes that were read and belong to an incomplete character.
@@ -59,9 +59,9 @@ pub(crate) struct Decoded<R> {
     text: io::Cursor<String>,
 }
 
-impl<R: Read> Decoded<R> {
+impl<R: Read> Utf8Reader<R> {
     pub(crate) fn new(source: R, encoding: Encoding) -> Self {
-        Decoded { source, encoding, rest: Vec::new(), text: io::Cursor::default() }
+        Utf8Reader { source, encoding, rest: Vec::new(), text: io::Cursor::default() }
     }
 
     /// Decodes the next block. There is none at the end.
@@ -93,7 +93,7 @@ impl<R: Read> Decoded<R> {
     }
 }
 
-impl<R: Read> Read for Decoded<R> {
+impl<R: Read> Read for Utf8Reader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut read = self.text.read(out)?;
         while read == 0 && !out.is_empty() {
@@ -130,7 +130,7 @@ mod tests {
 
     fn decoded(bytes: &[u8]) -> io::Result<String> {
         let encoding = Encoding::of(bytes).unwrap();
-        io::read_to_string(Decoded::new(&bytes[encoding.mark()..], encoding))
+        io::read_to_string(Utf8Reader::new(&bytes[encoding.mark()..], encoding))
     }
 
     #[test]

@@ -11,7 +11,7 @@ use treedef::{Leaf, Tree, TreeSeed};
 use treedef_tensors::pytorch::{self, Pytorch};
 use treedef_tensors::{__STAND_IN, __stand_in, Descriptor, Source, gguf, safetensors};
 
-use crate::args::{DuplicateKeys, Limits, Reading};
+use crate::args::{DuplicateKeys, Limits, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::cbor_tags::Tags;
@@ -23,10 +23,10 @@ use crate::formats::yaml;
 use crate::numbers::exact;
 use crate::reading::comments::has_comments;
 use crate::reading::compression::{Gzip, Zstd, is_zstd};
-use crate::reading::encodings::{Decoded, Encoding};
+use crate::reading::encodings::{Encoding, Utf8Reader};
 use crate::reading::parse::{Document, MARK, cbor_tree, read_within, text, toml_tree};
 use crate::tensors::checkpoint::{self, Checkpoint};
-use crate::tensors::names::Names;
+use crate::tensors::names::NameTree;
 use crate::tensors::trees::{self, TensorLeaf, more_than};
 use crate::tensors::values::{BesideTree, tree_and_beside};
 
@@ -50,7 +50,7 @@ pub(crate) struct Input {
 
 /// The data of a document beside its tree.
 #[derive(Debug, Default)]
-pub(crate) struct Rest {
+pub(crate) struct DocumentExtras {
     pub(crate) has_comments: bool,
     /// Whether there are tags of YAML.
     pub(crate) has_tags: bool,
@@ -75,14 +75,14 @@ pub(crate) fn peek(reader: &mut Box<dyn Read + Send>, most: usize) -> io::Result
 
 /// Opens a file, or standard input for `-`. Its format comes from `--format`, or from the
 /// extension, or is `otherwise` for standard input.
-pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
+pub(crate) fn open(path: &path::Path, reading: ReadArgs, otherwise: Format) -> Result<Input> {
     open_or(path, reading, |is_stdin, _| is_stdin.then_some(otherwise))
 }
 
 /// Opens the reference of a check: a document, or a structure that `show` printed, also from a pipe without
 /// a name.
-pub(crate) fn open_like(path: &path::Path, reading: Reading) -> Result<Input> {
-    let reading = Reading { format: None, ..reading };
+pub(crate) fn open_like(path: &path::Path, reading: ReadArgs) -> Result<Input> {
+    let reading = ReadArgs { format: None, ..reading };
     open_or(path, reading, |is_stdin, start| {
         let is_document = is_stdin && !start.starts_with(b"#");
         Some(if is_document { Format::Json } else { Format::Treedef })
@@ -92,10 +92,10 @@ pub(crate) fn open_like(path: &path::Path, reading: Reading) -> Result<Input> {
 /// Opens a file. `otherwise` is the format if neither its name nor its first bytes determine it.
 fn open_or(
     path: &path::Path,
-    reading: Reading,
+    reading: ReadArgs,
     otherwise: impl FnOnce(bool, &[u8]) -> Option<Format>,
 ) -> Result<Input> {
-    let Reading { format, skip_bad, duplicate_keys, limits, .. } = reading;
+    let ReadArgs { format, skip_bad, duplicate_keys, limits, .. } = reading;
     let is_stdin = path.as_os_str() == "-";
     let newest = if is_stdin { path.to_owned() } else { checkpoint::newest(path)? };
     let path = newest.as_path();
@@ -159,7 +159,7 @@ fn open_or(
         };
         let rest = Cursor::new(start.split_off(mark)).chain(reader);
         reader = match encoding {
-            Some(encoding) => Box::new(Decoded::new(rest, encoding)),
+            Some(encoding) => Box::new(Utf8Reader::new(rest, encoding)),
             None => Box::new(rest),
         };
     }
@@ -212,7 +212,9 @@ pub(crate) fn read_beside(path: &path::Path) -> Result<Vec<u8>> {
         return Ok(bytes.strip_prefix(MARK).map_or(bytes.clone(), <[u8]>::to_vec));
     };
     let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).or_bug());
-    Decoded::new(rest, encoding).read_to_end(&mut text).map_err(|error| of_file(error.into()))?;
+    Utf8Reader::new(rest, encoding)
+        .read_to_end(&mut text)
+        .map_err(|error| of_file(error.into()))?;
     Ok(text)
 }
 
@@ -230,7 +232,7 @@ impl Input {
                 let header = safetensors::read_header(&mut self.reader).map_err(Failure::from);
                 let tensors = header.and_then(|tensors| {
                     let named = |it: &Descriptor| (it.name().to_owned(), TensorLeaf::of(it));
-                    Names::of(tensors.iter().map(named)).into_tree()
+                    NameTree::of(tensors.iter().map(named)).into_tree()
                 });
                 tensors.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
             }
@@ -245,7 +247,7 @@ impl Input {
                 shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
             }
             Format::Pytorch => self.with_pytorch(|file, _| {
-                let entries = file.entries();
+                let entries = file.lazy_tree();
                 Ok(Document::Tensors(entries.as_ref().map(TensorLeaf::of_entry)))
             }),
             Format::Npz | Format::Npy => self.with_bytes(|bytes, format, limits| {
@@ -295,17 +297,17 @@ impl Input {
     }
 
     /// Reads a document that has values, and its data beside the tree.
-    pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
+    pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, DocumentExtras)> {
         if self.format == Format::Jsonl {
-            return Ok((self.joined(|leaf| leaf)?, Rest::default()));
+            return Ok((self.joined(|leaf| leaf)?, DocumentExtras::default()));
         }
         if self.format == Format::Pytorch {
-            return Ok((self.tree()?, Rest::default())); // all of it is in the tree
+            return Ok((self.tree()?, DocumentExtras::default())); // all of it is in the tree
         }
         if self.format.is_of_tensors() {
             return self.with_tensors(|source, limits| {
                 let (tree, beside) = tree_and_beside(source, limits)?;
-                Ok((tree, Rest { beside, ..Rest::default() }))
+                Ok((tree, DocumentExtras { beside, ..DocumentExtras::default() }))
             });
         }
         let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
@@ -333,7 +335,7 @@ impl Input {
                     let is_many = yaml::num_documents(yaml) > 1;
                     let has_extensions = format == Format::Msgpack && has_extensions(bytes);
                     let beside = BesideTree::default();
-                    let rest = Rest {
+                    let rest = DocumentExtras {
                         has_comments,
                         has_tags,
                         has_extensions,

@@ -9,10 +9,10 @@ use treedef::__private::{OrBug, limited};
 use treedef::TreeSeed;
 use treedef_structures::Structures;
 
-use crate::args::{DuplicateKeys, Reading};
+use crate::args::{DuplicateKeys, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::formats::duplicate_keys::{self, last_ones};
-use crate::formats::json::{Bad, json_of, json_tree};
+use crate::formats::json::{BadLines, json_of, json_tree};
 use crate::numbers::exact;
 use crate::numbers::long_numbers;
 
@@ -28,7 +28,7 @@ struct Block {
 
 /// Options for counting documents.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct CountOptions {
     /// Whether keys are folded. Then structures do not contain them.
     pub(crate) folds_keys: bool,
     /// Whether numbers that an `f64` cannot reproduce have their own kind.
@@ -38,9 +38,9 @@ pub(crate) struct How {
 /// The counts of all lines and documents so far.
 pub(crate) struct Tally {
     pub(crate) structures: Structures,
-    pub(crate) bad: Bad,
+    pub(crate) bad: BadLines,
     /// The lines with duplicate keys, if the structures do not show them.
-    pub(crate) twice: Bad,
+    pub(crate) twice: BadLines,
     /// The number of lines or documents that were read.
     pub(crate) lines: u64,
 }
@@ -49,8 +49,8 @@ pub(crate) struct Tally {
 pub(crate) struct LineCounter<'a> {
     /// An empty counter with the same options.
     pub(crate) nothing: Structures,
-    pub(crate) how: How,
-    pub(crate) reading: Reading,
+    pub(crate) options: CountOptions,
+    pub(crate) reading: ReadArgs,
     pub(crate) threads: usize,
     pub(crate) strict: bool,
     /// Called with the number of bytes that were read.
@@ -65,11 +65,11 @@ impl LineCounter<'_> {
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
         let nothing = self.nothing.clone();
-        let (strict, reading, how) = (self.strict, self.reading, self.how);
+        let (strict, reading, options) = (self.strict, self.reading, self.options);
         let mut read = Ok(());
         let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {
-            let (bad, twice, fatal) = (Bad::default(), Bad::default(), None);
-            let mut worker = Worker { structures, reading, how, bad, twice, fatal };
+            let (bad, twice, fatal) = (BadLines::default(), BadLines::default(), None);
+            let mut worker = Worker { structures, reading, options, bad, twice, fatal };
             loop {
                 let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = next else { break };
@@ -177,13 +177,13 @@ pub(crate) enum Uncounted {
 pub(crate) fn count_line(
     structures: &mut Structures,
     (line, index): (&[u8], u64),
-    reading: Reading,
-    how: How,
+    reading: ReadArgs,
+    options: CountOptions,
 ) -> Result<Option<String>, Uncounted> {
     structures.set_next_index(index);
     // Only the tree shows long integers and numbers beyond the range of `f64`.
-    let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !how.folds_keys;
-    if is_plain && !how.decimals && !long_numbers::has_long_digits(line) {
+    let is_plain = reading.duplicate_keys != DuplicateKeys::Last && !options.folds_keys;
+    if is_plain && !options.decimals && !long_numbers::has_long_digits(line) {
         match structures.seed().deserialize(OneDocument(&mut json_of(line))) {
             Ok(_) => return Ok(None),
             // The tree gives the reason for the refusal.
@@ -193,11 +193,11 @@ pub(crate) fn count_line(
     let seed = TreeSeed::new(reading.limits.of_trees());
     let tree =
         long_numbers::of_json(line, |line| json_tree(line, seed)).map_err(Uncounted::Unread)?;
-    let mut tree = exact::rounded_for_shapes(tree, how.decimals).map_err(Uncounted::Refused)?;
+    let mut tree = exact::rounded_for_shapes(tree, options.decimals).map_err(Uncounted::Refused)?;
     let mut twice = None;
     if reading.duplicate_keys == DuplicateKeys::Last {
         tree = last_ones(tree).map_err(Uncounted::Refused)?;
-    } else if how.folds_keys {
+    } else if options.folds_keys {
         twice =
             duplicate_keys::first(&tree).map(|(path, key)| duplicate_keys::message(&path, &key));
     }
@@ -207,10 +207,10 @@ pub(crate) fn count_line(
 
 struct Worker {
     structures: Structures,
-    reading: Reading,
-    how: How,
-    bad: Bad,
-    twice: Bad,
+    reading: ReadArgs,
+    options: CountOptions,
+    bad: BadLines,
+    twice: BadLines,
     fatal: Option<Failure>,
 }
 
@@ -230,17 +230,17 @@ impl Worker {
 
     fn line(&mut self, line: &[u8], index: u64) {
         let line = (line, index);
-        match count_line(&mut self.structures, line, self.reading, self.how) {
+        match count_line(&mut self.structures, line, self.reading, self.options) {
             Ok(twice) => {
-                twice.iter().for_each(|message| self.twice.add(Bad::said(index, message)));
+                twice.iter().for_each(|message| self.twice.add(BadLines::said(index, message)));
             }
-            Err(Uncounted::Unread(error)) => self.bad.add(Bad::of(index, &error)),
+            Err(Uncounted::Unread(error)) => self.bad.add(BadLines::of(index, &error)),
             Err(Uncounted::Refused(error)) => {
                 // All structures together exceed a limit, and so would each further line.
                 let is_fatal = limited(&error)
                     .is_some_and(|what| !matches!(what, "levels" | "nodes to visit"));
                 let failure = Failure::from(error);
-                self.bad.add(Bad::said(index, failure.message()));
+                self.bad.add(BadLines::said(index, failure.message()));
                 if is_fatal {
                     self.fatal.get_or_insert(failure);
                 }

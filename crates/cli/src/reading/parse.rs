@@ -22,7 +22,7 @@ use crate::formats::yaml;
 use crate::numbers::exact;
 use crate::numbers::long_numbers;
 use crate::numbers::ron::of_ron;
-use crate::reading::encodings::{Decoded, Encoding};
+use crate::reading::encodings::{Encoding, Utf8Reader};
 use crate::tensors::trees::{self, TensorLeaf};
 use crate::tensors::values;
 
@@ -56,7 +56,7 @@ pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
     let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
     if let Some(encoding) = Encoding::of(bytes).filter(|_| format.is_text()) {
         let (mut text, rest) = (Vec::new(), bytes.get(encoding.mark()..).or_bug());
-        Decoded::new(rest, encoding).read_to_end(&mut text)?;
+        Utf8Reader::new(rest, encoding).read_to_end(&mut text)?;
         return read_within(&text, format, Limits::default());
     }
     read_within(bytes, format, Limits::default())

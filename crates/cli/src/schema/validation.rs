@@ -10,7 +10,7 @@ use treedef::{Edit, Key, Leaf, NodeKind, NodeRef, Path as TreePath, Tree};
 
 use crate::color::listed;
 use crate::failure::{Failure, Result};
-use crate::formats::json_limits::{Unheld, in_json};
+use crate::formats::json_limits::{UnsupportedValue, in_json};
 use crate::formats::keys::{json_text, value_of};
 use crate::numbers::exact;
 use crate::paths::readable;
@@ -97,7 +97,8 @@ impl Schema {
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
         let unheld = in_json(document, most);
-        let told = |it: &Unheld| (it.path.clone(), format!("JSON cannot hold it: {}", it.what));
+        let told =
+            |it: &UnsupportedValue| (it.path.clone(), format!("JSON cannot hold it: {}", it.what));
         let mut found: Vec<_> = unheld.iter().map(told).collect();
         // Of two keys that are one in JSON, each is checked once.
         let without = |keys: HashSet<TreePath>| {
@@ -108,7 +109,7 @@ impl Schema {
         let of_keys = || unheld.iter().filter(|it| it.is_key);
         let mut all = vec![of_keys().map(|it| it.path.clone()).collect()];
         if of_keys().any(|it| it.same.is_some()) {
-            let other = |it: &Unheld| it.same.clone().unwrap_or_else(|| it.path.clone());
+            let other = |it: &UnsupportedValue| it.same.clone().unwrap_or_else(|| it.path.clone());
             all.push(of_keys().map(other).collect::<HashSet<_>>());
         }
         let numbers = unheld.iter().filter(|it| !it.is_key);

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 use treedef::__private::{OrBug, entries};
 use treedef::{Leaf, Tree};
 use treedef_pytrees::orbax;
-use treedef_tensors::pytorch::{self, Entry, Pytorch};
-use treedef_tensors::{__stand_in, Error, ErrorKind, Fault, Source, Stored, gguf, safetensors};
+use treedef_tensors::pytorch::{self, Pytorch, PytorchLeaf};
+use treedef_tensors::{
+    __stand_in, Error, ErrorKind, Fault, Source, StoredTensor, gguf, safetensors,
+};
 
-use crate::args::{Limits, Reading};
+use crate::args::{Limits, ReadArgs};
 use crate::color::listed;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::text_of;
-use crate::tensors::names::Names;
+use crate::tensors::names::NameTree;
 use crate::tensors::trees::{TensorLeaf, more_than};
 use crate::tensors::values;
 
@@ -43,20 +45,20 @@ const SHORT: usize = 200;
 pub(crate) enum Checkpoint {
     Safetensors(Source<'static>),
     Gguf(gguf::Gguf),
-    Pytorch(Box<Opened>),
+    Pytorch(Box<PytorchCheckpoint>),
     /// The arrays are not read.
     Orbax(Tree<TensorLeaf>),
 }
 
 /// A file of PyTorch, and its leaves.
-pub(crate) struct Opened {
+pub(crate) struct PytorchCheckpoint {
     pub(crate) file: Pytorch<'static>,
-    entries: Tree<Entry<'static>>,
+    entries: Tree<PytorchLeaf<'static>>,
 }
 
 /// Opens tensors that stay in their files: a folder, an index of shards, an uncompressed file of
 /// safetensors or GGUF. `None` for anything else, or if another format was requested.
-pub(crate) fn open(path: &Path, reading: Reading) -> Result<Option<(Format, Checkpoint)>> {
+pub(crate) fn open(path: &Path, reading: ReadArgs) -> Result<Option<(Format, Checkpoint)>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if path.is_dir() {
         return of_folder(path, reading).map(Some);
@@ -139,15 +141,15 @@ fn begun_as(path: &Path) -> Result<Option<Format>> {
     begun.map_err(|failure| failure.in_file(&path.display().to_string()))
 }
 
-fn of_pytorch(path: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
+fn of_pytorch(path: &Path, reading: ReadArgs) -> Result<(Format, Checkpoint)> {
     let name = path.display().to_string();
     let file = pytorch::open(path).map_err(|error| Failure::from(error).in_file(&name))?;
     if !reading.allow_damage {
         expect_sound(&file, &name)?;
     }
     warn_of(&file, &name);
-    let entries = file.entries();
-    Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(Opened { file, entries }))))
+    let entries = file.lazy_tree();
+    Ok((Format::Pytorch, Checkpoint::Pytorch(Box::new(PytorchCheckpoint { file, entries }))))
 }
 
 /// Checks that no tensor is damaged.
@@ -194,7 +196,7 @@ fn format_in(folder: &Path) -> (Format, Vec<String>) {
 }
 
 /// The model of PyTorch in a folder: its only file, or shards.
-fn model_of_pytorch(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
+fn model_of_pytorch(folder: &Path, reading: ReadArgs) -> Result<(Format, Checkpoint)> {
     let names = names_in(folder);
     let is_index = |name: &String| is_index_of_pytorch(name);
     let files: Vec<&String> = names.iter().filter(|name| pytorch::is_of_model(name)).collect();
@@ -260,14 +262,14 @@ fn of_orbax(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
+fn of_folder(folder: &Path, reading: ReadArgs) -> Result<(Format, Checkpoint)> {
     let format = reading.format;
     let found = of_orbax(folder);
     match (format, found.as_slice()) {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
         (None, []) => {
             let (format, others) = format_in(folder);
-            let opened = of_folder(folder, Reading { format: Some(format), ..reading })?;
+            let opened = of_folder(folder, ReadArgs { format: Some(format), ..reading })?;
             leave_out(folder, format, &others, reading)?;
             Ok(opened)
         }
@@ -288,7 +290,7 @@ fn of_folder(folder: &Path, reading: Reading) -> Result<(Format, Checkpoint)> {
 }
 
 /// Warns about files of other formats that are left out.
-fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> Result<()> {
+fn leave_out(folder: &Path, of: Format, others: &[String], reading: ReadArgs) -> Result<()> {
     if others.is_empty() {
         return Ok(());
     }
@@ -308,10 +310,10 @@ fn leave_out(folder: &Path, of: Format, others: &[String], reading: Reading) -> 
 }
 
 /// Opens a folder, an index or a file, and warns about skipped parts.
-fn shards(path: &Path, of: Format, reading: Reading) -> Result<Checkpoint> {
+fn shards(path: &Path, of: Format, reading: ReadArgs) -> Result<Checkpoint> {
     let opening =
-        safetensors::Opening::new().strict(reading.strict).follow_links(reading.follow_links);
-    let opening = reading.variant.into_iter().fold(opening, safetensors::Opening::variant);
+        safetensors::OpenOptions::new().strict(reading.strict).follow_links(reading.follow_links);
+    let opening = reading.variant.into_iter().fold(opening, safetensors::OpenOptions::variant);
     let source = match of {
         Format::Pytorch => pytorch::open_shards(path, &opening),
         _ => opening.open(path),
@@ -414,7 +416,7 @@ impl Checkpoint {
                 let mut numbers = 0..;
                 return Ok(opened.entries.as_ref().map_with_path(|path, entry| {
                     let name = match entry {
-                        Entry::Tensor(stored) => stored.name().to_owned(),
+                        PytorchLeaf::Tensor(stored) => stored.name().to_owned(),
                         _ => path.to_joined_string("."),
                     };
                     (TensorLeaf::of_entry(entry), name, numbers.next().unwrap_or(usize::MAX))
@@ -429,7 +431,7 @@ impl Checkpoint {
         };
         let numbered = named.into_iter().zip(0..);
         let numbered = numbered.map(|((name, leaf), at)| (name.clone(), (leaf, name, at)));
-        Names::of(numbered).into_tree()
+        NameTree::of(numbered).into_tree()
     }
 
     /// The other names of tied tensors, each with the name of the tensor that is stored.
@@ -487,11 +489,11 @@ impl Checkpoint {
     }
 
     /// The tensor with this number, if it can hold more than numbers of a type.
-    pub(crate) fn stored(&self, number: usize) -> Option<&Stored<'static>> {
+    pub(crate) fn stored(&self, number: usize) -> Option<&StoredTensor<'static>> {
         match self {
             Checkpoint::Safetensors(source) => source.iter().nth(number),
             Checkpoint::Pytorch(opened) => match opened.entries.leaves().get(number)? {
-                Entry::Tensor(stored) => Some(stored),
+                PytorchLeaf::Tensor(stored) => Some(stored),
                 _ => None,
             },
             Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => None,

@@ -3,10 +3,10 @@
 use half::{bf16, f16};
 use treedef::{Array, Dtype, Key, Leaf, Path, Tolerance, Tree};
 
-use crate::tensors::trees::{Halves, numeral, of_array};
+use crate::tensors::trees::{HalfFormat, numeral, of_array};
 
 /// The distance of two arrays of one type and shape.
-pub(crate) struct Far {
+pub(crate) struct ArrayDistance {
     /// Their type and shape.
     pub(crate) array: String,
     /// The number of elements that are not close.
@@ -16,22 +16,24 @@ pub(crate) struct Far {
     pub(crate) most: Option<(Path, String, String)>,
 }
 
-impl Far {
+impl ArrayDistance {
     /// `None` if the types or shapes differ.
-    pub(crate) fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
+    pub(crate) fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<ArrayDistance> {
         if (old.dtype(), old.shape()) != (new.dtype(), new.shape()) {
             return None;
         }
         if let (Some(a), Some(b)) = (numbers_of(old), numbers_of(new)) {
-            return Some(Far::of(old, a.zip(b), tolerance, |index| unravelled(old.shape(), index)));
+            return Some(ArrayDistance::of(old, a.zip(b), tolerance, |index| {
+                unravelled(old.shape(), index)
+            }));
         }
-        let exact = |array| of_array(array, Halves::Exact).ok();
+        let exact = |array| of_array(array, HalfFormat::Exact).ok();
         let (a, b) = (exact(old)?, exact(new)?);
         if a.treedef() != b.treedef() {
             return None;
         }
         let pairs = a.leaves().iter().cloned().zip(b.leaves().iter().cloned());
-        Some(Far::of(old, pairs, tolerance, |index| a.treedef().leaf_path(index).ok()))
+        Some(ArrayDistance::of(old, pairs, tolerance, |index| a.treedef().leaf_path(index).ok()))
     }
 
     fn of(
@@ -59,7 +61,7 @@ impl Far {
         }
         let text = |leaf: &Leaf| short(array.dtype(), leaf);
         let most = most.and_then(|(index, (a, b), _)| Some((path(index)?, text(&a), text(&b))));
-        Far { array: array.to_string(), count, of, most }
+        ArrayDistance { array: array.to_string(), count, of, most }
     }
 
     pub(crate) fn to_json(&self) -> serde_json::Value {

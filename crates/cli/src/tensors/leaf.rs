@@ -3,7 +3,7 @@
 
 use serde::{Serialize, Serializer};
 use treedef::{Dtype, Leaf, Tree, Value};
-use treedef_tensors::{__element, __stored, Stored};
+use treedef_tensors::{__element, __stored, StoredTensor};
 
 use crate::failure::Result;
 
@@ -25,7 +25,7 @@ fn as_bytes<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
 
 /// The tensor as a leaf. `None` if an array or a number can hold its type, or nothing can. A number can,
 /// unless there are others beside the tensors, or JSON has numbers of that type.
-pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Leaf>> {
+pub(crate) fn leaf_of(stored: &StoredTensor<'_>, has_values: bool) -> Result<Option<Leaf>> {
     let descriptor = stored.descriptor();
     let is_of_json =
         matches!(descriptor.dtype(), Some(Dtype::F64 | Dtype::I64 | Dtype::U64 | Dtype::Bool));
@@ -39,7 +39,7 @@ pub(crate) fn leaf_of(stored: &Stored<'_>, has_values: bool) -> Result<Option<Le
 }
 
 /// The tensor of this name in such a leaf, if the part is one.
-pub(crate) fn tensor_of(name: &str, part: &Tree<Leaf>) -> Result<Option<Stored<'static>>> {
+pub(crate) fn tensor_of(name: &str, part: &Tree<Leaf>) -> Result<Option<StoredTensor<'static>>> {
     let [Leaf::Opaque(value)] = part.leaves() else { return Ok(None) };
     let leaves = value.leaves();
     let [Leaf::Str(dtype), dims @ .., Leaf::Bytes(bytes)] = &*leaves else { return Ok(None) };

@@ -14,9 +14,9 @@ pub(crate) fn told(name: &str) -> String {
 }
 
 /// Named values as a tree.
-pub(crate) enum Names<T> {
+pub(crate) enum NameTree<T> {
     Leaf(T),
-    Inner(BTreeMap<NamePart, Names<T>>),
+    Inner(BTreeMap<NamePart, NameTree<T>>),
 }
 
 /// A part of a name. Numbers are sorted numerically.
@@ -43,7 +43,7 @@ impl NamePart {
 /// The maximum number of parts of a name that are levels of the tree.
 const DEEPEST: usize = 32;
 
-impl<T> Names<T> {
+impl<T> NameTree<T> {
     /// The tree of these names, which are distinct. If there is only one and it is empty, it is the
     /// root.
     pub(crate) fn of(named: impl IntoIterator<Item = (String, T)>) -> Self {
@@ -52,20 +52,20 @@ impl<T> Names<T> {
         if named.len() == 1
             && let Some(only) = named.remove("")
         {
-            return Names::Leaf(only);
+            return NameTree::Leaf(only);
         }
-        let mut root = Names::Inner(BTreeMap::new());
+        let mut root = NameTree::Inner(BTreeMap::new());
         named.into_iter().for_each(|(name, it)| root.insert(&name, DEEPEST, it));
         root
     }
 
     /// A name that is also the beginning of another one keeps its dots.
     fn insert(&mut self, name: &str, levels: usize, it: T) {
-        let Names::Inner(inner) = self else { return };
+        let NameTree::Inner(inner) = self else { return };
         if let Some((part, rest)) = name.split_once('.').filter(|_| levels > 0) {
             let next =
-                inner.entry(NamePart::of(part)).or_insert_with(|| Names::Inner(BTreeMap::new()));
-            if matches!(next, Names::Inner(_)) {
+                inner.entry(NamePart::of(part)).or_insert_with(|| NameTree::Inner(BTreeMap::new()));
+            if matches!(next, NameTree::Inner(_)) {
                 return next.insert(rest, levels - 1, it);
             }
         }
@@ -73,11 +73,11 @@ impl<T> Names<T> {
         while inner.contains_key(&part) {
             part = NamePart::Name(part.text() + ".");
         }
-        inner.insert(part, Names::Leaf(it));
+        inner.insert(part, NameTree::Leaf(it));
     }
 
     /// Whether the parts are the indices of a sequence.
-    fn is_seq(inner: &BTreeMap<NamePart, Names<T>>) -> bool {
+    fn is_seq(inner: &BTreeMap<NamePart, NameTree<T>>) -> bool {
         let parts = inner.keys().enumerate();
         !inner.is_empty() && parts.into_iter().all(|(index, part)| *part == NamePart::Number(index))
     }
@@ -91,13 +91,13 @@ impl<T> Names<T> {
     /// The structure, with the leaves in its order.
     fn into_treedef(self, leaves: &mut Vec<T>) -> Result<TreeDef> {
         let inner = match self {
-            Names::Leaf(it) => {
+            NameTree::Leaf(it) => {
                 leaves.push(it);
                 return Ok(TreeDef::leaf());
             }
-            Names::Inner(inner) => inner,
+            NameTree::Inner(inner) => inner,
         };
-        if Names::is_seq(&inner) {
+        if NameTree::is_seq(&inner) {
             let all = inner.into_values().map(|child| child.into_treedef(leaves));
             return Ok(TreeDef::seq(all.collect::<Result<Vec<_>>>()?)?);
         }
@@ -122,16 +122,16 @@ pub(crate) fn joined(path: &Path) -> String {
 }
 
 /// Serializes nested maps and sequences.
-impl<T: Serialize> Serialize for Names<T> {
+impl<T: Serialize> Serialize for NameTree<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Names::Leaf(it) => it.serialize(serializer),
-            Names::Inner(inner) if Names::is_seq(inner) => {
+            NameTree::Leaf(it) => it.serialize(serializer),
+            NameTree::Inner(inner) if NameTree::is_seq(inner) => {
                 let mut seq = serializer.serialize_seq(Some(inner.len()))?;
                 inner.values().try_for_each(|child| seq.serialize_element(child))?;
                 seq.end()
             }
-            Names::Inner(inner) => {
+            NameTree::Inner(inner) => {
                 let mut map = serializer.serialize_map(Some(inner.len()))?;
                 for (part, child) in inner {
                     map.serialize_entry(&part.text(), child)?;

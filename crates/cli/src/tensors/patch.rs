@@ -6,8 +6,8 @@ use half::{bf16, f16};
 use treedef::__private::OrBug;
 use treedef::{Dtype, Leaf, NodeKind, NodeRef, Path, Tree};
 use treedef_tensors::{
-    __is_of_structure, __leaf_names, __narrowed, __stored, Descriptor, Export, Source, Stored,
-    Tensor, Tensors,
+    __is_of_structure, __leaf_names, __narrowed, __stored, Descriptor, Export, Source,
+    StoredTensor, Tensor, Tensors,
 };
 
 use crate::failure::{Failure, Result};
@@ -31,7 +31,7 @@ pub(crate) fn patched<'s>(
         return with_structure(source, &old.tree, new, (is_plain, format));
     };
     let above = places.iter().flat_map(|(path, _)| ancestors(path));
-    let mut walk = Walk {
+    let mut walk = PatchWalk {
         source,
         old: &old.tree,
         new,
@@ -45,7 +45,7 @@ pub(crate) fn patched<'s>(
         format,
     };
     walk.visit(&Path::root(), new.treedef().root())?;
-    let Walk { mut kept, made, mut lost, .. } = walk;
+    let PatchWalk { mut kept, made, mut lost, .. } = walk;
     // Unchanged tied tensors stay tied.
     let names: HashSet<String> = kept.iter().map(|it| it.name().to_owned()).collect();
     let ties: HashMap<&str, &str> = source.aliases().collect();
@@ -58,17 +58,17 @@ pub(crate) fn patched<'s>(
 /// The tensors in the order of the file. New ones are at the position of their names, or at the end.
 fn in_order<'s>(
     source: &Source<'s>,
-    mut all: Vec<Stored<'s>>,
-    made: Vec<Stored<'static>>,
-) -> Vec<Stored<'s>> {
-    let places: HashMap<&str, usize> = source.iter().map(Stored::name).zip(0..).collect();
+    mut all: Vec<StoredTensor<'s>>,
+    made: Vec<StoredTensor<'static>>,
+) -> Vec<StoredTensor<'s>> {
+    let places: HashMap<&str, usize> = source.iter().map(StoredTensor::name).zip(0..).collect();
     all.extend(made);
     all.sort_by_key(|it| places.get(it.name()).copied().unwrap_or(usize::MAX));
     all
 }
 
 /// A tensor that a patch made.
-fn stored(name: &str, tensor: Tensor<'_>) -> Result<Stored<'static>> {
+fn stored(name: &str, tensor: Tensor<'_>) -> Result<StoredTensor<'static>> {
     let dtype = tensor.dtype().name();
     Ok(__stored(name, dtype, tensor.shape().to_vec(), tensor.bytes().to_vec())?)
 }
@@ -76,12 +76,12 @@ fn stored(name: &str, tensor: Tensor<'_>) -> Result<Stored<'static>> {
 /// The metadata that still applies to the tensors.
 fn texts_beside(
     source: &Source<'_>,
-    tensors: &[Stored<'_>],
+    tensors: &[StoredTensor<'_>],
     lost: &mut Vec<String>,
 ) -> Vec<(String, String)> {
-    let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
-    let descriptors = tensors.iter().map(Stored::descriptor);
-    let is_same = descriptors.eq(source.iter().map(Stored::descriptor));
+    let names: HashSet<&str> = tensors.iter().map(StoredTensor::name).collect();
+    let descriptors = tensors.iter().map(StoredTensor::descriptor);
+    let is_same = descriptors.eq(source.iter().map(StoredTensor::descriptor));
     let ties: HashMap<&str, &str> = source.aliases().collect();
     let mut texts = Vec::new();
     for key in source.metadata_keys() {
@@ -103,7 +103,7 @@ fn ancestors(path: &Path) -> impl Iterator<Item = Path> {
 }
 
 /// A walk over the patched tree of the names.
-struct Walk<'w, 's> {
+struct PatchWalk<'w, 's> {
     source: &'w Source<'s>,
     old: &'w Tree<Leaf>,
     new: &'w Tree<Leaf>,
@@ -114,12 +114,12 @@ struct Walk<'w, 's> {
     above: HashSet<Path>,
     is_plain: bool,
     format: Format,
-    kept: Vec<Stored<'s>>,
-    made: Vec<Stored<'static>>,
+    kept: Vec<StoredTensor<'s>>,
+    made: Vec<StoredTensor<'static>>,
     lost: Vec<String>,
 }
 
-impl<'w, 's> Walk<'w, 's> {
+impl<'w, 's> PatchWalk<'w, 's> {
     /// The recursion is as deep as the limits of the tree allow.
     fn visit(&mut self, path: &Path, node: NodeRef<'_>) -> Result<()> {
         let leaves = self.new.leaves().get(node.leaf_range()).or_bug();
@@ -156,13 +156,18 @@ impl<'w, 's> Walk<'w, 's> {
         Ok(())
     }
 
-    fn tensor_at(&self, path: &Path) -> Option<Stored<'s>> {
+    fn tensor_at(&self, path: &Path) -> Option<StoredTensor<'s>> {
         let name = *self.places.get(path)?;
         Some(self.source.get(name)?.renamed(name))
     }
 
     /// Makes tensors of a part that a patch changed.
-    fn put(&mut self, path: &Path, part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<()> {
+    fn put(
+        &mut self,
+        path: &Path,
+        part: &Tree<Leaf>,
+        was: Option<&StoredTensor<'_>>,
+    ) -> Result<()> {
         let name = was.map_or_else(|| joined(path), |was| was.name().to_owned());
         if let Some(stored) = tensor_of(&name, part)? {
             self.made.push(stored);
@@ -178,7 +183,7 @@ impl<'w, 's> Walk<'w, 's> {
             return Ok(());
         }
         let has_type = !self.is_plain && !part.leaves().is_empty();
-        let was = was.map(Stored::descriptor).filter(|_| !has_type);
+        let was = was.map(StoredTensor::descriptor).filter(|_| !has_type);
         if let Some(was) = was
             && let Some(shape) = shape_of(part.treedef().root())
             && let Some(bytes) = small_floats(was, part)
@@ -255,7 +260,7 @@ fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
 }
 
 /// Complex numbers as one tensor: an array of them, or nested sequences of structs or maps of their parts.
-fn complex(part: &Tree<Leaf>, was: Option<&Stored<'_>>) -> Result<Option<Tensor<'static>>> {
+fn complex(part: &Tree<Leaf>, was: Option<&StoredTensor<'_>>) -> Result<Option<Tensor<'static>>> {
     let is_complex = |dtype: &Dtype| matches!(dtype, Dtype::C64 | Dtype::C128);
     let float = |dtype| if dtype == Dtype::C64 { Dtype::F32 } else { Dtype::F64 };
     let array = part.leaves().first().filter(|_| part.treedef().root().is_leaf());
@@ -426,9 +431,9 @@ fn as_it_was(
     (name, tensor): (&str, &Tensor<'_>),
     is_plain: bool,
     lost: &mut Vec<String>,
-) -> Result<Stored<'static>> {
+) -> Result<StoredTensor<'static>> {
     let new = stored(name, tensor.clone())?;
-    let was = source.get(name).map(Stored::descriptor);
+    let was = source.get(name).map(StoredTensor::descriptor);
     let is_small = |was: &&Descriptor| was.dtype().is_none();
     let is_other = |was: &&Descriptor| was.type_name() != tensor.dtype().name();
     let Some(was) = was.filter(|was| is_other(was) && (is_plain || is_small(was))) else {

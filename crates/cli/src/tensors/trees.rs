@@ -8,10 +8,10 @@ use half::{bf16, f16};
 use serde::Serialize;
 use treedef::__private::OrBug;
 use treedef::{Array, Dtype, Edit, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
-use treedef_tensors::npy::Reading;
-use treedef_tensors::pytorch::Entry;
+use treedef_tensors::npy::ReadOptions;
+use treedef_tensors::pytorch::PytorchLeaf;
 use treedef_tensors::{
-    __display_shape, Descriptor, Source, Stored, npy, npz, pytorch, safetensors,
+    __display_shape, Descriptor, Source, StoredTensor, npy, npz, pytorch, safetensors,
 };
 
 use crate::args::Limits;
@@ -19,7 +19,7 @@ use crate::color::{bare_numbers, counted};
 use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};
 use crate::numbers::exact;
-use crate::tensors::names::Names;
+use crate::tensors::names::NameTree;
 
 /// The type and the shape of a tensor, `bf16[4096, 4096]`; or a value beside tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ impl TensorLeaf {
     }
 
     /// The same, with the number of bytes in the file: pickled objects have any number.
-    pub(crate) fn of_stored(stored: &Stored<'_>) -> Self {
+    pub(crate) fn of_stored(stored: &StoredTensor<'_>) -> Self {
         TensorLeaf { size: stored.num_bytes(), ..TensorLeaf::of(stored.descriptor()) }
     }
 
@@ -56,10 +56,10 @@ impl TensorLeaf {
         TensorLeaf { dtype, shape: Vec::new(), size: 0, value: Some(value) }
     }
 
-    pub(crate) fn of_entry(entry: &Entry<'_>) -> Self {
+    pub(crate) fn of_entry(entry: &PytorchLeaf<'_>) -> Self {
         match entry {
-            Entry::Tensor(stored) => TensorLeaf::of_stored(stored),
-            Entry::Value(value) => TensorLeaf::of_value(value.clone()),
+            PytorchLeaf::Tensor(stored) => TensorLeaf::of_stored(stored),
+            PytorchLeaf::Value(value) => TensorLeaf::of_value(value.clone()),
             _ => TensorLeaf::of_value(Leaf::None),
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn more_than(most: usize) -> String {
 /// The tensors of a file.
 pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Source<'_>> {
     // numpy's files have bfloat16 as two bytes of any kind, and hardly anything else has these.
-    let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
+    let reading = ReadOptions::new().bf16(true).max_bytes(limits.max_bytes());
     Ok(match format.of_tensors() {
         Some(TensorFormat::Safetensors) => safetensors::from_bytes(bytes)?,
         Some(TensorFormat::Npz) => npz::from_bytes_with(bytes, &reading)?,
@@ -108,7 +108,7 @@ pub(crate) fn source(bytes: &[u8], format: Format, limits: Limits) -> Result<Sou
 /// The types and shapes by name.
 pub(crate) fn shapes(source: &Source<'_>) -> Result<Tree<TensorLeaf>> {
     let leaves = source.iter().map(|it| (it.name().to_owned(), TensorLeaf::of_stored(it)));
-    Names::of(leaves).into_tree()
+    NameTree::of(leaves).into_tree()
 }
 
 /// The types of the elements.
@@ -118,7 +118,7 @@ pub(crate) fn types(source: &Source<'_>) -> BTreeSet<String> {
 
 /// How a half float becomes a float of another type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Halves {
+pub(crate) enum HalfFormat {
     /// An `f32` inside of the newtype, without loss.
     Exact,
     /// The double of the same value, like every `f32`: for readers of doubles.
@@ -141,7 +141,7 @@ impl DocumentLeaf for Leaf {
     }
 
     fn summary(tree: &Tree<Leaf>) -> String {
-        let tree = with_halves(tree.clone(), Halves::Short).unwrap_or_else(|_| tree.clone());
+        let tree = with_halves(tree.clone(), HalfFormat::Short).unwrap_or_else(|_| tree.clone());
         bare_numbers(&tree.summary().to_string())
     }
 }
@@ -157,9 +157,9 @@ pub(crate) fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
 }
 
 /// The tree with each number of an array as a leaf.
-pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
+pub(crate) fn numbers(tree: Tree<Leaf>, halves: HalfFormat) -> Result<Tree<Leaf>> {
     let is_other = |leaf: &Leaf| leaf.as_array().is_some() || matches!(leaf, Leaf::U16(_));
-    let is_double = halves == Halves::Double;
+    let is_double = halves == HalfFormat::Double;
     if is_double && tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::F32(_))) {
         return numbers(exact::with_doubles(tree), halves);
     }
@@ -177,8 +177,8 @@ pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
 }
 
 /// The tree with other floats for half floats outside of arrays.
-pub(crate) fn with_halves(tree: Tree<Leaf>, halves: Halves) -> treedef::Result<Tree<Leaf>> {
-    let tree = if halves == Halves::Double { exact::with_doubles(tree) } else { tree };
+pub(crate) fn with_halves(tree: Tree<Leaf>, halves: HalfFormat) -> treedef::Result<Tree<Leaf>> {
+    let tree = if halves == HalfFormat::Double { exact::with_doubles(tree) } else { tree };
     if !tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::U16(_))) {
         return Ok(tree);
     }
@@ -189,7 +189,11 @@ pub(crate) fn with_halves(tree: Tree<Leaf>, halves: Halves) -> treedef::Result<T
 }
 
 /// The float at a node, if it is the newtype of a half float.
-fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Edit<Tree<Leaf>>> {
+fn half_at(
+    node: NodeRef<'_>,
+    leaf: &Leaf,
+    halves: HalfFormat,
+) -> treedef::Result<Edit<Tree<Leaf>>> {
     let is_bf16 = match node.name().filter(|_| node.kind() == NodeKind::NewtypeStruct) {
         Some("f16") => false,
         Some("bf16") => true,
@@ -197,9 +201,9 @@ fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Ed
     };
     let Leaf::U16(bits) = leaf else { return Ok(Edit::Keep) };
     Ok(Edit::Replace(match halves {
-        Halves::Double => Tree::leaf(f64::from(widened(*bits, is_bf16)).into()),
-        Halves::Short => Tree::leaf(treedef::__private::shortest_half(*bits, is_bf16).into()),
-        Halves::Exact => Tree::new(node.to_treedef(), vec![widened(*bits, is_bf16).into()])?,
+        HalfFormat::Double => Tree::leaf(f64::from(widened(*bits, is_bf16)).into()),
+        HalfFormat::Short => Tree::leaf(treedef::__private::shortest_half(*bits, is_bf16).into()),
+        HalfFormat::Exact => Tree::new(node.to_treedef(), vec![widened(*bits, is_bf16).into()])?,
     }))
 }
 
@@ -208,17 +212,19 @@ fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Ed
 pub(crate) const SHORT: usize = 6;
 
 /// The numbers of an array.
-pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Leaf>> {
+pub(crate) fn of_array(array: &Array, halves: HalfFormat) -> treedef::Result<Tree<Leaf>> {
     let tree = array.to_tree();
     match (array.dtype(), halves) {
-        (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Exact) => Ok(tree.map(|leaf| match leaf {
-            Leaf::U16(bits) => widened(bits, dtype == Dtype::Bf16).into(),
-            other => other,
-        })),
-        (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Short) => {
+        (dtype @ (Dtype::F16 | Dtype::Bf16), HalfFormat::Exact) => {
+            Ok(tree.map(|leaf| match leaf {
+                Leaf::U16(bits) => widened(bits, dtype == Dtype::Bf16).into(),
+                other => other,
+            }))
+        }
+        (dtype @ (Dtype::F16 | Dtype::Bf16), HalfFormat::Short) => {
             let bits = array.as_slice::<u16>().or_bug();
             if array.is_column_major() || bits.len() != array.shape().iter().product::<usize>() {
-                return with_halves(tree, Halves::Short);
+                return with_halves(tree, HalfFormat::Short);
             }
             let seq = |of: TreeDef, size: &usize| TreeDef::seq_of(&of, *size);
             let treedef = array.shape().iter().rev().try_fold(TreeDef::leaf(), seq)?;
@@ -226,10 +232,10 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
                 |bits: &u16| treedef::__private::shortest_half(*bits, dtype == Dtype::Bf16).into();
             Tree::new(treedef, bits.iter().map(short).collect())
         }
-        (Dtype::F16 | Dtype::Bf16, Halves::Double) => {
-            Ok(exact::with_doubles(of_array(array, Halves::Exact)?))
+        (Dtype::F16 | Dtype::Bf16, HalfFormat::Double) => {
+            Ok(exact::with_doubles(of_array(array, HalfFormat::Exact)?))
         }
-        (_, Halves::Double) => Ok(exact::with_doubles(tree)),
+        (_, HalfFormat::Double) => Ok(exact::with_doubles(tree)),
         _ => Ok(tree),
     }
 }
@@ -249,7 +255,7 @@ pub(crate) fn numeral(leaf: &Leaf) -> String {
 pub(crate) fn write_numbers(
     out: &mut dyn Write,
     array: &Array,
-    halves: Halves,
+    halves: HalfFormat,
     most: usize,
 ) -> Result<bool> {
     macro_rules! write {
@@ -262,7 +268,7 @@ pub(crate) fn write_numbers(
     if array.is_column_major() || !is_plain(array) {
         return Ok(false);
     }
-    let is_short = halves == Halves::Short;
+    let is_short = halves == HalfFormat::Short;
     let half: fn(&u16) -> f64 = match array.dtype() {
         Dtype::F16 if !is_short => |bits| widened(*bits, false).into(),
         Dtype::Bf16 if !is_short => |bits| widened(*bits, true).into(),

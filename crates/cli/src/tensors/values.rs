@@ -4,13 +4,13 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use treedef::{Edit, Flattener, Leaf, Path, Tree, TreeDef};
-use treedef_tensors::pytorch::{Entry, Pytorch};
-use treedef_tensors::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, Stored};
+use treedef_tensors::pytorch::{Pytorch, PytorchLeaf};
+use treedef_tensors::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Source, StoredTensor};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::tensors::leaf::{leaf_of, tensor_of};
-use crate::tensors::names::{Names, told};
+use crate::tensors::names::{NameTree, told};
 
 /// The tree that was written, if the file has its structure, otherwise the tree of the names. Each
 /// array is one leaf, and an unreadable value is a text with the reason.
@@ -30,7 +30,8 @@ pub(crate) fn tree_and_beside(
         return Ok(read);
     }
     let read = || source.iter().filter(|it| it.descriptor().unread().is_none());
-    if let (None, Some(first)) = (read().next(), source.iter().map(Stored::descriptor).next()) {
+    if let (None, Some(first)) = (read().next(), source.iter().map(StoredTensor::descriptor).next())
+    {
         let (name, why) = (told(first.name()), first.unread().unwrap_or_default());
         return Err(Failure::new(format!("nothing of it is read: {name}, {first}: {why}")));
     }
@@ -58,22 +59,22 @@ impl PatchTree {
     /// leaves also show which numbers are tensors.
     pub(crate) fn by_name(source: &Source<'_>, has_values: bool, limits: Limits) -> Result<Self> {
         let named = source.iter().map(|stored| (stored.name().to_owned(), stored));
-        PatchTree::of(Names::of(named).into_tree()?.map(Ok), has_values, limits)
+        PatchTree::of(NameTree::of(named).into_tree()?.map(Ok), has_values, limits)
     }
 
     /// The tree of a file of PyTorch. Its leaves have the types of all tensors.
     pub(crate) fn of_pytorch(file: &Pytorch<'_>, limits: Limits) -> Result<Self> {
-        let entries = file.entries();
+        let entries = file.lazy_tree();
         let of_entry = |entry| match entry {
-            Entry::Tensor(stored) => Ok(stored),
-            Entry::Value(value) => Err(value),
+            PytorchLeaf::Tensor(stored) => Ok(stored),
+            PytorchLeaf::Value(value) => Err(value),
             _ => Err(Leaf::None),
         };
         PatchTree::of(entries.map(of_entry), true, limits)
     }
 
     fn of<'s>(
-        parts: Tree<std::result::Result<impl Borrow<Stored<'s>>, Leaf>>,
+        parts: Tree<std::result::Result<impl Borrow<StoredTensor<'s>>, Leaf>>,
         has_values: bool,
         limits: Limits,
     ) -> Result<Self> {
@@ -136,14 +137,17 @@ fn structured(source: &Source<'_>) -> Result<Option<(Tree<Leaf>, BesideTree)>> {
 }
 
 /// The tree of the names.
-fn named<'s>(tensors: impl Iterator<Item = &'s Stored<'s>>, limits: Limits) -> Result<Tree<Leaf>> {
+fn named<'s>(
+    tensors: impl Iterator<Item = &'s StoredTensor<'s>>,
+    limits: Limits,
+) -> Result<Tree<Leaf>> {
     let named = tensors.map(|stored| Ok((stored.name().to_owned(), values(stored, limits)?)));
     let named = named.collect::<Result<Vec<_>>>()?;
-    Ok(Names::of(named).into_tree()?.compose()?)
+    Ok(NameTree::of(named).into_tree()?.compose()?)
 }
 
 /// The elements of a tensor, or a text with the reason why they are not read.
-fn values(stored: &Stored<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+fn values(stored: &StoredTensor<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     let (descriptor, widened) = (stored.descriptor(), stored.widened());
     Ok(match descriptor.unread() {
         Some(why) => {
@@ -161,7 +165,7 @@ fn values(stored: &Stored<'_>, limits: Limits) -> Result<Tree<Leaf>> {
 fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
     let empty = source
         .iter()
-        .map(Stored::descriptor)
+        .map(StoredTensor::descriptor)
         .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
     empty.map(|it| format!("the shape of {}, {it}", told(it.name())))
 }
@@ -197,7 +201,7 @@ impl MetadataText {
 impl BesideTree {
     /// The data beside the tree of this structure, if it is the structure of the tensors.
     fn of(tensors: &Source<'_>, structure: Option<&TreeDef>) -> Self {
-        let names: HashSet<&str> = tensors.iter().map(Stored::name).collect();
+        let names: HashSet<&str> = tensors.iter().map(StoredTensor::name).collect();
         let in_tree: HashSet<String> = structure.into_iter().flat_map(__leaf_names).collect();
         let texts = tensors.metadata_keys().filter_map(|key| {
             let text = tensors.metadata(key)?.to_owned();
@@ -206,7 +210,7 @@ impl BesideTree {
             (is_tie || !is_in_tree).then(|| MetadataText { key: key.to_owned(), text, is_tie })
         });
         let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
-        let unread = tensors.iter().map(Stored::descriptor);
+        let unread = tensors.iter().map(StoredTensor::descriptor);
         let unread =
             unread.filter_map(|it| Some(format!("{}, {it}: {}", told(it.name()), it.unread()?)));
         BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }

@@ -28,7 +28,7 @@ pub(crate) fn sparse(path: &str, tensors: &[(String, u64)]) {
     file.set_len(8 + u64::try_from(header.len()).unwrap() + end).unwrap();
 }
 
-/// Shards with so many tensors of so many bytes each, and their index.
+/// Shards with a number of tensors of equal size, and their index.
 fn checkpoint(folder: &Folder, shards: usize, tensors: usize, size: u64) -> String {
     let (mut pairs, mut layer) = (Vec::new(), 0);
     for shard in 1..=shards {
@@ -62,7 +62,7 @@ fn hundreds_of_gigabytes_are_listed_in_little_memory() {
     assert!(told.contains("`show` and `diff --structure` read only the headers"), "{told}");
 }
 
-/// A file of PyTorch in its old form, with one tensor of so many floats that take no room on the disk.
+/// A file of PyTorch in its old form, with one tensor of many floats that need no space on the disk.
 #[cfg(target_os = "linux")]
 fn pytorch_file(folder: &Folder, name: &str, floats: u32) -> String {
     let start = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.".to_vec();
@@ -149,12 +149,12 @@ fn tied_tensors_are_separate_on_request() {
     }
 }
 
-/// Of a folder with the steps of a training, the newest is opened, and the output says which.
+/// In a folder with the steps of a training, the newest is opened, and the output names it.
 #[test]
 fn the_newest_step_of_orbax_is_opened() {
     let folder = Folder::new("steps");
     let metadata = fs::read(recorded("orbax/default/_METADATA")).unwrap();
-    // One that is being written, and one that is none.
+    // A step that is being written, and a folder that is not a step.
     for step in ["9", "80", "700.orbax-checkpoint-tmp"] {
         let item = folder.path(&format!("{step}/default"));
         fs::create_dir_all(&item).unwrap();
@@ -186,7 +186,7 @@ fn what_to_pass_of_orbax_is_told() {
     {
         put(path);
     }
-    // What orbax writes beside the items of a step.
+    // Files that orbax writes beside the items of a step.
     for step in ["root/3", "root/5"] {
         fs::write(folder.path(&format!("{step}/_CHECKPOINT_METADATA")), "{}").unwrap();
     }
@@ -254,7 +254,7 @@ fn metadata_and_tensors_of_gguf_are_compared() {
     let output = treedef(&["diff", &old, &new]).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.starts_with("~ metadata \"vocabulary\": 10 values, "), "{told}");
-    // A patch has the metadata alone, and says so.
+    // A patch has only the metadata, and a message tells so.
     let old = recorded("quantised.gguf");
     let mut bytes = fs::read(&old).unwrap();
     let key = b"general.architecture";
@@ -275,7 +275,7 @@ fn metadata_and_tensors_of_gguf_are_compared() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// A folder as it stands on a hub: what the index does not name is left out by each subcommand.
+/// A folder as on a hub: each subcommand leaves out files that the index does not list.
 #[test]
 fn each_subcommand_takes_a_folder_of_a_hub() {
     let folder = Folder::new("hub");
@@ -317,15 +317,15 @@ fn each_subcommand_takes_a_folder_of_a_hub() {
         assert!(printed.contains(expected), "{args:?}: {printed}");
         assert!(output.status.code() != Some(2), "{args:?}: {told}");
     }
-    // What was written beside another file is opened again, and equal.
+    // The file that was written beside another one is opened again, and equal.
     let output = treedef(&["diff", &path, &out("out")]).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     let strict = treedef(&["show", "--strict", &path]).output().unwrap();
     assert_eq!(strict.status.code(), Some(2));
 }
 
-/// The format that is asked for is opened, shards of PyTorch are all there, and what stands in for a file is
-/// told.
+/// The requested format is opened, shards of PyTorch are complete, and stand-ins for files are
+/// reported.
 #[test]
 fn a_folder_of_several_formats_is_no_other_than_it_says() {
     let folder = Folder::new("formats");

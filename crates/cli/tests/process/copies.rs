@@ -1,4 +1,4 @@
-//! What a copy of tensors in another format has, and what it says that it has not.
+//! Copies of tensors in other formats: their content, and messages about missing parts.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn tensors(all: &[(&str, Dtype, &[usize], &[u8])]) -> Tensors<'static> {
     Tensors::new(all.iter().map(tensor)).unwrap()
 }
 
-/// Each bit of a NaN comes through a patch, which has the numbers as texts.
+/// A patch, which has the numbers as texts, preserves each bit of a NaN.
 #[test]
 fn signalling_nans_stay_what_they_are() {
     let folder = Folder::new("nans");
@@ -90,7 +90,7 @@ fn tied_tensors_are_in_npz_under_each_name() {
     assert!(told.contains("more than 64 times those of the tensors"), "{told}");
 }
 
-/// What is left of a file whose tensors are of no type here is no document.
+/// The rest of a file whose tensors have unknown types is not a document.
 #[test]
 fn nothing_is_no_copy() {
     let folder = Folder::new("nothing");
@@ -113,7 +113,7 @@ fn nothing_is_no_copy() {
     assert!(told.contains("x.npy: the array is float128[2], "), "{told}");
 }
 
-/// Values that have no leaf are told, or kept as JSON has them.
+/// Values without a leaf are reported, or kept as in JSON.
 #[test]
 fn what_is_empty_is_no_silent_loss() {
     let folder = Folder::new("empties");

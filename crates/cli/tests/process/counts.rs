@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Folder, fed, treedef};
 
-/// Lines of a few structures, some of which cannot be read or have a key twice.
+/// Lines of a few structures. Some of them cannot be read or have a key twice.
 fn lines(random: &mut fastrand::Rng, number: usize) -> Vec<String> {
     let line = |_| match random.u8(0..40) {
         0 => r#"{"id": "#.to_owned(),
@@ -21,7 +21,7 @@ fn lines(random: &mut fastrand::Rng, number: usize) -> Vec<String> {
     (0..number).map(line).collect()
 }
 
-/// What it prints, what it says on standard error, and its exit code.
+/// The standard output, the standard error and the exit code.
 fn run(args: &[&str]) -> (String, String, Option<i32>) {
     let output = treedef(args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -63,7 +63,7 @@ fn parts_that_are_counted_apart_are_the_whole() {
             counts.push(saved);
         }
         random.shuffle(&mut counts);
-        // What changes how documents are counted is in the counts, but for what shows in none of them.
+        // The counts record the options that change them, except those that cannot show in any.
         let again: Vec<&str> = options
             .iter()
             .copied()

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// What asks for numbers, types or shapes.
+/// Commands that request numbers, types or shapes.
 fn asking<'a>(path: &'a str, sound: &'a str, out: &'a str) -> Vec<Vec<&'a str>> {
     vec![
         vec!["diff", path, path],
@@ -40,7 +40,7 @@ fn asking<'a>(path: &'a str, sound: &'a str, out: &'a str) -> Vec<Vec<&'a str>> 
     ]
 }
 
-/// What asks for the structure.
+/// Commands that request the structure.
 fn outlines<'a>(path: &'a str, sound: &'a str) -> [Vec<&'a str>; 4] {
     [
         vec!["show", "--strict", path],
@@ -90,7 +90,7 @@ fn damage_is_an_error_wherever_the_tensor_is_asked_for() {
                 assert_eq!(told.matches(path.as_str()).count(), 1, "{args:?}: {told}");
             }
         }
-        // The pickle says what the tensor should be.
+        // The pickle describes the tensor.
         let (code, printed, told) = run(&["show", &path]);
         assert_eq!(code, Some(0));
         assert!(printed.ends_with("{\"epoch\": i64, \"w\": f32[4]}\n"), "{printed}");
@@ -118,12 +118,12 @@ fn repeated_elements_are_not_read_for_hours() {
     assert!(shown.ends_with("\"w\": f32[1099511627776]}\n"), "{shown}");
     assert_eq!(run(&["diff", "--structure", &path, &path]).0, Some(0));
     assert!(begun.elapsed() < Duration::from_secs(60));
-    // What a file may hold is read.
+    // Values that a file may contain are read.
     fs::write(&path, pytorch(b"K\0M\x10\x27\x85K\0\x85")).unwrap();
     assert_eq!(run(&["diff", &path, &path]), (Some(0), String::new(), String::new()));
 }
 
-/// A hash of nothing says nothing; `printf 7i64 | sha256sum` gives that of the value.
+/// A hash of nothing would be useless; `printf 7i64 | sha256sum` is the hash of the value.
 #[test]
 fn what_is_no_tensor_has_a_hash_of_its_text() {
     let folder = Folder::new("values");
@@ -165,7 +165,7 @@ fn what_is_not_read_is_neither_equal_nor_different() {
     assert_eq!(run(&["check", &one, "--like", &other]), (Some(0), String::new(), String::new()));
 }
 
-/// A page has no numbers of some types, and tells all the same that their bytes differ.
+/// A page has no numbers of some types, and still shows that their bytes differ.
 #[test]
 fn a_page_of_two_files_compares_what_is_not_read() {
     let folder = Folder::new("pages");

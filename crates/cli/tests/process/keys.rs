@@ -9,7 +9,7 @@ use crate::{fed, treedef};
 
 const FORMATS: [&str; 6] = ["json", "toml", "yaml", "ron", "cbor", "msgpack"];
 
-/// A folder with a document in each format that holds it, which the command made of YAML.
+/// A folder with a document in each format that can store it, which the command converted from YAML.
 struct Made {
     folder: TempDir,
     formats: Vec<&'static str>,
@@ -140,7 +140,7 @@ fn a_patch_changes_the_document_in_any_format() {
     }
 }
 
-/// What a patch says of a key, it says of that key in each format. The other keys stay as they are, in their
+/// A patch changes the same key in each format. The other keys are unchanged, in their
 /// order.
 #[test]
 fn a_patch_of_one_format_applies_to_each_other() {
@@ -188,7 +188,7 @@ fn a_patch_changes_the_keys_that_it_names_alone() {
     };
     let yaml = ("yaml", "200: a\n", "200: b\n");
     let json = ("json", r#"{"200": "a"}"#, r#"{"200": "b"}"#);
-    // What the patch does not name stays, be it a number or its text.
+    // Keys that the patch does not name are unchanged, both a number and its text.
     let found = apply(json, ("yaml", "x: 1\n300: c\n\"400\": d\n200: a\n7: e\n"));
     assert_eq!(found, "x: 1\n300: c\n\"400\": d\n200: b\n7: e\n");
     let found = apply(json, ("yaml", "\"200\": a\n200: a\n"));
@@ -348,7 +348,7 @@ fn key() -> impl Strategy<Value = String> {
     })
 }
 
-/// Each path that `select` and `diff` print is found by `select`, and names what it was printed for.
+/// `select` finds each path that `select` and `diff` print, and the path leads to the same node.
 #[test]
 fn a_path_that_is_printed_is_found() {
     let config =

@@ -140,7 +140,7 @@ fn the_lines_of_a_structure_are_listed() {
     }
 }
 
-/// Each document is counted once, whatever came before its file.
+/// Each document is counted once, after any other files.
 #[test]
 fn files_are_counted_once_each() {
     let folder = Folder::new("files-once");
@@ -164,7 +164,7 @@ fn files_are_counted_once_each() {
     }
 }
 
-/// What `shapes` prints is a structure that `check` reads, and that each of its lines has.
+/// `check` reads the output of `shapes`, and each line has this structure.
 #[test]
 fn the_lines_of_a_structure_are_as_it_says() {
     let folder = Folder::new("notation");

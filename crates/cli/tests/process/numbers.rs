@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Folder, treedef};
 
-/// What the command prints, and what it tells.
+/// The output of the command, and its messages.
 #[track_caller]
 fn run(arguments: &[&str]) -> (String, String) {
     let output = treedef(arguments).output().unwrap();
@@ -41,7 +41,7 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     fs::write(&lines, format!("{text}\n{other}\n")).unwrap();
     assert_eq!(run(&["diff", &old, &new]).0, "~ .c[0]: 1e-400 → 2e-400\n");
     assert_eq!(run(&["diff", &old, &new, "--rtol", "1e-9"]).0, "");
-    // What is written has the digits that were read, except for those of floats.
+    // The output has the digits of the input, except for floats.
     let kept = |text: &str| text.replace("1.00", "1.0") + "\n";
     let copied = run(&["convert", &lines, "--to", "jsonl"]);
     assert_eq!(copied, (kept(text) + &kept(other), String::new()));
@@ -49,7 +49,7 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     assert!(run(&["select", "b", &old]).0.contains("1e400"));
     assert!(run(&["shapes", &lines]).0.starts_with("2 documents, 1 structure\n"));
     assert!(run(&["show", &old]).0.contains("\"b\": f64"));
-    // A patch names what differs, and is applied to the digits that stand there.
+    // A patch names the differences, and is applied to the digits in the file.
     let patch = folder.path("patch.json");
     fs::write(&patch, run(&["diff", &old, &new, "--patch"]).0).unwrap();
     let patched = run(&["apply", &old, &patch]).0.replace([' ', '\n'], "");
@@ -67,7 +67,7 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     let (_, told) = run(&["convert", &old, "-o", &folder.path("made.cbor")]);
     let loss = "changed in cbor: number of more digits became f64 of another value, 3 times";
     assert!(told.contains(loss), "{told}");
-    // `shapes` tells them apart if it is asked to.
+    // `shapes` distinguishes them with an option.
     let told = run(&["shapes", "--decimals", &lines]).0;
     let structure = "{\"a\": decimal(f64), \"b\": decimal(f64), \"c\": [decimal(f64), f64]}";
     assert!(told.contains(structure) && told.contains("1 structure\n"), "{told}");

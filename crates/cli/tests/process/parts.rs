@@ -1,15 +1,15 @@
-//! Parts of documents and checkpoints: what is compared, and what is beside tensors.
+//! Parts of documents and checkpoints: comparisons, and values beside tensors.
 
 use std::fs;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
-use treedef_tensors::{Dtype, Error, Export, Stored, Tensor, safetensors};
+use treedef_tensors::{Dtype, Error, Export, StoredTensor, Tensor, safetensors};
 
 use crate::{Folder, treedef};
 
-/// What it prints, what it says on standard error, and its exit code.
+/// The standard output, the standard error and the exit code.
 fn run(args: &[&str]) -> (String, String, Option<i32>) {
     let output = treedef(args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -31,7 +31,7 @@ fn a_model_is_compared_with_that_in_a_training() {
         (vec!["--at", "model", "--ignore", "w"], y.to_owned()),
         (vec!["--at", "model", "--only", "b", "--ignore", "b.y"], String::new()),
         (vec!["--at", "model", "--structure"], String::new()),
-        // What is only in one of them is told as a whole, unless nothing of it is asked for.
+        // A part that only one of them has is reported as a whole, unless the request excludes all of it.
         (
             vec!["--only", "model.w"],
             "+ .model: {\"b\": {\"x\": 1, \"y\": 5}, \"w\": [1, 3]}\n".to_owned(),
@@ -101,7 +101,7 @@ fn save(path: &str, value: &impl Serialize) {
     let tree = Tree::<Rc<[u8]>>::of_objects(value).unwrap();
     let stored = |name: &str, bytes: &Rc<[u8]>| {
         let tensor = Tensor::new(Dtype::U8, vec![bytes.len()], bytes.to_vec())?;
-        Ok::<_, Error>(Stored::of(name, tensor))
+        Ok::<_, Error>(StoredTensor::of(name, tensor))
     };
     let source = Export::new().objects(&tree, |bytes| bytes.as_ptr() as usize, stored).unwrap();
     safetensors::save(&source, path).unwrap();

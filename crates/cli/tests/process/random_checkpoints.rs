@@ -1,4 +1,4 @@
-//! Laws of `diff` and `apply` over random checkpoints, whose headers say what is right.
+//! Laws of `diff` and `apply` over random checkpoints. The headers are the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -131,7 +131,7 @@ fn pair(folder: &Folder, seed: u64) -> Option<Pair> {
     Some(Pair { form, old, new, paths })
 }
 
-/// What `diff` reports are the names whose type, shape or bytes differ between the headers.
+/// `diff` reports exactly the names whose type, shape or bytes differ between the headers.
 #[test]
 fn diff_reports_the_tensors_that_differ() {
     let folder = Folder::new("random_diff");
@@ -189,8 +189,8 @@ fn read_npz(path: &str) -> Checkpoint {
     tensors.iter().map(|(name, it)| (name.to_owned(), tensor(it))).collect()
 }
 
-/// What the patch does not name stays as it is, name, type, shape and bytes, and what it names becomes
-/// that of the new file.
+/// Tensors that the patch does not name keep their name, type, shape and bytes. The others become the
+/// tensors of the new file.
 #[test]
 fn apply_makes_the_new_checkpoint() {
     let folder = Folder::new("random_apply");
@@ -261,7 +261,7 @@ fn a_patch_of_json_is_applied_to_tensors() {
     assert_eq!(read(&new), expected);
 }
 
-/// A patch of files of PyTorch makes what `convert` makes of the new file, whose tied tensors stay tied.
+/// A patch of files of PyTorch has the same result as `convert` of the new file: tied tensors stay tied.
 #[test]
 fn a_patch_of_pytorch_keeps_its_tensors() {
     let folder = Folder::new("pytorch_patch");
@@ -292,7 +292,7 @@ fn a_patch_of_pytorch_keeps_its_tensors() {
     }
 }
 
-/// A patch of a format with widths has no type for what is empty either.
+/// A patch of a format with widths has no type for empty tensors either.
 #[test]
 fn a_tensor_that_a_patch_empties_keeps_its_type() {
     let folder = Folder::new("patch_empty");
@@ -333,7 +333,7 @@ fn a_list_that_a_patch_adds_is_one_tensor() {
     printed(&["apply", &path, &patch, "-o", &new]);
     let shown = printed(&["show", &new]);
     assert!(shown.contains(r#"{"n": f32[2], "w": f64[1, 2]}"#), "{shown}");
-    // Numbers that are tensors stay apart, of whatever type.
+    // Tensors of single numbers of any type stay separate.
     let number = |at: usize, dtype: &'static str| (format!("w.{at}"), (dtype, vec![], vec![0; 8]));
     let all = Checkpoint::from([number(0, "I64"), number(1, "F64"), number(2, "I64")]);
     let plain = write(&folder, "plain", &all, 0);

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::{Folder, treedef};
 
-/// What it takes to hold a number.
+/// The requirements of a number.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Held {
     By64Bits,
@@ -14,13 +14,13 @@ enum Held {
     ByText,
 }
 
-/// A number, the same in other digits, and another one that is near.
+/// A number, the same number in other digits, and a near one.
 struct Number {
     held: Held,
     texts: [String; 3],
 }
 
-/// The formats, and the numbers that each holds.
+/// The formats, and the numbers that each can store.
 const FORMATS: [(&str, Held); 7] = [
     ("json", Held::ByText),
     ("yaml", Held::ByText),
@@ -102,7 +102,7 @@ fn a_diff_names_the_numbers_that_differ_in_any_formats() {
             let both = if holds < also { holds } else { also };
             let path = |line: &str| line.split([' ', ':']).nth(1).map(str::to_owned);
             let mut found: Vec<_> = lines.lines().filter_map(path).collect();
-            // What one of them does not hold is not there.
+            // Numbers that one of them cannot store are left out.
             let is_held =
                 |path: &String| numbers[path[2..].parse::<usize>().unwrap()].0.held <= both;
             found.retain(is_held);

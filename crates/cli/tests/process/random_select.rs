@@ -1,4 +1,4 @@
-//! The law of `select`: what `show` lists is printed, or it is said why not.
+//! The law of `select`: it prints each node that `show` lists, or a reason why not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::random_checkpoints::{checkpoint, types_of, write};
 use crate::{Folder, printed, treedef};
 
-/// The lines of `select --json`, and what was told.
+/// The lines of `select --json`, and the messages.
 fn selected(pattern: &str, file: &str) -> (Vec<Value>, String) {
     let output = treedef(&["select", "--json", pattern, file]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
@@ -46,7 +46,7 @@ fn every_tensor_that_show_lists_is_selected() {
     }
 }
 
-/// The types of numpy without numbers are printed too, and what is not read is told.
+/// numpy's types without numbers are printed, too, and unread ones are reported.
 #[test]
 fn what_is_not_read_is_told() {
     let folder = Folder::new("select_unread");
@@ -99,7 +99,7 @@ fn document(random: &mut fastrand::Rng, depth: usize) -> Value {
     }
 }
 
-/// What has no parts: scalars, null, and what is empty.
+/// Nodes without parts: scalars, null, and empty containers.
 fn ends(value: &Value, to: &mut Vec<Value>) {
     match value {
         Value::Array(all) if !all.is_empty() => all.iter().for_each(|it| ends(it, to)),

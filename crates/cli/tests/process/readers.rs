@@ -1,4 +1,4 @@
-//! Documents that their formats allow, and what is said of others.
+//! Documents that their formats allow, and the errors for others.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use treedef_cli::{Document, Format, read, write};
 
 use crate::{Folder, fed, treedef};
 
-/// What the command makes of a document in JSON, or says.
+/// A document as JSON by the command, or its error.
 fn json(format: &str, text: &str) -> String {
     let output = fed(&["convert", "-f", format, "-t", "json"], text.as_bytes());
     let [printed, told] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
@@ -31,7 +31,7 @@ fn a_key_of_yaml_is_its_tag_and_its_text() {
                 panic!()
             };
             assert_eq!(tree.leaves().len(), 2, "{text}");
-            // It is read without a word, and comes back from what is written.
+            // The document is read without a message, and round-trips.
             let shown = fed(&["show", "-f", "yaml"], text.as_bytes());
             assert_eq!(String::from_utf8_lossy(&shown.stderr), "", "{text}");
             for format in [Format::Yaml, Format::Cbor] {
@@ -162,7 +162,7 @@ fn json_may_have_comments_where_its_name_says_so() {
     let reason = "key must be a string; the document has comments, trailing commas or more of JSON5: pass `--format json5`";
     assert_eq!(run(&["show", &file]), [String::new(), format!("treedef: {file}:2:3: {reason}\n")]);
     assert!(run(&["show", "-f", "json5", &file])[0].contains("\"strict\": bool"));
-    // What is no JSON5 either has its own reason.
+    // A document that is not JSON5 either has its own reason.
     assert_eq!(json("json", "{\"a\": x}"), "1:7: expected value");
     for (text, expected) in [
         (

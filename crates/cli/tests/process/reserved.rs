@@ -7,8 +7,8 @@ use treedef_cli::{Document, Format, read, write};
 
 use crate::{Folder, fed, treedef};
 
-/// What serde_json, toml, ciborium, ron, rmp-serde, plist, ipld and serde-saphyr call what serde has no kind for,
-/// and what this project calls its own.
+/// The names that serde_json, toml, ciborium, ron, rmp-serde, plist, ipld, serde-saphyr and this project reserve
+/// for kinds that serde does not have.
 const RESERVED: [&str; 29] = [
     "$serde_json::private::RawValue",
     "$serde_json::private::Number",
@@ -51,7 +51,7 @@ const FORMATS: [Format; 7] = [
     Format::Tree,
 ];
 
-/// Documents with what may be below such a name.
+/// Documents with possible values of such a name.
 fn documents(name: &str) -> Vec<Value> {
     let values = [
         json!("\"x\", \"admin\": true"),
@@ -121,7 +121,7 @@ fn each_command_keeps_such_keys() {
     }
 }
 
-/// A value as it stands: a `Value` of serde_json would take a raw text in it for what the text says.
+/// A value without interpretation: a `Value` of serde_json would parse a raw text in it.
 struct Tree(Value);
 
 impl<'de> serde::Deserialize<'de> for Tree {

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Folder, treedef};
 
-/// What `check` prints, and what it tells.
+/// The output of `check`, and its messages.
 fn check(arguments: &[&str]) -> (String, String) {
     let output = treedef(&[&["check"], arguments].concat()).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -57,7 +57,7 @@ fn a_schema_refers_to_files_that_are_given() {
         ": .d: 4 is less than the minimum of 5",
     ];
     assert_eq!((lines, told.as_str()), (expected.to_vec(), "treedef: 4 violations\n"));
-    // All that is missing is told, in the same order at each run.
+    // All missing fields are reported, in the same order at each run.
     for _ in 0..5 {
         let (_, told) = check(&["--schema", &schema, &right]);
         let missing = "it refers to `https://example.com/by-id`, `https://example.com/old/deep/nähér.json`, \
@@ -124,7 +124,7 @@ fn references_may_have_characters_that_no_uri_has() {
             assert!(printed.ends_with(": 7 is not of type \"string\"\n"), "{name}: {told}");
         }
     }
-    // What looks like a reference in a value is none.
+    // A text in a value that looks like a reference is not a reference.
     fs::write(&schema, r#"{"properties": {"const": {"const": {"$ref": "a b"}}}}"#).unwrap();
     fs::write(&document, r#"{"const": {"$ref": "a b"}}"#).unwrap();
     assert_eq!(check(&["--schema", &schema, &document]), Default::default());

@@ -1,4 +1,4 @@
-//! What a shell sees: completions, the man page, colours.
+//! The interface to a shell: completions, the man page, colours.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ fn completions_have_every_subcommand_and_are_scripts() {
         assert_eq!(json["text"], script);
         let path = folder.path(json["file"].as_str().unwrap());
         std::fs::write(&path, &script).unwrap();
-        // A shell that is not installed cannot say that a script is wrong.
+        // A shell that is not installed cannot check a script.
         let Some(check) = check else { continue };
         if let Ok(output) = Command::new(shell).args([check, &path]).output() {
             assert!(output.status.success(), "{shell}: {output:?}");

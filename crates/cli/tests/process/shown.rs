@@ -1,4 +1,4 @@
-//! What `show` prints is a structure that the file has: `check x --like <(show x)`.
+//! `show` prints a structure that the file has: `check x --like <(show x)`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::checkpoints::sparse;
 use crate::damage::run;
 use crate::{Folder, fed, treedef};
 
-/// All files of the tests, and all folders, of which some are checkpoints.
+/// All files of the tests, and all folders. Some of them are checkpoints.
 fn paths(folder: &Path, to: &mut Vec<PathBuf>) {
     to.push(folder.to_owned());
     for entry in fs::read_dir(folder).unwrap() {
@@ -20,13 +20,13 @@ fn paths(folder: &Path, to: &mut Vec<PathBuf>) {
     }
 }
 
-/// Checks a file against what `show` says of it. Returns whether it says anything.
+/// Checks a file against the output of `show`. Returns whether there is any.
 fn holds(path: &str, folder: &Folder) -> bool {
     let (code, shown, _) = run(&["show", path]);
     if code != Some(0) {
         return false;
     }
-    // A name that says nothing, as that of the pipe which a shell makes.
+    // A name without an extension, such as the pipe of a shell.
     let like = folder.path("63");
     fs::write(&like, &shown).unwrap();
     let (code, violations, told) = run(&["check", path, "--like", &like]);
@@ -48,7 +48,7 @@ fn each_file_has_the_structure_that_is_shown() {
     assert!(shown.count() > 100);
 }
 
-/// What the files of the tests do not have.
+/// Structures that the files of the tests do not have.
 #[test]
 fn large_and_odd_structures_are_read_again() {
     let folder = Folder::new("shown_odd");

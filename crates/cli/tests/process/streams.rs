@@ -1,4 +1,4 @@
-//! Pipes, standard streams that are full, and files whose names say nothing.
+//! Pipes, full standard streams, and files whose names do not show their format.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// Files of tensors, and what they are.
+/// Files of tensors, and their formats.
 const TENSORS: [(&str, &str); 5] = [
     ("tensors.in/model.safetensors", "safetensors"),
     ("tensors.in/model.npz", "npz"),
@@ -24,7 +24,7 @@ const TENSORS: [(&str, &str); 5] = [
     ("checkpoints.in/quantised.gguf", "gguf"),
 ];
 
-/// What `show` prints below the line with the name.
+/// The output of `show` below the line with the name.
 fn structure(shown: &str) -> &str {
     shown.split_once('\n').unwrap().1
 }
@@ -72,7 +72,7 @@ fn tensors_are_told_by_their_first_bytes() {
     }
 }
 
-/// A pipe is opened once: whoever opens it again waits for ever.
+/// A pipe can be opened once: a second open would wait for ever.
 #[cfg(unix)]
 #[test]
 fn named_pipes_are_read_once() {
@@ -163,7 +163,7 @@ fn full_streams_are_errors() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), no_space, "{args:?}");
     }
-    // What fails and what is lost cannot be told.
+    // Failures and losses cannot be reported.
     let toml = folder.path("x.toml");
     fs::write(&toml, "a = 2020-01-01").unwrap();
     for args in [

@@ -69,8 +69,8 @@ fn half_floats_are_printed_as_halves() {
     assert_eq!(printed(&["convert", &old, "--to", "jsonl"]), "0.429931640625\n".repeat(7));
 }
 
-/// All numbers as text are some 25 MB, of which a pipe holds 64 kB: the rest is not written, and
-/// the numbers are not collected as texts before.
+/// All numbers as text are about 25 MB, and a pipe has 64 kB: the rest is not written, and the numbers are
+/// not collected as texts before.
 #[test]
 fn a_large_tensor_ends_with_its_reader() {
     let folder = Folder::new("pipe");
@@ -162,7 +162,7 @@ fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
     ] {
         let start = std::time::Instant::now();
         assert!(treedef(args).stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
-        // Reading 20 GB takes longer, whatever the disk.
+        // Reading 20 GB takes longer on any disk.
         assert!(start.elapsed().as_secs_f64() < 1.0, "{args:?}: {:?}", start.elapsed());
     }
     let summary = treedef(&["summary", &path]).output().unwrap();
@@ -349,7 +349,7 @@ fn a_page_of_kinds_has_no_texts() {
     assert!(page.contains(r#"5,"u8""#) && !page.contains(r#"\"u8\""#), "{page}");
 }
 
-/// A file that the command wrote has its structure, and what is no number, in the metadata.
+/// A file that the command wrote has its structure, and the values that are not numbers, in the metadata.
 #[test]
 fn files_with_a_structure_are_compared_by_it() {
     let folder = Folder::new("structured");
@@ -401,7 +401,7 @@ fn a_file_with_a_structure_is_compared_with_one_without() {
     assert_eq!(printed(&["diff", &ours, &plain]), changed);
 }
 
-/// Of a pipe, too, only the header is read: what is behind it may be cut off.
+/// Only the header of a pipe is read, too: the rest may be cut off.
 #[test]
 fn the_header_of_a_pipe_is_shown() {
     let file = std::fs::read(recorded("model.safetensors")).unwrap();
@@ -417,7 +417,7 @@ fn the_header_of_a_pipe_is_shown() {
     assert_eq!(said, "treedef: standard input: the file ends inside its header at byte 20\n");
 }
 
-/// Of a file of the library, what is damaged elsewhere or beyond the limit is not read.
+/// In a file of the library, parts that are damaged or beyond the limit are not read.
 #[test]
 fn only_the_parts_of_saved_trees_that_are_asked_for_are_read() {
     let folder = Folder::new("large_saved");
@@ -445,7 +445,7 @@ fn only_the_parts_of_saved_trees_that_are_asked_for_are_read() {
     assert_eq!((code, said.as_str()), (Some(2), nothing));
 }
 
-/// A part of a file of the library is what the same part of the document is.
+/// A part of a file of the library equals the same part of the document.
 #[test]
 fn parts_of_saved_trees_are_selected() {
     let folder = Folder::new("saved");

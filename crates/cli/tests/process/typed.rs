@@ -59,7 +59,7 @@ fn save_tensors(value: &impl Serialize, path: &str, more: &[(&str, &str)]) {
     fs::write(path, safetensors::to_bytes(&tensors).unwrap()).unwrap();
 }
 
-/// What it prints, and what it says on standard error.
+/// The standard output and the standard error.
 fn run(args: &[&str]) -> (String, String) {
     let output = treedef(args).output().unwrap();
     assert_ne!(output.status.code(), Some(2), "{output:?}");
@@ -98,7 +98,7 @@ fn metadata_beside_a_structure_is_lost_with_a_word() {
     assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }
 
-/// A patch of a text is in the file, and what is beside the tree stays.
+/// A patch of a text is applied in the file, and the values beside the tree are unchanged.
 #[test]
 fn a_patched_text_is_not_put_back() {
     let folder = Folder::new("patched-text");
@@ -173,7 +173,7 @@ fn no_page_is_written_to_a_terminal() {
     assert!(run(&["view", &path]).0.contains("<html"));
 }
 
-/// A patch has no place for metadata and ties: what it does not carry is told, and is a difference.
+/// A patch cannot have metadata and ties: they are reported, and count as a difference.
 #[test]
 fn what_a_patch_does_not_carry_is_told() {
     let folder = Folder::new("uncarried");

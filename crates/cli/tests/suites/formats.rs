@@ -116,7 +116,7 @@ fn yaml_test_suite() {
     outcome.expect("yaml.txt");
 }
 
-/// Compares a document with what toml-test expects, where each scalar has its type and its text.
+/// Compares a document with the expectation of toml-test, where each scalar has its type and its text.
 fn expect_toml(found: &Value, expected: &Value) -> Result<(), String> {
     let wrong = || Err(format!("expected {expected}, found {found}"));
     match (found, expected) {

@@ -1,10 +1,10 @@
-//! What is known to fail, and the data of the suites.
+//! The known failures, and the data of the suites.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The data that `suites/check` brings.
+/// The data that `suites/check` fetches.
 pub(crate) fn data(name: &str) -> PathBuf {
     let folder = std::env::var_os("TREEDEF_SUITES").expect("run by crates/cli/suites/check");
     Path::new(&folder).join(name)
@@ -26,7 +26,7 @@ impl Outcome {
         }
     }
 
-    /// Compares the outcome with a list: the counts, then the names of what fails, below the reason
+    /// Compares the outcome with a list: the counts, then the names of the failures, below the reason
     /// as a comment.
     pub(crate) fn expect(&self, list: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suites").join(list);

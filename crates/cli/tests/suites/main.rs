@@ -1,5 +1,5 @@
-//! The public test suites of the formats, through the readers of the command, and that of JSON Schema
-//! through the command. What is known to fail is listed beside this file, with the reason.
+//! The public test suites of the formats, through the readers of the command, and the suite of JSON Schema
+//! through the command. Known failures are listed beside this file, with their reasons.
 
 mod known;
 mod formats;

@@ -66,7 +66,7 @@ fn draft(name: &str, url: &str) {
                 schema.entry("$schema").or_insert_with(|| url.into());
             }
             let violated = violated(folder.path(), &group);
-            // From 2019-09 on, a format says what a text is, and checks nothing.
+            // From 2019-09 on, a format describes a text, and checks nothing.
             let is_checked = !(name.starts_with("draft20") && file.starts_with("optional/format"));
             for (line, case) in (1..).zip(&group.tests) {
                 let valid = case.valid || !is_checked;

@@ -145,7 +145,7 @@ on_ranks! {
             error,
             "the ranks have different structures: at `.1[0]` ranks 0-2 expected f64, rank 3 found u64"
         );
-        // Static, they take no part.
+        // Static fields are not part of the operation.
         let floats = Flattener::new().leaves_where(LeafKind::is_float);
         let mut value = (0.5, vec![7u64]);
         let mut collective = Collective::with_flattener(world, floats, &value).unwrap();

@@ -1,4 +1,4 @@
-//! A peer that speaks MPI, but sends what no release of this crate would.
+//! A peer that speaks MPI, but sends messages that no release of this crate would send.
 
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
@@ -74,7 +74,7 @@ on_ranks! {
                 if !bytes.is_empty() {
                     world.process_at_rank(0).send(bytes);
                 }
-                // What it makes of the end does not matter: rank 0 has refused.
+                // Its own result does not matter: rank 0 has refused.
                 let _ = treedef_mpi::broadcast::<f64>(world, 1, None);
                 continue;
             }

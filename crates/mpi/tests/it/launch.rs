@@ -9,7 +9,7 @@ use mpi::topology::SimpleCommunicator;
 /// Seconds after which `mpirun` ends ranks that wait for each other.
 const TIMEOUT: &str = "60";
 
-/// Each rank writes into a file of its own: `mpirun` would mix what they write in the middle of a
+/// Each rank writes into a file of its own: `mpirun` would mix their output in the middle of a
 /// line.
 const INTO_A_FILE: &str = r#"exec "$@" >"$0/$OMPI_COMM_WORLD_RANK" 2>&1"#;
 
@@ -17,9 +17,9 @@ const INTO_A_FILE: &str = r#"exec "$@" >"$0/$OMPI_COMM_WORLD_RANK" 2>&1"#;
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) status: ExitStatus,
-    /// What `mpirun` itself has to say.
+    /// The output of `mpirun` itself.
     pub(crate) launcher: String,
-    /// What each rank put out.
+    /// The output of each rank.
     pub(crate) ranks: Vec<String>,
 }
 

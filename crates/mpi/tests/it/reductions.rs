@@ -1,4 +1,4 @@
-//! What the collective operations compute.
+//! The results of the collective operations.
 
 use mpi::traits::Communicator;
 use serde::{Deserialize, Serialize};
@@ -162,12 +162,12 @@ on_ranks! {
         assert_eq!(value, (vec![3; 2], vec![1.0; 2]));
         collective.reduce_part(".0", Reduction::Sum, &mut value).unwrap();
         assert_eq!(value, (vec![9; 2], vec![1.0; 2]));
-        // Another kind than that of the handshake.
+        // Another kind than in the handshake.
         let error = collective.all_reduce_sum(&mut (vec![3u64; 2], vec![0.5; 2])).unwrap_err();
         assert_eq!(error.to_string(), "ranks 0-2: expected u32, found u64 at `.0[0]`");
     }
 
-    /// The limit stands for the 2³¹ − 1 of MPI.
+    /// The limit represents the 2³¹ − 1 of MPI.
     fn long_buffers_go_in_several_messages(world: 4) {
         let example = (vec![0f32; 10], vec![0f64; 7]);
         for longest in [1, 2, 3, 9, 10, 11, 1 << 40] {

@@ -59,7 +59,7 @@ on_ranks! {
     }
 
     fn errors_of_one_rank_reach_all(world: 4) {
-        // Each line: what is done, and the error of all ranks.
+        // Each line: the operation, and the error of all ranks.
         let error = treedef_mpi::broadcast::<f64>(world, 1, None).unwrap_err().to_string();
         assert_eq!(error, "rank 1: the root of a broadcast has no value");
 

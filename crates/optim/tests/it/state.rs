@@ -307,7 +307,7 @@ mod of_tensors {
     use candle_core::{DType, Device, Tensor};
     use treedef::Object;
     use treedef_optim::transform::{Transform, clip};
-    use treedef_tensors::{Descriptor, Dtype, Export, Loader, Stored, safetensors};
+    use treedef_tensors::{Descriptor, Dtype, Export, Loader, StoredTensor, safetensors};
 
     use super::*;
 
@@ -325,7 +325,7 @@ mod of_tensors {
         Ok(Descriptor::new(name, dtype, tensor.dims()))
     }
 
-    fn stored(name: &str, tensor: &Tensor) -> Result<Stored<'static>, Failure> {
+    fn stored(name: &str, tensor: &Tensor) -> Result<StoredTensor<'static>, Failure> {
         let flat = tensor.flatten_all()?;
         let bytes: Vec<u8> = match tensor.dtype() {
             DType::F32 => flat.to_vec1::<f32>()?.iter().flat_map(|x| x.to_le_bytes()).collect(),
@@ -334,10 +334,10 @@ mod of_tensors {
         };
         let dtype = described(name, tensor)?.dtype().ok_or("no numbers")?;
         let tensor = treedef_tensors::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?;
-        Ok(Stored::of(name, tensor))
+        Ok(StoredTensor::of(name, tensor))
     }
 
-    fn read(old: &Tensor, stored: &Stored<'_>) -> Result<Tensor, Failure> {
+    fn read(old: &Tensor, stored: &StoredTensor<'_>) -> Result<Tensor, Failure> {
         let (bytes, shape) = (stored.read_bytes()?, stored.descriptor().shape());
         Ok(Tensor::from_raw_buffer(&bytes, old.dtype(), shape, old.device())?)
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// How the children of an object of a class are found, and the object is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ClassKind {
     Dict,
     OrderedDict,
     DefaultDict,
@@ -19,7 +19,7 @@ pub(crate) enum Form {
     Registered,
 }
 
-impl Form {
+impl ClassKind {
     /// The form of a class that is a node.
     pub(crate) fn of(class: &Bound<'_, PyType>) -> Result<Self> {
         static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -27,17 +27,17 @@ impl Form {
         static DEQUE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let py = class.py();
         Ok(if class.is(py.get_type::<PyDict>()) {
-            Form::Dict
+            ClassKind::Dict
         } else if class.is(ORDERED.import(py, "collections", "OrderedDict")?) {
-            Form::OrderedDict
+            ClassKind::OrderedDict
         } else if class.is(DEFAULT.import(py, "collections", "defaultdict")?) {
-            Form::DefaultDict
+            ClassKind::DefaultDict
         } else if class.is(DEQUE.import(py, "collections", "deque")?) {
-            Form::Deque
+            ClassKind::Deque
         } else if class.is_subclass_of::<PyTuple>()? {
-            Form::NamedTuple
+            ClassKind::NamedTuple
         } else {
-            Form::Registered
+            ClassKind::Registered
         })
     }
 }
@@ -45,7 +45,7 @@ impl Form {
 /// The class of a node that is a struct or a tuple struct in the treedef.
 #[derive(Debug)]
 pub(crate) struct Class {
-    pub(crate) form: Form,
+    pub(crate) form: ClassKind,
     pub(crate) class: Py<PyType>,
     /// The keys of the children, unless they are names, which the treedef has, or positions. Of a
     /// class that JAX knows, they are parts of a path.
@@ -79,12 +79,12 @@ impl Class {
         let children = PyList::new(py, children)?;
         let data = self.data.bind(py);
         Ok(match self.form {
-            Form::Dict => self.dict(py, node, &children)?.into_any(),
-            Form::OrderedDict => class.call1((self.dict(py, node, &children)?,))?,
-            Form::DefaultDict => class.call1((data, self.dict(py, node, &children)?))?,
-            Form::Deque => class.call1((children, data))?,
-            Form::NamedTuple => class.call1(children.to_tuple())?,
-            Form::Registered => data.call_method1("unflatten", (children,))?,
+            ClassKind::Dict => self.dict(py, node, &children)?.into_any(),
+            ClassKind::OrderedDict => class.call1((self.dict(py, node, &children)?,))?,
+            ClassKind::DefaultDict => class.call1((data, self.dict(py, node, &children)?))?,
+            ClassKind::Deque => class.call1((children, data))?,
+            ClassKind::NamedTuple => class.call1(children.to_tuple())?,
+            ClassKind::Registered => data.call_method1("unflatten", (children,))?,
         })
     }
 

@@ -9,31 +9,31 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyT
 use treedef::{Leaf, NodeHead, NodeKind, TreeDef, TreeDefBuilder};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flat::class::{Class, Form};
+use crate::flat::class::{Class, ClassKind};
 use crate::flat::rules::Rules;
-use crate::read::place::{At, Context, Step};
-use crate::registered::{Level, one_level};
+use crate::read::context::{ObjectPath, PathStep, ReadContext};
+use crate::registered::{RegisteredNode, one_level};
 
 /// Walks a pytree, and gives each leaf to a function.
 pub(crate) struct LeafWalk<'a, 'py, F> {
-    context: &'a Context<'py>,
+    context: &'a ReadContext<'py>,
     rules: Rules,
     each_leaf: F,
     builder: TreeDefBuilder,
     classes: Vec<Class>,
     /// What the objects of each class are.
-    forms: HashMap<usize, Option<Form>>,
+    forms: HashMap<usize, Option<ClassKind>>,
 }
 
 impl<'a, 'py, F> LeafWalk<'a, 'py, F>
 where
-    F: FnMut(&Bound<'py, PyAny>, &At<'_, 'py>) -> Result<()>,
+    F: FnMut(&Bound<'py, PyAny>, &ObjectPath<'_, 'py>) -> Result<()>,
 {
     /// The treedef, and the classes of its nodes in pre-order.
     pub(crate) fn flatten(
         object: &Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &'a Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &'a ReadContext<'py>,
         rules: Rules,
         each_leaf: F,
     ) -> Result<(TreeDef, Vec<Class>)> {
@@ -44,7 +44,7 @@ where
         Ok((walk.builder.finish()?, walk.classes))
     }
 
-    fn node(&mut self, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+    fn node(&mut self, object: &Bound<'py, PyAny>, at: &ObjectPath<'_, 'py>) -> Result<()> {
         if let Ok(dict) = object.cast_exact::<PyDict>() {
             return self.dict(dict, at);
         }
@@ -62,7 +62,7 @@ where
         }
         match self.form(object)? {
             None => self.leaf(object, at),
-            Some(Form::Registered) => match one_level(object)? {
+            Some(ClassKind::Registered) => match one_level(object)? {
                 Some(level) => self.level(&object.get_type(), level, at),
                 None => Err(Error::expected("a node, as others of its class are", "a leaf")),
             },
@@ -70,23 +70,25 @@ where
         }
     }
 
-    fn leaf(&mut self, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+    fn leaf(&mut self, object: &Bound<'py, PyAny>, at: &ObjectPath<'_, 'py>) -> Result<()> {
         self.builder.leaves(1)?;
         (self.each_leaf)(object, at)
     }
 
     /// What the object is as a node. `None` if it is a leaf.
-    fn form(&mut self, object: &Bound<'py, PyAny>) -> Result<Option<Form>> {
+    fn form(&mut self, object: &Bound<'py, PyAny>) -> Result<Option<ClassKind>> {
         let class = object.get_type();
         // A class is never freed while one of its instances is read.
         let key = class.as_ptr() as usize;
         if let Some(form) = self.forms.get(&key) {
             return Ok(*form);
         }
-        let form = match (Form::of(&class)?, self.rules) {
-            (Form::Deque, Rules::Jax) | (Form::Registered, Rules::Torch) => None,
-            (Form::NamedTuple, _) if !class.hasattr(intern!(class.py(), "_fields"))? => None,
-            (Form::Registered, Rules::Jax) => one_level(object)?.map(|_| Form::Registered),
+        let form = match (ClassKind::of(&class)?, self.rules) {
+            (ClassKind::Deque, Rules::Jax) | (ClassKind::Registered, Rules::Torch) => None,
+            (ClassKind::NamedTuple, _) if !class.hasattr(intern!(class.py(), "_fields"))? => None,
+            (ClassKind::Registered, Rules::Jax) => {
+                one_level(object)?.map(|_| ClassKind::Registered)
+            }
             (form, _) => Some(form),
         };
         self.forms.insert(key, form);
@@ -98,49 +100,54 @@ where
         &mut self,
         head: NodeHead<'_>,
         items: &Bound<'py, PyList>,
-        at: &At<'_, 'py>,
+        at: &ObjectPath<'_, 'py>,
     ) -> Result<()> {
         self.context.enter(at, items.len())?;
         self.builder.open(head, 1)?;
         for (index, item) in items.iter().enumerate() {
-            self.child(&item, at.child(Step::Item(index)))?;
+            self.child(&item, at.child(PathStep::Item(index)))?;
         }
         Ok(self.builder.close()?)
     }
 
-    fn child(&mut self, object: &Bound<'py, PyAny>, at: At<'_, 'py>) -> Result<()> {
+    fn child(&mut self, object: &Bound<'py, PyAny>, at: ObjectPath<'_, 'py>) -> Result<()> {
         self.node(object, &at).map_err(|error| error.at(|| at.path()))
     }
 
-    fn dict(&mut self, dict: &Bound<'py, PyDict>, at: &At<'_, 'py>) -> Result<()> {
+    fn dict(&mut self, dict: &Bound<'py, PyDict>, at: &ObjectPath<'_, 'py>) -> Result<()> {
         let keys = dict.keys();
         if self.rules == Rules::Torch {
-            return self.entries(Form::Dict, dict, &keys, at);
+            return self.entries(ClassKind::Dict, dict, &keys, at);
         }
         keys.sort()?;
         let Some(plain) = keys.iter().map(|key| plain(&key)).collect::<Option<Vec<_>>>() else {
-            return self.entries(Form::Dict, dict, &keys, at);
+            return self.entries(ClassKind::Dict, dict, &keys, at);
         };
         self.context.enter(at, keys.len())?;
         self.builder.open(NodeKind::Map, 1)?;
         for (key, plain) in keys.iter().zip(plain) {
             self.builder.key(plain.into())?;
-            self.child(&entry(dict, &key)?, at.child(Step::Key(&key)))?;
+            self.child(&entry(dict, &key)?, at.child(PathStep::Key(&key)))?;
         }
         Ok(self.builder.close()?)
     }
 
     /// An object whose class needs no registry.
-    fn known(&mut self, form: Form, object: &Bound<'py, PyAny>, at: &At<'_, 'py>) -> Result<()> {
+    fn known(
+        &mut self,
+        form: ClassKind,
+        object: &Bound<'py, PyAny>,
+        at: &ObjectPath<'_, 'py>,
+    ) -> Result<()> {
         let (py, class) = (object.py(), object.get_type());
         if let Ok(dict) = object.cast::<PyDict>() {
             let keys = dict.keys();
-            if form == Form::DefaultDict && self.rules == Rules::Jax {
+            if form == ClassKind::DefaultDict && self.rules == Rules::Jax {
                 keys.sort()?;
             }
             return self.entries(form, dict, &keys, at);
         }
-        if form == Form::NamedTuple {
+        if form == ClassKind::NamedTuple {
             let names = class.getattr(intern!(py, "_fields"))?.extract::<Vec<String>>()?;
             let children = object.cast::<PyTuple>().map_err(PyErr::from)?.to_list();
             self.class(form, &class, None, py.None());
@@ -157,7 +164,7 @@ where
     /// Notes the class of the node that is opened next.
     fn class(
         &mut self,
-        form: Form,
+        form: ClassKind,
         class: &Bound<'py, PyType>,
         keys: Option<Py<PyTuple>>,
         data: Py<PyAny>,
@@ -168,16 +175,16 @@ where
     /// A dict whose order is part of the structure, or with keys that only Python compares.
     fn entries(
         &mut self,
-        form: Form,
+        form: ClassKind,
         dict: &Bound<'py, PyDict>,
         keys: &Bound<'py, PyList>,
-        at: &At<'_, 'py>,
+        at: &ObjectPath<'_, 'py>,
     ) -> Result<()> {
         self.context.enter(at, keys.len())?;
         let (py, class) = (dict.py(), dict.get_type());
         let names = keys.iter().map(|key| text(&key)).collect::<Option<Vec<_>>>();
         let data = match form {
-            Form::DefaultDict => dict.getattr(intern!(py, "default_factory"))?.unbind(),
+            ClassKind::DefaultDict => dict.getattr(intern!(py, "default_factory"))?.unbind(),
             _ => py.None(),
         };
         let kind = if names.is_some() { NodeKind::Struct } else { NodeKind::TupleStruct };
@@ -188,7 +195,7 @@ where
             if let Some(name) = names.next() {
                 self.builder.field(name)?;
             }
-            self.child(&entry(dict, &key)?, at.child(Step::Key(&key)))?;
+            self.child(&entry(dict, &key)?, at.child(PathStep::Key(&key)))?;
         }
         Ok(self.builder.close()?)
     }
@@ -197,11 +204,11 @@ where
     fn level(
         &mut self,
         class: &Bound<'py, PyType>,
-        level: Level<'py>,
-        at: &At<'_, 'py>,
+        level: RegisteredNode<'py>,
+        at: &ObjectPath<'_, 'py>,
     ) -> Result<()> {
-        let Level { names, steps, children, treedef } = level;
-        self.class(Form::Registered, class, steps.map(Bound::unbind), treedef.unbind());
+        let RegisteredNode { names, steps, children, treedef } = level;
+        self.class(ClassKind::Registered, class, steps.map(Bound::unbind), treedef.unbind());
         match names {
             Some(names) => self.named(class, &names, &children, at),
             None => {
@@ -217,7 +224,7 @@ where
         class: &Bound<'py, PyType>,
         names: &[String],
         children: &Bound<'py, PyList>,
-        at: &At<'_, 'py>,
+        at: &ObjectPath<'_, 'py>,
     ) -> Result<()> {
         if names.len() != children.len() {
             let found = format!("{} with {}", names.len(), children.len());
@@ -228,7 +235,7 @@ where
         for (name, child) in names.iter().zip(children) {
             self.builder.field(name.clone())?;
             let name = PyString::new(child.py(), name).into_any();
-            self.child(&child, at.child(Step::Attribute(&name)))?;
+            self.child(&child, at.child(PathStep::Attribute(&name)))?;
         }
         Ok(self.builder.close()?)
     }

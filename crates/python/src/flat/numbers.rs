@@ -13,10 +13,10 @@ use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::treedef::PyTreeDef;
 use crate::read::array::{self, as_array};
+use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
 use crate::read::names::describe;
 use crate::read::nd_array::Number;
-use crate::read::object::Entries;
-use crate::read::place::{At, Context, Place, Unused};
+use crate::read::object::ObjectEntries;
 use crate::read::reader::Reader;
 use crate::write::like::like;
 
@@ -88,14 +88,17 @@ impl Reader {
         let (context, at) = (self.context(object.py()), self.root());
         let mut numbers = Vec::new();
         let (treedef, classes) = LeafWalk::flatten(object, &at, &context, rules, |object, at| {
-            read(Place { object, at, context: &context }, &mut numbers)
+            read(ObjectDeserializer { object, at, context: &context }, &mut numbers)
         })?;
         Ok((numbers, PyTreeDef::new(treedef, classes, rules)))
     }
 }
 
 /// Appends the numbers of a leaf.
-fn read<T: Number + DeserializeOwned>(leaf: Place<'_, '_>, numbers: &mut Vec<T>) -> Result<()> {
+fn read<T: Number + DeserializeOwned>(
+    leaf: ObjectDeserializer<'_, '_>,
+    numbers: &mut Vec<T>,
+) -> Result<()> {
     if !is_plain_number(leaf.object)
         && let Some(array) = leaf.array()?
     {
@@ -119,8 +122,8 @@ fn read<T: Number + DeserializeOwned>(leaf: Place<'_, '_>, numbers: &mut Vec<T>)
 }
 
 /// Says why an object with fields is a leaf.
-fn explain(error: Error, leaf: Place<'_, '_>) -> Error {
-    match Entries::of(leaf.object) {
+fn explain(error: Error, leaf: ObjectDeserializer<'_, '_>) -> Error {
+    match ObjectEntries::of(leaf.object) {
         Ok(Some(_)) => error.and(
             ", which is a leaf (`jax.tree_util.register_dataclass` and the like make a class a node)",
         ),
@@ -148,10 +151,10 @@ pub fn flat_to_python<'py, T: Number>(
     example: &Bound<'py, PyAny>,
     rules: Rules,
 ) -> Result<Bound<'py, PyAny>> {
-    let context = Context::new(py, Limits::default(), Unused::Ignored, false);
+    let context = ReadContext::new(py, Limits::default(), Unused::Ignored, false);
     let (mut leaves, mut taken) = (Vec::new(), 0usize);
     let (treedef, classes) =
-        LeafWalk::flatten(example, &At::root(""), &context, rules, |leaf, at| {
+        LeafWalk::flatten(example, &ObjectPath::root(""), &context, rules, |leaf, at| {
             let shape = shape(leaf)?;
             let end = taken.saturating_add(shape.iter().product());
             // Without enough numbers, it goes on to count how many the example has.
@@ -185,8 +188,8 @@ fn put<'py, T: Number>(
     numbers: &[T],
     shape: Vec<usize>,
     example: &Bound<'py, PyAny>,
-    at: &At<'_, 'py>,
-    context: &Context<'py>,
+    at: &ObjectPath<'_, 'py>,
+    context: &ReadContext<'py>,
 ) -> Result<Bound<'py, PyAny>> {
     let array = PyArray1::from_slice(context.py, numbers);
     let value = if is_plain_number(example) {

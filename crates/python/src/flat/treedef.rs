@@ -8,12 +8,12 @@ use pyo3::types::{PyBytes, PyList, PyTuple, PyType};
 use treedef::{Limits, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flat::class::{Class, Form, Parts};
+use crate::flat::class::{Class, ClassKind, Parts};
 use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
-use crate::flat::unflatten::{Paths, Unflattener, check, damaged};
+use crate::flat::unflatten::{KeystrPaths, Unflattener, check, damaged};
+use crate::read::context::{ObjectPath, ReadContext, Unused};
 use crate::read::names::describe;
-use crate::read::place::{At, Context, Unused};
 use crate::registered::code;
 
 /// The structure of a pytree: its containers, their classes and keys, without the leaves.
@@ -39,10 +39,10 @@ use crate::registered::code;
 /// ```
 #[pyclass(frozen, name = "TreeDef")]
 #[derive(Clone, Debug)]
-pub struct PyTreeDef(Arc<Inner>);
+pub struct PyTreeDef(Arc<PyTreeDefData>);
 
 #[derive(Debug)]
-struct Inner {
+struct PyTreeDefData {
     treedef: TreeDef,
     /// Of the structs and tuple structs, in pre-order.
     classes: Vec<Class>,
@@ -51,7 +51,7 @@ struct Inner {
 
 impl PyTreeDef {
     pub(crate) fn new(treedef: TreeDef, classes: Vec<Class>, rules: Rules) -> Self {
-        PyTreeDef(Arc::new(Inner { treedef, classes, rules }))
+        PyTreeDef(Arc::new(PyTreeDefData { treedef, classes, rules }))
     }
 
     /// The pytree with these leaves.
@@ -115,7 +115,7 @@ impl Eq for PyTreeDef {}
 
 impl Hash for PyTreeDef {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Inner { treedef, classes, rules } = &*self.0;
+        let PyTreeDefData { treedef, classes, rules } = &*self.0;
         (treedef, rules).hash(state);
         classes.iter().for_each(|class| class.class.as_ptr().hash(state));
     }
@@ -136,10 +136,10 @@ impl PyTreeDef {
         tree: &Bound<'py, PyAny>,
         rules: Rules,
     ) -> Result<(Vec<Bound<'py, PyAny>>, Self)> {
-        let context = Context::new(tree.py(), Limits::default(), Unused::Ignored, false);
+        let context = ReadContext::new(tree.py(), Limits::default(), Unused::Ignored, false);
         let mut leaves = Vec::new();
         let (treedef, classes) =
-            LeafWalk::flatten(tree, &At::root(""), &context, rules, |leaf, _| {
+            LeafWalk::flatten(tree, &ObjectPath::root(""), &context, rules, |leaf, _| {
                 leaves.push(leaf.clone());
                 Ok(())
             })?;
@@ -159,7 +159,7 @@ impl PyTreeDef {
     /// Returns what the `__repr__` of a key raises.
     pub fn paths(&self, py: Python<'_>) -> Result<Vec<String>> {
         let (path, paths) = Default::default();
-        let mut visit = Paths { py, classes: self.0.classes.iter(), path, paths };
+        let mut visit = KeystrPaths { py, classes: self.0.classes.iter(), path, paths };
         visit.visit(self.0.treedef.root())?;
         Ok(visit.paths)
     }
@@ -229,7 +229,7 @@ impl PyTreeDef {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (py, Inner { treedef, classes, rules }) = (slf.py(), &*slf.get().0);
+        let (py, PyTreeDefData { treedef, classes, rules }) = (slf.py(), &*slf.get().0);
         let bytes = PyBytes::new(py, &treedef.to_bytes().map_err(Error::from)?);
         let classes = classes.iter().map(|class| (&class.class, &class.keys, &class.data));
         let classes = PyList::new(py, classes.collect::<Vec<_>>())?;
@@ -247,7 +247,7 @@ impl PyTreeDef {
     ) -> PyResult<Self> {
         let treedef = TreeDef::from_bytes(bytes).map_err(Error::from)?;
         let classes = classes.into_iter().map(|(class, keys, data)| {
-            Ok(Class { form: Form::of(&class)?, class: class.unbind(), keys, data })
+            Ok(Class { form: ClassKind::of(&class)?, class: class.unbind(), keys, data })
         });
         let classes: Vec<Class> = classes.collect::<Result<_>>()?;
         let mut left = classes.iter();

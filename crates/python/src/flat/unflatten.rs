@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flat::class::{Class, Form, has_class};
+use crate::flat::class::{Class, ClassKind, has_class};
 
 /// Makes objects of nodes. The leaves are taken in order.
 pub(crate) struct Unflattener<'a, 'py> {
@@ -46,14 +46,14 @@ impl<'py> Unflattener<'_, 'py> {
 }
 
 /// The paths of the leaves below a node, as `jax.tree_util.keystr` writes them.
-pub(crate) struct Paths<'a, 'py> {
+pub(crate) struct KeystrPaths<'a, 'py> {
     pub(crate) py: Python<'py>,
     pub(crate) classes: slice::Iter<'a, Class>,
     pub(crate) path: String,
     pub(crate) paths: Vec<String>,
 }
 
-impl Paths<'_, '_> {
+impl KeystrPaths<'_, '_> {
     pub(crate) fn visit(&mut self, node: NodeRef<'_>) -> Result<()> {
         if node.is_leaf() {
             self.paths.push(self.path.clone());
@@ -71,8 +71,9 @@ impl Paths<'_, '_> {
 
     fn step(&mut self, node: NodeRef<'_>, class: Option<&Class>, index: usize) -> Result<()> {
         let py = self.py;
-        let is_object =
-            class.is_some_and(|class| matches!(class.form, Form::NamedTuple | Form::Registered));
+        let is_object = class.is_some_and(|class| {
+            matches!(class.form, ClassKind::NamedTuple | ClassKind::Registered)
+        });
         let keys = class.and_then(|class| class.keys.as_ref());
         let key = if let Some(keys) = keys {
             keys.bind(py).get_item(index)?

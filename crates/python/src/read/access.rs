@@ -10,9 +10,9 @@ use serde::de::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mark::MARK;
+use crate::read::context::{ObjectDeserializer, PathStep, ReadContext, Unused};
 use crate::read::names::describe;
-use crate::read::object::Entries;
-use crate::read::place::{Context, Place, Step, Unused};
+use crate::read::object::ObjectEntries;
 
 enum List<'py> {
     List(Bound<'py, PyList>),
@@ -20,22 +20,22 @@ enum List<'py> {
 }
 
 /// The items of a list or a tuple.
-pub(crate) struct Items<'a, 'py> {
-    place: Place<'a, 'py>,
+pub(crate) struct ItemAccess<'a, 'py> {
+    place: ObjectDeserializer<'a, 'py>,
     list: List<'py>,
     next: usize,
     length: usize,
 }
 
-impl<'a, 'py> Items<'a, 'py> {
-    pub(crate) fn list(place: Place<'a, 'py>, list: Bound<'py, PyList>) -> Self {
+impl<'a, 'py> ItemAccess<'a, 'py> {
+    pub(crate) fn list(place: ObjectDeserializer<'a, 'py>, list: Bound<'py, PyList>) -> Self {
         let length = list.len();
-        Items { place, list: List::List(list), next: 0, length }
+        ItemAccess { place, list: List::List(list), next: 0, length }
     }
 
-    pub(crate) fn tuple(place: Place<'a, 'py>, tuple: Bound<'py, PyTuple>) -> Self {
+    pub(crate) fn tuple(place: ObjectDeserializer<'a, 'py>, tuple: Bound<'py, PyTuple>) -> Self {
         let length = tuple.len();
-        Items { place, list: List::Tuple(tuple), next: 0, length }
+        ItemAccess { place, list: List::Tuple(tuple), next: 0, length }
     }
 
     pub(crate) fn visit<'de, V: Visitor<'de>>(
@@ -54,15 +54,15 @@ impl<'a, 'py> Items<'a, 'py> {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'_, '_> {
+impl<'de> SeqAccess<'de> for &mut ItemAccess<'_, '_> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         if self.next == self.length {
             return Ok(None);
         }
-        let Place { at, context, .. } = self.place;
-        let at = at.child(Step::Item(self.next));
+        let ObjectDeserializer { at, context, .. } = self.place;
+        let at = at.child(PathStep::Item(self.next));
         // Code that runs while an item is read may make the list shorter.
         let item = match &self.list {
             List::List(list) => list.get_item(self.next),
@@ -70,7 +70,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'_, '_> {
         };
         self.next += 1;
         let object = &item.map_err(|error| Error::from(error).at(|| at.path()))?;
-        let value = seed.deserialize(Place { object, at: &at, context });
+        let value = seed.deserialize(ObjectDeserializer { object, at: &at, context });
         value.map(Some).map_err(|error| error.at(|| at.path()))
     }
 
@@ -80,9 +80,9 @@ impl<'de> SeqAccess<'de> for &mut Items<'_, '_> {
 }
 
 /// The entries of a dict, or the attributes of an object.
-pub(crate) struct Fields<'a, 'py> {
-    place: Place<'a, 'py>,
-    entries: Entries<'py>,
+pub(crate) struct FieldAccess<'a, 'py> {
+    place: ObjectDeserializer<'a, 'py>,
+    entries: ObjectEntries<'py>,
     /// Whether a struct asks, whose names are texts.
     of_struct: bool,
     /// The key of one more entry, which is a mark.
@@ -91,18 +91,18 @@ pub(crate) struct Fields<'a, 'py> {
     key: Option<Bound<'py, PyAny>>,
 }
 
-impl<'a, 'py> Fields<'a, 'py> {
+impl<'a, 'py> FieldAccess<'a, 'py> {
     pub(crate) fn new(
-        place: Place<'a, 'py>,
-        entries: Entries<'py>,
+        place: ObjectDeserializer<'a, 'py>,
+        entries: ObjectEntries<'py>,
         of_struct: bool,
     ) -> Result<Self> {
         place.context.enter(place.at, entries.len())?;
-        Ok(Fields { place, entries, of_struct, mark: None, next: 0, key: None })
+        Ok(FieldAccess { place, entries, of_struct, mark: None, next: 0, key: None })
     }
 
     pub(crate) fn with_mark(self, mark: Option<&'static str>) -> Self {
-        Fields { mark, ..self }
+        FieldAccess { mark, ..self }
     }
 
     pub(crate) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
@@ -116,7 +116,7 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
+impl<'de> MapAccess<'de> for &mut FieldAccess<'_, '_> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
@@ -127,16 +127,16 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
                 .map(|key| seed.deserialize(StrDeserializer::new(key)))
                 .transpose();
         }
-        let Place { at, context, .. } = self.place;
+        let ObjectDeserializer { at, context, .. } = self.place;
         let key = self.entries.key(self.next, context.py)?;
         self.next += 1;
         let value = match key.cast::<PyString>() {
-            Ok(_) => seed.deserialize(Key(&key)),
+            Ok(_) => seed.deserialize(KeyDeserializer(&key)),
             // No field: not as a number, which serde takes for the place of one.
             Err(_) if self.of_struct => seed.deserialize(StrDeserializer::new(&describe(&key))),
             Err(_) => {
-                let at = at.child(Step::Key(&key));
-                let value = seed.deserialize(Place { object: &key, at: &at, context });
+                let at = at.child(PathStep::Key(&key));
+                let value = seed.deserialize(ObjectDeserializer { object: &key, at: &at, context });
                 value.map_err(|error| error.at(|| at.path()))
             }
         };
@@ -148,11 +148,11 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
         let Some(key) = self.key.take() else {
             return seed.deserialize(BytesDeserializer::new(MARK));
         };
-        let Place { at, context, .. } = self.place;
+        let ObjectDeserializer { at, context, .. } = self.place;
         let at = at.child(self.entries.step(&key));
         let value = self.entries.value(self.next - 1, &key); // a key came before it
         let object = &value.map_err(|error| error.at(|| at.path()))?;
-        let value = seed.deserialize(Place { object, at: &at, context });
+        let value = seed.deserialize(ObjectDeserializer { object, at: &at, context });
         value.map_err(|error| error.at(|| at.path()))
     }
 
@@ -162,9 +162,9 @@ impl<'de> MapAccess<'de> for &mut Fields<'_, '_> {
 }
 
 /// A name that is a text of Python. Without a number, so that serde takes none for a field.
-pub(crate) struct Key<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
+pub(crate) struct KeyDeserializer<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
 
-impl<'de> Deserializer<'de> for Key<'_, '_> {
+impl<'de> Deserializer<'de> for KeyDeserializer<'_, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -203,27 +203,28 @@ impl<'de> Deserializer<'de> for Key<'_, '_> {
 }
 
 /// The name of a variant, and its content if it has one.
-pub(crate) struct Variant<'a, 'py> {
-    place: Place<'a, 'py>,
+pub(crate) struct ObjectVariant<'a, 'py> {
+    place: ObjectDeserializer<'a, 'py>,
     name: Bound<'py, PyAny>,
     content: Option<Bound<'py, PyAny>>,
 }
 
-impl<'a, 'py> Variant<'a, 'py> {
+impl<'a, 'py> ObjectVariant<'a, 'py> {
     pub(crate) fn new(
-        place: Place<'a, 'py>,
+        place: ObjectDeserializer<'a, 'py>,
         name: Bound<'py, PyAny>,
         content: Option<Bound<'py, PyAny>>,
     ) -> Self {
-        Variant { place, name, content }
+        ObjectVariant { place, name, content }
     }
 
-    fn read<T>(self, read: impl FnOnce(Place<'_, 'py>) -> Result<T>) -> Result<T> {
-        let Place { at, context, .. } = self.place;
+    fn read<T>(self, read: impl FnOnce(ObjectDeserializer<'_, 'py>) -> Result<T>) -> Result<T> {
+        let ObjectDeserializer { at, context, .. } = self.place;
         match &self.content {
             Some(object) => {
-                let at = at.child(Step::Key(&self.name));
-                read(Place { object, at: &at, context }).map_err(|error| error.at(|| at.path()))
+                let at = at.child(PathStep::Key(&self.name));
+                read(ObjectDeserializer { object, at: &at, context })
+                    .map_err(|error| error.at(|| at.path()))
             }
             None => {
                 let name = describe(&self.name);
@@ -234,16 +235,16 @@ impl<'a, 'py> Variant<'a, 'py> {
     }
 }
 
-impl<'de> EnumAccess<'de> for Variant<'_, '_> {
+impl<'de> EnumAccess<'de> for ObjectVariant<'_, '_> {
     type Error = Error;
     type Variant = Self;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
-        Ok((seed.deserialize(Key(&self.name))?, self))
+        Ok((seed.deserialize(KeyDeserializer(&self.name))?, self))
     }
 }
 
-impl<'de> VariantAccess<'de> for Variant<'_, '_> {
+impl<'de> VariantAccess<'de> for ObjectVariant<'_, '_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {
@@ -270,7 +271,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_> {
     }
 }
 
-impl Context<'_> {
+impl ReadContext<'_> {
     /// What becomes of the keys that the type did not ask for.
     pub(crate) fn finish(&self) -> Result<()> {
         let unused = self.unused.borrow();

@@ -20,7 +20,7 @@ use crate::read::object::{is_scalar, is_sequence};
 /// and 1; half floats are their bits.
 macro_rules! numbers {
     ($($kind:ident $type:ty;)*) => {
-        enum Held<'py> {
+        enum NumpyBorrow<'py> {
             $($kind(PyReadonlyArrayDyn<'py, $type>),)*
         }
 
@@ -39,19 +39,19 @@ macro_rules! numbers {
             }
         }
 
-        impl Held<'_> {
+        impl NumpyBorrow<'_> {
             fn numbers(&self) -> Result<Numbers<'_>> {
                 let numbers = match self {
-                    $(Held::$kind(array) => array.as_slice().map(Numbers::$kind),)*
+                    $(NumpyBorrow::$kind(array) => array.as_slice().map(Numbers::$kind),)*
                 };
                 numbers.map_err(|error| Error::new(ErrorKind::Value, error))
             }
         }
 
-        impl<'py> Held<'py> {
+        impl<'py> NumpyBorrow<'py> {
             fn new(kind: Kind, array: &Bound<'py, PyAny>) -> Result<Self> {
                 match kind {
-                    $(Kind::$kind => Ok(Held::$kind(borrow::<$type>(array)?)),)*
+                    $(Kind::$kind => Ok(NumpyBorrow::$kind(borrow::<$type>(array)?)),)*
                 }
             }
         }
@@ -81,7 +81,7 @@ numbers! {
 
 /// A number, in a type that has all of its kind.
 #[derive(Clone, Copy)]
-pub(crate) enum Wide {
+pub(crate) enum WideNumber {
     Integer(i128),
     Float(f64),
 }
@@ -107,11 +107,11 @@ impl Numbers<'_> {
     }
 
     /// One of them. `None` if it is a bool, or there are fewer.
-    pub(crate) fn wide(self, index: usize) -> Option<Wide> {
+    pub(crate) fn wide(self, index: usize) -> Option<WideNumber> {
         macro_rules! wide {
             ($($kind:ident $wide:ident $of:expr;)*) => {
                 match self {
-                    $(Numbers::$kind(numbers) => numbers.get(index).map(|number| Wide::$wide($of(*number))),)*
+                    $(Numbers::$kind(numbers) => numbers.get(index).map(|number| WideNumber::$wide($of(*number))),)*
                     Numbers::Bool(_) => None,
                 }
             };
@@ -144,14 +144,14 @@ pub(crate) fn is_converted(from: &str, to: &str) -> bool {
 }
 
 /// An array that is borrowed from Python while it is read.
-pub(crate) struct Array<'py> {
-    held: Held<'py>,
+pub(crate) struct BorrowedArray<'py> {
+    borrow: NumpyBorrow<'py>,
     /// The dimensions; the parts of complex numbers are the last one.
     pub(crate) shape: Vec<usize>,
     source: Bound<'py, PyUntypedArray>,
 }
 
-impl<'py> Array<'py> {
+impl<'py> BorrowedArray<'py> {
     /// The numbers of an array. `None` if its elements are objects or texts.
     pub(crate) fn of(source: &Bound<'py, PyUntypedArray>) -> Result<Option<Self>> {
         let py = source.py();
@@ -159,11 +159,11 @@ impl<'py> Array<'py> {
         if is_of_objects(&dtype) {
             return Ok(None);
         }
-        let (kind, step) = plan(&dtype).ok_or_else(|| unsupported(source))?;
-        let shape = step.shape(source);
+        let (kind, conversion) = plan(&dtype).ok_or_else(|| unsupported(source))?;
+        let shape = conversion.shape(source);
         let mut array = source.as_any().clone();
         let is_native = dtype.is_native_byteorder() != Some(false);
-        if let Step::Cast(name) = step {
+        if let Conversion::Cast(name) = conversion {
             array = array.call_method1(intern!(py, "astype"), (name,))?;
         } else if !is_native {
             let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
@@ -173,14 +173,18 @@ impl<'py> Array<'py> {
         if !(untyped.is_c_contiguous() && untyped.is_aligned()) {
             array = array.call_method1(intern!(py, "copy"), ("C",))?;
         }
-        if let Step::View(name) = step {
+        if let Conversion::View(name) = conversion {
             array = array.call_method1(intern!(py, "view"), (name,))?;
-        } else if let Step::Pairs(name) = step {
+        } else if let Conversion::Pairs(name) = conversion {
             // A view has another last dimension, which an array without dimensions lacks.
             array = array.call_method1(intern!(py, "reshape"), (-1,))?;
             array = array.call_method1(intern!(py, "view"), (name,))?;
         }
-        Ok(Some(Array { held: Held::new(kind, &array)?, shape, source: source.clone() }))
+        Ok(Some(BorrowedArray {
+            borrow: NumpyBorrow::new(kind, &array)?,
+            shape,
+            source: source.clone(),
+        }))
     }
 
     pub(crate) fn source(&self) -> Bound<'py, PyUntypedArray> {
@@ -192,66 +196,66 @@ impl<'py> Array<'py> {
     }
 
     pub(crate) fn numbers(&self) -> Result<Numbers<'_>> {
-        self.held.numbers()
+        self.borrow.numbers()
     }
 }
 
 /// The shape of the numbers of an array, as [`Array`] has it.
 pub(crate) fn shape(source: &Bound<'_, PyUntypedArray>) -> Result<Vec<usize>> {
-    let (_, step) = plan(&source.dtype()).ok_or_else(|| unsupported(source))?;
-    Ok(step.shape(source))
+    let (_, conversion) = plan(&source.dtype()).ok_or_else(|| unsupported(source))?;
+    Ok(conversion.shape(source))
 }
 
 /// What to do with an array before its numbers are read.
 #[derive(Clone, Copy)]
-enum Step {
+enum Conversion {
     None,
     View(&'static str),
     Pairs(&'static str),
     Cast(&'static str),
 }
 
-impl Step {
+impl Conversion {
     /// The shape of the numbers: the parts of complex ones are the last dimension.
     fn shape(self, source: &Bound<'_, PyUntypedArray>) -> Vec<usize> {
-        let parts: &[usize] = if let Step::Pairs(_) = self { &[2] } else { &[] };
+        let parts: &[usize] = if let Conversion::Pairs(_) = self { &[2] } else { &[] };
         [source.shape(), parts].concat()
     }
 }
 
 /// How the numbers of a type are read. `None` if they are no numbers.
-fn plan(dtype: &Bound<'_, PyArrayDescr>) -> Option<(Kind, Step)> {
+fn plan(dtype: &Bound<'_, PyArrayDescr>) -> Option<(Kind, Conversion)> {
     Some(match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 8) => (Kind::F64, Step::None),
-        (b'f', 4) => (Kind::F32, Step::None),
-        (b'i', 8) => (Kind::I64, Step::None),
-        (b'i', 4) => (Kind::I32, Step::None),
-        (b'i', 2) => (Kind::I16, Step::None),
-        (b'i', 1) => (Kind::I8, Step::None),
-        (b'u', 8) => (Kind::U64, Step::None),
-        (b'u', 4) => (Kind::U32, Step::None),
-        (b'u', 2) => (Kind::U16, Step::None),
-        (b'u', 1) => (Kind::U8, Step::None),
-        (b'b', 1) => (Kind::Bool, Step::View("uint8")),
-        (b'c', 16) => (Kind::F64, Step::Pairs("float64")),
-        (b'c', 8) => (Kind::F32, Step::Pairs("float32")),
-        (b'f', 2) if dtype.char() == b'e' => (Kind::F16, Step::View("uint16")),
+        (b'f', 8) => (Kind::F64, Conversion::None),
+        (b'f', 4) => (Kind::F32, Conversion::None),
+        (b'i', 8) => (Kind::I64, Conversion::None),
+        (b'i', 4) => (Kind::I32, Conversion::None),
+        (b'i', 2) => (Kind::I16, Conversion::None),
+        (b'i', 1) => (Kind::I8, Conversion::None),
+        (b'u', 8) => (Kind::U64, Conversion::None),
+        (b'u', 4) => (Kind::U32, Conversion::None),
+        (b'u', 2) => (Kind::U16, Conversion::None),
+        (b'u', 1) => (Kind::U8, Conversion::None),
+        (b'b', 1) => (Kind::Bool, Conversion::View("uint8")),
+        (b'c', 16) => (Kind::F64, Conversion::Pairs("float64")),
+        (b'c', 8) => (Kind::F32, Conversion::Pairs("float32")),
+        (b'f', 2) if dtype.char() == b'e' => (Kind::F16, Conversion::View("uint16")),
         _ => return small(&dtype_name(dtype)),
     })
 }
 
 /// The types of `ml_dtypes`, which numpy knows by name only.
-fn small(name: &str) -> Option<(Kind, Step)> {
+fn small(name: &str) -> Option<(Kind, Conversion)> {
     match name {
-        "bfloat16" => Some((Kind::Bf16, Step::View("uint16"))),
+        "bfloat16" => Some((Kind::Bf16, Conversion::View("uint16"))),
         name if name.starts_with("float8_")
             || name.starts_with("float6_")
             || name.starts_with("float4_") =>
         {
-            Some((Kind::F32, Step::Cast("float32")))
+            Some((Kind::F32, Conversion::Cast("float32")))
         }
-        "int2" | "int4" => Some((Kind::I8, Step::Cast("int8"))),
-        "uint2" | "uint4" => Some((Kind::U8, Step::Cast("uint8"))),
+        "int2" | "int4" => Some((Kind::I8, Conversion::Cast("int8"))),
+        "uint2" | "uint4" => Some((Kind::U8, Conversion::Cast("uint8"))),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum Mark {
 }
 
 /// An array whose first number is a mark.
-pub(crate) struct Marked {
+pub(crate) struct MarkedArray {
     pub(crate) path: String,
     /// Rust's name of the type of its numbers.
     pub(crate) of: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Marked {
 
 /// The values that went into buffers while an object was read.
 #[derive(Default)]
-pub(crate) struct Buffered {
+pub(crate) struct BufferLog {
     pub(crate) mark: Option<Mark>,
     /// The paths, if they are to be noted.
     pub(crate) paths: Option<RefCell<Vec<String>>>,
@@ -36,7 +36,7 @@ pub(crate) struct Buffered {
     pub(crate) arrays: RefCell<Vec<usize>>,
     /// The numbers of Python that a float of this type would refuse, and how.
     pub(crate) refusals: RefCell<Vec<(usize, &'static str, Error)>>,
-    pub(crate) marked: RefCell<Option<Marked>>,
+    pub(crate) marked: RefCell<Option<MarkedArray>>,
     pub(crate) count: Cell<usize>,
     /// Of all but the numbers and the lengths.
     pub(crate) structure: RefCell<DefaultHasher>,
@@ -48,7 +48,7 @@ pub(crate) fn is_buffer<V>() -> bool {
     name.starts_with("serde::") && name.contains("::content::")
 }
 
-impl Buffered {
+impl BufferLog {
     /// The number of a value that goes into a buffer. `None` if the mark is in its place.
     pub(crate) fn next(
         &self,
@@ -86,7 +86,7 @@ impl Buffered {
         }
         let is_marked = self.mark == Some(Mark::Number(number));
         if is_marked {
-            self.marked.replace(Some(Marked { path: path(), of, found: found() }));
+            self.marked.replace(Some(MarkedArray { path: path(), of, found: found() }));
         }
         is_marked
     }

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Where a class lists its attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListedBy {
+pub(crate) enum AttributeSource {
     NamedTuple,
     Dataclass,
     Attrs,
@@ -22,8 +22,8 @@ pub(crate) enum ListedBy {
 }
 
 /// The attributes that a class lists.
-pub(crate) struct Listed {
-    pub(crate) by: ListedBy,
+pub(crate) struct ClassAttributes {
+    pub(crate) by: AttributeSource,
     pub(crate) names: Arc<[Py<PyString>]>,
     /// For each name, the argument of `__init__`. `None` where that has none.
     pub(crate) arguments: Vec<Option<Py<PyString>>>,
@@ -38,14 +38,14 @@ pub(crate) struct Listed {
 }
 
 /// By address. The reference says whether it is still the same class.
-type KnownClasses = HashMap<usize, (Py<PyWeakrefReference>, Arc<Listed>)>;
+type KnownClasses = HashMap<usize, (Py<PyWeakrefReference>, Arc<ClassAttributes>)>;
 
 static KNOWN: Mutex<Option<KnownClasses>> = Mutex::new(None);
 
 /// Above it, those of classes that are gone are dropped.
 const MOST_KNOWN: usize = 1 << 10;
 
-impl Listed {
+impl ClassAttributes {
     pub(crate) fn of(class: &Bound<'_, PyType>) -> Result<Arc<Self>> {
         let py = class.py();
         let key = class.as_ptr() as usize;
@@ -59,7 +59,7 @@ impl Listed {
         if let Some(listed) = known {
             return Ok(listed);
         }
-        let listed = Arc::new(Listed::read(class)?);
+        let listed = Arc::new(ClassAttributes::read(class)?);
         let reference = PyWeakrefReference::new(class)?.unbind();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_default();
@@ -76,30 +76,34 @@ impl Listed {
             && let Some(fields) = class.getattr_opt(intern!(py, "_fields"))?
         {
             let names = fields.try_iter()?.map(|name| Ok(name?.cast_into::<PyString>()?.unbind()));
-            return Listed::new(ListedBy::NamedTuple, names.collect::<PyResult<_>>()?, Vec::new());
+            return ClassAttributes::new(
+                AttributeSource::NamedTuple,
+                names.collect::<PyResult<_>>()?,
+                Vec::new(),
+            );
         }
         if class.hasattr(intern!(py, "__dataclass_fields__"))? {
             static FIELDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
             let fields = FIELDS.import(py, "dataclasses", "fields")?.call1((class,))?;
             let has_post_init = class.hasattr(intern!(py, "__post_init__"))?;
-            let listed = Listed::of_fields(ListedBy::Dataclass, &fields)?;
+            let listed = ClassAttributes::of_fields(AttributeSource::Dataclass, &fields)?;
             let is_positional = listed.is_direct && takes_by_position(class, &listed.names)?;
-            return Ok(Listed { has_post_init, is_positional, ..listed });
+            return Ok(ClassAttributes { has_post_init, is_positional, ..listed });
         }
         if let Some(fields) = class.getattr_opt(intern!(py, "__attrs_attrs__"))? {
             let has_post_init = class.hasattr(intern!(py, "__attrs_post_init__"))?;
-            let listed = Listed::of_fields(ListedBy::Attrs, &fields)?;
+            let listed = ClassAttributes::of_fields(AttributeSource::Attrs, &fields)?;
             let is_positional = listed.is_direct && takes_by_position(class, &listed.names)?;
-            return Ok(Listed { has_post_init, is_positional, ..listed });
+            return Ok(ClassAttributes { has_post_init, is_positional, ..listed });
         }
         let is_array = class.is_subclass_of::<PyUntypedArray>()?
             || class.hasattr(intern!(py, "__dlpack__"))?;
-        let listed = Listed::new(ListedBy::Slots, slots(class)?, Vec::new())?;
-        Ok(Listed { is_array, ..listed })
+        let listed = ClassAttributes::new(AttributeSource::Slots, slots(class)?, Vec::new())?;
+        Ok(ClassAttributes { is_array, ..listed })
     }
 
     fn new(
-        by: ListedBy,
+        by: AttributeSource,
         names: Vec<Py<PyString>>,
         arguments: Vec<Option<Py<PyString>>>,
     ) -> Result<Self> {
@@ -107,7 +111,7 @@ impl Listed {
             argument.as_ref().is_some_and(|argument| argument.is(name))
         };
         let is_direct = names.len() == arguments.len() && names.iter().zip(&arguments).all(is_same);
-        Ok(Listed {
+        Ok(ClassAttributes {
             by,
             names: names.into(),
             arguments,
@@ -119,7 +123,7 @@ impl Listed {
     }
 
     /// The fields of a dataclass, or of a class of attrs.
-    fn of_fields(by: ListedBy, fields: &Bound<'_, PyAny>) -> Result<Self> {
+    fn of_fields(by: AttributeSource, fields: &Bound<'_, PyAny>) -> Result<Self> {
         let py = fields.py();
         let (mut names, mut arguments) = (Vec::new(), Vec::new());
         for field in fields.try_iter()? {
@@ -127,7 +131,7 @@ impl Listed {
             let text = |name| field.getattr(name)?.cast_into::<PyString>().map_err(PyErr::from);
             let name = text(intern!(py, "name"))?;
             let argument = match by {
-                ListedBy::Attrs => text(intern!(py, "alias"))?,
+                AttributeSource::Attrs => text(intern!(py, "alias"))?,
                 _ => name.clone(),
             };
             let argument = if argument.as_any().eq(&name)? { name.clone() } else { argument };
@@ -135,7 +139,7 @@ impl Listed {
             names.push(name.unbind());
             arguments.push(is_init.then(|| argument.unbind()));
         }
-        Listed::new(by, names, arguments)
+        ClassAttributes::new(by, names, arguments)
     }
 }
 

@@ -15,34 +15,34 @@ use treedef::__private::ArrayFields;
 use crate::error::{Error, Result};
 use crate::mark::MARK;
 use crate::matrix::MatrixShape;
-use crate::read::access::{Fields, Items, Key, Variant};
-use crate::read::array::{Array, as_array};
+use crate::read::access::{FieldAccess, ItemAccess, KeyDeserializer, ObjectVariant};
+use crate::read::array::{BorrowedArray, as_array};
 use crate::read::buffer::is_buffer;
+use crate::read::context::{ObjectDeserializer, Unused};
 use crate::read::names::describe;
 use crate::read::nd_array;
-use crate::read::number::Wanted;
-use crate::read::object::{Entries, is_iterable, is_scalar, member_name};
-use crate::read::part::{Part, Whole};
-use crate::read::place::{Place, Unused};
+use crate::read::number::NumberRequest;
+use crate::read::object::{ObjectEntries, is_iterable, is_scalar, member_name};
 use crate::read::shared::{self, SHARED};
+use crate::read::slice::{ArraySlice, ArraySource};
 
-impl<'py> Place<'_, 'py> {
+impl<'py> ObjectDeserializer<'_, 'py> {
     #[cold]
     pub(crate) fn expected(&self, expected: &str) -> Error {
         Error::expected(expected, describe(self.object))
     }
 
     /// The array that the object is or gives. Arrays of objects are read as nested lists.
-    pub(crate) fn array(&self) -> Result<Option<Array<'py>>> {
+    pub(crate) fn array(&self) -> Result<Option<BorrowedArray<'py>>> {
         match as_array(self.object)? {
-            Some(array) => Array::of(&array),
+            Some(array) => BorrowedArray::of(&array),
             None => Ok(None),
         }
     }
 
     /// Its number among the values in buffers of serde. `None` if a mark is in its place.
     fn buffered(&self) -> Option<usize> {
-        let Place { object, at, context } = self;
+        let ObjectDeserializer { object, at, context } = self;
         context.buffered.next(
             || at.path(),
             |structure| {
@@ -58,8 +58,8 @@ impl<'py> Place<'_, 'py> {
     /// Reads it as an array, which it has to be.
     pub(crate) fn as_part<R>(
         &self,
-        array: &Array<'py>,
-        read: impl FnOnce(Part<'_>) -> Result<R>,
+        array: &BorrowedArray<'py>,
+        read: impl FnOnce(ArraySlice<'_>) -> Result<R>,
     ) -> Result<R> {
         self.as_shaped(array, &array.shape, read)
     }
@@ -67,13 +67,13 @@ impl<'py> Place<'_, 'py> {
     /// Reads its numbers with a shape.
     pub(crate) fn as_shaped<R>(
         &self,
-        array: &Array<'py>,
+        array: &BorrowedArray<'py>,
         shape: &[usize],
-        read: impl FnOnce(Part<'_>) -> Result<R>,
+        read: impl FnOnce(ArraySlice<'_>) -> Result<R>,
     ) -> Result<R> {
         let (numbers, convert) = (array.numbers()?, self.context.convert);
         let (marked, describe) = (false, &|| array.describe());
-        read(Part::new(&Whole { numbers, shape, convert, marked, describe }))
+        read(ArraySlice::new(&ArraySource { numbers, shape, convert, marked, describe }))
     }
 
     fn text<'de, V: Visitor<'de>>(self, expected: &str, visitor: V) -> Result<V::Value> {
@@ -100,13 +100,13 @@ impl<'py> Place<'_, 'py> {
         self,
         length: Option<usize>,
         visitor: V,
-        of_part: impl FnOnce(Part<'_>, V) -> Result<V::Value>,
+        of_part: impl FnOnce(ArraySlice<'_>, V) -> Result<V::Value>,
     ) -> Result<V::Value> {
         let object = self.object;
         let items = if let Ok(list) = object.cast::<PyList>() {
-            Items::list(self, list.clone())
+            ItemAccess::list(self, list.clone())
         } else if let Ok(tuple) = object.cast::<PyTuple>() {
-            Items::tuple(self, tuple.clone())
+            ItemAccess::tuple(self, tuple.clone())
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             let bytes = SeqDeserializer::new(bytes.as_bytes().iter().copied());
             return visitor.visit_seq(bytes);
@@ -114,7 +114,7 @@ impl<'py> Place<'_, 'py> {
             return self.as_part(&array, |part| of_part(part, visitor));
         } else if let Ok(array) = object.cast::<PyUntypedArray>() {
             let list = array.call_method0(intern!(object.py(), "tolist"))?.cast_into();
-            Items::list(self, list.map_err(|_| self.expected("a sequence"))?)
+            ItemAccess::list(self, list.map_err(|_| self.expected("a sequence"))?)
         } else if let Ok(complex) = object.cast::<PyComplex>() {
             use pyo3::types::PyComplexMethods;
             let parts = [complex.real(), complex.imag()];
@@ -126,7 +126,7 @@ impl<'py> Place<'_, 'py> {
                 self.context.enter(self.at, 1)?;
                 list.append(item?)?;
             }
-            Items::list(self, list)
+            ItemAccess::list(self, list)
         } else {
             return Err(match length {
                 Some(length) => self.expected(&format!("a sequence of {length}")),
@@ -143,12 +143,12 @@ impl<'py> Place<'_, 'py> {
         asked: &[&str],
         visitor: V,
     ) -> Result<V::Value> {
-        let entries = match Entries::of(self.object)? {
+        let entries = match ObjectEntries::of(self.object)? {
             Some(entries) => Some(entries.with_asked(asked, self.context.py)?),
-            None => Entries::asked(self.object, asked)?,
+            None => ObjectEntries::asked(self.object, asked)?,
         };
         match entries {
-            Some(entries) => Fields::new(self, entries, !name.is_empty())?.visit(visitor),
+            Some(entries) => FieldAccess::new(self, entries, !name.is_empty())?.visit(visitor),
             None if name.is_empty() => Err(self.expected("a dict or an object with attributes")),
             None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
         }
@@ -163,29 +163,28 @@ macro_rules! numbers {
     };
 }
 
-impl<'de> Deserializer<'de> for Place<'_, '_> {
+impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
     type Error = Error;
 
     numbers! {
-        deserialize_i8 Wanted::Integer("i8");
-        deserialize_i16 Wanted::Integer("i16");
-        deserialize_i32 Wanted::Integer("i32");
-        deserialize_i64 Wanted::Integer("i64");
-        deserialize_i128 Wanted::Integer("i128");
-        deserialize_u8 Wanted::Integer("u8");
-        deserialize_u16 Wanted::Integer("u16");
-        deserialize_u32 Wanted::Integer("u32");
-        deserialize_u64 Wanted::Integer("u64");
-        deserialize_u128 Wanted::Integer("u128");
-        deserialize_f32 Wanted::F32;
+        deserialize_i8 NumberRequest::Integer("i8");
+        deserialize_i16 NumberRequest::Integer("i16");
+        deserialize_i32 NumberRequest::Integer("i32");
+        deserialize_i64 NumberRequest::Integer("i64");
+        deserialize_i128 NumberRequest::Integer("i128");
+        deserialize_u8 NumberRequest::Integer("u8");
+        deserialize_u16 NumberRequest::Integer("u16");
+        deserialize_u32 NumberRequest::Integer("u32");
+        deserialize_u64 NumberRequest::Integer("u64");
+        deserialize_u128 NumberRequest::Integer("u128");
+        deserialize_f32 NumberRequest::F32;
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.object.cast_exact::<PyFloat>() {
             Ok(float) => visitor.visit_f64(float.value()),
-            Err(_) => {
-                self.number(Wanted::F64, visitor, |part, visitor| part.deserialize_f64(visitor))
-            }
+            Err(_) => self
+                .number(NumberRequest::F64, visitor, |part, visitor| part.deserialize_f64(visitor)),
         }
     }
 
@@ -331,7 +330,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         if let Some(array) = self.array()? {
             return self.as_part(&array, |part| part.deserialize_struct(name, fields, visitor));
         }
-        let read = |part: Part<'_>, visitor| part.deserialize_struct(name, fields, visitor);
+        let read = |part: ArraySlice<'_>, visitor| part.deserialize_struct(name, fields, visitor);
         match self.as_listed(visitor, read)? {
             Ok(value) => Ok(value),
             Err(visitor) => self.fields(name, fields, visitor),
@@ -347,7 +346,9 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
         let variant = if let Ok(dict) = self.object.cast::<PyDict>() {
             let (keys, values) = (dict.keys(), dict.values());
             match (keys.get_item(0), values.get_item(0)) {
-                (Ok(key), Ok(value)) if keys.len() == 1 => Variant::new(self, key, Some(value)),
+                (Ok(key), Ok(value)) if keys.len() == 1 => {
+                    ObjectVariant::new(self, key, Some(value))
+                }
                 _ => {
                     return Err(
                         self.expected(&format!("{name} as a dict with one key, its variant"))
@@ -355,9 +356,9 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
                 }
             }
         } else if self.object.is_instance_of::<PyString>() {
-            Variant::new(self, self.object.clone(), None)
+            ObjectVariant::new(self, self.object.clone(), None)
         } else if let Some(member) = member_name(self.object)? {
-            Variant::new(self, member, None)
+            ObjectVariant::new(self, member, None)
         } else {
             return Err(
                 self.expected(&format!("{name} (the name of a variant, or a dict with one)"))
@@ -396,14 +397,14 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             self.note_refusals(number);
         }
         if object.is_exact_instance_of::<PyInt>() {
-            return self.integer(Wanted::AnyInteger, visitor);
+            return self.integer(NumberRequest::AnyInteger, visitor);
         }
         if let Ok(float) = object.cast_exact::<PyFloat>() {
             return visitor.visit_f64(float.value());
         }
         if object.is_instance_of::<PyString>() {
             return match member_name(object)? {
-                Some(name) => Key(&name).deserialize_any(visitor),
+                Some(name) => KeyDeserializer(&name).deserialize_any(visitor),
                 None => self.text("str", visitor),
             };
         }
@@ -429,7 +430,7 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             };
             let (numbers, convert) = (array.numbers()?, self.context.convert);
             let (shape, describe) = (array.shape.as_slice(), &|| array.describe());
-            return Part::new(&Whole { numbers, shape, convert, marked, describe })
+            return ArraySlice::new(&ArraySource { numbers, shape, convert, marked, describe })
                 .deserialize_any(visitor);
         }
         if let Some(name) = member_name(object)?
@@ -442,12 +443,12 @@ impl<'de> Deserializer<'de> for Place<'_, '_> {
             return visitor.visit_f64(float.value());
         }
         if object.is_instance_of::<PyInt>() {
-            return self.integer(Wanted::AnyInteger, visitor);
+            return self.integer(NumberRequest::AnyInteger, visitor);
         }
         if !object.is_instance_of::<PyList>()
-            && let Some(entries) = Entries::of(object)?
+            && let Some(entries) = ObjectEntries::of(object)?
         {
-            let fields = Fields::new(self, entries, false)?;
+            let fields = FieldAccess::new(self, entries, false)?;
             return fields.with_mark(self.context.buffered.entry(buffered)).visit(visitor);
         }
         self.deserialize_seq(visitor)

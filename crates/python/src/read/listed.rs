@@ -7,17 +7,17 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::error::Result;
-use crate::read::array::Array;
-use crate::read::part::{Part, Whole};
-use crate::read::place::Place;
+use crate::read::array::BorrowedArray;
+use crate::read::context::ObjectDeserializer;
+use crate::read::slice::{ArraySlice, ArraySource};
 
-impl<'py> Place<'_, 'py> {
+impl<'py> ObjectDeserializer<'_, 'py> {
     /// Reads nested lists as the array that numpy makes of them. `None` if it makes none, and the reader is
     /// given back.
     pub(crate) fn as_listed<A, R>(
         &self,
         argument: A,
-        read: impl FnOnce(Part<'_>, A) -> Result<R>,
+        read: impl FnOnce(ArraySlice<'_>, A) -> Result<R>,
     ) -> Result<std::result::Result<R, A>> {
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         if list_items(self.object).is_none() || !self.is_of_numbers(self.object, 0)? {
@@ -33,12 +33,12 @@ impl<'py> Place<'_, 'py> {
             Err(interrupt) => return Err(interrupt.into()),
         };
         let array = array.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
-        let Some(array) = Array::of(&array)? else { return Ok(Err(argument)) };
+        let Some(array) = BorrowedArray::of(&array)? else { return Ok(Err(argument)) };
         let convert = self.context.convert || is_of_python(self.object);
         let (numbers, shape) = (array.numbers()?, array.shape.as_slice());
         let (marked, describe) = (false, &|| array.describe());
-        let whole = Whole { numbers, shape, convert, marked, describe };
-        let value = read(Part::new(&whole), argument)?;
+        let whole = ArraySource { numbers, shape, convert, marked, describe };
+        let value = read(ArraySlice::new(&whole), argument)?;
         Ok(Ok(value))
     }
 

@@ -6,12 +6,12 @@
 
 pub(crate) mod names;
 mod buffer;
-pub(crate) mod place;
+pub(crate) mod context;
 pub(crate) mod class;
 pub(crate) mod object;
 pub(crate) mod array;
 mod probe;
-pub(crate) mod part;
+pub(crate) mod slice;
 mod listed;
 mod access;
 mod nested;
@@ -20,9 +20,9 @@ pub(crate) mod shared;
 mod number;
 pub(crate) mod deserializer;
 pub(crate) mod reader;
-mod again;
+mod replay;
 
+pub use crate::read::context::Unused;
 pub use crate::read::nd_array::{NdArray, Number};
-pub use crate::read::place::Unused;
 pub use crate::read::reader::{Reader, from_python};
 pub use crate::read::shared::SharedArray;

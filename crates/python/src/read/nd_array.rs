@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::array::Numbers;
 use crate::read::names::describe_array;
-use crate::read::nested::Nested;
-use crate::read::part::CONVERT;
+use crate::read::nested::NestedNumbers;
+use crate::read::slice::CONVERT;
 
 /// The name by which an array asks our deserializer for all numbers at once.
 pub(crate) const MARK: &str = "treedef_python::NdArray";
@@ -149,7 +149,7 @@ numbers! {
 }
 
 /// An array that our deserializer hands to the visitor that asked for it.
-struct Offer {
+struct ArrayOffer {
     numbers: Option<Box<dyn Any>>,
     shape: Vec<usize>,
     /// For an error: to name its type takes longer than to copy it.
@@ -159,20 +159,20 @@ struct Offer {
 }
 
 thread_local! {
-    static OFFER: RefCell<Option<Offer>> = const { RefCell::new(None) };
+    static OFFER: RefCell<Option<ArrayOffer>> = const { RefCell::new(None) };
     /// The arrays that a walk gives up. `None` outside of such a walk.
-    static GIVEN_UP: RefCell<Option<AllGivenUp>> = const { RefCell::new(None) };
+    static MOVED_ARRAYS: RefCell<Option<MovedArrays>> = const { RefCell::new(None) };
 }
 
 pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], source: Py<PyUntypedArray>) {
     let (kind, numbers, shape) = (numbers.none(), copied(numbers), shape.to_vec());
-    OFFER.set(Some(Offer { numbers, shape, source, kind }));
+    OFFER.set(Some(ArrayOffer { numbers, shape, source, kind }));
 }
 
 /// What other formats see.
 #[derive(Deserialize)]
 #[serde(rename = "NdArray")]
-struct Plain<T> {
+struct SerdeArray<T> {
     shape: Vec<usize>,
     data: Vec<T>,
 }
@@ -207,7 +207,7 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for ArrayVisitor<T> {
         deserializer: D,
     ) -> Result<NdArray<T>, D::Error> {
         let is_readable = deserializer.is_human_readable();
-        let visitor = PlainVisitor { is_readable, of: PhantomData };
+        let visitor = SerdeArrayVisitor { is_readable, of: PhantomData };
         deserializer.deserialize_struct("NdArray", &["shape", "data"], visitor)
     }
 }
@@ -222,13 +222,13 @@ fn shaped<T, E: de::Error>(shape: Vec<usize>, data: Vec<T>) -> Result<NdArray<T>
 }
 
 /// Reads the struct, or nested sequences: so a buffer of serde has an array.
-struct PlainVisitor<T> {
+struct SerdeArrayVisitor<T> {
     /// Whether a format tells the two apart: in others, the fields of a struct are a sequence, too.
     is_readable: bool,
     of: PhantomData<T>,
 }
 
-impl<'de, T: Number + DeserializeOwned> Visitor<'de> for PlainVisitor<T> {
+impl<'de, T: Number + DeserializeOwned> Visitor<'de> for SerdeArrayVisitor<T> {
     type Value = NdArray<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -236,13 +236,13 @@ impl<'de, T: Number + DeserializeOwned> Visitor<'de> for PlainVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NdArray<T>, A::Error> {
-        let Plain { shape, data } = Plain::deserialize(MapAccessDeserializer::new(map))?;
+        let SerdeArray { shape, data } = SerdeArray::deserialize(MapAccessDeserializer::new(map))?;
         shaped(shape, data)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<NdArray<T>, A::Error> {
         if self.is_readable {
-            let Nested { shape, data, .. } = Nested::read(T::NAME, items)?;
+            let NestedNumbers { shape, data, .. } = NestedNumbers::read(T::NAME, items)?;
             return shaped(shape, data);
         }
         match (items.next_element()?, items.next_element()?) {
@@ -262,10 +262,10 @@ impl<T: Number + Serialize> Serialize for NdArray<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
 
-        let array = || -> Box<dyn GivenUp> {
+        let array = || -> Box<dyn IntoNumpy> {
             Box::new(NdArray { shape: self.shape.clone(), data: self.data.clone() })
         };
-        if let Some(number) = give_up(array) {
+        if let Some(number) = move_out(array) {
             return serializer.serialize_newtype_variant(MOVED, 0, "moved", &number);
         }
         let mut fields = serializer.serialize_struct("NdArray", 2)?;
@@ -276,14 +276,14 @@ impl<T: Number + Serialize> Serialize for NdArray<T> {
 }
 
 /// The arrays that a walk gave up, by their numbers, until they are taken.
-type AllGivenUp = Vec<Option<Box<dyn GivenUp>>>;
+type MovedArrays = Vec<Option<Box<dyn IntoNumpy>>>;
 
 /// An array whose numbers become numpy's. They are moved once the value they came from is dropped.
-pub(crate) trait GivenUp {
+pub(crate) trait IntoNumpy {
     fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<T: Number> GivenUp for NdArray<T> {
+impl<T: Number> IntoNumpy for NdArray<T> {
     fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = match Arc::try_unwrap(self.data) {
             Ok(numbers) => PyArray1::from_vec(py, numbers),
@@ -297,8 +297,8 @@ impl<T: Number> GivenUp for NdArray<T> {
 }
 
 /// The number of an array that the walk around gives up. `None` outside of such a walk.
-pub(crate) fn give_up(array: impl FnOnce() -> Box<dyn GivenUp>) -> Option<u64> {
-    GIVEN_UP.with_borrow_mut(|arrays| {
+pub(crate) fn move_out(array: impl FnOnce() -> Box<dyn IntoNumpy>) -> Option<u64> {
+    MOVED_ARRAYS.with_borrow_mut(|arrays| {
         let arrays = arrays.as_mut()?;
         arrays.push(Some(array()));
         Some(arrays.len() as u64 - 1) // it was pushed
@@ -306,26 +306,26 @@ pub(crate) fn give_up(array: impl FnOnce() -> Box<dyn GivenUp>) -> Option<u64> {
 }
 
 /// An array that was given up before, by its number.
-pub(crate) fn given_up(number: usize) -> Option<Box<dyn GivenUp>> {
-    GIVEN_UP.with_borrow_mut(|arrays| arrays.as_mut()?.get_mut(number)?.take())
+pub(crate) fn take_moved(number: usize) -> Option<Box<dyn IntoNumpy>> {
+    MOVED_ARRAYS.with_borrow_mut(|arrays| arrays.as_mut()?.get_mut(number)?.take())
 }
 
 /// The array that was given up last.
-pub(crate) fn last_given_up() -> Option<Box<dyn GivenUp>> {
-    GIVEN_UP.with_borrow_mut(|arrays| arrays.as_mut()?.pop()?)
+pub(crate) fn take_last_moved() -> Option<Box<dyn IntoNumpy>> {
+    MOVED_ARRAYS.with_borrow_mut(|arrays| arrays.as_mut()?.pop()?)
 }
 
 /// Has the arrays that are serialized meanwhile given up.
-pub(crate) fn giving_up<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn moving_arrays<R>(work: impl FnOnce() -> R) -> R {
     /// What is given up by the work around this one. It goes on also when this one panics.
-    struct Around(Option<AllGivenUp>);
+    struct Restore(Option<MovedArrays>);
 
-    impl Drop for Around {
+    impl Drop for Restore {
         fn drop(&mut self) {
-            GIVEN_UP.set(self.0.take());
+            MOVED_ARRAYS.set(self.0.take());
         }
     }
 
-    let _around = Around(GIVEN_UP.replace(Some(Vec::new())));
+    let _around = Restore(MOVED_ARRAYS.replace(Some(Vec::new())));
     work()
 }

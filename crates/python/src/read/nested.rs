@@ -7,7 +7,7 @@ use serde::de::{
 };
 
 /// The numbers so far, and the dimensions.
-pub(crate) struct Nested<T> {
+pub(crate) struct NestedNumbers<T> {
     pub(crate) shape: Vec<usize>,
     pub(crate) data: Vec<T>,
     /// The number of dimensions, once a number came.
@@ -19,25 +19,25 @@ pub(crate) struct Nested<T> {
 /// The most dimensions, as numpy has them.
 const MOST_DIMS: usize = 64;
 
-impl<T: DeserializeOwned> Nested<T> {
+impl<T: DeserializeOwned> NestedNumbers<T> {
     /// The rows of an array.
     pub(crate) fn read<'de, A: SeqAccess<'de>>(
         of: &'static str,
         rows: A,
     ) -> Result<Self, A::Error> {
-        let mut nested = Nested { shape: Vec::new(), data: Vec::new(), rank: None, of };
-        Element { nested: &mut nested, depth: 0 }.visit_seq(rows)?;
+        let mut nested = NestedNumbers { shape: Vec::new(), data: Vec::new(), rank: None, of };
+        NestedElement { nested: &mut nested, depth: 0 }.visit_seq(rows)?;
         Ok(nested)
     }
 }
 
 /// A number, or a row of them.
-struct Element<'a, T> {
-    nested: &'a mut Nested<T>,
+struct NestedElement<'a, T> {
+    nested: &'a mut NestedNumbers<T>,
     depth: usize,
 }
 
-impl<T> Element<'_, T> {
+impl<T> NestedElement<'_, T> {
     fn is_number<E: Error>(&mut self) -> Result<(), E> {
         match self.nested.rank.get_or_insert(self.depth) {
             rank if *rank == self.depth && self.nested.shape.len() <= self.depth => Ok(()),
@@ -46,7 +46,7 @@ impl<T> Element<'_, T> {
     }
 }
 
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Element<'_, T> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for NestedElement<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -64,7 +64,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Element<'_, T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for NestedElement<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +80,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Element<'_, T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Element { nested, depth } = self;
+        let NestedElement { nested, depth } = self;
         if depth >= nested.rank.unwrap_or(MOST_DIMS) {
             return Err(A::Error::custom(
                 "expected rows of one length, found a row beside a number",
@@ -92,7 +92,9 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Element<'_, T> {
         if known.is_none() {
             nested.shape.push(0);
         }
-        while items.next_element_seed(Element { nested: &mut *nested, depth: depth + 1 })?.is_some()
+        while items
+            .next_element_seed(NestedElement { nested: &mut *nested, depth: depth + 1 })?
+            .is_some()
         {
             length += 1; // elements in memory
         }

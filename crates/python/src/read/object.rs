@@ -12,32 +12,32 @@ use pyo3::types::{
 use treedef::__private::broken;
 
 use crate::error::Result;
-use crate::read::class::{Listed, ListedBy, has_attribute, is_cached};
+use crate::read::class::{AttributeSource, ClassAttributes, has_attribute, is_cached};
+use crate::read::context::PathStep;
 use crate::read::names::literal;
-use crate::read::place::Step;
 
 /// Names and values. The keys of a dict are copied first, because reading a value may run code that
 /// changes the dict.
-pub(crate) enum Entries<'py> {
+pub(crate) enum ObjectEntries<'py> {
     Items { keys: Bound<'py, PyList>, values: Bound<'py, PyList> },
     Attributes { names: Arc<[Py<PyString>]>, object: Bound<'py, PyAny> },
 }
 
-impl<'py> Entries<'py> {
+impl<'py> ObjectEntries<'py> {
     /// The entries of a mapping, a named tuple, or an object with attributes. `None` for all others.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Option<Self>> {
         let py = object.py();
         if let Ok(dict) = object.cast::<PyDict>() {
-            return Ok(Some(Entries::Items { keys: dict.keys(), values: dict.values() }));
+            return Ok(Some(ObjectEntries::Items { keys: dict.keys(), values: dict.values() }));
         }
         if is_plain(object) {
             return Ok(None);
         }
         let class = object.get_type();
-        let listed = Listed::of(&class)?;
-        if listed.by != ListedBy::Slots {
+        let listed = ClassAttributes::of(&class)?;
+        if listed.by != AttributeSource::Slots {
             let (names, object) = (listed.names.clone(), object.clone());
-            return Ok(Some(Entries::Attributes { names, object }));
+            return Ok(Some(ObjectEntries::Attributes { names, object }));
         }
         if is_scalar(object) || is_sequence(object) || listed.is_array {
             return Ok(None);
@@ -50,7 +50,7 @@ impl<'py> Entries<'py> {
                 values.append(object.get_item(&key)?)?;
                 keys.append(key)?;
             }
-            return Ok(Some(Entries::Items { keys, values }));
+            return Ok(Some(ObjectEntries::Items { keys, values }));
         }
         if object.cast::<PyType>().is_ok() {
             return Ok(None);
@@ -77,7 +77,7 @@ impl<'py> Entries<'py> {
                 names.push(name.unbind());
             }
         }
-        Ok(Some(Entries::Attributes { names: names.into(), object: object.clone() }))
+        Ok(Some(ObjectEntries::Attributes { names: names.into(), object: object.clone() }))
     }
 
     /// The attributes that a type asks for, of an object that has attributes by its class alone, as one that is
@@ -87,18 +87,18 @@ impl<'py> Entries<'py> {
         if is_scalar(object)
             || is_sequence(object)
             || object.cast::<PyType>().is_ok()
-            || Listed::of(&class)?.is_array
+            || ClassAttributes::of(&class)?.is_array
         {
             return Ok(None);
         }
         let (names, object) = (Arc::default(), object.clone());
-        let entries = Entries::Attributes { names, object }.with_asked(asked, class.py())?;
+        let entries = ObjectEntries::Attributes { names, object }.with_asked(asked, class.py())?;
         Ok((entries.len() > 0).then_some(entries))
     }
 
     /// Adds the attributes that a type asks for and the object has by its class, as a property.
     pub(crate) fn with_asked(self, asked: &[&str], py: Python<'py>) -> Result<Self> {
-        let Entries::Attributes { names, object } = self else { return Ok(self) };
+        let ObjectEntries::Attributes { names, object } = self else { return Ok(self) };
         let is_name =
             |name: &Py<PyString>, text: &str| name.bind(py).to_str().is_ok_and(|name| name == text);
         let is_all = asked.len() == names.len()
@@ -106,7 +106,7 @@ impl<'py> Entries<'py> {
         let mut more = Vec::new();
         if !is_all {
             let class = object.get_type();
-            let listed = Listed::of(&class)?;
+            let listed = ClassAttributes::of(&class)?;
             for asked in asked {
                 let name = PyString::intern(py, asked);
                 // A slot that is listed and was not found has no value.
@@ -121,20 +121,20 @@ impl<'py> Entries<'py> {
         } else {
             names.iter().map(|name| name.clone_ref(py)).chain(more).collect()
         };
-        Ok(Entries::Attributes { names, object })
+        Ok(ObjectEntries::Attributes { names, object })
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Entries::Items { keys, .. } => keys.len(),
-            Entries::Attributes { names, .. } => names.len(),
+            ObjectEntries::Items { keys, .. } => keys.len(),
+            ObjectEntries::Attributes { names, .. } => names.len(),
         }
     }
 
     pub(crate) fn key(&self, index: usize, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         match self {
-            Entries::Items { keys, .. } => Ok(keys.get_item(index)?),
-            Entries::Attributes { names, .. } => {
+            ObjectEntries::Items { keys, .. } => Ok(keys.get_item(index)?),
+            ObjectEntries::Attributes { names, .. } => {
                 let name = names.get(index).ok_or_else(|| broken("an attribute has no name"))?;
                 Ok(name.bind(py).clone().into_any())
             }
@@ -142,17 +142,17 @@ impl<'py> Entries<'py> {
     }
 
     /// How a path leads to an entry.
-    pub(crate) fn step<'a>(&self, key: &'a Bound<'py, PyAny>) -> Step<'a, 'py> {
+    pub(crate) fn step<'a>(&self, key: &'a Bound<'py, PyAny>) -> PathStep<'a, 'py> {
         match self {
-            Entries::Items { .. } => Step::Key(key),
-            Entries::Attributes { .. } => Step::Attribute(key),
+            ObjectEntries::Items { .. } => PathStep::Key(key),
+            ObjectEntries::Attributes { .. } => PathStep::Attribute(key),
         }
     }
 
     pub(crate) fn value(&self, index: usize, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         match self {
-            Entries::Items { values, .. } => Ok(values.get_item(index)?),
-            Entries::Attributes { object, .. } => match key.cast::<PyString>() {
+            ObjectEntries::Items { values, .. } => Ok(values.get_item(index)?),
+            ObjectEntries::Attributes { object, .. } => match key.cast::<PyString>() {
                 Ok(name) => Ok(object.getattr(name)?),
                 Err(error) => Err(PyErr::from(error).into()),
             },

@@ -7,28 +7,28 @@ use crate::matrix::MatrixShape;
 
 /// Numbers of a type with some dimensions, or something else.
 #[derive(Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct TypeRequest {
     dims: Vec<Option<usize>>,
     /// Rust's name of the numbers, or what is no number. Empty if the type does not say it.
     of: &'static str,
     is_number: bool,
 }
 
-impl Wish {
+impl TypeRequest {
     pub(crate) fn number(of: &'static str) -> Self {
-        Wish { dims: Vec::new(), of, is_number: true }
+        TypeRequest { dims: Vec::new(), of, is_number: true }
     }
 
     pub(crate) fn other(of: &'static str) -> Self {
-        Wish { dims: Vec::new(), of, is_number: false }
+        TypeRequest { dims: Vec::new(), of, is_number: false }
     }
 
     pub(crate) fn bytes() -> Self {
-        Wish { dims: vec![None], ..Wish::number("u8") }
+        TypeRequest { dims: vec![None], ..TypeRequest::number("u8") }
     }
 
     pub(crate) fn of_seed<'de, S: DeserializeSeed<'de>>(seed: S) -> Self {
-        let mut wish = Wish::default();
+        let mut wish = TypeRequest::default();
         // It ends with an error, or without elements.
         let _ = seed.deserialize(Probe(&mut wish));
         wish
@@ -36,7 +36,7 @@ impl Wish {
 
     /// What a sequence of this length has as elements.
     pub(crate) fn of_sequence<'de, V: Visitor<'de>>(length: Option<usize>, visitor: V) -> Self {
-        let mut wish = Wish { dims: vec![length], ..Wish::default() };
+        let mut wish = TypeRequest { dims: vec![length], ..TypeRequest::default() };
         // It ends with an error, or without elements.
         let _ = visitor.visit_seq(ProbeElements(&mut wish));
         wish
@@ -77,7 +77,7 @@ impl Wish {
 /// numpy has no more dimensions.
 const MAX_DIMS: usize = 64;
 
-struct ProbeElements<'a>(&'a mut Wish);
+struct ProbeElements<'a>(&'a mut TypeRequest);
 
 impl<'de> SeqAccess<'de> for ProbeElements<'_> {
     type Error = Error;
@@ -91,7 +91,7 @@ impl<'de> SeqAccess<'de> for ProbeElements<'_> {
     }
 }
 
-struct Probe<'a>(&'a mut Wish);
+struct Probe<'a>(&'a mut TypeRequest);
 
 impl Probe<'_> {
     fn found<T>(self, is_number: bool, of: &'static str) -> Result<T> {

@@ -5,7 +5,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed};
 use treedef::Limits;
 
 use crate::error::Result;
-use crate::read::place::{At, Context, Place, Unused};
+use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
 
 /// How objects become a value.
 ///
@@ -90,10 +90,11 @@ impl Reader {
     pub(crate) fn read_in<T: DeserializeOwned>(
         &self,
         object: &Bound<'_, PyAny>,
-        context: &Context<'_>,
+        context: &ReadContext<'_>,
     ) -> Result<T> {
         let at = self.root();
-        T::deserialize(Place { object, at: &at, context }).map_err(|error| error.at(|| at.path()))
+        T::deserialize(ObjectDeserializer { object, at: &at, context })
+            .map_err(|error| error.at(|| at.path()))
     }
 
     /// Reads with a seed of serde, such as [`treedef::TreeSeed`]. A seed reads once: below tagged, untagged and
@@ -108,14 +109,14 @@ impl Reader {
         object: &Bound<'_, PyAny>,
     ) -> Result<S::Value> {
         let (context, at) = (self.context(object.py()), self.root());
-        let value = seed.deserialize(Place { object, at: &at, context: &context });
+        let value = seed.deserialize(ObjectDeserializer { object, at: &at, context: &context });
         let value = value.map_err(|error| error.at(|| at.path()))?;
         context.finish()?;
         Ok(value)
     }
 
-    pub(crate) fn context<'py>(&self, py: Python<'py>) -> Context<'py> {
-        Context::new(py, self.limits, self.unused, self.convert)
+    pub(crate) fn context<'py>(&self, py: Python<'py>) -> ReadContext<'py> {
+        ReadContext::new(py, self.limits, self.unused, self.convert)
     }
 
     pub(crate) fn converts(&self) -> bool {
@@ -123,12 +124,12 @@ impl Reader {
     }
 
     /// That of a reading which is not the first.
-    pub(crate) fn quiet_context<'py>(&self, py: Python<'py>) -> Context<'py> {
-        Context::new(py, self.limits, Unused::Ignored, self.convert)
+    pub(crate) fn quiet_context<'py>(&self, py: Python<'py>) -> ReadContext<'py> {
+        ReadContext::new(py, self.limits, Unused::Ignored, self.convert)
     }
 
-    pub(crate) fn root(&self) -> At<'_, '_> {
-        At::root(&self.name)
+    pub(crate) fn root(&self) -> ObjectPath<'_, '_> {
+        ObjectPath::root(&self.name)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use crate::read::names::describe_array;
-use crate::read::nd_array::{GivenUp, MOVED, NdArray, Number, give_up};
+use crate::read::nd_array::{IntoNumpy, MOVED, NdArray, Number, move_out};
 
 /// The name by which it asks our deserializer for the array itself.
 pub(crate) const SHARED: &str = "treedef_python::SharedArray";
@@ -146,7 +146,7 @@ impl<'de, T: Number + DeserializeOwned> Deserialize<'de> for SharedArray<T> {
     }
 }
 
-impl<T: Number> GivenUp for SharedArray<T> {
+impl<T: Number> IntoNumpy for SharedArray<T> {
     fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.0.into_bound(py).into_any())
     }
@@ -154,7 +154,7 @@ impl<T: Number> GivenUp for SharedArray<T> {
 
 impl<T: Number + Serialize> Serialize for SharedArray<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match give_up(|| Box::new(self.clone())) {
+        match move_out(|| Box::new(self.clone())) {
             Some(number) => serializer.serialize_newtype_variant(MOVED, 0, "moved", &number),
             None => Python::attach(|py| self.copied(py))?.serialize(serializer),
         }

@@ -9,7 +9,7 @@ use treedef::__private::{OrBug, broken, entry};
 use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::nd_array::{MOVED, given_up};
+use crate::read::nd_array::{MOVED, take_moved};
 use crate::write::numpy::to_numpy;
 
 /// Makes the objects. The leaves are taken in order.
@@ -47,7 +47,7 @@ impl<'py> Builder<'py> {
                 if self.namespaces { namespace(&dict)? } else { dict.into_any() }
             }
             NodeKind::UnitVariant => variant_name(py, node).into_any(),
-            NodeKind::NewtypeVariant if node.name() == Some(MOVED) => self.given_up()?,
+            NodeKind::NewtypeVariant if node.name() == Some(MOVED) => self.take_moved()?,
             NodeKind::NewtypeVariant => {
                 let content = self.only_child(node)?;
                 self.variant(node, content)?
@@ -91,9 +91,9 @@ impl<'py> Builder<'py> {
         Ok(dict.into_any())
     }
 
-    fn given_up(&mut self) -> Result<Bound<'py, PyAny>> {
+    fn take_moved(&mut self) -> Result<Bound<'py, PyAny>> {
         let index = self.leaves.next().and_then(|leaf| usize::try_from(leaf.as_u64()?).ok());
-        match index.and_then(given_up) {
+        match index.and_then(take_moved) {
             Some(array) => Ok(array.into_numpy(self.py)?),
             None => Err(Error::new(ErrorKind::Value, "an array was given up twice")),
         }

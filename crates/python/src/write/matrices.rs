@@ -14,19 +14,19 @@ pub(crate) struct WithShapes<'a, T: ?Sized>(pub(crate) &'a T);
 
 impl<T: Serialize + ?Sized> Serialize for WithShapes<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match MatrixShape::of_value::<T>().and_then(|shape| Matrix::of(shape, self.0)) {
+        match MatrixShape::of_value::<T>().and_then(|shape| RowMajorMatrix::of(shape, self.0)) {
             Some(matrix) => matrix.serialize(serializer),
-            None => self.0.serialize(Shaping(serializer)),
+            None => self.0.serialize(ShapingSerializer(serializer)),
         }
     }
 }
 
-struct Matrix {
+struct RowMajorMatrix {
     shape: Vec<usize>,
     data: Vec<Leaf>,
 }
 
-impl Matrix {
+impl RowMajorMatrix {
     /// `None` if its elements are no numbers, or it is none.
     fn of<T: Serialize + ?Sized>(shape: MatrixShape, value: &T) -> Option<Self> {
         let (mut leaves, treedef) = treedef::flatten(value).ok()?;
@@ -64,11 +64,11 @@ impl Matrix {
         };
         let mut shape = if is_column { vec![rows] } else { vec![rows, columns] };
         shape.extend((parts > 1).then_some(parts));
-        Some(Matrix { shape, data })
+        Some(RowMajorMatrix { shape, data })
     }
 }
 
-impl Serialize for Matrix {
+impl Serialize for RowMajorMatrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.data.is_empty() {
             // A sequence does not show what it has none of.
@@ -84,7 +84,7 @@ impl Serialize for Matrix {
 }
 
 /// Passes all on, and each value inside as one with shapes.
-struct Shaping<S>(S);
+struct ShapingSerializer<S>(S);
 
 macro_rules! forward {
     ($($serialize:ident($($argument:ident: $type:ty),*);)*) => {
@@ -97,21 +97,21 @@ macro_rules! forward {
 macro_rules! open {
     ($($serialize:ident($($argument:ident: $type:ty),*) -> $compound:ident;)*) => {
         $(fn $serialize(self, $($argument: $type),*) -> Result<Self::$compound, S::Error> {
-            self.0.$serialize($($argument),*).map(Shaping)
+            self.0.$serialize($($argument),*).map(ShapingSerializer)
         })*
     };
 }
 
-impl<S: Serializer> Serializer for Shaping<S> {
+impl<S: Serializer> Serializer for ShapingSerializer<S> {
     type Ok = S::Ok;
     type Error = S::Error;
-    type SerializeSeq = Shaping<S::SerializeSeq>;
-    type SerializeTuple = Shaping<S::SerializeTuple>;
-    type SerializeTupleStruct = Shaping<S::SerializeTupleStruct>;
-    type SerializeTupleVariant = Shaping<S::SerializeTupleVariant>;
-    type SerializeMap = Shaping<S::SerializeMap>;
-    type SerializeStruct = Shaping<S::SerializeStruct>;
-    type SerializeStructVariant = Shaping<S::SerializeStructVariant>;
+    type SerializeSeq = ShapingSerializer<S::SerializeSeq>;
+    type SerializeTuple = ShapingSerializer<S::SerializeTuple>;
+    type SerializeTupleStruct = ShapingSerializer<S::SerializeTupleStruct>;
+    type SerializeTupleVariant = ShapingSerializer<S::SerializeTupleVariant>;
+    type SerializeMap = ShapingSerializer<S::SerializeMap>;
+    type SerializeStruct = ShapingSerializer<S::SerializeStruct>;
+    type SerializeStructVariant = ShapingSerializer<S::SerializeStructVariant>;
 
     forward! {
         serialize_bool(value: bool);
@@ -175,7 +175,7 @@ impl<S: Serializer> Serializer for Shaping<S> {
 
 macro_rules! items {
     ($($compound:ident $serialize:ident;)*) => {
-        $(impl<S: $compound> $compound for Shaping<S> {
+        $(impl<S: $compound> $compound for ShapingSerializer<S> {
             type Ok = S::Ok;
             type Error = S::Error;
 
@@ -199,7 +199,7 @@ items! {
 
 macro_rules! fields {
     ($($compound:ident;)*) => {
-        $(impl<S: $compound> $compound for Shaping<S> {
+        $(impl<S: $compound> $compound for ShapingSerializer<S> {
             type Ok = S::Ok;
             type Error = S::Error;
 
@@ -227,7 +227,7 @@ fields! {
     SerializeStructVariant;
 }
 
-impl<S: SerializeMap> SerializeMap for Shaping<S> {
+impl<S: SerializeMap> SerializeMap for ShapingSerializer<S> {
     type Ok = S::Ok;
     type Error = S::Error;
 

@@ -13,11 +13,11 @@ static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 /// What is known so far. A second walk at the same time begins anew.
 #[derive(Default)]
-pub(crate) struct Names(Known);
+pub(crate) struct NameCache(Known);
 
-impl Names {
+impl NameCache {
     pub(crate) fn take() -> Self {
-        Names(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
+        NameCache(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
     }
 
     pub(crate) fn give_back(self) {

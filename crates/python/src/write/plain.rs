@@ -12,11 +12,11 @@ use serde::ser::{
 use treedef::__private::ArrayFields;
 
 use crate::matrix::MatrixShape;
-use crate::read::nd_array::{MOVED, last_given_up};
+use crate::read::nd_array::{MOVED, take_last_moved};
 use crate::write::build::namespace;
 use crate::write::library::Options;
-use crate::write::names::Names;
-use crate::write::rows::{NoArray, Row, Rows};
+use crate::write::names::NameCache;
+use crate::write::rows::{NoArray, OpenRow, Rows};
 
 /// Makes an object of a value. `None` if the library has to: the value is not plain, too deep or
 /// large, or there is an error, which the library explains.
@@ -25,8 +25,9 @@ pub(crate) fn plain<'py>(
     options: &Options,
     value: &(impl Serialize + ?Sized),
 ) -> Option<Bound<'py, PyAny>> {
-    let walk = PlainWalk { py, options, names: RefCell::new(Names::take()), entries: Cell::new(0) };
-    let object = Plain { walk: &walk, depth: 0, is_item: false }.value(value);
+    let walk =
+        PlainWalk { py, options, names: RefCell::new(NameCache::take()), entries: Cell::new(0) };
+    let object = PlainSerializer { walk: &walk, depth: 0, is_item: false }.value(value);
     walk.names.into_inner().give_back();
     object.ok()
 }
@@ -38,71 +39,71 @@ const MAX_ENTRIES: usize = 1 << 16;
 struct PlainWalk<'a, 'py> {
     py: Python<'py>,
     options: &'a Options,
-    names: RefCell<Names>,
+    names: RefCell<NameCache>,
     entries: Cell<usize>,
 }
 
 /// Why a value is not plain.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum NotPlain {
     /// The library makes the object of it.
     Here,
     /// The library makes that of the whole value.
     Everywhere,
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for NotPlain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the value is not plain")
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for NotPlain {}
 
-impl serde::ser::Error for Stop {
+impl serde::ser::Error for NotPlain {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Stop::Everywhere
+        NotPlain::Everywhere
     }
 }
 
-impl From<NoArray> for Stop {
+impl From<NoArray> for NotPlain {
     fn from(_: NoArray) -> Self {
-        Stop::Here
+        NotPlain::Here
     }
 }
 
-impl From<PyErr> for Stop {
+impl From<PyErr> for NotPlain {
     fn from(_: PyErr) -> Self {
-        Stop::Everywhere
+        NotPlain::Everywhere
     }
 }
 
-type Object<'py> = Result<Bound<'py, PyAny>, Stop>;
+type Object<'py> = Result<Bound<'py, PyAny>, NotPlain>;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Plain<'a, 'py> {
+pub(crate) struct PlainSerializer<'a, 'py> {
     walk: &'a PlainWalk<'a, 'py>,
     depth: usize,
     /// The value is an item of a list: a struct, a map or a text, of which no array is made.
     is_item: bool,
 }
 
-impl<'py> Plain<'_, 'py> {
+impl<'py> PlainSerializer<'_, 'py> {
     /// The object of a value.
     #[inline]
     fn value<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
         match MatrixShape::of_value::<T>() {
             None => value.serialize(self),
-            Some(_) => Err(Stop::Here),
+            Some(_) => Err(NotPlain::Here),
         }
     }
 
     /// The object of an entry.
     fn entry<T: Serialize + ?Sized>(self, value: &T) -> Object<'py> {
         match self.inside(false)?.value(value) {
-            Err(Stop::Here) => {
+            Err(NotPlain::Here) => {
                 let object = self.walk.options.object(self.walk.py, value);
-                object.map_err(|_| Stop::Everywhere)
+                object.map_err(|_| NotPlain::Everywhere)
             }
             result => result,
         }
@@ -112,17 +113,17 @@ impl<'py> Plain<'_, 'py> {
         self.inside(true)?.value(value)
     }
 
-    fn inside(self, is_item: bool) -> Result<Self, Stop> {
+    fn inside(self, is_item: bool) -> Result<Self, NotPlain> {
         let entries = self.walk.entries.get() + 1; // at most the limit
         self.walk.entries.set(entries);
         if self.depth == MAX_DEPTH || entries > MAX_ENTRIES {
-            return Err(Stop::Everywhere);
+            return Err(NotPlain::Everywhere);
         }
-        Ok(Plain { depth: self.depth + 1, is_item, ..self })
+        Ok(PlainSerializer { depth: self.depth + 1, is_item, ..self })
     }
 
-    fn no_item(self) -> Result<(), Stop> {
-        if self.is_item { Err(Stop::Here) } else { Ok(()) }
+    fn no_item(self) -> Result<(), NotPlain> {
+        if self.is_item { Err(NotPlain::Here) } else { Ok(()) }
     }
 }
 
@@ -135,16 +136,16 @@ macro_rules! scalars {
     };
 }
 
-impl<'a, 'py> Serializer for Plain<'a, 'py> {
+impl<'a, 'py> Serializer for PlainSerializer<'a, 'py> {
     type Ok = Bound<'py, PyAny>;
-    type Error = Stop;
-    type SerializeSeq = Sequence<'a, 'py>;
-    type SerializeTuple = Sequence<'a, 'py>;
-    type SerializeTupleStruct = Impossible<Self::Ok, Stop>;
-    type SerializeTupleVariant = Impossible<Self::Ok, Stop>;
+    type Error = NotPlain;
+    type SerializeSeq = PlainSequence<'a, 'py>;
+    type SerializeTuple = PlainSequence<'a, 'py>;
+    type SerializeTupleStruct = Impossible<Self::Ok, NotPlain>;
+    type SerializeTupleVariant = Impossible<Self::Ok, NotPlain>;
     type SerializeMap = PlainEntries<'a, 'py>;
     type SerializeStruct = PlainFields<'a, 'py>;
-    type SerializeStructVariant = Impossible<Self::Ok, Stop>;
+    type SerializeStructVariant = Impossible<Self::Ok, NotPlain>;
 
     scalars! {
         serialize_bool bool, |py, value| PyBool::new(py, value).to_owned().into_any();
@@ -196,7 +197,7 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         _: &'static str,
         _: &T,
     ) -> Object<'py> {
-        Err(Stop::Here)
+        Err(NotPlain::Here)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -207,26 +208,26 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         _: &T,
     ) -> Object<'py> {
         self.no_item()?;
-        match if name == MOVED { last_given_up() } else { None } {
+        match if name == MOVED { take_last_moved() } else { None } {
             Some(array) => Ok(array.into_numpy(self.walk.py)?),
-            None => Err(Stop::Here),
+            None => Err(NotPlain::Here),
         }
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<Sequence<'a, 'py>, Stop> {
-        Sequence::new(self, false, length.unwrap_or_default())
+    fn serialize_seq(self, length: Option<usize>) -> Result<PlainSequence<'a, 'py>, NotPlain> {
+        PlainSequence::new(self, false, length.unwrap_or_default())
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<Sequence<'a, 'py>, Stop> {
-        Sequence::new(self, true, length)
+    fn serialize_tuple(self, length: usize) -> Result<PlainSequence<'a, 'py>, NotPlain> {
+        PlainSequence::new(self, true, length)
     }
 
     fn serialize_tuple_struct(
         self,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Stop> {
-        Err(Stop::Here)
+    ) -> Result<Self::SerializeTupleStruct, NotPlain> {
+        Err(NotPlain::Here)
     }
 
     fn serialize_tuple_variant(
@@ -235,11 +236,11 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Stop> {
-        Err(Stop::Here)
+    ) -> Result<Self::SerializeTupleVariant, NotPlain> {
+        Err(NotPlain::Here)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<PlainEntries<'a, 'py>, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<PlainEntries<'a, 'py>, NotPlain> {
         let dict = PyDict::new(self.walk.py);
         Ok(PlainEntries { plain: self, dict, key: None, length: 0 })
     }
@@ -248,7 +249,7 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         self,
         _: &'static str,
         length: usize,
-    ) -> Result<PlainFields<'a, 'py>, Stop> {
+    ) -> Result<PlainFields<'a, 'py>, NotPlain> {
         // A struct with few fields may be an array.
         let names =
             if length <= MOST_ARRAY_FIELDS { Vec::with_capacity(length) } else { Vec::new() };
@@ -261,8 +262,8 @@ impl<'a, 'py> Serializer for Plain<'a, 'py> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Stop> {
-        Err(Stop::Here)
+    ) -> Result<Self::SerializeStructVariant, NotPlain> {
+        Err(NotPlain::Here)
     }
 }
 
@@ -271,7 +272,7 @@ const MOST_ARRAY_FIELDS: usize = 4;
 
 /// The fields of a struct.
 pub(crate) struct PlainFields<'a, 'py> {
-    plain: Plain<'a, 'py>,
+    plain: PlainSerializer<'a, 'py>,
     dict: Bound<'py, PyDict>,
     names: Vec<&'static str>,
     length: usize,
@@ -279,13 +280,13 @@ pub(crate) struct PlainFields<'a, 'py> {
 
 impl<'py> SerializeStruct for PlainFields<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
-    type Error = Stop;
+    type Error = NotPlain;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NotPlain> {
         if self.length <= MOST_ARRAY_FIELDS {
             self.names.push(name);
         }
@@ -296,10 +297,10 @@ impl<'py> SerializeStruct for PlainFields<'_, 'py> {
 
     fn end(self) -> Object<'py> {
         if ArrayFields::of(&self.names).is_some() {
-            return Err(Stop::Here);
+            return Err(NotPlain::Here);
         }
         if self.plain.walk.options.namespaces {
-            return namespace(&self.dict).map_err(|_| Stop::Everywhere);
+            return namespace(&self.dict).map_err(|_| NotPlain::Everywhere);
         }
         Ok(self.dict.into_any())
     }
@@ -307,7 +308,7 @@ impl<'py> SerializeStruct for PlainFields<'_, 'py> {
 
 /// The entries of a map.
 pub(crate) struct PlainEntries<'a, 'py> {
-    plain: Plain<'a, 'py>,
+    plain: PlainSerializer<'a, 'py>,
     dict: Bound<'py, PyDict>,
     key: Option<Bound<'py, PyAny>>,
     length: usize,
@@ -315,47 +316,51 @@ pub(crate) struct PlainEntries<'a, 'py> {
 
 impl<'py> SerializeMap for PlainEntries<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
-    type Error = Stop;
+    type Error = NotPlain;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NotPlain> {
         let key = key.serialize(self.plain)?;
         if !key.is_exact_instance_of::<PyString>() {
-            return Err(Stop::Here);
+            return Err(NotPlain::Here);
         }
         self.key = Some(key);
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        let key = self.key.take().ok_or(Stop::Everywhere)?;
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
+        let key = self.key.take().ok_or(NotPlain::Everywhere)?;
         self.length += 1; // at most the entries
         Ok(self.dict.set_item(key, self.plain.entry(value)?)?)
     }
 
     fn end(self) -> Object<'py> {
         // A key that comes twice is the library's matter.
-        if self.dict.len() == self.length { Ok(self.dict.into_any()) } else { Err(Stop::Here) }
+        if self.dict.len() == self.length { Ok(self.dict.into_any()) } else { Err(NotPlain::Here) }
     }
 }
 
 /// A sequence or a tuple: of numbers and of rows of them, or of items.
-pub(crate) struct Sequence<'a, 'py> {
-    plain: Plain<'a, 'py>,
+pub(crate) struct PlainSequence<'a, 'py> {
+    plain: PlainSerializer<'a, 'py>,
     is_tuple: bool,
     rows: Rows,
-    row: Row,
+    row: OpenRow,
     /// Empty where it is of numbers.
     items: Vec<Bound<'py, PyAny>>,
 }
 
-impl<'a, 'py> Sequence<'a, 'py> {
-    fn new(plain: Plain<'a, 'py>, is_tuple: bool, length: usize) -> Result<Self, Stop> {
+impl<'a, 'py> PlainSequence<'a, 'py> {
+    fn new(
+        plain: PlainSerializer<'a, 'py>,
+        is_tuple: bool,
+        length: usize,
+    ) -> Result<Self, NotPlain> {
         plain.no_item()?;
         let (rows, row) = Rows::new(is_tuple, length);
-        Ok(Sequence { plain, is_tuple, rows, row, items: Vec::new() })
+        Ok(PlainSequence { plain, is_tuple, rows, row, items: Vec::new() })
     }
 
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         if self.items.is_empty() {
             match self.row.element(&mut self.rows, value) {
                 Err(NoArray) if self.row.is_first() => {}
@@ -370,7 +375,7 @@ impl<'a, 'py> Sequence<'a, 'py> {
         let py = self.plain.walk.py;
         if self.items.is_empty() {
             self.row.end(&mut self.rows)?;
-            return self.rows.into_numpy(py)?.ok_or(Stop::Here);
+            return self.rows.into_numpy(py)?.ok_or(NotPlain::Here);
         }
         Ok(if self.is_tuple {
             PyTuple::new(py, self.items)?.into_any()
@@ -380,11 +385,11 @@ impl<'a, 'py> Sequence<'a, 'py> {
     }
 }
 
-impl<'py> SerializeSeq for Sequence<'_, 'py> {
+impl<'py> SerializeSeq for PlainSequence<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
-    type Error = Stop;
+    type Error = NotPlain;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         self.element(value)
     }
 
@@ -393,11 +398,11 @@ impl<'py> SerializeSeq for Sequence<'_, 'py> {
     }
 }
 
-impl<'py> SerializeTuple for Sequence<'_, 'py> {
+impl<'py> SerializeTuple for PlainSequence<'_, 'py> {
     type Ok = Bound<'py, PyAny>;
-    type Error = Stop;
+    type Error = NotPlain;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         self.element(value)
     }
 

@@ -25,7 +25,7 @@ struct Dim {
 }
 
 /// A sequence or a tuple that is open, and how many elements came.
-pub(crate) struct Row {
+pub(crate) struct OpenRow {
     depth: usize,
     length: usize,
 }
@@ -40,13 +40,13 @@ const MOST_RESERVED: usize = 1 << 24;
 const FEW: usize = 1 << 10;
 
 impl Rows {
-    pub(crate) fn new(is_tuple: bool, hint: usize) -> (Rows, Row) {
+    pub(crate) fn new(is_tuple: bool, hint: usize) -> (Rows, OpenRow) {
         let dims = vec![Dim { is_tuple, length: None }];
-        (Rows { numbers: Buffer::None, dims, rank: None, hint }, Row { depth: 0, length: 0 })
+        (Rows { numbers: Buffer::None, dims, rank: None, hint }, OpenRow { depth: 0, length: 0 })
     }
 
     /// Opens a row in a row.
-    fn open(&mut self, is_tuple: bool, depth: usize) -> Result<Row, NoArray> {
+    fn open(&mut self, is_tuple: bool, depth: usize) -> Result<OpenRow, NoArray> {
         match self.dims.get(depth) {
             Some(dim) if dim.is_tuple == is_tuple => {}
             None if self.rank.is_none() && depth < MAX_RANK => {
@@ -54,7 +54,7 @@ impl Rows {
             }
             _ => return Err(NoArray),
         }
-        Ok(Row { depth, length: 0 })
+        Ok(OpenRow { depth, length: 0 })
     }
 
     /// The array. `None` if no number came.
@@ -64,7 +64,7 @@ impl Rows {
     }
 }
 
-impl Row {
+impl OpenRow {
     pub(crate) fn element<T>(&mut self, rows: &mut Rows, value: &T) -> Result<(), NoArray>
     where
         T: Serialize + ?Sized,
@@ -123,9 +123,9 @@ struct RowElement<'a> {
 }
 
 /// A row that is open, with all rows.
-struct Inner<'a> {
+struct RowSerializer<'a> {
     rows: &'a mut Rows,
-    row: Row,
+    row: OpenRow,
 }
 
 macro_rules! refused {
@@ -171,8 +171,8 @@ macro_rules! numbers {
         impl<'a> Serializer for RowElement<'a> {
             type Ok = ();
             type Error = NoArray;
-            type SerializeSeq = Inner<'a>;
-            type SerializeTuple = Inner<'a>;
+            type SerializeSeq = RowSerializer<'a>;
+            type SerializeTuple = RowSerializer<'a>;
             type SerializeTupleStruct = Impossible<(), NoArray>;
             type SerializeTupleVariant = Impossible<(), NoArray>;
             type SerializeMap = Impossible<(), NoArray>;
@@ -196,14 +196,14 @@ macro_rules! numbers {
                 Ok(())
             })*
 
-            fn serialize_seq(self, _: Option<usize>) -> Result<Inner<'a>, NoArray> {
+            fn serialize_seq(self, _: Option<usize>) -> Result<RowSerializer<'a>, NoArray> {
                 let row = self.rows.open(false, self.depth)?;
-                Ok(Inner { rows: self.rows, row })
+                Ok(RowSerializer { rows: self.rows, row })
             }
 
-            fn serialize_tuple(self, _: usize) -> Result<Inner<'a>, NoArray> {
+            fn serialize_tuple(self, _: usize) -> Result<RowSerializer<'a>, NoArray> {
                 let row = self.rows.open(true, self.depth)?;
-                Ok(Inner { rows: self.rows, row })
+                Ok(RowSerializer { rows: self.rows, row })
             }
 
             refused! {
@@ -275,7 +275,7 @@ fn to_array<T: Element + Copy>(
     if shape.len() == 1 { Ok(array.into_any()) } else { Ok(array.reshape(shape)?.into_any()) }
 }
 
-impl SerializeSeq for Inner<'_> {
+impl SerializeSeq for RowSerializer<'_> {
     type Ok = ();
     type Error = NoArray;
 
@@ -289,7 +289,7 @@ impl SerializeSeq for Inner<'_> {
     }
 }
 
-impl SerializeTuple for Inner<'_> {
+impl SerializeTuple for RowSerializer<'_> {
     type Ok = ();
     type Error = NoArray;
 

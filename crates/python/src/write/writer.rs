@@ -5,8 +5,8 @@ use serde::Serialize;
 use treedef::Limits;
 
 use crate::error::Result;
-use crate::read::nd_array::giving_up;
-use crate::read::place::{At, Context, Unused};
+use crate::read::context::{ObjectPath, ReadContext, Unused};
+use crate::read::nd_array::moving_arrays;
 use crate::write::library::Options;
 use crate::write::like::Plan;
 use crate::write::matrices::WithShapes;
@@ -61,7 +61,7 @@ impl Writer {
         py: Python<'py>,
         value: &(impl Serialize + ?Sized),
     ) -> Result<Bound<'py, PyAny>> {
-        giving_up(|| {
+        moving_arrays(|| {
             // The library counts what a limit is about.
             let is_bounded = self.options.limits != Limits::default();
             let plain = if is_bounded { None } else { plain(py, &self.options, value) };
@@ -79,7 +79,7 @@ impl Writer {
         py: Python<'py>,
         value: impl Serialize,
     ) -> Result<Bound<'py, PyAny>> {
-        giving_up(|| {
+        moving_arrays(|| {
             // A second walk would share the numbers.
             let flattener = self.options.flattener().serialize_once(true);
             let (leaves, treedef) = flattener.flatten(&WithShapes(&value))?;
@@ -189,7 +189,7 @@ impl<'py> Like<'py> {
     /// Returns an error when the example nests too deep, and what an object raises.
     pub fn of(example: &Bound<'py, PyAny>) -> Result<Self> {
         let py = example.py();
-        let plan = Plan::of(example, &At::root(""), &context(py))?;
+        let plan = Plan::of(example, &ObjectPath::root(""), &context(py))?;
         Ok(Like { py, plan })
     }
 
@@ -213,12 +213,12 @@ impl<'py> Like<'py> {
     }
 
     fn put(&self, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-        self.plan.put(value, &At::root(""), &context(self.py))
+        self.plan.put(value, &ObjectPath::root(""), &context(self.py))
     }
 }
 
-fn context(py: Python<'_>) -> Context<'_> {
-    Context::new(py, Limits::default(), Unused::Ignored, false)
+fn context(py: Python<'_>) -> ReadContext<'_> {
+    ReadContext::new(py, Limits::default(), Unused::Ignored, false)
 }
 
 /// As [`to_python`], like an example: [`Like`] for one value.

@@ -123,7 +123,7 @@ fn numbers_are_not_converted() {
     });
 }
 
-/// What serde's buffer takes is what is taken elsewhere, for each type of numbers and of arrays.
+/// A type below a buffer of serde accepts the same as elsewhere, for each type of numbers and of arrays.
 #[test]
 fn the_rule_is_that_of_other_places() {
     #[derive(Debug, Deserialize)]
@@ -248,7 +248,7 @@ fn arrays_of_many_dimensions() {
     });
 }
 
-/// What is read a second time is read for each new structure only.
+/// Only a new structure is read a second time.
 #[test]
 fn objects_are_read_again_once_for_a_structure() {
     python(|names| {

@@ -49,7 +49,7 @@ def small(rng, depth=0):
         case 15: return rng.choice([Data(1, 2), deque([1]), type('D', (dict,), {})(a=1), jax.tree_util.Partial(max, below())])
 ";
 
-/// The classes of the tests stand in no module, so no pickle finds them.
+/// The classes of the tests are in no module, so no pickle finds them.
 const CLASSES: &str = "
 import sys
 Other = namedtuple('Point', ['x', 'y'])

@@ -82,7 +82,7 @@ def tree(rng, depth=0, inside=None):
         case 21: return defaultdict(list, b=below(), a=below())
 ";
 
-/// Pytrees with the containers that JAX takes for leaves, too.
+/// Pytrees, also with the containers that are leaves for JAX.
 const EVERY: &str = "
 def every(rng, depth=0):
     kind = rng.randrange(60 if depth < 4 else 30)
@@ -142,7 +142,7 @@ fn random_trees_come_back() {
     });
 }
 
-/// What JAX makes of an example without a change is what we make of it.
+/// For an unchanged example, our result equals JAX's.
 #[test]
 fn random_trees_are_those_of_tree_map() {
     python(|names| {
@@ -154,7 +154,7 @@ fn random_trees_are_those_of_tree_map() {
             let object = eval(names, &format!("every(random.Random({seed}))"));
             // Keys of two types are no tree of JAX.
             let Ok(expected) = mapped.call1((&object,)) else { continue };
-            // JAX sorts a dict, and here it stays as it came.
+            // JAX sorts a dict; here it stays in its order.
             let like = Like::of(&expected).unwrap();
             let tree = Reader::new().read_seed(TreeSeed::default(), &object).unwrap();
             for _ in 0..2 {

@@ -15,7 +15,7 @@ use treedef_python::{
 use crate::like::SAME;
 use crate::{eval, python, run};
 
-/// What a value is like an example: what Python shows of it, or the error.
+/// A value in the form of an example: its `repr` in Python, or the error.
 fn shown(names: &Bound<'_, PyDict>, value: &(impl Serialize + ?Sized), example: &str) -> String {
     match to_python_like(names.py(), value, &eval(names, example)) {
         Ok(object) => format!("{object:?}").replace('\n', "").replace("  ", ""),
@@ -263,7 +263,7 @@ fn objects() {
             both, "Counted(3.0)" => "KeyError: \"the example lacks 'y', found 'x', 'count'\"";
             [1.0, 0.0], "Data(3.0, 4.5)" => "TypeError: expected Data as in the example, found float64[2]";
         }
-        // The children of a class that JAX takes apart without names are found by what it makes.
+        // The children of a class that JAX takes apart without names are found in the result.
         let keyless = eval(names, "Keyless(np.float32(3.0), 4)");
         let back = to_python_like(names.py(), &both, &keyless).unwrap();
         let dict = back.getattr("__dict__").unwrap().to_string();
@@ -272,10 +272,10 @@ fn objects() {
         let value = BTreeMap::from([("x", 1.0), ("_Slotted__y", 2.0)]);
         let back = to_python_like(names.py(), &value, &slotted).unwrap();
         assert_eq!(back.getattr("y").unwrap().to_string(), "2.0");
-        // What a static field of the value says, it says.
+        // A static field of the value replaces the field of the example.
         let value = BTreeMap::from([("x", 1.0), ("n", 6.0)]);
         assert_eq!(shown(names, &value, "Static(3.0, 5)"), "Static(x=1.0, n=6)");
-        // An object that refers to itself is not followed where no value asks.
+        // An object that refers to itself is not followed where no value needs it.
         run(
             names,
             "loop = Plain(x=1.0, log=Plain()); loop.log.owner = loop; loop = {'x': 0.0, 's': loop}",
@@ -285,7 +285,7 @@ fn objects() {
     });
 }
 
-/// A plan gives what a single call gives, for each element of a long list.
+/// A plan has the same result as a single call, for each element of a long list.
 #[test]
 fn elements_that_are_alike_and_others() {
     python(|names| {
@@ -313,7 +313,7 @@ fn elements_that_are_alike_and_others() {
     });
 }
 
-/// In, out, and out like what came in, for each crate of arrays.
+/// In, out, and out like the input, for each crate of arrays.
 #[test]
 fn arrays_of_other_crates() {
     fn there_and_back<T: Serialize + DeserializeOwned>(names: &Bound<'_, PyDict>, example: &str) {
@@ -358,7 +358,7 @@ fn arrays_of_other_crates() {
     });
 }
 
-/// The flat functions remember what was an integer.
+/// The flat functions remember which leaves were integers.
 #[test]
 fn integers_come_back_from_a_vector_of_floats() {
     python(|names| {

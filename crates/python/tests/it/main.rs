@@ -1,4 +1,4 @@
-//! Tests with a Python inside: what goes in, what comes out, and what is refused.
+//! Tests with a Python inside: input, output, and errors.
 
 mod buffers;
 mod damage;
@@ -16,7 +16,7 @@ use std::ffi::CString;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What the expressions of the tests may use.
+/// The names that the expressions of the tests may use.
 const SETUP: &str = "
 import array, collections, dataclasses, enum, functools, types
 from collections import OrderedDict, defaultdict, deque, namedtuple

@@ -1,4 +1,4 @@
-//! What values become.
+//! Values as objects of Python.
 
 use std::collections::BTreeMap;
 

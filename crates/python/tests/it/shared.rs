@@ -44,7 +44,7 @@ fn nothing_is_copied() {
         assert_eq!(address(field.values.bind(py)), address(&eval(names, "field['values']")));
         let jax = eval(names, "np.asarray(jax_array)");
         assert_eq!(address(field.more[1].bind(py)), address(&jax));
-        // What is written is written in place.
+        // Numbers are written in place.
         field.values.bind(py).readwrite().as_slice_mut().unwrap()[4] = 7.0;
         assert_eq!(eval(names, "field['values'][1, 1]").extract::<f64>().unwrap(), 7.0);
 

@@ -1,4 +1,4 @@
-//! What is refused and what is not: numbers that do not fit, objects of another kind, and what objects raise.
+//! Refused and accepted objects: numbers that do not fit, objects of another kind, and exceptions of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use treedef_python::{NdArray, Reader, Unused};
 
 use crate::{eval, python, run};
 
-/// What an object is as a value, or the exception.
+/// An object as a value, or the exception.
 fn read<T: DeserializeOwned + Debug>(
     names: &Bound<'_, PyDict>,
     reader: &Reader,
@@ -90,7 +90,7 @@ fn numbers_that_are_converted() {
     });
 }
 
-/// The exception says what is wrong: a kind, a value or a key; and a hint is given where it helps.
+/// The exception tells whether a kind, a value or a key is wrong, with a hint where one helps.
 #[test]
 fn kinds_and_hints() {
     #[derive(Debug, Deserialize)]
@@ -133,7 +133,7 @@ fn kinds_and_hints() {
     });
 }
 
-/// An array without elements shows what they would be.
+/// An array without elements still has their type.
 #[test]
 fn arrays_of_no_numbers() {
     python(|names| {
@@ -166,7 +166,7 @@ fn arrays_of_no_numbers() {
     });
 }
 
-/// Nested lists are what numpy makes of them, where an array is expected.
+/// Where an array is expected, nested lists are read as numpy would convert them.
 #[test]
 fn lists_as_arrays() {
     python(|names| {
@@ -234,7 +234,7 @@ fn keys_that_are_no_texts() {
     });
 }
 
-/// Attributes by the class alone: slots, properties, and what is written in C.
+/// Attributes by the class alone: slots, properties, and classes in C.
 #[test]
 fn attributes_of_classes() {
     #[derive(Debug, Deserialize)]
@@ -288,7 +288,7 @@ class Constant:
     });
 }
 
-/// What an object raises, in whatever it is asked for, keeps its class.
+/// An exception of an object, raised at any request, keeps its class.
 #[test]
 fn what_is_raised() {
     #[derive(Debug, Deserialize)]

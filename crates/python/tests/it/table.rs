@@ -108,7 +108,7 @@ fn containers_and_scalars() {
     });
 }
 
-/// What a type that asks for bytes gets.
+/// The result for a type that requests bytes.
 #[derive(Debug, PartialEq)]
 struct Bytes(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Structures counted: their texts, what they cost, and what they refuse.
+//! Counted structures: their texts, their cost, and their errors.
 
 mod hostile;
 mod model;
@@ -10,7 +10,7 @@ use serde_json::json;
 use treedef::{Leaf, Tree};
 use treedef_structures::Structures;
 
-/// What is folded.
+/// The folded structures.
 #[derive(Clone, Copy, Debug, Default)]
 struct Folds {
     lengths: bool,
@@ -159,7 +159,7 @@ fn memory_is_that_of_the_structures_and_not_of_the_documents() {
     let rest = all(100);
     assert!(first.bytes_current > 0, "{first:?}");
     assert_eq!(rest.bytes_current, 0, "{rest:?}");
-    // What a document needs is its own pools, one after the other.
+    // A document needs only its own pools, one after the other.
     assert!(rest.bytes_max < 4_000, "{rest:?}");
     assert_eq!(structures.documents(), 50 * 101);
 }
@@ -390,7 +390,7 @@ fn a_schema_has_the_keys_that_json_has() {
     assert_eq!(properties(Some("y")), serde_json::json!(["y"]));
     assert_eq!(properties(-7i64), serde_json::json!(["-7"]));
 
-    // JSON has no such keys. Folded maps do not say what theirs were.
+    // JSON has no such keys. Folded maps do not have their keys any more.
     let units = treedef::Tree::of(&std::collections::BTreeMap::from([((), 1u8)])).unwrap();
     let mut structures = Structures::new();
     structures.add(&units).unwrap();

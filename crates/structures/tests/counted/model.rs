@@ -24,7 +24,7 @@ use treedef_testing::cases::config;
 
 use super::{Folds, any_folds, read};
 
-/// Documents of which many are alike.
+/// Documents, many of them equal.
 fn any_json() -> impl Strategy<Value = Json> {
     let scalar = prop_oneof![
         Just(Json::Null),
@@ -107,7 +107,7 @@ enum Form {
 }
 
 impl Form {
-    /// All but what is in pools.
+    /// Everything except the pools.
     fn identity(&self) -> String {
         match self {
             Form::Scalar(kind) => kind.clone(),
@@ -179,7 +179,7 @@ fn put(pool: &mut Vec<Form>, form: &Form) {
     }
 }
 
-/// What is at one place in all documents: whether its keys are data, and the places below.
+/// One place in all documents: whether its keys are data, and the places below.
 struct Place {
     is_folded: bool,
     below: BTreeMap<Option<String>, Place>,
@@ -349,8 +349,8 @@ proptest! {
         prop_assert_eq!(structures, counted(folds, &documents, 0));
     }
 
-    /// All kinds of serde, as a format that knows them all would give them. Of two keys of a map that are the
-    /// same value, such as `()` and `None`, a reader cannot tell which a tree would have first.
+    /// All kinds of serde, as from a format that has them all. For two keys of a map that are the same value,
+    /// such as `()` and `None`, a reader cannot know which one a tree would have first.
     #[test]
     fn any_data_counts_as_its_tree(data in treedef_testing::data::data(), folds in any_folds()) {
         let read = |data: &treedef_testing::data::Data| serde_value::to_value(data).ok();

@@ -15,7 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod reading;
+mod read_options;
 mod npy_dtype;
 
 use std::borrow::Cow;
@@ -31,10 +31,10 @@ use crate::file;
 use crate::formats::npy::npy_dtype::{NpyDtype, NpyDtypeKind, joined, read_shape};
 use crate::numpy_type::TYPES;
 use crate::shape::{MAX_DIMS, display, num_elements};
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::tensor::Dtype;
 
-pub use reading::Reading;
+pub use read_options::ReadOptions;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -43,14 +43,14 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const GROWTH_DIGITS: usize = 21;
 
 /// The file that numpy writes for the array, byte for byte. The array is a [`Tensor`](crate::Tensor) or a
-/// [`Stored`] array with any elements.
+/// [`StoredTensor`] array with any elements.
 ///
 /// bf16 is written as numpy writes `ml_dtypes.bfloat16`, as `<V2`. In Python the array is
-/// `numpy.load(file).view(ml_dtypes.bfloat16)`, here see [`Reading::bf16`].
+/// `numpy.load(file).view(ml_dtypes.bfloat16)`, here see [`ReadOptions::bf16`].
 ///
 /// # Errors
 ///
-/// As [`Stored::read_bytes`]; also when the array has more than 64 dimensions, or elements that numpy does
+/// As [`StoredTensor::read_bytes`]; also when the array has more than 64 dimensions, or elements that numpy does
 /// not support.
 ///
 /// ```
@@ -65,7 +65,7 @@ const GROWTH_DIGITS: usize = 21;
 /// assert_eq!(npy::from_bytes(&copy)?.load::<Vec<String>>()?, ["ab"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn to_bytes<'s>(array: impl Into<Stored<'s>>) -> Result<Vec<u8>> {
+pub fn to_bytes<'s>(array: impl Into<StoredTensor<'s>>) -> Result<Vec<u8>> {
     let array = array.into();
     let mut file = header_of(array.descriptor())?;
     file.extend_from_slice(&array.read_bytes()?);
@@ -89,7 +89,7 @@ pub fn to_bytes<'s>(array: impl Into<Stored<'s>>) -> Result<Vec<u8>> {
 /// assert_eq!(npy::from_bytes(&std::fs::read(&path)?)?.load::<Vec<[u8; 1]>>()?, [[3], [4]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn save<'s>(array: impl Into<Stored<'s>>, path: impl AsRef<Path>) -> Result<()> {
+pub fn save<'s>(array: impl Into<StoredTensor<'s>>, path: impl AsRef<Path>) -> Result<()> {
     let array = array.into();
     let header = header_of(array.descriptor())?;
     file::save(path.as_ref(), |file| {
@@ -105,14 +105,14 @@ pub fn save<'s>(array: impl Into<Stored<'s>>, path: impl AsRef<Path>) -> Result<
 /// whose type has no byte order (`=f8`, `|f4`) have the order of this machine, as in numpy.
 ///
 /// Objects of Python, which are pickled and could run any code, are not read, nor are floats of
-/// more than 64 bits: see [`Descriptor::unread`]. [`Stored::tree`] reads texts and dates.
+/// more than 64 bits: see [`Descriptor::unread`]. [`StoredTensor::tree`] reads texts and dates.
 ///
 /// # Errors
 ///
 /// Returns an error when the file is not of the format, with the byte, or has more or fewer elements
 /// than its shape.
 pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
-    from_bytes_with(file, &Reading::new())
+    from_bytes_with(file, &ReadOptions::new())
 }
 
 /// As [`from_bytes`], with options.
@@ -122,18 +122,18 @@ pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
 /// As [`from_bytes`].
 ///
 /// ```
-/// use treedef_tensors::npy::{self, Reading};
+/// use treedef_tensors::npy::{self, ReadOptions};
 /// use treedef_tensors::{Dtype, Tensor};
 ///
 /// let tensor = Tensor::new(Dtype::Bf16, vec![1], vec![0x80, 0x3f])?;
 /// let file = npy::to_bytes(&tensor)?;
 /// let error = npy::from_bytes(&file)?.read().unwrap_err();
-/// assert!(error.to_string().contains("see `npy::Reading::bf16`"));
-/// let source = npy::from_bytes_with(&file, &Reading::new().bf16(true))?;
+/// assert!(error.to_string().contains("see `npy::ReadOptions::bf16`"));
+/// let source = npy::from_bytes_with(&file, &ReadOptions::new().bf16(true))?;
 /// assert_eq!(source.get("").unwrap().read()?, tensor);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+pub fn from_bytes_with<'a>(file: &'a [u8], reading: &ReadOptions) -> Result<Source<'a>> {
     let (mut tensors, array) = (Vec::new(), NpyArray::read(Cow::Borrowed(file), reading)?);
     let records = array.is_of_records().then(String::new);
     array.push_to("", &mut tensors)?;
@@ -167,18 +167,18 @@ pub fn __stored(
     element: &str,
     shape: Vec<usize>,
     bytes: Vec<u8>,
-) -> Result<Stored<'static>> {
+) -> Result<StoredTensor<'static>> {
     if let Some(element) = NumberType::of_name(element) {
         let descriptor = Descriptor::of(name.to_owned(), element, shape);
         if descriptor.num_bytes() == u64::try_from(bytes.len()).ok() {
-            return Ok(Stored::owned(descriptor, bytes));
+            return Ok(StoredTensor::owned(descriptor, bytes));
         }
         let what = format!("{}: {} bytes cannot be {descriptor}", quoted(name), bytes.len());
         return Err(ErrorKind::Malformed(what).into());
     }
     let (mut file, mut arrays) = (header(element, &shape)?, Vec::new());
     file.extend(bytes);
-    NpyArray::read(Cow::Owned(file), &Reading::new())?.push_to(name, &mut arrays)?;
+    NpyArray::read(Cow::Owned(file), &ReadOptions::new())?.push_to(name, &mut arrays)?;
     let wrong = || {
         let what = format!("{}: {} is not a type of elements", quoted(name), quoted(element));
         Error::from(ErrorKind::Malformed(what))
@@ -234,7 +234,7 @@ pub(crate) struct NpyArray<'a> {
 }
 
 impl<'a> NpyArray<'a> {
-    pub(crate) fn read(file: Cow<'a, [u8]>, reading: &Reading) -> Result<Self> {
+    pub(crate) fn read(file: Cow<'a, [u8]>, reading: &ReadOptions) -> Result<Self> {
         let (start, end) = header_range(&file)?;
         let NpyHeader { dtype, fortran, shape } =
             NpyHeader::read(file.get(..end).or_bug(), start, reading)?;
@@ -266,14 +266,14 @@ impl<'a> NpyArray<'a> {
     }
 
     /// Adds the array, or an array for each field of records.
-    pub(crate) fn push_to(self, name: &str, to: &mut Vec<Stored<'a>>) -> Result<()> {
+    pub(crate) fn push_to(self, name: &str, to: &mut Vec<StoredTensor<'a>>) -> Result<()> {
         let NpyArray { dtype, shape, bytes } = self;
         let fields = match dtype.kind {
             NpyDtypeKind::One { elements, reversed } => {
                 let descriptor = Descriptor::with(name.to_owned(), elements, shape);
                 to.push(match in_order(bytes, reversed) {
-                    Cow::Borrowed(bytes) => Stored::in_memory(descriptor, bytes),
-                    Cow::Owned(bytes) => Stored::owned(descriptor, bytes),
+                    Cow::Borrowed(bytes) => StoredTensor::in_memory(descriptor, bytes),
+                    Cow::Owned(bytes) => StoredTensor::owned(descriptor, bytes),
                 });
                 return Ok(());
             }
@@ -306,10 +306,10 @@ impl<'a> NpyArray<'a> {
 }
 
 /// A member of an npz file that is not an array.
-pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> Stored<'a> {
+pub(crate) fn other_file<'a>(name: &str, bytes: Cow<'a, [u8]>) -> StoredTensor<'a> {
     let elements =
         npy_dtype::unread("file", None, bytes.len(), "it is not a `.npy` file".to_owned());
-    Stored::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
+    StoredTensor::owned(Descriptor::with(name.to_owned(), elements, Vec::new()), bytes.into_owned())
 }
 
 /// The bytes, with the byte order of each group of this size reversed.
@@ -366,7 +366,7 @@ struct NpyHeader {
 
 impl NpyHeader {
     /// Reads the header that begins at a byte of the file and ends with these bytes.
-    fn read(file: &[u8], start: usize, reading: &Reading) -> Result<Self> {
+    fn read(file: &[u8], start: usize, reading: &ReadOptions) -> Result<Self> {
         let bytes = file.get(start..).or_bug();
         // Names of fields are in Latin-1 up to version 2.
         let is_old = file.get(MAGIC.len()).is_some_and(|major| *major < 3);
@@ -386,7 +386,7 @@ impl NpyHeader {
     }
 
     /// Parses the literal of a dict with exactly the keys `descr`, `fortran_order` and `shape`.
-    fn parse(text: &str, reading: &Reading) -> Result<Self> {
+    fn parse(text: &str, reading: &ReadOptions) -> Result<Self> {
         let mut parser = Parser::new(text);
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         let mut comma = parser.eat("{");

@@ -23,9 +23,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
-use crate::formats::npy::{self, NpyArray, Reading};
+use crate::formats::npy::{self, NpyArray, ReadOptions};
 use crate::formats::zipped::zip_error;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::is_of_structure;
 
 /// The extension of an array's name.
@@ -97,7 +97,10 @@ fn write<W: Write + Seek>(tensors: &Source<'_>, writer: W) -> Result<W> {
     writer.finish().map_err(write_error)
 }
 
-fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) -> Result<()> {
+fn write_member(
+    writer: &mut ZipWriter<impl Write + Seek>,
+    stored: &StoredTensor<'_>,
+) -> Result<()> {
     let name = stored.name();
     if name.contains('\0') {
         return Err(ErrorKind::Malformed("Python ends a name at `\\0`".to_owned()).into());
@@ -122,7 +125,7 @@ fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) 
 /// # Errors
 ///
 /// Returns an error when the file is damaged, or two arrays have one name; when the compressed members
-/// have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also [`npy::from_bytes`].
+/// have more than 2³⁰ bytes (see [`ReadOptions::max_bytes`]). See also [`npy::from_bytes`].
 ///
 /// ```
 /// use treedef_tensors::{Dtype, Tensor, Tensors, npz};
@@ -134,7 +137,7 @@ fn write_member(writer: &mut ZipWriter<impl Write + Seek>, stored: &Stored<'_>) 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
-    from_bytes_with(file, &Reading::new())
+    from_bytes_with(file, &ReadOptions::new())
 }
 
 /// As [`from_bytes`], with options.
@@ -144,16 +147,16 @@ pub fn from_bytes(file: &[u8]) -> Result<Source<'_>> {
 /// As [`from_bytes`].
 ///
 /// ```
-/// use treedef_tensors::npy::Reading;
+/// use treedef_tensors::npy::ReadOptions;
 /// use treedef_tensors::{Dtype, Tensor, Tensors, npz};
 ///
 /// let scale = Tensor::new(Dtype::Bf16, vec![1], vec![0x80, 0x3f])?;
 /// let tensors = Tensors::new([("scale".to_owned(), scale)])?;
 /// let file = npz::to_bytes(&tensors)?;
-/// assert_eq!(npz::from_bytes_with(&file, &Reading::new().bf16(true))?.read()?, tensors);
+/// assert_eq!(npz::from_bytes_with(&file, &ReadOptions::new().bf16(true))?.read()?, tensors);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'a>> {
+pub fn from_bytes_with<'a>(file: &'a [u8], reading: &ReadOptions) -> Result<Source<'a>> {
     let (mut tensors, mut records) = (Vec::new(), Vec::new());
     members(file, reading, |name, member| {
         let Some(stem) = name.strip_suffix(NPY) else {
@@ -170,7 +173,7 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Source<'
 /// Calls a function with the name and the bytes of each member.
 fn members<'a>(
     file: &'a [u8],
-    reading: &Reading,
+    reading: &ReadOptions,
     mut each: impl FnMut(&str, Cow<'a, [u8]>) -> Result<()>,
 ) -> Result<()> {
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(zip_error)?;

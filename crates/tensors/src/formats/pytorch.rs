@@ -54,9 +54,9 @@ use crate::formats::pytorch::constructors::StorageView;
 use crate::formats::pytorch::tensor_locator::TensorLocator;
 use crate::formats::pytorch::tree::{PickledLeaf, PickledTree};
 use crate::formats::safetensors::folder::FolderFormat;
-use crate::formats::safetensors::open::Opening;
+use crate::formats::safetensors::open::OpenOptions;
 use crate::names::push_parts;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::is_of_file;
 
 /// The fields of a module that hold its tensors and its parts. Their names are not part of the
@@ -71,7 +71,7 @@ const MORE_EXPANDED: u64 = 1 << 26;
 #[derive(Clone, Debug)]
 pub struct Pytorch<'a> {
     tree: Tree<PickledLeaf>,
-    tensors: Vec<(StorageView, Stored<'a>)>,
+    tensors: Vec<(StorageView, StoredTensor<'a>)>,
     faults: Vec<Fault>,
     unknown: BTreeSet<String>,
     is_torchscript: bool,
@@ -83,9 +83,9 @@ pub struct Pytorch<'a> {
 /// A leaf of a file of PyTorch.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Entry<'a> {
+pub enum PytorchLeaf<'a> {
     /// A tensor, or an array of numpy.
-    Tensor(Stored<'a>),
+    Tensor(StoredTensor<'a>),
     /// A number, a text, bytes.
     Value(Leaf),
 }
@@ -139,16 +139,16 @@ pub fn is_of_model(name: &str) -> bool {
 /// As [`safetensors::open`], [`open`](open()) and [`Pytorch::source`].
 ///
 /// ```
-/// use treedef_tensors::{pytorch, safetensors::Opening};
+/// use treedef_tensors::{pytorch, safetensors::OpenOptions};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let error = pytorch::open_shards(folder.path(), &Opening::new()).unwrap_err();
+/// let error = pytorch::open_shards(folder.path(), &OpenOptions::new()).unwrap_err();
 /// assert!(error.to_string().ends_with("there is no file `*pytorch_model*.bin` in it"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// [`safetensors::open`]: crate::safetensors::open
-pub fn open_shards(path: impl AsRef<Path>, opening: &Opening) -> Result<Source<'static>> {
+pub fn open_shards(path: impl AsRef<Path>, opening: &OpenOptions) -> Result<Source<'static>> {
     opening.open_as(path.as_ref(), &FILES)
 }
 
@@ -228,13 +228,16 @@ impl<'a> Pytorch<'a> {
     /// The whole tree: the value that `torch.load` would return. Lists and sets are sequences, dicts are
     /// maps, and an object of another class is a struct with the name of the class: `<argparse.Namespace>`.
     /// Attributes of dicts, such as the `_metadata` of a `state_dict`, are left out.
-    pub fn entries(&self) -> Tree<Entry<'a>> {
+    /// Tensors are not read.
+    pub fn lazy_tree(&self) -> Tree<PytorchLeaf<'a>> {
         self.tree.clone().map(|slot| match slot {
-            PickledLeaf::Value(leaf) => Entry::Value(leaf),
+            PickledLeaf::Value(leaf) => PytorchLeaf::Value(leaf),
             PickledLeaf::Tensor(at) => {
                 let tensor = self.tensors.get(at);
                 debug_assert!(tensor.is_some(), "a tensor that was not found");
-                tensor.map_or(Entry::Value(Leaf::None), |(_, it)| Entry::Tensor(it.clone()))
+                tensor.map_or(PytorchLeaf::Value(Leaf::None), |(_, it)| {
+                    PytorchLeaf::Tensor(it.clone())
+                })
             }
         })
     }
@@ -403,12 +406,12 @@ impl<'a> Pytorch<'a> {
     ///
     /// # Errors
     ///
-    /// As [`source`](Self::source), but for names, and [`Stored::read`].
+    /// As [`source`](Self::source), but for names, and [`StoredTensor::read`].
     pub fn tree(&self) -> Result<Tree<Leaf>> {
         self.__expect_readable()?;
-        let whole = self.entries().try_map(|entry| match entry {
-            Entry::Value(leaf) => Ok(Tree::leaf(leaf)),
-            Entry::Tensor(stored) => stored.tree(),
+        let whole = self.lazy_tree().try_map(|entry| match entry {
+            PytorchLeaf::Value(leaf) => Ok(Tree::leaf(leaf)),
+            PytorchLeaf::Tensor(stored) => stored.tree(),
         })?;
         Ok(whole.compose()?)
     }

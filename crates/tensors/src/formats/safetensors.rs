@@ -31,10 +31,10 @@ use crate::error::{Error, Result, malformed};
 use crate::file;
 use crate::file_bytes::FileBytes;
 use crate::formats::safetensors::header::{LayoutFault, PREFIX, SafetensorsHeader};
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::tensor::Tensors;
 
-pub use open::{Opening, open, open_files, open_indexed_slices};
+pub use open::{OpenOptions, open, open_files, open_indexed_slices};
 pub use sharded::save_sharded;
 pub use writer::Writer;
 
@@ -196,6 +196,6 @@ fn write_data(source: &Source<'_>, writer: &mut impl Write) -> Result<()> {
 
 /// The header with its length, up to the data.
 fn header_of(source: &Source<'_>) -> Result<Vec<u8>> {
-    let descriptors: Vec<_> = source.iter().map(Stored::descriptor).collect();
+    let descriptors: Vec<_> = source.iter().map(StoredTensor::descriptor).collect();
     header::write(&descriptors, source.texts())
 }

@@ -12,10 +12,10 @@ use crate::load::empty_values::EmptyValues;
 use crate::load::entry::{ArrayView, Content, LoadEntry, Origin, element_budget};
 use crate::load::rules::{Rule, StackAxis};
 use crate::load::tensor_reader::TensorReader;
+use crate::name_mapping::{TwoWayRenames, of_files};
 use crate::numpy_type::NumpyType;
-use crate::renames::{TwoWayRenames, of_files};
 use crate::shape::MAX_DIMS;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
 
 /// The maximum number of texts of an array. Each has a name here.
@@ -37,7 +37,7 @@ struct EntryBuilder<'t> {
 
 #[derive(Clone)]
 enum RawContent<'t> {
-    Tensor(&'t Stored<'t>),
+    Tensor(&'t StoredTensor<'t>),
     Text(Cow<'t, str>),
 }
 
@@ -71,7 +71,7 @@ impl<'t> EntryBuilder<'t> {
     /// Adds the texts of an array of numpy, under the names of a sequence of texts.
     fn build_texts(
         &self,
-        stored: &Stored<'_>,
+        stored: &StoredTensor<'_>,
         numpy: &NumpyType,
         separator: &str,
         to: &mut Vec<LoadEntry<'t>>,
@@ -84,7 +84,7 @@ impl<'t> EntryBuilder<'t> {
         let texts = stored.elements(numpy)?;
         if texts.len() > MOST_TEXTS {
             let what = format!(
-                "`{}` is {}, of which {MOST_TEXTS} are read into types (`Loader::ignore` leaves it out, `Stored::tree` reads it)",
+                "`{}` is {}, of which {MOST_TEXTS} are read into types (`Loader::ignore` leaves it out, `StoredTensor::tree` reads it)",
                 self.name,
                 stored.descriptor()
             );
@@ -162,7 +162,7 @@ pub(crate) fn entries<'t>(
 /// A tensor under its name after the rules of a load.
 pub(crate) struct NamedTensor<'t> {
     pub(crate) name: Cow<'t, str>,
-    pub(crate) stored: &'t Stored<'t>,
+    pub(crate) stored: &'t StoredTensor<'t>,
     /// Whether it is stored under another name: a rule or the file ties the two.
     pub(crate) is_tied: bool,
     pub(crate) transposed: bool,

@@ -14,7 +14,7 @@ use crate::load::entry::is_float;
 use crate::load::entry_builder::{NamedTensor, named_tensors};
 use crate::load::rules::Rule;
 use crate::report::LoadReport;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::{RENAMES, STRUCTURE, parse_structure, read_renames};
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -43,7 +43,7 @@ impl Loader {
     pub fn objects<'s, O, E: Into<AnyError>>(
         &self,
         source: impl Into<Source<'s>>,
-        mut object: impl FnMut(&Stored<'_>) -> Result<O, E>,
+        mut object: impl FnMut(&StoredTensor<'_>) -> Result<O, E>,
     ) -> Result<Tree<O>> {
         let source = source.into();
         let treedef = parse_structure(source.metadata(STRUCTURE))?;
@@ -82,7 +82,7 @@ impl Loader {
     /// use std::rc::Rc;
     ///
     /// use treedef::{Object, Tree};
-    /// use treedef_tensors::{Descriptor, Dtype, Error, Loader, Stored, Tensor, Tensors};
+    /// use treedef_tensors::{Descriptor, Dtype, Error, Loader, StoredTensor, Tensor, Tensors};
     ///
     /// type Bytes = Rc<[u8]>; // stands for a tensor of your framework
     /// let value = [Object(Bytes::from([0, 0])), Object(Bytes::from([0]))];
@@ -90,7 +90,7 @@ impl Loader {
     /// let described = |name: &str, old: &Bytes| {
     ///     Ok::<_, Error>(Descriptor::new(name, Dtype::U8, [old.len()]))
     /// };
-    /// let read = |_: &Bytes, stored: &Stored<'_>| Ok(Bytes::from(&*stored.read_bytes()?));
+    /// let read = |_: &Bytes, stored: &StoredTensor<'_>| Ok(Bytes::from(&*stored.read_bytes()?));
     ///
     /// let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
     /// let tensors = Tensors::new([("w.0".to_owned(), tensor)])?;
@@ -108,7 +108,7 @@ impl Loader {
         like: &Tree<O>,
         source: impl Into<Source<'s>>,
         described: impl FnMut(&str, &O) -> Result<Descriptor, E>,
-        object: impl FnMut(&O, &Stored<'_>) -> Result<O, E>,
+        object: impl FnMut(&O, &StoredTensor<'_>) -> Result<O, E>,
     ) -> Result<Tree<O>> {
         let (tree, report) = self.read_objects(like, &source.into(), described, object, false)?;
         if report.is_exact() { Ok(tree) } else { Err(ErrorKind::Load(Box::new(report)).into()) }
@@ -126,7 +126,7 @@ impl Loader {
         like: &Tree<O>,
         source: impl Into<Source<'s>>,
         described: impl FnMut(&str, &O) -> Result<Descriptor, E>,
-        object: impl FnMut(&O, &Stored<'_>) -> Result<O, E>,
+        object: impl FnMut(&O, &StoredTensor<'_>) -> Result<O, E>,
     ) -> Result<(Tree<O>, LoadReport)> {
         self.read_objects(like, &source.into(), described, object, true)
     }
@@ -136,7 +136,7 @@ impl Loader {
         like: &Tree<O>,
         source: &Source<'_>,
         mut described: impl FnMut(&str, &O) -> Result<Descriptor, E>,
-        mut object: impl FnMut(&O, &Stored<'_>) -> Result<O, E>,
+        mut object: impl FnMut(&O, &StoredTensor<'_>) -> Result<O, E>,
         partly: bool,
     ) -> Result<(Tree<O>, LoadReport)> {
         let names = Export::new().separator(&self.separator).names_of(like.treedef())?;
@@ -315,7 +315,7 @@ impl NamedTensor<'_> {
     /// Passes the tensor to a function, transposed if a rule requires it.
     fn read<O, E: Into<AnyError>>(
         &self,
-        object: impl FnOnce(&Stored<'_>) -> Result<O, E>,
+        object: impl FnOnce(&StoredTensor<'_>) -> Result<O, E>,
     ) -> Result<O, AnyError> {
         let descriptor = self.descriptor();
         let (true, [.., rows, columns]) = (self.transposed, descriptor.shape()) else {
@@ -332,6 +332,6 @@ impl NamedTensor<'_> {
             matrices.flat_map(|matrix| transposed(matrix, *rows, *columns, size)).collect();
         // Another name, because it is another tensor than the one of the file.
         let name = format!("{} (transposed)", self.stored.name());
-        object(&Stored::owned(descriptor.renamed(name), swapped)).map_err(Into::into)
+        object(&StoredTensor::owned(descriptor.renamed(name), swapped)).map_err(Into::into)
     }
 }

@@ -7,7 +7,7 @@ use crate::load::entry::LoadEntry;
 use crate::load::tensor_reader::TensorReader;
 use crate::report::LoadReport;
 use crate::shape::display;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::tensor::Dtype;
 
 /// A request of a type: a type of elements, and lengths, if they are fixed.
@@ -80,12 +80,12 @@ impl LoadReport {
         separator: &str,
     ) {
         let texts = source.iter().filter(|it| it.descriptor().numpy().is_some());
-        let names: HashMap<&str, (usize, &Stored<'_>)> =
+        let names: HashMap<&str, (usize, &StoredTensor<'_>)> =
             texts.zip(0..).map(|(stored, at)| (stored.name(), (at, stored))).collect();
         if names.is_empty() {
             return;
         }
-        let mut unread = BTreeMap::<usize, (&Stored<'_>, usize)>::new();
+        let mut unread = BTreeMap::<usize, (&StoredTensor<'_>, usize)>::new();
         for entry in entries.iter().filter(|it| it.array().is_none() && !it.is_read()) {
             let mut name = &*entry.original;
             while !names.contains_key(name) && !name.is_empty() {

@@ -3,7 +3,7 @@
 use crate::bug::OrBug;
 use crate::error::Result;
 use crate::glob::{Glob, parts};
-use crate::renames::Names;
+use crate::name_mapping::NameMapping;
 
 /// Operations on tensors while they are loaded, in the order of the rules.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) enum Rule {
         to: String,
         may_match_nothing: bool,
     },
-    Names(Names),
+    Names(NameMapping),
     /// An additional name for the tensors that match.
     Tie(String, String),
     Transpose(String),

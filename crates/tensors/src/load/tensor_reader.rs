@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
 use crate::shape::display;
-use crate::source::Stored;
+use crate::source::StoredTensor;
 use crate::tensor::Dtype;
 
 /// The number of bytes of a tensor that are read at once.
@@ -70,7 +70,7 @@ impl ReadState {
 
 /// A tensor whose numbers are read.
 pub(crate) struct TensorReader<'t> {
-    stored: &'t Stored<'t>,
+    stored: &'t StoredTensor<'t>,
     dtype: Dtype,
     size: usize,
     /// All bytes, if they are in memory.
@@ -95,7 +95,7 @@ impl Window {
 }
 
 impl<'t> TensorReader<'t> {
-    pub(crate) fn new(stored: &'t Stored<'t>) -> Result<Self> {
+    pub(crate) fn new(stored: &'t StoredTensor<'t>) -> Result<Self> {
         let descriptor = stored.descriptor();
         let refused = |what: &str| {
             let name = quoted(descriptor.name());

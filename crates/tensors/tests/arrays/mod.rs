@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
-use treedef_tensors::npy::{self, Reading};
+use treedef_tensors::npy::{self, ReadOptions};
 use treedef_tensors::{Dtype, Result, Source, Tensor, Tensors, flax, npz};
 
 const PARTS: [&str; 12] =
@@ -34,7 +34,7 @@ pub(crate) fn tensor(rng: &mut Rng) -> Tensor<'static> {
 
 /// Reads a file of `npy`, `npz` or `flax`. A lone array has the name `""`.
 pub(crate) fn read<'a>(format: &str, file: &'a [u8]) -> Result<Tensors<'a>> {
-    let reading = Reading::new().bf16(true);
+    let reading = ReadOptions::new().bf16(true);
     match format {
         "npy" => npy::from_bytes_with(file, &reading)?.read(),
         "npz" => npz::from_bytes_with(file, &reading).and_then(|it| it.read()),
@@ -52,9 +52,9 @@ pub(crate) fn described(tensors: &Tensors<'_>) -> Json {
     tensors.iter().map(row).collect()
 }
 
-/// Lists a file of `npy` or `npz`, whatever its elements are.
+/// Lists a file of `npy` or `npz`, with elements of any type.
 pub(crate) fn source<'a>(format: &str, file: &'a [u8]) -> Result<Source<'a>> {
-    let reading = Reading::new().bf16(true);
+    let reading = ReadOptions::new().bf16(true);
     match format {
         "npy" => npy::from_bytes_with(file, &reading),
         _ => npz::from_bytes_with(file, &reading),
@@ -63,7 +63,7 @@ pub(crate) fn source<'a>(format: &str, file: &'a [u8]) -> Result<Source<'a>> {
 
 /// Names, types and shapes, with the numbers, the texts, or nothing where the elements are not read.
 pub(crate) fn values(source: &Source<'_>) -> Json {
-    let row = |stored: &treedef_tensors::Stored<'_>| {
+    let row = |stored: &treedef_tensors::StoredTensor<'_>| {
         let descriptor = stored.descriptor();
         let values = match (descriptor.dtype(), descriptor.unread()) {
             (Some(_), _) => json!(BASE64.encode(stored.read().unwrap().bytes())),
@@ -78,7 +78,7 @@ pub(crate) fn values(source: &Source<'_>) -> Json {
     source.iter().map(row).collect()
 }
 
-/// What `python/check_arrays.py record` wrote in one format: the row and its file.
+/// The output of `python/check_arrays.py record` in one format: the row and its file.
 pub(crate) fn recorded(formats: &[&str]) -> Vec<(Json, Vec<u8>)> {
     let rows = include_str!("../vectors/arrays.jsonl").lines();
     let rows = rows.map(|line| serde_json::from_str::<Json>(line).unwrap());
@@ -90,7 +90,7 @@ pub(crate) fn recorded(formats: &[&str]) -> Vec<(Json, Vec<u8>)> {
     rows
 }
 
-/// A file is read as Python described it, or refused for what Python could not give a type.
+/// A file is read as Python described it, or refused if Python had no type for it.
 pub(crate) fn replay(row: &Json, file: &[u8]) {
     let format = row["format"].as_str().unwrap();
     if row["values"].is_array() {

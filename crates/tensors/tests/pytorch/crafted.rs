@@ -11,7 +11,7 @@ use crate::listed;
 
 /// The three pickles that an old file begins with.
 const START: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
-/// A storage of 4 floats whose key is `0`, and what a tensor has behind its strides.
+/// A storage of 4 floats whose key is `0`, and the arguments of a tensor after its strides.
 const STORAGE: &[u8] = b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x04tQ";
 const END: &[u8] = b"\x89}tR.";
 
@@ -20,7 +20,7 @@ fn old(pickle: &[u8]) -> Vec<u8> {
     [START, pickle, b"]."].concat()
 }
 
-/// What is in it, or the error.
+/// The content of a file, or the error.
 fn read(bytes: &[u8]) -> String {
     match pytorch::from_bytes(bytes) {
         Ok(file) => {
@@ -81,7 +81,7 @@ fn classes_that_are_not_known_are_structs_with_their_names() {
     // A list and a dict with attributes of their own.
     assert_snapshot!(pickled(b"cm\nList\n)\x81(K\x01K\x02e}X\x01\0\0\0aK\x03sb."), @r#"`<m.List>` { state: {"a": 3i64}, items: [1i64, 2i64] }"#);
     assert_snapshot!(pickled(b"cm\nDict\n)\x81(K\x01K\x02u."), @"`<m.Dict>` { entries: {1i64: 2i64} }");
-    // A state that is no dict, a class that is not called, a call of what was called.
+    // A state that is not a dict, a class that is not called, a call of a result.
     assert_snapshot!(pickled(b"cdatetime\ndatetime\nC\x02ab\x85R."), @r#"`<datetime.datetime>`(b"ab",)"#);
     assert_snapshot!(pickled(b"(ctorch\nfloat16\ncnumpy\nfloat32\nctorch\ndevice\nX\x04\0\0\0cudaK\x01\x86Rt."), @r#"("<torch.float16>", "<numpy.float32>", "cuda:1")"#);
     assert_snapshot!(pickled(b"cm\nf\n)R)R."), @"`<called>`()");
@@ -346,10 +346,10 @@ fn values_go_into_the_metadata_or_are_an_error() {
     assert_snapshot!(values(&[&tie[..], b"](X\x01\0\0\x000e.\0\0\0\0\0\0\0\0"].concat()).unwrap_err(), @"the value 0 is the name of a tensor, of which it would be a tie at `.1`");
     assert_snapshot!(values(b"}X\x06\0\0\0formatK\x01s.").unwrap_err(), @r#"the name `format` is reserved at `["format"]`"#);
     assert_snapshot!(values(b"}(K\x01K\x02X\x01\0\0\x001K\x03u.").unwrap(), @r#"format: pt, 1: 2, ["1"]: 3"#);
-    // A third name is that of the path of the second.
+    // A third name equals the path of the second.
     let third = b"}(K\x01K\x02X\x01\0\0\x001K\x03X\x05\0\0\0[\"1\"]K\x04u.";
     assert_snapshot!(values(third).unwrap(), @r#"format: pt, 1: 2, ["1"]: 3, ["[\"1\"]"]: 4"#);
-    // What has no leaf.
+    // Containers without leaves.
     assert_snapshot!(values(b"(N}]))N\x85t.").unwrap(), @"format: pt, 0: null, 1: {}, 2: [], 3: [], 4: [], 5.0: null");
 }
 
@@ -383,11 +383,11 @@ fn zip_files_are_what_they_say() {
     byteorder: the byte order "middle", expected `little` or `big`
     None
     "#);
-    // A damaged tensor has its type and its shape, and no read gives anything.
+    // A damaged tensor has its type and its shape, and each read fails.
     let cut = zipped(&[("a/data.pkl", pickle, Stored), ("a/data/0", &FLOATS[1..], Stored)]);
     let cut = pytorch::from_bytes(&cut).unwrap();
-    let entries = cut.entries();
-    let [pytorch::Entry::Tensor(stored)] = entries.leaves() else { panic!("{entries:?}") };
+    let entries = cut.lazy_tree();
+    let [pytorch::PytorchLeaf::Tensor(stored)] = entries.leaves() else { panic!("{entries:?}") };
     assert_snapshot!(stored.read().unwrap_err(), @"its last byte is 16, and its storage has 15 bytes");
     assert_snapshot!(cut.source().unwrap_err(), @r#"the file: "": its last byte is 16, and its storage has 15 bytes"#);
     // Python reads the last of two files with one name, others the first.
@@ -412,7 +412,7 @@ fn zip_files_are_what_they_say() {
     ];
     let big = zipped(&files);
     assert_snapshot!(pytorch::from_bytes(&big).unwrap().tree().unwrap(), @"[[1.0f32, 3.0f32], [2.0f32, 4.0f32]]");
-    // A checksum that is wrong, and one that was left out.
+    // A wrong checksum, and a missing one.
     let mut file = zipped(&[("a/data.pkl", b"I70\n.", Stored)]);
     let at = file.windows(3).position(|bytes| bytes == b"I70").unwrap();
     file[at + 1] = b'8';

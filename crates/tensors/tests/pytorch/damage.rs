@@ -20,7 +20,7 @@ const FILES: [&str; 12] = [
     "whole_model.pt",
 ];
 
-/// Reads all that a file has, and returns what is wrong.
+/// Reads a whole file. Returns its faults.
 fn read_all(file: &Pytorch<'_>) -> Option<String> {
     let source = match file.source() {
         Ok(source) => source,

@@ -6,7 +6,7 @@ mod reading;
 mod vectors;
 
 use treedef::Tree;
-use treedef_tensors::pytorch::{Entry, Pytorch};
+use treedef_tensors::pytorch::{Pytorch, PytorchLeaf};
 
 /// A file that torch 2.15 wrote.
 fn vector(name: &str) -> Vec<u8> {
@@ -17,10 +17,10 @@ fn vector(name: &str) -> Vec<u8> {
 /// The tree as a text: of a tensor its name, type and shape.
 fn listed(file: &Pytorch<'_>) -> String {
     let text = |entry| match entry {
-        Entry::Tensor(stored) => format!("{}: {}", stored.name(), stored.descriptor()),
-        Entry::Value(leaf) => leaf.to_string(),
+        PytorchLeaf::Tensor(stored) => format!("{}: {}", stored.name(), stored.descriptor()),
+        PytorchLeaf::Value(leaf) => leaf.to_string(),
         _ => unreachable!(),
     };
-    let tree: Tree<String> = file.entries().map(text);
+    let tree: Tree<String> = file.lazy_tree().map(text);
     tree.to_string()
 }

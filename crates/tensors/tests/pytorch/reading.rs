@@ -133,7 +133,7 @@ fn a_folder_of_shards_is_one_source() {
     let index: Vec<String> = names.map(|(name, file)| format!("{name:?}: {file:?}")).collect();
     let index = format!(r#"{{"weight_map": {{{}}}}}"#, index.join(", "));
     write("pytorch_model.bin.index.json", index.as_bytes());
-    let source = pytorch::open_shards(folder.path(), &safetensors::Opening::new()).unwrap();
+    let source = pytorch::open_shards(folder.path(), &safetensors::OpenOptions::new()).unwrap();
     assert_eq!((source.iter().len(), source.aliases().count()), (7, 2));
     let sharded = folder.path().join("new");
     safetensors::save_sharded(&source, &sharded, 100).unwrap();
@@ -141,8 +141,9 @@ fn a_folder_of_shards_is_one_source() {
 
     write(files[1], &vector("parameter.pt"));
     write("pytorch_model.bin", &vector("parameter.pt"));
-    let error =
-        pytorch::open_shards(folder.path(), &safetensors::Opening::new()).unwrap_err().to_string();
+    let error = pytorch::open_shards(folder.path(), &safetensors::OpenOptions::new())
+        .unwrap_err()
+        .to_string();
     let error = error.replace(&folder.path().display().to_string(), "folder");
     assert_snapshot!(error, @r#"
     3 faults

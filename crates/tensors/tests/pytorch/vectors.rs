@@ -1,9 +1,9 @@
-//! What torch says that it wrote: `expected.json` for each folder of files.
+//! torch's own description of its files: an `expected.json` in each folder.
 
 use serde_json::{Value as Json, json};
 use treedef::{Dtype, Key, NodeKind, NodeRef};
-use treedef_tensors::pytorch::{self, Entry};
-use treedef_tensors::{ErrorKind, Stored};
+use treedef_tensors::pytorch::{self, PytorchLeaf};
+use treedef_tensors::{ErrorKind, StoredTensor};
 
 /// The names of torch.
 const DTYPES: [(&str, &str); 18] = [
@@ -36,7 +36,7 @@ fn number(value: f64) -> Json {
     }
 }
 
-/// A float of 8 bits with so many bits of the exponent, which is biased by half of its range.
+/// A float of 8 bits with this number of exponent bits. The exponent is biased by half of its range.
 fn small(byte: u8, exponent_bits: i32) -> f64 {
     let mantissa_bits = 7 - exponent_bits;
     let exponent = i32::from(byte & 0x7f) >> mantissa_bits;
@@ -49,7 +49,7 @@ fn small(byte: u8, exponent_bits: i32) -> f64 {
     if byte >= 0x80 { -size } else { size }
 }
 
-fn numbers(tensor: &Stored<'_>) -> Vec<Json> {
+fn numbers(tensor: &StoredTensor<'_>) -> Vec<Json> {
     let bytes = tensor.read_bytes().unwrap();
     macro_rules! each {
         ($type:ty, $to:expr) => {
@@ -80,15 +80,15 @@ fn numbers(tensor: &Stored<'_>) -> Vec<Json> {
     }
 }
 
-fn leaf(entry: &Entry<'_>) -> Json {
+fn leaf(entry: &PytorchLeaf<'_>) -> Json {
     let value = match entry {
-        Entry::Tensor(tensor) => {
+        PytorchLeaf::Tensor(tensor) => {
             let dtype = tensor.descriptor().type_name();
             let (_, dtype) = DTYPES.iter().find(|(name, _)| *name == dtype).unwrap();
             let shape = tensor.descriptor().shape();
             return json!({"dtype": dtype, "shape": shape, "numbers": numbers(tensor)});
         }
-        Entry::Value(value) => value,
+        PytorchLeaf::Value(value) => value,
         _ => unreachable!(),
     };
     let text = value.as_str().map(|text| json!(text));
@@ -117,10 +117,10 @@ fn plain(json: Json) -> Json {
 
 fn key(key: &Key) -> Json {
     let Key::Entry(value) = key else { panic!("{key:?}") };
-    node(value.root(), &value.leaves().iter().cloned().map(Entry::Value).collect::<Vec<_>>())
+    node(value.root(), &value.leaves().iter().cloned().map(PytorchLeaf::Value).collect::<Vec<_>>())
 }
 
-fn node(it: NodeRef<'_>, leaves: &[Entry<'_>]) -> Json {
+fn node(it: NodeRef<'_>, leaves: &[PytorchLeaf<'_>]) -> Json {
     let children = || it.children().map(|child| node(child, leaves)).collect::<Vec<_>>();
     match it.kind() {
         NodeKind::Leaf => leaf(&leaves[it.leaf_range().start]),
@@ -143,7 +143,7 @@ fn node(it: NodeRef<'_>, leaves: &[Entry<'_>]) -> Json {
     }
 }
 
-/// Arrays of numpy are tensors here; the others say only that they are there.
+/// Arrays of numpy are tensors here; for other objects, the file only records that they exist.
 fn expected(json: &Json) -> Json {
     match json {
         Json::Object(entries) if entries.get("other") == Some(&json!("numpy.ndarray")) => {
@@ -157,7 +157,7 @@ fn expected(json: &Json) -> Json {
     }
 }
 
-/// Compares the files of a folder with what is expected of them. Returns how many there are.
+/// Compares the files of a folder with their descriptions. Returns their number.
 fn check(folder: &str) -> usize {
     let all = std::fs::read_to_string(format!("{folder}/expected.json")).unwrap();
     let all: serde_json::Map<String, Json> = serde_json::from_str(&all).unwrap();
@@ -166,12 +166,12 @@ fn check(folder: &str) -> usize {
         let bytes = std::fs::read(&path).unwrap();
         for file in [pytorch::open(&path).unwrap(), pytorch::from_bytes(&bytes).unwrap()] {
             assert_eq!(file.faults(), []);
-            let tree = file.entries();
+            let tree = file.lazy_tree();
             let found = node(tree.treedef().root(), tree.leaves());
             if json.is_object() {
                 assert_eq!(plain(found), plain(expected(json)), "{name}");
             }
-            // The keys `0` and `"0"` give one name.
+            // The keys `0` and `"0"` have the same name.
             if let Err(error) = file.source() {
                 assert!(matches!(error.kind(), ErrorKind::Clash { .. }), "{name}: {error}");
             }

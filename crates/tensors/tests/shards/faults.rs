@@ -1,9 +1,9 @@
-//! Each fault of a folder is told, with all others.
+//! One error lists all faults of a folder.
 
 use std::fs;
 
 use insta::assert_snapshot;
-use treedef_tensors::safetensors::{self, Opening};
+use treedef_tensors::safetensors::{self, OpenOptions};
 use treedef_tensors::{ErrorKind, Source};
 
 use crate::{Folder, file};
@@ -66,7 +66,7 @@ fn all_faults_are_told_together() {
         ],
         6,
     );
-    let error = Opening::new().strict(true).open(folder.path()).unwrap_err();
+    let error = OpenOptions::new().strict(true).open(folder.path()).unwrap_err();
     let ErrorKind::Faults(faults) = error.kind() else { panic!("{error}") };
     assert_eq!(faults.len(), 7);
     assert_eq!(faults[6].file, folder.join("stray.safetensors").display().to_string());
@@ -89,7 +89,7 @@ fn what_is_no_checkpoint_is_told() {
     let folder = Folder::new();
     let told = || folder.refused(safetensors::open(folder.path()));
     assert_snapshot!(told(), @"FOLDER: there is no file `*.safetensors` in it");
-    // What a save that was ended left must not be taken for the whole.
+    // The leftovers of an interrupted save must not be read as the model.
     folder.shard("model-00001-of-00002.safetensors", &[("a", &[1])]);
     assert_snapshot!(told(), @r#"FOLDER: "model-00001-of-00002.safetensors" is one of 2 shards, and number 2 is not there"#);
     let folder = Folder::new();
@@ -120,7 +120,7 @@ fn a_damaged_index_is_told() {
     folder.shard("a.safetensors", &[("a", &[1])]);
     let told = |json: &str| {
         folder.write("model.safetensors.index.json", json);
-        folder.refused(Opening::new().strict(true).open(folder.path()))
+        folder.refused(OpenOptions::new().strict(true).open(folder.path()))
     };
     let told: Vec<String> = [
         "",
@@ -174,10 +174,10 @@ fn a_damaged_index_is_told() {
     // As PowerShell and scripts write it.
     let json = "\u{feff}{\"weight_map\": {\"a\": \"./a.safetensors\"}}";
     folder.write("model.safetensors.index.json", json);
-    assert!(Opening::new().strict(true).open(folder.path()).is_ok());
+    assert!(OpenOptions::new().strict(true).open(folder.path()).is_ok());
 }
 
-/// What real folders have: files beside the model, variants, and changed tensors on top of a checkpoint.
+/// Folders as in practice: files beside the model, variants, and changed tensors on top of a checkpoint.
 #[test]
 fn the_index_or_the_names_decide() {
     let folder = sound();
@@ -218,7 +218,7 @@ fn the_index_or_the_names_decide() {
         assert_eq!(source.get("head").is_some() && source.get("wte").is_some(), over == "wte");
         assert_eq!(source.warnings().len(), usize::from(over == "head"));
     }
-    // Without an index, the names say that they belong together.
+    // Without an index, their names show that they belong together.
     let folder = Folder::new();
     folder.shard(first, &[("a", &[1])]);
     folder.shard(second, &[("b", &[2])]);
@@ -230,17 +230,17 @@ fn the_index_or_the_names_decide() {
     folder.shard("model.fp16.safetensors", &[("a", &[5])]);
     folder.write("model.safetensors.index.ema.json", r#"{"weight_map": {"b": "x.safetensors"}}"#);
     folder.shard("x.safetensors", &[("b", &[7])]);
-    let open = |name: &str| Opening::new().variant(name).open(folder.path());
+    let open = |name: &str| OpenOptions::new().variant(name).open(folder.path());
     assert_eq!(open("fp16").unwrap().get("a").unwrap().read().unwrap().bytes(), [5]);
     assert_eq!(open("ema").unwrap().get("b").unwrap().read().unwrap().bytes(), [7]);
     assert_snapshot!(folder.refused(open("fp8")), @r#"FOLDER: there is no variant "fp8", only "ema", "fp16""#);
     for name in [first, second, "x.safetensors", "adapter_model.safetensors"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
-    assert_snapshot!(folder.refused(safetensors::open(folder.path())), @r#"FOLDER: several variants of a model, "ema", "fp16": choose one (`Opening::variant`)"#);
+    assert_snapshot!(folder.refused(safetensors::open(folder.path())), @r#"FOLDER: several variants of a model, "ema", "fp16": choose one (`OpenOptions::variant`)"#);
 }
 
-/// The faults of a file that has this header and so many bytes behind it.
+/// The faults of a file with this header and this number of bytes after it.
 fn faults_of(header: &str, size: usize) -> String {
     let folder = Folder::new();
     let length = u64::try_from(header.len()).unwrap().to_le_bytes();
@@ -337,8 +337,8 @@ fn links_may_not_lead_out_of_the_folder() {
     let told = folder.refused(safetensors::open(folder.path()));
     let told =
         told.replace(&fs::canonicalize(other.path()).unwrap().display().to_string(), "OTHER");
-    assert_snapshot!(told, @r#"model-00002-of-00002.safetensors: a link out of the folder, to "OTHER/c.safetensors" (see `Opening::follow_links`)"#);
-    assert!(Opening::new().follow_links(true).open(folder.path()).is_ok());
+    assert_snapshot!(told, @r#"model-00002-of-00002.safetensors: a link out of the folder, to "OTHER/c.safetensors" (see `OpenOptions::follow_links`)"#);
+    assert!(OpenOptions::new().follow_links(true).open(folder.path()).is_ok());
 
     // Links inside of the folder lead nowhere else, and a link to the folder is the folder.
     fs::remove_file(folder.join(name)).unwrap();
@@ -369,7 +369,7 @@ fn the_cache_of_the_hub_is_opened() {
     };
     assert_eq!(names(&index(r#"{"a": "a.safetensors"}"#).unwrap()), ["a: u8[1]"]);
     let told = cache.refused(index(r#"{"b": "b.safetensors"}"#));
-    assert_snapshot!(told, @r#"snapshots/0123abcd/b.safetensors: a link out of the folder, to "others/bb" (see `Opening::follow_links`)"#);
+    assert_snapshot!(told, @r#"snapshots/0123abcd/b.safetensors: a link out of the folder, to "others/bb" (see `OpenOptions::follow_links`)"#);
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn a_file_that_was_replaced_is_not_mixed() {
     assert_snapshot!(told, @"01.safetensors: it became shorter while it was open");
 }
 
-/// What opened has the tensors that it says, all of them inside of the files.
+/// An opened folder has all tensors that it lists, inside of its files.
 fn use_source(source: &Source<'_>, most: u64) {
     assert!(source.num_bytes() <= most);
     for stored in source.iter() {

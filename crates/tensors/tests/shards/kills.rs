@@ -12,7 +12,7 @@ use crate::Folder;
 const FOLDER: &str = "SHARDS_TO_KILL";
 const ROUND: &str = "SHARDS_ROUND";
 
-/// All numbers of a checkpoint are those of its round.
+/// All numbers of a checkpoint are from the same round.
 fn checkpoint(round: u8) -> Tensors<'static> {
     let tensors = (0..6).map(|number| {
         let tensor = Tensor::new(Dtype::U8, vec![30_000], vec![round; 30_000]).unwrap();

@@ -65,7 +65,7 @@ fn a_value_is_read_from_its_files() {
     assert_eq!(Export::new().rest_in_metadata(true).tree(&source.read().unwrap()).unwrap(), tree);
 }
 
-/// Numbers of all sizes, in rows that are longer and shorter than what is read at once.
+/// Numbers of all sizes, in rows that are longer and shorter than one read.
 #[test]
 fn long_rows_are_read_by_pieces() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -144,7 +144,7 @@ fn differences_are_told_as_those_of_memory() {
     #[derive(Debug, Serialize, Deserialize)]
     struct Other {
         w: Vec<[f32; 2]>,
-        // Zeros, which stand for numbers that are not read any more, are refused.
+        // The type refuses zeros, which replace numbers after an error.
         count: std::num::NonZeroU64,
         gone: Vec<f32>,
     }
@@ -193,7 +193,7 @@ fn small_floats_are_listed_and_copied() {
     assert_eq!(source.get("b").unwrap().descriptor().to_string(), "f4[2, 2]");
     assert_eq!(*source.get("b").unwrap().read_bytes().unwrap(), [4, 5]);
     let error = source.get("b").unwrap().read().unwrap_err();
-    assert_snapshot!(error, @r#""b" is f4[2, 2], whose numbers are read as f32, see `Stored::widened`"#);
+    assert_snapshot!(error, @r#""b" is f4[2, 2], whose numbers are read as f32, see `StoredTensor::widened`"#);
     let loader = Loader::new().ignore("a").ignore("b");
     assert_eq!(loader.load::<BTreeMap<String, Vec<u8>>>(&source).unwrap()["c"], [6]);
 }

@@ -42,7 +42,7 @@ impl Folder {
         self.write("model.safetensors.index.json", json.to_string());
     }
 
-    /// What is wrong, without the name of the folder.
+    /// The error, without the name of the folder.
     #[track_caller]
     fn refused<T>(&self, result: Result<T, Error>) -> String {
         match result {
@@ -51,7 +51,7 @@ impl Folder {
         }
     }
 
-    /// What was passed over.
+    /// The warnings.
     fn warned(&self, source: &Source<'_>) -> String {
         let warnings: Vec<String> = source.warnings().iter().map(ToString::to_string).collect();
         self.without_name(warnings.join("\n"))

@@ -10,7 +10,7 @@ use treedef_tensors::{Descriptor, Dtype, Export, Source, Tensor, Tensors};
 
 use crate::Folder;
 
-/// The names in the folder, sorted, with `TAG` for what is random in them.
+/// The names in the folder, sorted, with `TAG` for their random part.
 fn listed(folder: &Folder) -> Vec<String> {
     let names = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
     let mut names: Vec<String> = names.map(|it| it.into_string().unwrap()).collect();
@@ -88,7 +88,7 @@ fn a_writer_refuses_what_is_not_the_file() {
     assert_eq!(listed(&folder), ["a.safetensors"]);
 }
 
-/// A writer removes what killed ones left of its file, and a save of shards what they left of any.
+/// A writer removes the leftovers of killed writers of its file, and a save of shards those of any file.
 #[test]
 fn what_killed_writers_left_is_removed() {
     let folder = Folder::new();
@@ -98,7 +98,7 @@ fn what_killed_writers_left_is_removed() {
     let path = folder.join("a.safetensors");
     let first = Writer::create(&path, [], []).unwrap();
     assert_eq!(listed(&folder).len(), 2, "b's, and the new one");
-    // What somebody writes has a lock.
+    // A file that is being written has a lock.
     Writer::create(&path, [], []).unwrap().finish().unwrap();
     first.finish().unwrap();
     assert_eq!(listed(&folder), [".b.safetensors.Stale1.treedef-tmp", "a.safetensors"]);
@@ -146,7 +146,7 @@ fn one_file_is_enough_for_little() {
     assert_eq!(listed(&folder), ["model.safetensors"]);
 }
 
-/// A folder has one checkpoint after each save, whatever was there.
+/// A folder has one checkpoint after each save, independent of its old content.
 #[test]
 fn a_save_replaces_what_was_there() {
     let folder = Folder::new();
@@ -162,7 +162,7 @@ fn a_save_replaces_what_was_there() {
     let (index, other) = ("model.safetensors.index.json".to_owned(), "config.json".to_owned());
     let all = ["adapter.bin".to_owned(), other, shard(1), shard(2), shard(3), index];
     assert_eq!(listed(&folder), all);
-    // What is no shard is not removed, whatever the index says.
+    // Only shards are removed, even if the index lists other files.
     let index = r#"{"metadata": {"replaced_files": ["config.json", "../x.safetensors"]}, "weight_map": {"a": "adapter.bin"}}"#;
     folder.write("model.safetensors.index.json", index);
     safetensors::save_sharded(&bytes(&[("a", 1)]), folder.path(), 1).unwrap();
@@ -198,7 +198,7 @@ fn shards_are_divided_anew() {
     safetensors::save_sharded(&source, other.path(), u64::MAX).unwrap();
     let whole = fs::read(other.join("model.safetensors")).unwrap();
     assert_eq!(whole, safetensors::to_bytes(&tensors).unwrap());
-    // `format` is in each file, and an alias in that of its tensor.
+    // `format` is in each file, and an alias in the file of its tensor.
     for (name, key, text) in [
         ("model-00001-of-00003.safetensors", "format", Some("pt")),
         ("model-00003-of-00003.safetensors", "format", Some("pt")),

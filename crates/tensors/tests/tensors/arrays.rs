@@ -19,7 +19,7 @@ pub(crate) struct Matrix<S, N> {
     pub(crate) data: Vec<N>,
 }
 
-/// The tensors of a value, which come back as the value and as its tree. Those of a tree whose arrays
+/// The tensors of a value, which are read as the value and as its tree. The tensors of a tree whose arrays
 /// are leaves are the same.
 #[track_caller]
 pub(crate) fn tensors<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> String {
@@ -64,7 +64,7 @@ fn arrays_are_one_tensor() {
     assert_snapshot!(tensors(&Matrix { shape: vec![2usize, 1, 1], data: vec![1i8, 2] }), @": i8[2, 1, 1]");
     assert_snapshot!(tensors(&Matrix { shape: Vec::<usize>::new(), data: vec![1i8] }), @": i8[]");
     assert_snapshot!(tensors(&(Matrix { shape: 3usize, data: vec![1i8; 3] }, 1u8)), @"0: i8[3]; 1: u8[]");
-    // Its numbers are borrowed, as those of blocks are.
+    // Its numbers are borrowed, as the numbers of blocks are.
     let tree = Flattener::new().array_rule(ArrayRule::Ndarray).tree_as::<f32>(&model.w).unwrap();
     let written = Tensors::of(&tree).unwrap();
     assert_eq!(written.get("").unwrap().bytes().as_ptr(), tree.leaves().as_ptr().cast());
@@ -97,7 +97,7 @@ fn elements_have_a_shape_of_their_own() {
         let back = Export::new().tree::<Leaf>(&written).unwrap();
         assert_eq!(back, tree.without_arrays().unwrap());
     }
-    // With any number of dimensions, those of the elements could not be told from the others.
+    // With any number of dimensions, the dimensions of the elements could not be distinguished from the others.
     let any = complex.clone().into_dyn();
     assert_snapshot!(tensors(&any), @"v: u8[]; dim: u64[1]; data: f32[2, 2]");
 }
@@ -112,7 +112,7 @@ fn arrays_without_elements_are_f32_or_of_the_type_of_the_tree() {
     assert_eq!(Export::new().tree::<u64>(&Tensors::of(&tree).unwrap()).unwrap(), tree);
 }
 
-/// What merely looks like an array stays what it is.
+/// A struct that only resembles an array is not read as one.
 #[test]
 fn other_structs_stay_as_they_are() {
     assert_snapshot!(tensors(&Matrix { shape: [2usize, 3], data: vec![1u8; 5] }), @"shape: u64[2]; data: u8[5]");
@@ -121,7 +121,7 @@ fn other_structs_stay_as_they_are() {
     assert_snapshot!(tensors(&Matrix { shape: [2usize], data: vec![(1u8, 1u16); 2] }), @"shape: u64[1]; data.0.0: u8[]; data.0.1: u16[]; data.1.0: u8[]; data.1.1: u16[]");
     assert_snapshot!(tensors(&Matrix { shape: [2usize], data: vec![vec![1u8], vec![2, 3]] }), @"shape: u64[1]; data.0: u8[1]; data.1: u8[2]");
     assert_snapshot!(tensors(&Matrix { shape: [2usize], data: vec![arr1(&[1u8]), arr1(&[2])] }), @"shape: u64[1]; data.0: u8[1]; data.1: u8[1]");
-    /// A vector of which most numbers are 0.
+    /// A vector of mostly zeros.
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Sparse {
         dim: usize,
@@ -208,7 +208,7 @@ fn arrays_are_stacked() {
     assert_eq!(listed(&written), ["w: f32[3, 2, 3]", "b: f16[3, 2]", "none: f32[3, 0]"]);
     assert_eq!(export.tree::<Leaf>(&written).unwrap(), tree);
     assert_eq!(Loader::new().stack("[*]").load::<Vec<Layer>>(&written).unwrap(), layers);
-    // As many arrays of no bytes as a small file can ask for.
+    // As many arrays without bytes as a small file can have.
     let many = "treedef";
     let none = Tensor::new(Dtype::F32, vec![1 << 40, 0], vec![]).unwrap();
     let file = Tensors::new([(String::new(), none)])
@@ -267,7 +267,7 @@ fn shapes_that_do_not_fit_have_both_sides() {
     assert_eq!(rounded, Array2::from_elem((3, 2), f16::ONE));
 }
 
-/// A shape that asks for more dimensions than there can be, and reads none.
+/// A shape that requests more dimensions than there can be, and reads none.
 #[derive(Debug, Serialize)]
 struct Endless;
 

@@ -162,7 +162,7 @@ fn no_changed_file_is_read_in_silence() {
     assert!(kinds["named"] > 400, "{kinds:?}");
 }
 
-/// Bytes that are changed at random are refused, or read as what is written again.
+/// Randomly changed bytes are refused, or read as tensors that round-trip.
 #[test]
 fn damaged_files_are_refused_or_read() {
     let mut rng = Rng::with_seed(21);

@@ -1,4 +1,4 @@
-//! Tensors that are not those of the type, and what is reported of them.
+//! Tensors that do not fit the type, and the reports about them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
 use treedef_tensors::{
-    Descriptor, Dtype, Error, ErrorKind, Export, LoadReport, Loader, Stored, Tensor, Tensors,
+    Descriptor, Dtype, Error, ErrorKind, Export, LoadReport, Loader, StoredTensor, Tensor, Tensors,
 };
 
 use crate::{Layer, layer, message, read};
@@ -216,7 +216,7 @@ fn what_is_missing_can_be_filled() {
     ");
 }
 
-/// A sequence reads as many elements as there are, so what the file has fewer of is told.
+/// A sequence reads only the existing elements, so the report names a tensor that has fewer.
 #[test]
 fn fewer_elements_than_the_model_has_are_told() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -256,7 +256,7 @@ fn fewer_elements_than_the_model_has_are_told() {
     assert_eq!(said(vec![vec![1.0f32], vec![]], vec![vec![5.0, 6.0], vec![7.0, 8.0]]), ["", ""]);
 }
 
-/// Tens of thousands of names, of which none is asked for, are told in a time that is theirs.
+/// Tens of thousands of unused names are reported in linear time.
 #[test]
 fn names_that_are_all_others_are_told_soon() {
     let name = |at| format!("model.layers.{at}.self_attn.q_proj.weight");
@@ -269,8 +269,9 @@ fn names_that_are_all_others_are_told_soon() {
         let tree = Tree::<Bytes>::of_objects(&value).unwrap();
         let described =
             |name: &str, _: &Bytes| Ok::<_, Error>(Descriptor::new(name, Dtype::F32, [2]));
-        let read =
-            |_: &Bytes, stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
+        let read = |_: &Bytes, stored: &StoredTensor<'_>| {
+            Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?))
+        };
         let start = Instant::now();
         let error = Loader::new().objects_like(&tree, &tensors, described, read).unwrap_err();
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
@@ -285,7 +286,7 @@ fn names_that_are_all_others_are_told_soon() {
     assert!(all.starts_with("missing `blocks 0`: f32[2]"), "{all}");
 }
 
-/// The type asks for what a file has not enough of, or too much.
+/// Files with too few or too many elements for the type.
 #[test]
 fn nothing_grows_beyond_the_file() {
     use treedef_tensors::safetensors;
@@ -384,7 +385,7 @@ fn a_text_and_a_tensor_have_two_names() {
     assert_snapshot!(both.load::<Value>().unwrap_err(), @"a tensor and a text of the metadata are both named `a`");
     let renamed = named(&["b"]).with_metadata("a", "\"x\"");
     assert_snapshot!(Loader::new().rename("b", "a").load::<Value>(&renamed).unwrap_err(), @"`b` and `a` are both named `a`");
-    // These texts are for any file, and those of aliases are no values.
+    // These texts belong to the file, and the texts of aliases are not values.
     let tree = Tree::of(&BTreeMap::from([("format", [1u8]), ("treedef", [2])])).unwrap();
     let tensors = Tensors::of(&tree).unwrap().with_metadata("format", "pt");
     let read: BTreeMap<String, [u8; 1]> = tensors.load().unwrap();

@@ -1,4 +1,4 @@
-//! What has no tensor is read by the structure in the metadata.
+//! Values without a tensor are read by the structure in the metadata.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -109,7 +109,7 @@ fn empty_values_come_back() {
     back(serde_json::json!({"a": 1.5, "b": [], "c": {}, "d": null, "e": [{}, []]}));
 }
 
-/// Names that rules give hold for empty values, too, and those without a tensor may be filled.
+/// Rules also rename empty values, and values without a tensor may be filled.
 #[test]
 fn empty_values_follow_rules() {
     let tensors = saved(&map(&[("h", vec![vec![1.0f32], vec![]]), ("g", vec![])]));
@@ -120,7 +120,7 @@ fn empty_values_follow_rules() {
         Loader::new().rename("h.0", "g").load::<Value>(&tensors),
         "`h.0` and `g` are both named `g`",
     );
-    // What is selected has no more than was selected.
+    // A selection has only the selected tensors.
     let source = Source::from(&tensors).select("h.*").unwrap();
     assert_eq!(source.load::<Value>().unwrap(), map(&[("h", vec![vec![1.0]])]));
     // Another separator makes other names.
@@ -128,7 +128,7 @@ fn empty_values_follow_rules() {
     let tensors = Export::new().separator("/").tensors(&tree).unwrap();
     let read: BTreeMap<String, Vec<f32>> = tensors.load().unwrap();
     assert_eq!(read, map(&[("a/w", vec![1.0])]));
-    // What the file has no tensor for is filled.
+    // Values without a tensor in the file are filled.
     let tensors = saved(&vec![Layer { w: vec![], b: None }, Layer { w: vec![], b: None }]);
     let start = vec![Layer { w: vec![2.0], b: Some(3.0) }];
     let loader = Loader::new().fill_from(&start).unwrap();
@@ -137,7 +137,7 @@ fn empty_values_follow_rules() {
     assert_snapshot!(report, @"filled `0.b`, `0.w`");
 }
 
-/// Python keeps the tensors and drops the metadata: another value has what no tensor says.
+/// Python keeps the tensors and drops the metadata: the missing values are filled from another value.
 #[test]
 fn empty_values_are_filled() {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,13 +168,13 @@ fn empty_values_are_filled() {
     assert_eq!(loaded, trained);
     let (_, report) = loader.load_partial::<Model>(&bare(&trained)).unwrap();
     assert_snapshot!(report, @"filled `act`, `acts.0`, `acts.1.Both` and 3 more; refused `w` (f32[2], expected f32[1])");
-    // What the file has is not replaced.
+    // Values in the file are not replaced.
     let other =
         Model { act: Act::Leaky(0.5), e: vec![3.0], acts: vec![Act::Leaky(1.0)], ..trained };
     let loaded: Model = loader.load(&bare(&other)).unwrap();
     let acts = vec![Act::Leaky(1.0), Act::Both()];
     assert_eq!(loaded, Model { acts, ..other });
-    // Of two variants, that of the file is meant.
+    // Of two variants, the one in the file is read.
     let clip = |low| Act::Clip { low };
     let all = [Act::Relu, Act::Leaky(2.0), Act::Both(), clip(Some(3.0)), clip(None)];
     for (start, file) in all.iter().flat_map(|start| all.iter().map(move |file| (start, file))) {
@@ -203,7 +203,7 @@ fn empty_values_are_beside_stacks() {
     assert_eq!(read, value);
 }
 
-/// A structure is small to write down, and says more than memory has.
+/// A structure is small to write down, and describes more than memory has.
 #[test]
 fn empty_values_are_bounded() {
     let tensors = Tensors::default();
@@ -211,7 +211,7 @@ fn empty_values_are_bounded() {
         let result = tensors.clone().with_metadata("treedef", text).load::<Vec<Vec<f32>>>();
         refused(result, "the structure in the metadata has more than 262208 empty values");
     }
-    // Of what is not in the file, nothing is made.
+    // Values that are not in the file are not made.
     let text = "[[[*, []]; 1000000000]; 1000000000]";
     let result = tensors.with_metadata("treedef", text).load::<Vec<Vec<f32>>>();
     assert_snapshot!(result.unwrap_err(), @"
@@ -220,7 +220,7 @@ fn empty_values_are_bounded() {
     ");
 }
 
-/// An option in an option is nothing in two ways, which the structure tells apart.
+/// An option in an option can be `None` or `Some(None)`, which the structure distinguishes.
 #[test]
 fn nothing_in_a_present_option_comes_back() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

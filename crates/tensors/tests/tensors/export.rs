@@ -1,4 +1,4 @@
-//! What is a tensor, and what its name is.
+//! The tensors of a value, and their names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Object, Packed, Tree};
 use treedef_tensors::{
-    Dtype, Error, ErrorKind, Export, Loader, Stored, Tensor, Tensors, safetensors,
+    Dtype, Error, ErrorKind, Export, Loader, StoredTensor, Tensor, Tensors, safetensors,
 };
 use treedef_testing::structures;
 
 use crate::{def, listed, refused, tree};
 
-/// Keys that are variants, newtypes or options have the names that loading asks for.
+/// Keys that are variants, newtypes or options have the names that a load requests.
 #[test]
 fn keys_of_types_are_found_again() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -267,7 +267,7 @@ fn tensors_that_are_not_those_of_the_structure_are_refused() {
     );
 }
 
-/// The blocks of a structure are few, whatever the leaves are.
+/// A structure has few blocks, with leaves of any type.
 #[test]
 fn elements_of_many_lengths_are_named_at_once() {
     let value: Vec<Vec<f32>> = (0..20_000).map(|length| vec![0.5; length % 7 + 1]).collect();
@@ -306,7 +306,7 @@ fn an_array_that_is_one_leaf_is_a_tensor() {
     assert_eq!(stacked.tensors(&layers.with_arrays().unwrap()).unwrap(), tensors);
 }
 
-/// The metadata has the alias of a tied object, unless its name is one that files have texts under.
+/// The metadata has the alias of a tied object, unless its name is reserved for a text of the file.
 #[test]
 fn objects_that_are_tied_come_back_under_any_name() {
     type Bytes = Arc<[u8]>;
@@ -316,13 +316,13 @@ fn objects_that_are_tied_come_back_under_any_name() {
     let value = BTreeMap::from(value);
     let tree = Tree::<Bytes>::of_objects(&value).unwrap();
     let stored = |name: &str, object: &Bytes| {
-        Ok::<_, Error>(Stored::of(name, Tensor::new(Dtype::U8, vec![2], object.to_vec())?))
+        Ok::<_, Error>(StoredTensor::of(name, Tensor::new(Dtype::U8, vec![2], object.to_vec())?))
     };
     let source = Export::new().objects(&tree, |object| object.as_ptr(), stored).unwrap();
     assert_eq!(source.aliases().collect::<Vec<_>>(), [("z", "a")]);
     let mut file = Vec::new();
     safetensors::write(source.with_metadata("format", "pt"), &mut file).unwrap();
-    let read = |stored: &Stored<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
+    let read = |stored: &StoredTensor<'_>| Ok::<_, Error>(Bytes::from(&*stored.read_bytes()?));
     let tree = Loader::new().objects(safetensors::from_bytes(&file).unwrap(), read).unwrap();
     assert_eq!(tree.into_objects::<BTreeMap<String, Object<Bytes>>>().unwrap(), value);
 }

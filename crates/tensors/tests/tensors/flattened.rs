@@ -1,5 +1,5 @@
-//! Arrays below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not say what the type
-//! asks for.
+//! Arrays below `#[serde(flatten)]`, where serde keeps tensors in a buffer and hides the requests of the
+//! type.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,7 +25,7 @@ fn outer<T>(inner: T) -> Outer<T> {
     Outer { a: 1.0, inner }
 }
 
-/// The value comes back with and without our metadata, from each format.
+/// The value round-trips with and without our metadata, in each format.
 #[track_caller]
 fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(inner: T) -> String {
     let value = outer(inner);
@@ -42,12 +42,12 @@ fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(inner: T) -> 
     let of_flax =
         Loader::new().separator("/").load_like(&value, &flax::from_bytes(&bytes).unwrap());
     assert_eq!(of_flax.unwrap(), value);
-    // The structure in the metadata tells the same.
+    // The structure in the metadata has the same information.
     assert_eq!(Tensors::of(&tree).unwrap().load::<Outer<T>>().unwrap(), value);
     tensors(&value)
 }
 
-/// The value comes back from tensors without our metadata, as an example has it.
+/// The value is read from tensors without our metadata, with the help of an example.
 #[track_caller]
 fn comes_back_alike<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
     let tree = Tree::of(&value).unwrap();
@@ -84,7 +84,7 @@ fn flattened_arrays_come_back() {
     assert_snapshot!(comes_back(Named::from([("m".to_owned(), mixed)])), @"a: f32[]; m.0: u8[3]; m.1: f64[3]; m.2: u8[2]");
     let scalars = Named::from([("s".to_owned(), (arr0(1.5f32), 2.5f32))]);
     assert_snapshot!(comes_back(scalars), @"a: f32[]; s.0: f32[]; s.1: f32[]");
-    // Elements with a shape of their own, of which nothing tells the first dimensions.
+    // Elements with a shape of their own: nothing shows where it begins.
     let colours = Array2::from_shape_fn((2, 3), |(row, column)| [row as u8, column as u8, 7, 9]);
     assert_snapshot!(comes_back(Named::from([("c".to_owned(), colours)])), @"a: f32[]; c: u8[2, 3, 4]");
     let any = ArrayD::from_elem(IxDyn(&[1, 2, 1]), true);
@@ -102,7 +102,7 @@ fn outer2(inner: Inner) -> Between {
     Between { c: arr1(&[1, 2]), inner }
 }
 
-/// Elements of a sequence are asked for at once, and one by one where they differ.
+/// Elements of a sequence are requested at once, and one by one where they differ.
 #[test]
 fn elements_may_differ() {
     type Alike = (Vec<f32>, Array1<f32>, Vec<f32>, Matrix<[usize; 1], f32>);
@@ -115,7 +115,7 @@ fn elements_may_differ() {
     assert_snapshot!(comes_back(Mixed { m }), @"a: f32[]; m.0: f32[2]; m.1: f32[2]; m.2: f32[2]; m.3: f32[2]");
 }
 
-/// Many tensors take few walks.
+/// Many tensors need few walks.
 #[test]
 fn many_arrays_are_read() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -127,7 +127,7 @@ fn many_arrays_are_read() {
     comes_back(Many { layers: (0..500).map(|_| layer()).collect() });
 }
 
-/// What fits no form is told in words of the type, and numbers that came back as others are.
+/// The report names tensors that fit no representation, in the words of the type, and changed numbers.
 #[test]
 fn what_does_not_fit_is_told() {
     let plain = |value: &Outer<Inner>| {
@@ -148,7 +148,7 @@ fn what_does_not_fit_is_told() {
     stopped: invalid type: newtype struct, expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences and a key a text: `Loader::load_like` reads what an example has there)
     ");
     assert!(file.load::<Outer<Inner>>().is_err());
-    // The example may have other lengths, and what it has elsewhere does not matter.
+    // The example may have other lengths, and its other values do not matter.
     let first = |layer: usize| Matrix { shape: vec![1, layer], data: vec![9; layer] };
     let other =
         Inner { b: Vec::new(), half: arr1(&[]), layers: vec![first(3)], w: Array2::zeros((1, 1)) };
@@ -174,7 +174,7 @@ fn what_does_not_fit_is_told() {
     assert!(Loader::new().load_partial::<Named>(&b.unwrap()).unwrap().1.is_exact());
 }
 
-/// Keys that are numbers come back, though serde takes texts for them in a buffer.
+/// Keys that are numbers round-trip, although serde keeps them as texts in a buffer.
 #[test]
 fn keys_of_all_kinds_come_back() {
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -234,7 +234,7 @@ fn keys_of_all_kinds_come_back() {
     back([Id(4), Id(0)]);
     back([Side::Left, Side::Left]);
     back(["0".to_owned(), "1".to_owned()]);
-    // What is missing is told beside them.
+    // Missing tensors are reported with them.
     let file = Tree::of(&BTreeMap::from([(3u32, [0.5f32])])).unwrap();
     let example = Beside { a: 1.0, rest: [(9u32, vec![1.0])].into() };
     let message = Loader::new().load_like(&example, &Tensors::of(&file).unwrap()).unwrap_err();
@@ -293,7 +293,7 @@ fn a_number_that_becomes_infinite_below_flatten_is_an_error() {
     ");
 }
 
-/// What stands for a text that is missing is not said to be refused.
+/// The error does not complain about the placeholder of a missing text.
 #[test]
 fn a_tag_that_is_missing_is_all_that_is_told() {
     #[derive(Debug, Serialize, Deserialize)]

@@ -112,7 +112,7 @@ fn gpt2_is_read_by_ten_rules() {
     let source = safetensors::open(folder.path()).unwrap();
     assert!(std::fs::read_dir(folder.path()).unwrap().count() > 5);
     assert_eq!(gpt2().load::<Gpt2>(&source).unwrap(), model);
-    // What is read is written under the names of the struct.
+    // The tensors are written under the names of the struct.
     let tree = Tree::of(&model).unwrap();
     assert_eq!(Tensors::of(&tree).unwrap().load::<Gpt2>().unwrap(), model);
 

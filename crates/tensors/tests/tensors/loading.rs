@@ -218,7 +218,7 @@ fn separators_are_chosen() {
     }
 }
 
-/// A type that takes two elements, however many there are.
+/// A type that reads two elements of any number.
 #[test]
 fn elements_that_a_type_leaves_are_told() {
     struct Two(Vec<f32>);
@@ -253,7 +253,7 @@ fn elements_that_a_type_leaves_are_told() {
     ");
 }
 
-/// Texts at the root are the value's, if the structure in the metadata says so.
+/// Texts at the root belong to the value, if the structure in the metadata has them.
 #[test]
 fn texts_at_the_root_come_back() {
     #[track_caller]
@@ -317,8 +317,8 @@ fn halves_are_the_nearest() {
     assert_eq!(half(1.0 + 2f64.powi(-8) + tiny).1, 1.0 + 2f64.powi(-7));
 }
 
-/// Keys that no name tells come back by the structure in the metadata, and in a value of another type
-/// they are no numbers of it.
+/// Keys that no name can represent are read by the structure in the metadata, and a value of another type
+/// does not read them as numbers.
 #[test]
 fn keys_of_any_kind_come_back_by_the_structure() {
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -360,7 +360,7 @@ fn keys_of_any_kind_come_back_by_the_structure() {
     "#);
 }
 
-/// A name of the type may have the separator in it, which the structure tells from two parts.
+/// A name of the type may contain the separator: the structure shows that it is one part.
 #[test]
 fn names_with_a_separator_come_back() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

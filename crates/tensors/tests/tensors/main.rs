@@ -46,7 +46,7 @@ fn tree(text: &str) -> Tree<f32> {
     Tree::new(treedef, leaves).unwrap()
 }
 
-/// What a type reads from the tensors of a value.
+/// The result of reading a type from the tensors of a value.
 fn read<T: Serialize + DeserializeOwned>(
     loader: &Loader,
     value: &impl Serialize,

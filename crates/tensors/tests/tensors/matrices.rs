@@ -126,7 +126,7 @@ fn complex_and_other_sizes_come_back() {
     );
     type Complex = (Vec<(f32, f32)>, u64, u64);
     assert_eq!(Loader::new().column_major("").load::<Complex>(&tensors).unwrap(), value);
-    // Sizes of another type come back from the metadata.
+    // Sizes of another type are in the metadata.
     let value = (vec![1.5f32; 6], 2u8, 3u16);
     let rules = Flattener::new().arrays(true).array_rule(ArrayRule::Nalgebra("".parse().unwrap()));
     let tree = rules.tree(&value).unwrap();
@@ -212,7 +212,7 @@ fn shapes_that_do_not_fit_have_both_sides() {
     assert_snapshot!(message::<Vec<Vec<u8>>>(&file(&[2, 2])), @"`w` is u8[2, 2], expected nested sequences, which are read without `column_major`");
     assert_snapshot!(message::<Vec<[u8; 4]>>(&file(&[3, 2, 2])), @"`w` is u8[3, 2, 2], expected a matrix, which has two dimensions");
     assert_snapshot!(message::<(Vec<f32>, u64, u64)>(&file(&[2, 3])), @"`w` is u8[2, 3], expected f32[3, 2]");
-    // What has three numbers is a matrix or a vector of its own.
+    // A tuple of three numbers is a static matrix or vector.
     let loader = Loader::new().column_major("w");
     assert_eq!(loader.load::<Net<[u8; 3]>>(&file(&[3])).unwrap().w, [0, 1, 2]);
     assert_eq!(loader.load::<Net<[u8; 3]>>(&file(&[1, 3])).unwrap().w, [0, 1, 2]);
@@ -238,7 +238,7 @@ fn shapes_that_do_not_fit_have_both_sides() {
     );
     let changed = tensors.clone().with_metadata("treedef.matrices", "1");
     assert!(Export::new().tree::<Leaf>(&changed).is_err());
-    // What is filled in has no matrices.
+    // The value to fill from has no matrices.
     let filled = Loader::new().column_major("w").fill_from(&Net { w: COLUMNS }).unwrap();
     let (net, report) = filled.load_partial::<Net<Static>>(&file(&[2, 3])).unwrap();
     assert_eq!((net.w, report.is_exact()), ((0, 3, 1, 4, 2, 5), true));

@@ -1,4 +1,4 @@
-//! What a loader changes on the way: names, axes and the width of floats.
+//! The changes by a loader: names, axes and the width of floats.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_tensors::{Error, Export, Loader, Names, Source, Tensors};
+use treedef_tensors::{Error, Export, Loader, NameMapping, Source, Tensors};
 
 use crate::{listed, read};
 
@@ -86,7 +86,7 @@ fn wildcards_stand_for_parts() {
     let rows = [
         ("**", "p.**", "p.a p.a.b p.a.b.c p.x.a.b.a.b p.a.x.b p.b"),
         ("a.**", "q.**", "q q.b q.b.c - q.x.b -"),
-        // What is below goes along, unless the whole name matches.
+        // The parts below are kept, unless the whole name matches.
         ("a", "q", "q q.b q.b.c - q.x.b -"),
         ("**.b", "**.c", "- a.c a.c.c x.a.b.a.c a.x.c c"),
         ("*.b", "*", "- a a.c - - -"),
@@ -132,7 +132,7 @@ fn numbers_are_in_ranges() {
     assert_eq!(source.iter().map(|it| it.name()).collect::<Vec<_>>(), ["layers.0.w", "layers.1.v"]);
 }
 
-/// A pattern that is none is told, instead of a literal that matches nothing.
+/// An invalid pattern is an error, not a literal that matches nothing.
 #[test]
 fn a_pattern_that_is_none_says_how_it_is_written() {
     let value = BTreeMap::from([("a", 1.5)]);
@@ -162,7 +162,7 @@ fn names_go_both_ways() {
     }
     let layer = |w| Layer { w: [w; 2], b: [w], act: None };
     let model = Model { layers: vec![layer(1.0), layer(2.0)], norm: vec![3.0] };
-    let names = Names::new()
+    let names = NameMapping::new()
         .rename("layers", "model.h")
         .rename("**.w", "**.weight")
         .rename("**[*].b", "**[*].bias")
@@ -189,15 +189,15 @@ fn names_go_both_ways() {
     }
     // Two names that would become one.
     let value = BTreeMap::from([("w", 1.0), ("weight", 2.0)]);
-    let one = Names::new().rename("w", "weight");
+    let one = NameMapping::new().rename("w", "weight");
     let (tree, file) = (Tree::of(&value).unwrap(), BTreeMap::from([("w", 1.0)]));
     let refused = Export::new().with_names(&one).tensors(&tree).unwrap_err();
     assert_snapshot!(refused, @r#"the rules rename `weight` to `weight`, and their mirror renames that to `w` at `["weight"]`"#);
     let loader = Loader::new().with_names(&one);
     assert_snapshot!(read::<()>(&loader, &file).unwrap_err(), @"the rules rename `w` to `w`, and their mirror renames that to `weight`");
-    let none = Loader::new().with_names(&Names::new().rename("a", "b"));
+    let none = Loader::new().with_names(&NameMapping::new().rename("a", "b"));
     assert_snapshot!(read::<()>(&none, &file).unwrap_err(), @"`b` matches no tensor");
-    let wrong = Names::new().rename("a.*", "b");
+    let wrong = NameMapping::new().rename("a.*", "b");
     assert_snapshot!(wrong.in_file("a").unwrap_err(), @"`a.*` and `b` do not have the same wildcards in the same order");
 }
 
@@ -210,7 +210,7 @@ fn only_name(json: &serde_json::Value) -> String {
     }
 }
 
-/// What a save renamed, a load names as the type does; the structure in the metadata stays of use.
+/// A load renames the tensors of a renaming save back, and still uses the structure in the metadata.
 #[test]
 fn renamed_tensors_come_back() {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -246,7 +246,7 @@ fn renamed_tensors_come_back() {
     let loader = Loader::new().rename("title", "name").rename("**.weight", "**.w");
     let loader = loader.rename("**.act.slope", "**.act.Prelu.slope");
     assert_eq!(loader.clone().rename("h.**", "layers.**").load::<Model>(&tensors).unwrap(), model);
-    // What is ignored stays away.
+    // Ignored tensors are not filled.
     let tensors = Export::new().rename("**.w", "**.weight").tensors(&tree);
     assert!(tensors.is_err());
     let one = BTreeMap::from([("a", model.layers[0].clone())]);
@@ -263,7 +263,7 @@ fn renamed_tensors_come_back() {
     assert_snapshot!(refused(Export::new().rename("a.w", "a.v").rename("a.v", "__metadata__")), @r#"the name `__metadata__` is reserved at `["a"].w`"#);
 }
 
-/// What has no tensor goes with its neighbours, whatever names these had in the meantime.
+/// Values without a tensor are renamed with their neighbours, over any number of renamings.
 #[test]
 fn empty_values_follow_names_that_change_places() {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -289,7 +289,7 @@ fn empty_values_follow_names_that_change_places() {
     let layers = [Layer { w: [1.0], act: Act::Relu }, Layer { w: [2.0], act: Act::Gelu }];
     back(&layers, &swap);
     back(&[Layer { w: [1.0], act: Some(Act::Relu) }, Layer { w: [2.0], act: None }], &swap);
-    // Without the mirror, a file is that of the other order; and a loader may change any.
+    // Without the mirror, the file is in the other order; a loader may change it.
     let renames = swap.iter();
     let export = renames.fold(Export::new(), |it, [from, to]| it.rename(from, to));
     let tree = Tree::of(&layers).unwrap();
@@ -311,7 +311,7 @@ fn empty_values_follow_names_that_change_places() {
     back(&[named], &[["**.v", "**.weight"], ["**.name", "**.w"]]);
 }
 
-/// A name that the loader would take for a renamed one is told when it is written.
+/// A name that the loader would rename wrongly is an error when it is written.
 #[test]
 fn renames_that_are_not_undone_are_refused() {
     let value =
@@ -371,10 +371,10 @@ fn one_tensor_is_read_under_two_names() {
     assert_eq!(read::<Model>(&turned, &file).unwrap(), model(columns.clone()));
     let untied = model(columns);
     assert_eq!(read::<Model>(&tied, &untied).unwrap(), untied);
-    // The file counts, not what fills.
+    // The file counts, not the value to fill from.
     let filled = tied.clone().fill_from(&untied).unwrap();
     assert_eq!(read::<Model>(&filled, &file).unwrap(), model(w.clone()));
-    // A type may ask for one of the names, or for none.
+    // A type may request one of the names, or none.
     assert_eq!(read::<File>(&tied, &file).unwrap(), file);
     assert_snapshot!(read::<()>(&tied, &file).unwrap_err(), @"
     the tensors do not fit the type

@@ -19,7 +19,7 @@ fn file(header: &str, data: usize) -> Vec<u8> {
 fn headers_are_checked() {
     let tensor = |rest: &str| format!(r#"{{"a": {{{rest}}}}}"#);
     let rows = [
-        // What both sides take.
+        // Accepted by both.
         (r#"{}"#.to_owned(), 0, Ok("")),
         (r#"{"a": {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]}}   "#.to_owned(), 8, Ok("a: f32[2, 1]")),
         (r#"{"": {"dtype":"C64","shape":[],"data_offsets":[0,8]}}"#.to_owned(), 8, Ok(": c64[]")),
@@ -29,7 +29,7 @@ fn headers_are_checked() {
             Ok("a: u8[]; b: f32[]"),
         ),
         (tensor(r#""dtype":"BF16","shape":[0, 9223372036854775807, 3],"data_offsets":[0,0]"#), 0, Ok("a: bf16[0, 9223372036854775807, 3]")),
-        // What they do not.
+        // Refused by both.
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[0,8]"#), 9, Err("1 bytes behind the last tensor at byte 71")),
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[0,8]"#), 7, Err("cut off by the end of the file at the tensor `a` at byte 8")),
         (tensor(r#""dtype":"F32","shape":[2],"data_offsets":[4,12]"#), 12, Err("the data has a hole at the tensor `a` at byte 8")),
@@ -50,8 +50,8 @@ fn headers_are_checked() {
             4,
             Err("4 bytes cannot be f32[9223372036854775807, 9223372036854775807] at the tensor `a` at byte 8"),
         ),
-        (tensor(r#""dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]"#), 1, Err("\"a\" is f8_e4m3[1], whose numbers are read as f32, see `Stored::widened`")),
-        (tensor(r#""dtype":"F4","shape":[2],"data_offsets":[0,1]"#), 1, Err("\"a\" is f4[2], whose numbers are read as f32, see `Stored::widened`")),
+        (tensor(r#""dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]"#), 1, Err("\"a\" is f8_e4m3[1], whose numbers are read as f32, see `StoredTensor::widened`")),
+        (tensor(r#""dtype":"F4","shape":[2],"data_offsets":[0,1]"#), 1, Err("\"a\" is f4[2], whose numbers are read as f32, see `StoredTensor::widened`")),
         (tensor(r#""dtype":"F32","shape":[-1],"data_offsets":[0,4]"#), 4, Err("invalid value: integer `-1`, expected usize at line 1 column 32 at byte 39")),
         (tensor(r#""dtype":"F32","shape":[1.0],"data_offsets":[0,4]"#), 4, Err("invalid type: floating point `1.0`, expected usize at line 1 column 33 at byte 40")),
         (tensor(r#""dtype":"F32","shape":[1]"#), 4, Err("missing field `data_offsets` at line 1 column 33 at byte 40")),
@@ -118,7 +118,7 @@ fn lengths_are_checked_before_anything_is_read() {
     );
 }
 
-/// What the tensors borrow is the file, and what the file has is the leaves.
+/// The tensors borrow the file, and the data of the file is the leaves.
 #[test]
 fn nothing_is_copied() {
     let value = vec![([0.5f32; 3], [[1.5f32; 2]; 2]); 4];
@@ -236,7 +236,7 @@ fn errors_of_a_writer_are_told() {
     assert_eq!(tensors.get("").unwrap().dtype(), Dtype::U8);
 }
 
-/// Links stay what they are, and devices and pipes are written into.
+/// Links are not replaced, and devices and pipes are written to.
 #[cfg(unix)]
 #[test]
 fn saving_leaves_links_and_pipes_where_they_are() {

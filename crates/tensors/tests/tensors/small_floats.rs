@@ -104,7 +104,7 @@ fn small_floats_are_f32_to_types() {
         Loader::new().convert_floats(true).load(&source).unwrap();
     assert_eq!(narrow["w"][2], bf16::from_f32(-3.0));
     let error = source.read().unwrap_err();
-    assert_snapshot!(error, @r#""w" is f8_e4m3[3], whose numbers are read as f32, see `Stored::widened`"#);
+    assert_snapshot!(error, @r#""w" is f8_e4m3[3], whose numbers are read as f32, see `StoredTensor::widened`"#);
 }
 
 #[test]

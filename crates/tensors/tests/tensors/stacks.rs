@@ -29,7 +29,7 @@ fn sequences_are_stacked() {
             "layers.heads.q: f32[3, 2]; layers.heads.k: f32[3, 2, 2]; layers.b: f32[3]; b: f32[]",
         ),
         ("[N(P { a: Some(*) }); 3]", "", "a: f32[3]"),
-        // What a pattern names, and no more.
+        // Only the tensors that the pattern matches.
         ("[P { pos: [*; 3], mass: * }; 2]", "[*]", "pos: f32[2, 3]; mass: f32[2]"),
         (
             "[P { pos: [*; 3], mass: * }; 2]",

@@ -13,7 +13,7 @@ use serde::de::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use treedef_tensors::{Dtype, Loader, Tensor, Tensors, flax, npy, npz, safetensors};
 
-/// All may be missing, so nothing but the numbers says that it was not read.
+/// All fields may be missing, so only the count of numbers shows that one was not read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Layer {
@@ -31,7 +31,7 @@ fn f32s(shape: &[usize]) -> Tensor<'static> {
     Tensor::new(Dtype::F32, shape.to_vec(), bytes.collect::<Vec<u8>>()).unwrap()
 }
 
-/// What is said of one tensor `layers`, which all formats say alike.
+/// The report about one tensor `layers`, which is the same for all formats.
 fn refusal<T: Serialize + DeserializeOwned + Debug>(shape: &[usize]) -> String {
     let tensors = Tensors::new([("layers".to_owned(), f32s(shape))]).unwrap();
     let error = tensors.load::<Model<T>>().unwrap_err().to_string();
@@ -85,7 +85,7 @@ fn numbers_where_a_type_has_none_are_named() {
     assert_snapshot!(refusal::<Array2<()>>(&[3, 2]), @"unused `layers`: f32[3, 2], of which the type reads no number (`Loader::ignore` leaves it out)");
 }
 
-/// What is not there is missing, also where one element of it could be made of defaults.
+/// An absent sequence is missing, also if one of its elements could be made of defaults.
 #[test]
 fn sequences_are_not_made_of_nothing() {
     let none = Tensors::default();
@@ -132,7 +132,7 @@ fn buffered_tensors_have_the_shape_of_the_value() {
     ");
 }
 
-/// What a type asks for, chosen at random.
+/// The requests of a type, chosen at random.
 #[derive(Clone, Debug)]
 enum Ask {
     F32,
@@ -144,7 +144,7 @@ enum Ask {
     Option(Box<Ask>),
     Newtype(Box<Ask>),
     Seq(Box<Ask>),
-    /// Only so many elements are asked for.
+    /// Only this number of elements is requested.
     First(usize, Box<Ask>),
     Tuple(Vec<Ask>),
     /// Fields that may all be missing.
@@ -180,10 +180,10 @@ fn ask(rng: &mut Rng, depth: usize) -> Ask {
     }
 }
 
-/// Reads what is asked for, and gives all numbers that it got.
+/// Reads the requested values, and returns all their numbers.
 struct Seed<'a>(&'a Ask);
 
-/// The numbers of an array: they follow the shape, whose numbers are not those of the tensor.
+/// The numbers of an array. They follow the shape, whose numbers do not belong to the tensor.
 struct Shape(Option<usize>);
 
 impl<'de> DeserializeSeed<'de> for Shape {
@@ -396,7 +396,7 @@ fn every_number_is_in_the_value_or_its_tensor_is_named() {
             let has_all = expected.iter().all(|number| found.contains(number));
             let text = || ASK.with_borrow(|ask| format!("{name} of {tensors:?}: {ask:?}"));
             assert!(has_all || named.contains(name), "{} gave {numbers:?}, {report}", text());
-            // What has all its numbers in the value is not named.
+            // A tensor with all its numbers in the value is not listed.
             let is_buffered = || text().contains("Buffered");
             assert!(
                 !named.contains(name) || !has_all || expected.is_empty() || is_buffered(),
@@ -431,7 +431,7 @@ fn slices_that_are_not_read_are_named() {
     ");
 }
 
-/// A number of which a type asks for something else first, and takes what it gets.
+/// A number for a type that requests something else first, and accepts the result.
 #[derive(Debug, PartialEq, Serialize)]
 struct Lenient(f32);
 
@@ -450,8 +450,8 @@ impl<'de> Deserialize<'de> for Lenient {
     }
 }
 
-/// Reads numbers by turns as such, by a seed, and as something that looks like a number; only some
-/// of them if it is told so.
+/// Reads numbers alternately as such, by a seed, and as a type that resembles a number; optionally only
+/// some of them.
 #[derive(Debug, PartialEq)]
 struct ByTurns<const MOST: usize>(Vec<f32>);
 
@@ -492,7 +492,7 @@ impl<'de, const MOST: usize> Deserialize<'de> for ByTurns<MOST> {
     }
 }
 
-/// Several numbers are copied at once, but only those count that the type takes.
+/// Several numbers are copied at once, but only the numbers that the type reads count.
 #[test]
 fn numbers_are_read_one_by_one_however_they_are_asked_for() {
     const LENGTH: usize = 1_000;

@@ -90,7 +90,7 @@ pub(super) fn leaves(plain: &Plain) -> Vec<Leaf> {
     leaves
 }
 
-/// Whether a treedef and its leaves are those of a plain tree with ordered maps.
+/// Whether a treedef and its leaves equal a plain tree with ordered maps.
 pub(super) fn check(
     plain: &Plain,
     treedef: &TreeDef,
@@ -174,8 +174,8 @@ pub fn neighbours_agree(mut tape: Tape) -> TestCaseResult {
     Ok(())
 }
 
-/// A plain tree of numbers, alone and as one of many elements, and one that differs a little:
-/// whatever fits into a window and a layout is compared as a whole.
+/// A plain tree of numbers, alone and as one of many elements, and one that differs a little: elements that
+/// fit into a window and a layout are compared as a whole.
 pub fn numbers_agree(mut tape: Tape) -> TestCaseResult {
     let elements = 70;
     let mut plain = Plain::draw(&mut tape, 3);

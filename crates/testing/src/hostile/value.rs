@@ -26,7 +26,7 @@ pub struct Plain {
 }
 
 /// The number of nodes after which a value gets no more children, because copies of copies only
-/// take time.
+/// cost time.
 const MANY: usize = 60;
 
 pub(super) const KINDS: [NodeKind; 15] = [

@@ -56,8 +56,8 @@ impl Head {
         }
     }
 
-    /// Inserts a label before the labels from a position on. It is seldom one that is there
-    /// already.
+    /// Inserts a label before the labels from a position on. Seldom, the label is already
+    /// there.
     fn insert_label(&mut self, at: usize, tape: &mut Tape) {
         let twins = tape.one_in(12);
         match self {
@@ -189,7 +189,7 @@ impl Shape {
         }
     }
 
-    /// A related structure: a prefix, one that this is a prefix of, one with a few changes.
+    /// A related structure: a prefix, a structure that this is a prefix of, or one with a few changes.
     pub fn relative(&self, tape: &mut Tape) -> Shape {
         let mut other = self.clone();
         match tape.below(8) {

@@ -6,21 +6,21 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyType};
 
 use crate::error::Result;
-use crate::read::class::{Listed, is_cached};
-use crate::registered::{Level, code, one_level};
-use crate::write::like::plan::{Make, ObjectLike};
+use crate::read::class::{ClassAttributes, is_cached};
+use crate::registered::{RegisteredNode, code, one_level};
+use crate::write::like::plan::{Constructor, ObjectLike};
 
 impl<'py> ObjectLike<'py> {
     /// A new object. The dict has the attributes in the order of the fields, without some that are optional.
     pub(crate) fn instance(&self, filled: Bound<'py, PyDict>) -> Result<Bound<'py, PyAny>> {
         let py = filled.py();
         match &self.make {
-            Make::NamedTuple => {
+            Constructor::NamedTuple => {
                 Ok(self.class.call_method1(intern!(py, "_make"), (filled.values(),))?)
             }
-            Make::Namespace => Ok(self.class.call((), Some(&filled))?),
-            Make::Init(listed) => self.initialised(listed, filled),
-            Make::Registered { treedef, children, .. } => {
+            Constructor::Namespace => Ok(self.class.call((), Some(&filled))?),
+            Constructor::Init(listed) => self.initialised(listed, filled),
+            Constructor::Registered { treedef, children, .. } => {
                 let values = filled.values();
                 let made = treedef.call_method1("unflatten", (values.get_slice(0, *children),))?;
                 // What is static, and another than that of the example.
@@ -29,7 +29,7 @@ impl<'py> ObjectLike<'py> {
                 }
                 Ok(made)
             }
-            Make::New => {
+            Constructor::New => {
                 let made = self.class.call_method1(intern!(py, "__new__"), (&self.class,))?;
                 for (name, value) in &filled {
                     set(&made, &name, &value)?;
@@ -41,7 +41,7 @@ impl<'py> ObjectLike<'py> {
 
     fn initialised(
         &self,
-        listed: &Listed,
+        listed: &ClassAttributes,
         filled: Bound<'py, PyDict>,
     ) -> Result<Bound<'py, PyAny>> {
         let py = filled.py();
@@ -120,7 +120,7 @@ pub(crate) fn registered<'py>(
     if !code(py)?.call_method1(intern!(py, "is_node"), (example,))?.is_truthy()? {
         return Ok(None);
     }
-    let Some(Level { names: known, children, treedef, .. }) = one_level(example)? else {
+    let Some(RegisteredNode { names: known, children, treedef, .. }) = one_level(example)? else {
         return Ok(None);
     };
     if let Some(known) = known {

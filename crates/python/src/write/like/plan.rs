@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::error::Result;
-use crate::read::class::Listed;
-use crate::read::object::Entries;
-use crate::read::place::Step;
+use crate::read::class::ClassAttributes;
+use crate::read::context::PathStep;
+use crate::read::object::ObjectEntries;
 use crate::write::like::array::ArrayLike;
 use crate::write::like::scalar::ScalarKind;
 
@@ -37,11 +37,11 @@ pub(crate) enum Plan<'py> {
 }
 
 /// How a class makes an object of its attributes.
-pub(crate) enum Make<'py> {
+pub(crate) enum Constructor<'py> {
     /// `_make` of a named tuple.
     NamedTuple,
     /// `__init__`, of a class that lists its arguments.
-    Init(Arc<Listed>),
+    Init(Arc<ClassAttributes>),
     /// `__init__` of a `SimpleNamespace`, which takes any.
     Namespace,
     /// By JAX, which has its class in a registry: of the children, which are the first attributes.
@@ -71,7 +71,7 @@ pub(crate) struct ObjectLike<'py> {
     pub(crate) example: Bound<'py, PyAny>,
     pub(crate) class: Bound<'py, PyType>,
     pub(crate) fields: Vec<FieldLike<'py>>,
-    pub(crate) make: Make<'py>,
+    pub(crate) make: Constructor<'py>,
 }
 
 /// A list, a tuple, a `deque`.
@@ -136,10 +136,10 @@ impl<'py> Plan<'py> {
             Plan::Object(object) => {
                 // Of other classes, an object may have other attributes than the one before it.
                 let is_listed = match &object.make {
-                    Make::Init(listed) => listed.is_direct,
-                    Make::NamedTuple => true,
-                    Make::Registered { is_listed, .. } => *is_listed,
-                    Make::Namespace | Make::New => false,
+                    Constructor::Init(listed) => listed.is_direct,
+                    Constructor::NamedTuple => true,
+                    Constructor::Registered { is_listed, .. } => *is_listed,
+                    Constructor::Namespace | Constructor::New => false,
                 };
                 let has = |field: &FieldLike<'py>| {
                     let value = field.key.cast().ok().and_then(|key| example.getattr(key).ok());
@@ -178,15 +178,15 @@ impl<'py> FieldLike<'py> {
     }
 
     /// How a path leads to it.
-    pub(crate) fn step(&self, is_object: bool) -> Step<'_, 'py> {
-        if is_object { Step::Attribute(&self.key) } else { Step::Key(&self.key) }
+    pub(crate) fn step(&self, is_object: bool) -> PathStep<'_, 'py> {
+        if is_object { PathStep::Attribute(&self.key) } else { PathStep::Key(&self.key) }
     }
 
     /// Whether it is an object without attributes, which stays where a value lacks it.
     pub(crate) fn has_nothing(&self) -> Result<bool> {
         match &self.plan {
             Plan::Later(later) => {
-                Ok(Entries::of(&later.0)?.is_none_or(|entries| entries.len() == 0))
+                Ok(ObjectEntries::of(&later.0)?.is_none_or(|entries| entries.len() == 0))
             }
             _ => Ok(false),
         }

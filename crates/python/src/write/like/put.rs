@@ -10,9 +10,9 @@ use pyo3::types::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::class::has_attribute;
+use crate::read::context::{ObjectPath, PathStep, ReadContext};
 use crate::read::names::{describe, literal};
-use crate::read::object::{Entries, MOST_KEYS, is_sequence};
-use crate::read::place::{At, Context, Step};
+use crate::read::object::{MOST_KEYS, ObjectEntries, is_sequence};
 use crate::write::like::instance::with_attributes;
 use crate::write::like::plan::{
     DictLike, FieldLike, ObjectLike, Plan, SequenceLike, SetLike, is_same_key,
@@ -23,8 +23,8 @@ use crate::write::like::scalar::ScalarKind;
 pub(crate) fn like<'py>(
     value: Bound<'py, PyAny>,
     example: &Bound<'py, PyAny>,
-    at: &At<'_, 'py>,
-    context: &Context<'py>,
+    at: &ObjectPath<'_, 'py>,
+    context: &ReadContext<'py>,
 ) -> Result<Bound<'py, PyAny>> {
     Plan::of(example, at, context)?.put(value, at, context)
 }
@@ -33,8 +33,8 @@ impl<'py> Plan<'py> {
     pub(crate) fn put(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         match self {
             Plan::Scalar(kind, None) if kind.is_of(&value) => Ok(value),
@@ -45,8 +45,8 @@ impl<'py> Plan<'py> {
     fn convert(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         if value.is_none() {
             return Ok(value);
@@ -68,7 +68,7 @@ impl<'py> Plan<'py> {
                 let plan = match plan.get() {
                     Some(plan) => plan,
                     None => {
-                        let entries = Entries::of(example)?.ok_or_else(|| {
+                        let entries = ObjectEntries::of(example)?.ok_or_else(|| {
                             Error::expected("an object with attributes", describe(example))
                         })?;
                         let read = Plan::object(example, &entries, at, context)?;
@@ -178,15 +178,15 @@ fn range<'py>(example: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Result<B
 /// A key or an element of a set: its lists are tuples, because they have to be hashable.
 fn hashable<'py>(
     value: Bound<'py, PyAny>,
-    at: &At<'_, 'py>,
-    context: &Context<'py>,
+    at: &ObjectPath<'_, 'py>,
+    context: &ReadContext<'py>,
 ) -> Result<Bound<'py, PyAny>> {
     match list(&value)? {
         Some(items) => {
             context.enter(at, items.len())?;
             let items = items.iter().enumerate();
-            let items =
-                items.map(|(index, item)| hashable(item, &at.child(Step::Item(index)), context));
+            let items = items
+                .map(|(index, item)| hashable(item, &at.child(PathStep::Item(index)), context));
             Ok(PyTuple::new(value.py(), items.collect::<Result<Vec<_>>>()?)?.into_any())
         }
         None => Ok(value),
@@ -197,13 +197,13 @@ impl<'py> SetLike<'py> {
     fn put(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         let items = list(&value)?.ok_or_else(|| mismatch(&describe_class(&self.class), &value))?;
         context.enter(at, items.len())?;
         for index in 0..items.len() {
-            let at = at.child(Step::Item(index));
+            let at = at.child(PathStep::Item(index));
             let item = self.element.put(items.get_item(index)?, &at, context)?;
             items.set_item(index, hashable(item, &at, context)?)?;
         }
@@ -221,8 +221,8 @@ impl<'py> SequenceLike<'py> {
     fn put(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         context.enter(at, self.length)?;
         let array = value.cast::<PyUntypedArray>().ok();
@@ -266,14 +266,14 @@ impl<'py> SequenceLike<'py> {
     fn put_items(
         &self,
         items: &Bound<'py, PyList>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<()> {
         let mut index = 0;
         for (plan, count) in &self.runs {
             for _ in 0..*count {
                 let old = items.get_item(index)?;
-                let new = plan.put(old.clone(), &at.child(Step::Item(index)), context)?;
+                let new = plan.put(old.clone(), &at.child(PathStep::Item(index)), context)?;
                 if !new.is(&old) {
                     items.set_item(index, new)?;
                 }
@@ -311,8 +311,8 @@ impl<'py> DictLike<'py> {
     fn put(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         static DEFAULT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let (py, example) = (value.py(), &self.example);
@@ -344,8 +344,8 @@ impl<'py> ObjectLike<'py> {
     fn put(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyAny>> {
         let filled = match value.cast_into::<PyDict>() {
             Ok(value) => {
@@ -364,8 +364,8 @@ impl<'py> ObjectLike<'py> {
     fn tuple(
         &self,
         value: Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Bound<'py, PyDict>> {
         let items = match (list(&value)?, self.example.is_instance_of::<PyTuple>()) {
             (Some(items), true) if items.len() == self.fields.len() => items,
@@ -375,7 +375,7 @@ impl<'py> ObjectLike<'py> {
         let filled = PyDict::new(value.py());
         for (index, field) in self.fields.iter().enumerate() {
             let item = items.get_item(index)?;
-            let at = at.child(Step::Item(index));
+            let at = at.child(PathStep::Item(index));
             filled.set_item(&field.key, field.plan.put(item, &at, context)?)?;
         }
         Ok(filled)
@@ -386,9 +386,9 @@ impl<'py> ObjectLike<'py> {
 fn fill<'py>(
     value: Bound<'py, PyDict>,
     fields: &[FieldLike<'py>],
-    at: &At<'_, 'py>,
+    at: &ObjectPath<'_, 'py>,
     is_object: bool,
-    context: &Context<'py>,
+    context: &ReadContext<'py>,
     is_computed: impl Fn(&Bound<'py, PyAny>) -> Result<bool>,
 ) -> Result<Bound<'py, PyDict>> {
     context.enter(at, fields.len())?;

@@ -11,13 +11,13 @@ use pyo3::types::{
 
 use crate::error::{Error, Result};
 use crate::read::array::is_array;
-use crate::read::class::{Listed, ListedBy};
-use crate::read::object::{Entries, is_deque, is_sequence, member_name};
-use crate::read::place::{At, Context, Step};
+use crate::read::class::{AttributeSource, ClassAttributes};
+use crate::read::context::{ObjectPath, PathStep, ReadContext};
+use crate::read::object::{ObjectEntries, is_deque, is_sequence, member_name};
 use crate::write::like::array::ArrayLike;
 use crate::write::like::instance::{is_namespace, registered};
 use crate::write::like::plan::{
-    DictLike, FieldLike, Make, ObjectLike, Plan, SequenceLike, SetLike,
+    Constructor, DictLike, FieldLike, ObjectLike, Plan, SequenceLike, SetLike,
 };
 use crate::write::like::scalar::ScalarKind;
 
@@ -25,8 +25,8 @@ impl<'py> Plan<'py> {
     /// What the example at a place says.
     pub(crate) fn of(
         example: &Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Self> {
         match Plan::plain(example) {
             Some(plan) => Ok(plan),
@@ -52,8 +52,8 @@ impl<'py> Plan<'py> {
 
     fn other(
         example: &Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Self> {
         if let Ok(dict) = example.cast_exact::<PyDict>() {
             return Plan::dict(example, dict.iter(), at, context);
@@ -83,21 +83,22 @@ impl<'py> Plan<'py> {
         if example.is_instance_of::<PyRange>() {
             return Ok(Plan::Range(example.clone()));
         }
-        let by = Listed::of(&class)?.by;
-        if by == ListedBy::Slots && (is_sequence(example) || is_deque(example)?) {
+        let by = ClassAttributes::of(&class)?.by;
+        if by == AttributeSource::Slots && (is_sequence(example) || is_deque(example)?) {
             return Plan::sequence(example, at, context);
         }
-        if example.cast::<PyType>().is_ok() || by == ListedBy::Slots && example.is_callable() {
+        if example.cast::<PyType>().is_ok() || by == AttributeSource::Slots && example.is_callable()
+        {
             // A module that is called is an object with attributes, too.
-            let is_data = Entries::of(example)?.is_some_and(|entries| entries.len() > 0);
+            let is_data = ObjectEntries::of(example)?.is_some_and(|entries| entries.len() > 0);
             return Ok(if is_data { Plan::later(example) } else { Plan::Kept(example.clone()) });
         }
         let is_root = at.is_root();
-        match Entries::of(example)? {
-            Some(Entries::Items { keys, values }) => {
+        match ObjectEntries::of(example)? {
+            Some(ObjectEntries::Items { keys, values }) => {
                 Plan::dict(example, keys.iter().zip(values), at, context)
             }
-            Some(_) if by == ListedBy::Slots && !is_root && !is_namespace(&class)? => {
+            Some(_) if by == AttributeSource::Slots && !is_root && !is_namespace(&class)? => {
                 Ok(Plan::later(example))
             }
             Some(entries) => Plan::object(example, &entries, at, context),
@@ -112,14 +113,14 @@ impl<'py> Plan<'py> {
     fn dict(
         example: &Bound<'py, PyAny>,
         entries: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Self> {
         let mut fields = Vec::with_capacity(entries.size_hint().0);
         for (key, example) in entries {
             let plan = match Plan::plain(&example) {
                 Some(plan) => plan,
-                None => Plan::of(&example, &at.child(Step::Key(&key)), context)?,
+                None => Plan::of(&example, &at.child(PathStep::Key(&key)), context)?,
             };
             fields.push(FieldLike { key, plan, example, is_optional: false });
         }
@@ -130,19 +131,19 @@ impl<'py> Plan<'py> {
     /// An object with attributes.
     pub(crate) fn object(
         example: &Bound<'py, PyAny>,
-        entries: &Entries<'py>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        entries: &ObjectEntries<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Self> {
         let (py, class) = (example.py(), example.get_type());
         context.enter(at, entries.len())?;
-        let listed = Listed::of(&class)?;
+        let listed = ClassAttributes::of(&class)?;
         let mut keys = Vec::with_capacity(entries.len());
         for index in 0..entries.len() {
             keys.push(entries.key(index, py)?);
         }
         let found = match listed.by {
-            ListedBy::NamedTuple => None,
+            AttributeSource::NamedTuple => None,
             _ => registered(example, &keys)?,
         };
         let children = found.as_ref().map(|(children, _)| children.len());
@@ -152,21 +153,23 @@ impl<'py> Plan<'py> {
                     !children.iter().any(|child| child.eq(key).unwrap_or(false))
                 };
                 let statics: Vec<_> = keys.into_iter().filter(is_static).collect();
-                let is_listed = listed.by != ListedBy::Slots;
-                let make = Make::Registered { treedef, children: children.len(), is_listed };
+                let is_listed = listed.by != AttributeSource::Slots;
+                let make = Constructor::Registered { treedef, children: children.len(), is_listed };
                 keys = children.into_iter().chain(statics).collect();
                 make
             }
-            (None, ListedBy::NamedTuple) => Make::NamedTuple,
-            (None, ListedBy::Slots) if is_namespace(&class)? => Make::Namespace,
-            (None, ListedBy::Slots) => Make::New,
-            (None, ListedBy::Dataclass | ListedBy::Attrs) => Make::Init(listed.clone()),
+            (None, AttributeSource::NamedTuple) => Constructor::NamedTuple,
+            (None, AttributeSource::Slots) if is_namespace(&class)? => Constructor::Namespace,
+            (None, AttributeSource::Slots) => Constructor::New,
+            (None, AttributeSource::Dataclass | AttributeSource::Attrs) => {
+                Constructor::Init(listed.clone())
+            }
         };
         let mut fields = Vec::with_capacity(keys.len());
         for (index, key) in keys.into_iter().enumerate() {
             let is_optional = match (children, &make) {
                 (Some(children), _) => index >= children,
-                (None, Make::Init(listed)) => {
+                (None, Constructor::Init(listed)) => {
                     listed.arguments.get(index).is_some_and(|argument| argument.is_none())
                 }
                 _ => false,
@@ -178,7 +181,7 @@ impl<'py> Plan<'py> {
                 None if is_optional => py.None().into_bound(py),
                 None => example.getattr(name)?,
             };
-            let at = at.child(Step::Attribute(&key));
+            let at = at.child(PathStep::Attribute(&key));
             let plan = Plan::of(&example, &at, context)?;
             fields.push(FieldLike { key, plan, example, is_optional });
         }
@@ -188,8 +191,8 @@ impl<'py> Plan<'py> {
 
     fn sequence(
         example: &Bound<'py, PyAny>,
-        at: &At<'_, 'py>,
-        context: &Context<'py>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
     ) -> Result<Self> {
         let mut runs: Vec<(Plan<'py>, usize)> = Vec::new();
         let mut length = 0;
@@ -197,7 +200,7 @@ impl<'py> Plan<'py> {
             match runs.last_mut() {
                 Some((plan, count)) if plan.fits(&item) => *count += 1, // at most the length
                 _ => {
-                    let at = at.child(Step::Item(length));
+                    let at = at.child(PathStep::Item(length));
                     runs.push((Plan::of(&item, &at, context)?, 1));
                 }
             }
@@ -219,7 +222,11 @@ impl<'py> Plan<'py> {
     }
 
     /// A set has no places: its elements have one plan if they are all alike, or none.
-    fn set(example: &Bound<'py, PyAny>, at: &At<'_, 'py>, context: &Context<'py>) -> Result<Self> {
+    fn set(
+        example: &Bound<'py, PyAny>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
+    ) -> Result<Self> {
         let mut element = None;
         for item in example.try_iter()? {
             let item = item?;

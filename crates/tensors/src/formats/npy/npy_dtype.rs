@@ -8,7 +8,7 @@ use crate::bug::OrBug;
 use crate::datetime::DatetimeUnit;
 use crate::descriptor::{ElementType, NumberType};
 use crate::error::{Error, ErrorKind, Result, quoted};
-use crate::formats::npy::reading::Reading;
+use crate::formats::npy::read_options::ReadOptions;
 use crate::numpy_type::{NumpyKind, NumpyType, TYPES};
 use crate::shape::{MAX_DIMS, num_elements};
 use crate::tensor::Dtype;
@@ -79,7 +79,11 @@ impl NpyDtype {
     }
 
     /// Parses a type: a text, or a list of fields.
-    pub(super) fn read(parser: &mut Parser<'_>, reading: &Reading, depth: usize) -> Result<Self> {
+    pub(super) fn read(
+        parser: &mut Parser<'_>,
+        reading: &ReadOptions,
+        depth: usize,
+    ) -> Result<Self> {
         if parser.eat("[") {
             return NpyDtype::record(parser, reading, depth);
         }
@@ -93,7 +97,7 @@ impl NpyDtype {
     }
 
     /// Parses the fields after `[`: `('x', '<f4')`, `(('title', 'x'), '<f4', (3,))`.
-    fn record(parser: &mut Parser<'_>, reading: &Reading, depth: usize) -> Result<Self> {
+    fn record(parser: &mut Parser<'_>, reading: &ReadOptions, depth: usize) -> Result<Self> {
         if depth >= MAX_DEPTH {
             let what = format!("records nested deeper than {MAX_DEPTH} levels");
             return Err(ErrorKind::limit("levels", what).into());
@@ -153,7 +157,7 @@ impl NpyDtype {
         Ok(NpyDtype { size, kind })
     }
 
-    fn named(descr: &str, reading: &Reading) -> Result<Self> {
+    fn named(descr: &str, reading: &ReadOptions) -> Result<Self> {
         let shown = quoted(descr);
         let code = descr.trim_start_matches(['<', '>', '|', '=']);
         let is_reversed = match descr.strip_suffix(code).unwrap_or_default() {
@@ -223,7 +227,9 @@ impl NpyDtype {
             "O" => NpyDtype { size: 0, kind: NpyDtypeKind::Pickled { is_record: false } },
             "V" => {
                 let why = match size()? {
-                    2 => "two bytes of any kind: if they are bfloat16, see `npy::Reading::bf16`",
+                    2 => {
+                        "two bytes of any kind: if they are bfloat16, see `npy::ReadOptions::bf16`"
+                    }
                     _ => "bytes of any kind, as numpy writes types that it does not have",
                 };
                 NpyDtype::unread("void", Some(descr), size()?, format!("{shown} is {why}"))

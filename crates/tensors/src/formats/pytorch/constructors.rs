@@ -39,7 +39,7 @@ pub(super) struct StorageView {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum DataLocation {
     /// In the storage of this key, beside the pickle.
-    Stored(Arc<str>),
+    StoredTensor(Arc<str>),
     /// In the pickle itself, as the bytes of this object. The numbers may be big endian.
     Pickled { object: ObjectId, big_endian: bool },
 }
@@ -73,7 +73,7 @@ pub(super) fn storage(graph: &Graph, id: ObjectId) -> Option<Storage<'_>> {
 /// The whole of a storage.
 pub(super) fn whole(storage: &Storage<'_>) -> StorageView {
     StorageView {
-        data: DataLocation::Stored(storage.key.into()),
+        data: DataLocation::StoredTensor(storage.key.into()),
         element: storage.element,
         offset: storage.start,
         shape: vec![storage.count],
@@ -256,7 +256,7 @@ fn strided(
     }
     let offset = graph.size(offset)?.checked_add(storage.start)?;
     let element = element.unwrap_or(storage.element);
-    let data = DataLocation::Stored(storage.key.into());
+    let data = DataLocation::StoredTensor(storage.key.into());
     Some(CallResult::Tensor(StorageView { data, element, offset, shape, strides }))
 }
 

@@ -14,7 +14,7 @@ use crate::formats::pytorch::object::{Graph, ObjectId};
 use crate::formats::pytorch::strided_reader::{Base, StridedReader};
 use crate::formats::pytorch::types;
 use crate::shape::MAX_DIMS;
-use crate::source::{ReadAt, Stored};
+use crate::source::{ReadAt, StoredTensor};
 
 /// Finds the numbers of tensors.
 pub(super) struct TensorLocator<'p, 'a> {
@@ -31,7 +31,7 @@ impl<'a> TensorLocator<'_, 'a> {
     pub(super) fn stored(
         &mut self,
         view: &StorageView,
-    ) -> Result<(Stored<'a>, Option<String>), String> {
+    ) -> Result<(StoredTensor<'a>, Option<String>), String> {
         let shape: Result<Vec<usize>, _> =
             view.shape.iter().map(|it| usize::try_from(*it)).collect();
         let shape = shape.ok().filter(|shape| shape.len() <= MAX_DIMS);
@@ -41,7 +41,7 @@ impl<'a> TensorLocator<'_, 'a> {
         Ok(self.readable(view, &descriptor, total).map_or_else(
             |why| {
                 let unreadable = Arc::new(UnreadableTensor(why.clone()));
-                (Stored::read_by(descriptor.clone(), total, unreadable), Some(why))
+                (StoredTensor::read_by(descriptor.clone(), total, unreadable), Some(why))
             },
             |stored| (stored, None),
         ))
@@ -52,7 +52,7 @@ impl<'a> TensorLocator<'_, 'a> {
         view: &StorageView,
         descriptor: &Descriptor,
         total: u64,
-    ) -> Result<Stored<'a>, String> {
+    ) -> Result<StoredTensor<'a>, String> {
         let (size, descriptor) = (types::size_of(view.element), descriptor.clone());
         let (base, big_endian) = self.base(&view.data)?;
         let (start, end) = extent(view, size).ok_or("strides that no tensor has")?;
@@ -66,18 +66,18 @@ impl<'a> TensorLocator<'_, 'a> {
             && let Base::File(bytes, span) = &base
         {
             let start = span.start.saturating_add(start);
-            return Ok(Stored::within(descriptor, total, bytes, start));
+            return Ok(StoredTensor::within(descriptor, total, bytes, start));
         }
         let strides = view.strides.iter().map(|stride| stride.saturating_mul(size)).collect();
         let swapped = usize::try_from(swapped).unwrap_or(1); // at most 8
         let shape = view.shape.clone();
         let strided = StridedReader { base, offset: start, shape, strides, size, swapped };
-        Ok(Stored::read_by(descriptor, total, Arc::new(strided)))
+        Ok(StoredTensor::read_by(descriptor, total, Arc::new(strided)))
     }
 
     fn base(&mut self, data: &DataLocation) -> Result<(Base<'a>, bool), String> {
         match data {
-            DataLocation::Stored(key) => {
+            DataLocation::StoredTensor(key) => {
                 let missing = || format!("there is no storage {}", quoted(key));
                 let span = self.storages.places.get(&**key).ok_or_else(missing)?;
                 let span: ByteRange = *span.as_ref().map_err(Clone::clone)?;

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::pytorch::constructors::{self, CallResult, StorageView};
 use crate::formats::pytorch::object::{Call, Graph, Object, ObjectId};
 use crate::formats::pytorch::tensor_locator::TensorLocator;
-use crate::source::Stored;
+use crate::source::StoredTensor;
 
 /// The maximum nesting of objects, the default limit of structures.
 const MAX_DEPTH: usize = 120;
@@ -35,7 +35,7 @@ pub(super) enum PickledLeaf {
 /// The content of a pickle.
 pub(super) struct PickledTree<'a> {
     pub(super) tree: Tree<PickledLeaf>,
-    pub(super) tensors: Vec<(StorageView, Stored<'a>)>,
+    pub(super) tensors: Vec<(StorageView, StoredTensor<'a>)>,
     /// The tensors that cannot be read, with the reasons.
     pub(super) faults: Vec<(Path, String)>,
 }
@@ -73,7 +73,7 @@ impl Subtree {
 struct GraphWalk<'p, 'a> {
     graph: &'p Graph,
     locator: TensorLocator<'p, 'a>,
-    tensors: Vec<(StorageView, Stored<'a>)>,
+    tensors: Vec<(StorageView, StoredTensor<'a>)>,
     faults: Vec<(Path, String)>,
     path: Vec<Key>,
     /// The objects around the current one.

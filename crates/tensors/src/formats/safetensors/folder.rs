@@ -67,7 +67,7 @@ pub(super) fn find(
             Some(first) if !first.is_empty() => {
                 let names = listed(variants.iter().map(|name| name.as_str()));
                 return Err(format!(
-                    "several variants of a model, {names}: choose one (`Opening::variant`)"
+                    "several variants of a model, {names}: choose one (`OpenOptions::variant`)"
                 ));
             }
             _ => String::new(),

@@ -13,7 +13,7 @@ use crate::descriptor::{Descriptor, NumberType};
 use crate::error::{Error, ErrorKind, Result, malformed, quoted as shown};
 use crate::export::METADATA;
 use crate::file_bytes::FileBytes;
-use crate::source::Stored;
+use crate::source::StoredTensor;
 
 /// The maximum number of bytes of a header, for all readers of the format.
 pub(crate) const MAX_HEADER: u64 = 100_000_000;
@@ -91,10 +91,10 @@ pub(crate) struct TensorExtent {
 
 impl TensorExtent {
     /// The tensor, in a file whose data begins at a byte.
-    pub(crate) fn stored<'a>(self, bytes: &FileBytes<'a>, data: u64) -> Stored<'a> {
+    pub(crate) fn stored<'a>(self, bytes: &FileBytes<'a>, data: u64) -> StoredTensor<'a> {
         let TensorExtent { descriptor, start, end } = self;
         // All of it is inside of the file.
-        Stored::within(descriptor, end - start, bytes, data.saturating_add(start))
+        StoredTensor::within(descriptor, end - start, bytes, data.saturating_add(start))
     }
 }
 

@@ -23,12 +23,12 @@ use crate::source::Source;
 /// let folder = tempfile::tempdir()?;
 /// let tree = Tree::of(&vec![[0.5f32]; 2])?;
 /// safetensors::save(&Tensors::of(&tree)?, folder.path().join("model.safetensors"))?;
-/// let opening = safetensors::Opening::new().follow_links(true);
+/// let opening = safetensors::OpenOptions::new().follow_links(true);
 /// assert_eq!(opening.open(folder.path())?.num_bytes(), 8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Opening {
+pub struct OpenOptions {
     follow_links: bool,
     strict: bool,
     variant: Option<String>,
@@ -39,7 +39,7 @@ pub struct Opening {
 /// A folder has an index `….safetensors.index.json`, which maps tensors to files; or one file,
 /// `model.safetensors` among others; or all shards of one model, by their names. If there are variants,
 /// such as `model.fp16.safetensors` or `model.safetensors.index.fp16.json`, the plain model is opened,
-/// unless [`Opening::variant`] names another.
+/// unless [`OpenOptions::variant`] names another.
 ///
 /// The index decides. Files and tensors that are not in it, copies of tensors in other files than it names,
 /// and a wrong total size are listed in [`Source::warnings`](crate::Source::warnings). Everything is
@@ -73,11 +73,11 @@ pub struct Opening {
 /// let source = safetensors::open(folder.path())?;
 /// let left_out = source.warnings()[0].to_string();
 /// assert!(left_out.ends_with("b.safetensors: left out, as the index does not name it"));
-/// assert!(safetensors::Opening::new().strict(true).open(folder.path()).is_err());
+/// assert!(safetensors::OpenOptions::new().strict(true).open(folder.path()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Source<'static>> {
-    Opening::new().open(path)
+    OpenOptions::new().open(path)
 }
 
 /// Opens files of one model, without an index.
@@ -152,23 +152,23 @@ pub fn open_indexed_slices<'a>(
     shards.into_source(false)
 }
 
-impl Opening {
+impl OpenOptions {
     /// Links may not lead out of the folder, and skipped files are listed.
     pub fn new() -> Self {
-        Opening::default()
+        OpenOptions::default()
     }
 
     /// Follows symbolic links that lead out of the folder.
     #[must_use]
     pub fn follow_links(self, yes: bool) -> Self {
-        Opening { follow_links: yes, ..self }
+        OpenOptions { follow_links: yes, ..self }
     }
 
     /// Turns everything that [`Source::warnings`](crate::Source::warnings) would list into an
     /// error.
     #[must_use]
     pub fn strict(self, yes: bool) -> Self {
-        Opening { strict: yes, ..self }
+        OpenOptions { strict: yes, ..self }
     }
 
     /// Opens this variant of the model in a folder, as libraries name them: `fp16` is
@@ -183,13 +183,13 @@ impl Opening {
     ///     safetensors::save(&Tensors::of(&Tree::of(&[number])?)?, folder.path().join(name))?;
     /// }
     /// assert_eq!(safetensors::open(folder.path())?.load::<[f32; 1]>()?, [1.0]);
-    /// let ema = safetensors::Opening::new().variant("ema").open(folder.path())?;
+    /// let ema = safetensors::OpenOptions::new().variant("ema").open(folder.path())?;
     /// assert_eq!(ema.load::<[f32; 1]>()?, [2.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn variant(self, name: impl Into<String>) -> Self {
-        Opening { variant: Some(name.into()), ..self }
+        OpenOptions { variant: Some(name.into()), ..self }
     }
 
     /// Opens a folder, an index or a file, as [`open`] does.
@@ -309,7 +309,7 @@ impl Opening {
             return None;
         }
         let target = quoted(&target.display().to_string());
-        Some(format!("a link out of the folder, to {target} (see `Opening::follow_links`)"))
+        Some(format!("a link out of the folder, to {target} (see `OpenOptions::follow_links`)"))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result, quoted};
 use crate::file::{self, PendingFile};
 use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
 use crate::formats::safetensors::writer::Writer;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 use crate::structure::is_of_structure;
 
 /// The name of a checkpoint in one file.
@@ -140,7 +140,7 @@ fn remove<'n>(folder: &Path, names: impl Iterator<Item = &'n String>) {
 }
 
 /// The tensors of each file. There is at least one file.
-fn shards<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored<'a>>> {
+fn shards<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t StoredTensor<'a>>> {
     let (mut shards, mut shard, mut size) = (Vec::new(), Vec::new(), 0_u64);
     for stored in source.iter() {
         let sum = size.saturating_add(stored.num_bytes());
@@ -159,7 +159,7 @@ fn shards<'t, 'a>(source: &'t Source<'a>, max_bytes: u64) -> Vec<Vec<&'t Stored<
 /// Writes a file beside its place.
 fn write_shard(
     path: &Path,
-    shard: &[&Stored<'_>],
+    shard: &[&StoredTensor<'_>],
     metadata: Vec<(String, String)>,
 ) -> Result<PendingFile> {
     let descriptors = shard.iter().map(|stored| stored.descriptor().clone());
@@ -182,7 +182,7 @@ impl<'t> ShardMetadata<'t> {
         ShardMetadata { all: source.texts(), aliases: source.aliases().collect() }
     }
 
-    fn of_shard(&self, shard: &[&Stored<'_>], is_first: bool) -> Vec<(String, String)> {
+    fn of_shard(&self, shard: &[&StoredTensor<'_>], is_first: bool) -> Vec<(String, String)> {
         let names: HashSet<&str> = shard.iter().map(|stored| stored.name()).collect();
         let belongs = |(key, _): &&(String, String)| match self.aliases.get(key.as_str()) {
             Some(name) => names.contains(name),

@@ -10,7 +10,7 @@ use crate::file::OpenFile;
 use crate::file_bytes::FileBytes;
 use crate::formats::safetensors::header::{self, LayoutFault, PREFIX, SafetensorsHeader};
 use crate::formats::safetensors::index::Index;
-use crate::source::{Source, Stored};
+use crate::source::{Source, StoredTensor};
 
 /// The maximum number of files that stay open. Others are opened when a tensor is read.
 const MAX_OPEN_FILES: usize = 64;
@@ -20,7 +20,7 @@ pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
 /// The files that were opened, and their faults.
 #[derive(Default)]
 pub(crate) struct Shards<'a> {
-    tensors: Vec<Stored<'a>>,
+    tensors: Vec<StoredTensor<'a>>,
     /// The file of each tensor.
     files: HashMap<String, Arc<str>>,
     metadata: Vec<(String, String)>,
@@ -67,7 +67,7 @@ impl<'a> Shards<'a> {
     /// Compares the total size in an index, if there are no other faults.
     pub(super) fn expect_total_size(&mut self, index: &Index, name: &str) {
         self.warnings.extend(index.warnings.iter().cloned());
-        let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
+        let size = self.tensors.iter().map(StoredTensor::num_bytes).fold(0, u64::saturating_add);
         match index.total_size.filter(|_| self.faults.is_empty()) {
             Some(total) if total != size => {
                 let what = format!("`total_size` is {total}, and the tensors have {size} bytes");
@@ -131,7 +131,8 @@ impl<'a> Shards<'a> {
                 return None;
             }
         };
-        let names = source.iter().map(Stored::name).chain(source.aliases().map(|(name, _)| name));
+        let names =
+            source.iter().map(StoredTensor::name).chain(source.aliases().map(|(name, _)| name));
         let names = names.map(str::to_owned).collect();
         self.put_all(&name.into(), &source);
         Some(names)
@@ -144,7 +145,7 @@ impl<'a> Shards<'a> {
             return self.put_metadata(source.texts().to_vec());
         };
         let is_here = |name: &str| expected.get(name).is_some_and(|other| other == file);
-        for name in source.iter().map(Stored::name).filter(|name| !is_here(name)) {
+        for name in source.iter().map(StoredTensor::name).filter(|name| !is_here(name)) {
             let what = match expected.get(name) {
                 Some(other) => format!("passed over, as the index has it in {}", quoted(other)),
                 None => LEFT_OUT.to_owned(),
@@ -162,7 +163,7 @@ impl<'a> Shards<'a> {
     }
 
     /// Adds a tensor, unless it is in another file.
-    fn add_tensor(&mut self, file: &Arc<str>, stored: Stored<'a>) {
+    fn add_tensor(&mut self, file: &Arc<str>, stored: StoredTensor<'a>) {
         let tensor = stored.name();
         if let Some(other) = self.files.get(tensor) {
             let what = format!("it is also in {}", quoted(other));

@@ -11,7 +11,7 @@ use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::PendingFile;
 use crate::formats::safetensors::header;
-use crate::source::Stored;
+use crate::source::StoredTensor;
 
 /// Writes a file whose names, types and shapes are known in advance. The bytes may be written in any order,
 /// so memory needs to hold only one tensor, or a piece of one.
@@ -138,7 +138,7 @@ impl Writer {
     }
 
     /// Copies a tensor, piece by piece.
-    pub(crate) fn copy(&mut self, stored: &Stored<'_>) -> Result<()> {
+    pub(crate) fn copy(&mut self, stored: &StoredTensor<'_>) -> Result<()> {
         stored.pieces(|piece| self.write(stored.name(), piece))
     }
 

@@ -1,10 +1,10 @@
 //! An array and the parts of it, as a type asks for them.
 
-mod whole;
+mod array_slice;
 mod row;
 mod elements;
 mod matrix;
 mod fields;
 mod deserializer;
 
-pub(crate) use crate::read::part::whole::{CONVERT, Part, Whole};
+pub(crate) use crate::read::slice::array_slice::{ArraySlice, ArraySource, CONVERT};

@@ -16,19 +16,19 @@ use crate::format::Format;
 use crate::reading::input::Input;
 use crate::reading::progress::Progress;
 use crate::tensors::checkpoint::{Checkpoint, expect_room};
-use crate::tensors::names::{Names, told};
-use crate::tensors::trees::{self, Halves, TensorLeaf, more_than, with_halves};
+use crate::tensors::names::{NameTree, told};
+use crate::tensors::trees::{self, HalfFormat, TensorLeaf, more_than, with_halves};
 use crate::tensors::values::PatchTree;
 
 /// The number of bytes that are compared at once.
 const PIECE: usize = 1 << 20;
 
 /// A file of tensors.
-pub(crate) struct Stored {
+pub(crate) struct TensorFile {
     pub(crate) name: String,
     pub(crate) format: Format,
     /// By the parts of their names.
-    pub(crate) tree: Tree<Slot>,
+    pub(crate) tree: Tree<TensorSlot>,
     pub(crate) metadata: BTreeMap<String, String>,
     checkpoint: Checkpoint,
     /// The reason why its numbers are not read, if so.
@@ -39,29 +39,29 @@ pub(crate) struct Stored {
 
 /// A tensor, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct TensorSlot {
     pub(crate) leaf: TensorLeaf,
     pub(crate) name: String,
     /// Its number in the checkpoint.
     pub(crate) number: usize,
 }
 
-impl Slot {
+impl TensorSlot {
     /// The type, if the tensor has numbers.
     pub(crate) fn dtype(&self) -> Option<Dtype> {
         Dtype::ALL.iter().copied().find(|dtype| dtype.name() == self.leaf.dtype)
     }
 }
 
-impl Stored {
+impl TensorFile {
     /// Shows the progress of reading.
     pub(crate) fn with_progress(self, progress: &Progress) -> Self {
-        Stored { progress: progress.clone(), ..self }
+        TensorFile { progress: progress.clone(), ..self }
     }
 
     /// The same tensors at other paths.
-    pub(crate) fn with_tree(self, tree: Tree<Slot>) -> Self {
-        Stored { tree, ..self }
+    pub(crate) fn with_tree(self, tree: Tree<TensorSlot>) -> Self {
+        TensorFile { tree, ..self }
     }
 
     /// The same tensors, with tied ones at each of their names.
@@ -74,11 +74,11 @@ impl Stored {
             return Ok(self);
         }
         let slots = || self.tree.leaves().iter().map(|slot| (slot.name.clone(), slot.clone()));
-        let stored: HashMap<String, Slot> = slots().collect();
+        let stored: HashMap<String, TensorSlot> = slots().collect();
         let tied = aliases.into_iter().filter_map(|(name, of)| {
-            Some((name.clone(), Slot { name, ..stored.get(&of)?.clone() }))
+            Some((name.clone(), TensorSlot { name, ..stored.get(&of)?.clone() }))
         });
-        let tree = Names::of(slots().chain(tied)).into_tree()?;
+        let tree = NameTree::of(slots().chain(tied)).into_tree()?;
         Ok(self.with_tree(tree))
     }
 
@@ -92,7 +92,7 @@ impl Stored {
                 format!("{values} beside the tensors, which the other file has no place for");
             tell!("treedef: {}", Failure::at(&self.name, message));
         }
-        let tree = Names::of(slots.map(|slot| (slot.name.clone(), slot.clone()))).into_tree()?;
+        let tree = NameTree::of(slots.map(|slot| (slot.name.clone(), slot.clone()))).into_tree()?;
         Ok(self.with_tree(tree))
     }
 
@@ -113,11 +113,12 @@ impl Stored {
                 Ok(Checkpoint::Safetensors(source))
             })?,
         };
-        let tree = checkpoint.tensors()?.map(|(leaf, name, number)| Slot { leaf, name, number });
+        let tree =
+            checkpoint.tensors()?.map(|(leaf, name, number)| TensorSlot { leaf, name, number });
         let metadata = checkpoint.metadata()?;
         let no_numbers = checkpoint.expect_numbers().err();
         let no_numbers = no_numbers.map(|failure| failure.in_file(&name).to_string());
-        Ok(Stored { name, format, tree, metadata, checkpoint, no_numbers, limits, progress })
+        Ok(TensorFile { name, format, tree, metadata, checkpoint, no_numbers, limits, progress })
     }
 
     /// Checks that the numbers of all tensors can be read; otherwise none could be equal.
@@ -141,10 +142,10 @@ impl Stored {
         let text = self.metadata.get(__STRUCTURE).filter(|_| self.has_structure());
         let treedef = text.map(|text| TreeDef::parse_with(text, self.limits.of_trees()));
         let Some(Ok(treedef)) = treedef else { return Ok(self) };
-        let named: HashMap<&str, &Slot> =
+        let named: HashMap<&str, &TensorSlot> =
             self.tree.leaves().iter().map(|slot| (slot.name.as_str(), slot)).collect();
         let slots = __leaf_names(&treedef).map(|name| named.get(name.as_str()).copied().cloned());
-        match slots.collect::<Option<Vec<Slot>>>() {
+        match slots.collect::<Option<Vec<TensorSlot>>>() {
             Some(slots) if slots.len() == named.len() => {
                 let tree = Tree::new(treedef, slots)?;
                 Ok(self.with_tree(tree))
@@ -181,7 +182,7 @@ impl Stored {
     /// Applies a function to the leaves of each tensor. Empty and unread tensors have none.
     pub(crate) fn with_leaves<T: Clone>(
         &self,
-        make: impl Fn(&Slot, Option<Leaf>) -> Result<T>,
+        make: impl Fn(&TensorSlot, Option<Leaf>) -> Result<T>,
     ) -> Result<Tree<T>> {
         expect_room(self.num_bytes(), self.limits).map_err(|it| it.in_file(&self.name))?;
         let trees = self.tree.as_ref().try_map(|slot| -> Result<_> {
@@ -189,14 +190,14 @@ impl Stored {
             if is_empty || self.unread(slot).is_some() {
                 return Ok(Tree::leaf(make(slot, None)?));
             }
-            let tree = with_halves(self.read(slot)?, Halves::Short)?;
+            let tree = with_halves(self.read(slot)?, HalfFormat::Short)?;
             Ok(tree.try_map(|leaf| make(slot, Some(leaf)))?)
         })?;
         Ok(trees.compose()?)
     }
 
     /// The reason why a tensor has no values here, if so.
-    pub(crate) fn unread(&self, slot: &Slot) -> Option<String> {
+    pub(crate) fn unread(&self, slot: &TensorSlot) -> Option<String> {
         let (name, leaf) = (told(&slot.name), &slot.leaf);
         match self.checkpoint.stored(slot.number) {
             Some(stored) => {
@@ -213,7 +214,7 @@ impl Stored {
     }
 
     /// Whether no leaf of a patch can hold the type and the bytes of a tensor.
-    pub(crate) fn is_in_no_patch(&self, slot: &Slot) -> bool {
+    pub(crate) fn is_in_no_patch(&self, slot: &TensorSlot) -> bool {
         let stored = self.checkpoint.stored(slot.number);
         slot.leaf.value.is_none()
             && stored.is_none_or(|stored| __element(stored.descriptor()).is_none())
@@ -226,11 +227,11 @@ impl Stored {
     }
 
     /// A tensor as a tree of one leaf.
-    pub(crate) fn read(&self, slot: &Slot) -> Result<Tree<Leaf>> {
+    pub(crate) fn read(&self, slot: &TensorSlot) -> Result<Tree<Leaf>> {
         self.read_tensor(slot).map_err(|failure| failure.in_file(&self.name))
     }
 
-    fn read_tensor(&self, slot: &Slot) -> Result<Tree<Leaf>> {
+    fn read_tensor(&self, slot: &TensorSlot) -> Result<Tree<Leaf>> {
         if let Some(value) = &slot.leaf.value {
             return Ok(Tree::leaf(value.clone()));
         }
@@ -262,7 +263,7 @@ impl Stored {
     }
 
     /// The elements of the first dimension in a range, as a tree of one leaf.
-    pub(crate) fn read_rows(&self, slot: &Slot, rows: Range<u64>) -> Result<Tree<Leaf>> {
+    pub(crate) fn read_rows(&self, slot: &TensorSlot, rows: Range<u64>) -> Result<Tree<Leaf>> {
         let count = slot.leaf.shape.first().copied().or_bug();
         let row = slot.leaf.size.checked_div(count).or_bug();
         let (start, length) = (rows.start * row, (rows.end - rows.start) * row); // within the size
@@ -277,14 +278,14 @@ impl Stored {
     }
 
     /// Reads bytes of a tensor that is in a file.
-    fn read_at(&self, slot: &Slot, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    fn read_at(&self, slot: &TensorSlot, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.checkpoint.read_at(slot.number, offset, buffer)
     }
 
     /// Calls `each` with the bytes of a tensor, piece by piece, until it returns `false`.
     pub(crate) fn pieces(
         &self,
-        slot: &Slot,
+        slot: &TensorSlot,
         mut each: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         self.expect_numbers()?;
@@ -304,7 +305,11 @@ impl Stored {
     }
 
     /// Whether two tensors have the same type, shape and bytes.
-    pub(crate) fn is_same(&self, slot: &Slot, other: (&Stored, &Slot)) -> Result<bool> {
+    pub(crate) fn is_same(
+        &self,
+        slot: &TensorSlot,
+        other: (&TensorFile, &TensorSlot),
+    ) -> Result<bool> {
         let (there, its_slot) = other;
         if slot.leaf != its_slot.leaf {
             return Ok(false);
@@ -322,14 +327,14 @@ impl Stored {
     }
 
     /// Whether a tensor has these bytes from `at` on.
-    fn has_at(&self, slot: &Slot, at: u64, expected: &[u8]) -> Result<bool> {
+    fn has_at(&self, slot: &TensorSlot, at: u64, expected: &[u8]) -> Result<bool> {
         let mut found = vec![0; expected.len()];
         self.read_at(slot, at, &mut found)?;
         Ok(found == expected)
     }
 
     /// The SHA-256 of the bytes of a tensor, or of the text of another value.
-    pub(crate) fn sha256(&self, slot: &Slot) -> Result<String> {
+    pub(crate) fn sha256(&self, slot: &TensorSlot) -> Result<String> {
         let mut hasher = Sha256::new();
         if let Some(value) = &slot.leaf.value {
             hasher.update(value.to_string());
@@ -342,7 +347,7 @@ impl Stored {
     }
 
     /// A number that is the same for equal tensors, and almost never for others.
-    pub(crate) fn hash(&self, slot: &Slot, keys: &RandomState) -> Result<u64> {
+    pub(crate) fn hash(&self, slot: &TensorSlot, keys: &RandomState) -> Result<u64> {
         let mut hasher = keys.build_hasher();
         self.pieces(slot, |piece| {
             hasher.write(piece);

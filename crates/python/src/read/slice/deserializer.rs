@@ -8,18 +8,18 @@ use treedef::__private::{ArrayFields, OrBug};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mark::MARK;
-use crate::read::array::{Numbers, Wide};
-use crate::read::part::fields::Fields;
-use crate::read::part::matrix::{Columns, MatrixParts};
-use crate::read::part::whole::{Part, Whole};
-use crate::read::probe::Wish;
+use crate::read::array::{Numbers, WideNumber};
+use crate::read::probe::TypeRequest;
+use crate::read::slice::array_slice::{ArraySlice, ArraySource};
+use crate::read::slice::fields::ArrayFieldAccess;
+use crate::read::slice::matrix::{ColumnSeqAccess, MatrixTuple};
 
 /// Integers of the type that is asked for, and others where they are converted.
 macro_rules! integers {
     ($($deserialize:ident $kind:ident $visit:ident $wish:literal)*) => {
         $(#[inline]
         fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            if let (Numbers::$kind(numbers), Some(index)) = (self.whole.numbers, self.index())
+            if let (Numbers::$kind(numbers), Some(index)) = (self.source.numbers, self.index())
                 && let Some(number) = numbers.get(index)
             {
                 return visitor.$visit(*number);
@@ -29,13 +29,13 @@ macro_rules! integers {
     };
 }
 
-impl Part<'_> {
+impl ArraySlice<'_> {
     /// The number that is here, if numbers of its type are converted.
-    fn wide(&self, wish: &'static str) -> Result<Wide> {
-        let Whole { numbers, convert, .. } = self.whole;
+    fn wide(&self, wish: &'static str) -> Result<WideNumber> {
+        let ArraySource { numbers, convert, .. } = self.source;
         match self.index().and_then(|index| numbers.wide(index)) {
             Some(wide) if *convert && numbers.is_converted_to(wish) => Ok(wide),
-            _ => Err(self.mismatch(Wish::number(wish))),
+            _ => Err(self.mismatch(TypeRequest::number(wish))),
         }
     }
 
@@ -45,8 +45,8 @@ impl Part<'_> {
         wish: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        let Wide::Integer(number) = self.wide(wish)? else {
-            return Err(self.mismatch(Wish::number(wish)));
+        let WideNumber::Integer(number) = self.wide(wish)? else {
+            return Err(self.mismatch(TypeRequest::number(wish)));
         };
         let visited = match (i64::try_from(number), u64::try_from(number)) {
             (Ok(number), _) => visitor.visit_i64(number),
@@ -61,26 +61,26 @@ impl Part<'_> {
     fn other_float(self, wish: &'static str) -> Result<f64> {
         let rounded = |float: f64| if wish == "f32" { f64::from(float as f32) } else { float };
         let (float, fits) = match self.wide(wish)? {
-            Wide::Integer(number) => {
+            WideNumber::Integer(number) => {
                 let float = rounded(number as f64);
                 (float, float as i128 == number)
             }
-            Wide::Float(number) => {
+            WideNumber::Float(number) => {
                 let float = rounded(number);
                 (float, float.is_finite() || !number.is_finite())
             }
         };
         match self.wide(wish)? {
             _ if fits => Ok(float),
-            Wide::Integer(number) => Err(self.unfit(wish, number)),
-            Wide::Float(number) => Err(self.unfit(wish, number)),
+            WideNumber::Integer(number) => Err(self.unfit(wish, number)),
+            WideNumber::Float(number) => Err(self.unfit(wish, number)),
         }
     }
 
     #[cold]
     fn unfit(&self, wish: &'static str, number: impl Debug) -> Error {
-        let expected = Wish::number(wish).inside(self.asked_dims());
-        let found = (self.whole.describe)();
+        let expected = TypeRequest::number(wish).inside(self.asked_dims());
+        let found = (self.source.describe)();
         let message =
             format_args!("expected {expected}, found {found} with {number:?}, which does not fit");
         Error::new(ErrorKind::Value, message)
@@ -89,12 +89,12 @@ impl Part<'_> {
     /// The number that is here, or the elements.
     fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let Some(index) = self.index() else { return self.sequence(None, visitor) };
-        if self.whole.marked && index == 0 {
+        if self.source.marked && index == 0 {
             return visitor.visit_bytes(MARK);
         }
         macro_rules! visit {
             ($($kind:ident $visit:ident $map:expr,)*) => {
-                match self.whole.numbers {
+                match self.source.numbers {
                     $(Numbers::$kind(numbers) => numbers.get(index).map($map).map(|number| visitor.$visit(number)),)*
                 }
             };
@@ -118,13 +118,13 @@ impl Part<'_> {
     }
 
     fn half<'de, V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        let bits = match (name, self.whole.numbers) {
+        let bits = match (name, self.source.numbers) {
             ("f16", Numbers::F16(bits)) | ("bf16", Numbers::Bf16(bits)) => bits,
-            _ => return Err(self.mismatch(Wish::number(name))),
+            _ => return Err(self.mismatch(TypeRequest::number(name))),
         };
         match self.index().and_then(|index| bits.get(index)) {
             Some(bits) => visitor.visit_newtype_struct(U16Deserializer::<Error>::new(*bits)),
-            None => Err(self.mismatch(Wish::number(name))),
+            None => Err(self.mismatch(TypeRequest::number(name))),
         }
     }
 }
@@ -133,12 +133,12 @@ macro_rules! refused {
     ($($deserialize:ident($($argument:ident: $type:ty),*) $wish:literal)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, $($argument: $type,)* _: V) -> Result<V::Value> {
             $(let _ = $argument;)*
-            Err(self.mismatch(Wish::other($wish)))
+            Err(self.mismatch(TypeRequest::other($wish)))
         })*
     };
 }
 
-impl<'de> Deserializer<'de> for Part<'_> {
+impl<'de> Deserializer<'de> for ArraySlice<'_> {
     type Error = Error;
 
     integers! {
@@ -154,9 +154,9 @@ impl<'de> Deserializer<'de> for Part<'_> {
 
     #[inline]
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let number = match (self.whole.numbers, self.index()) {
+        let number = match (self.source.numbers, self.index()) {
             (Numbers::F32(numbers), Some(index)) => numbers.get(index).copied(),
-            (Numbers::F64(numbers), Some(index)) if self.whole.convert => {
+            (Numbers::F64(numbers), Some(index)) if self.source.convert => {
                 numbers.get(index).map(|number| *number as f32).filter(|number| number.is_finite())
             }
             _ => None,
@@ -169,9 +169,9 @@ impl<'de> Deserializer<'de> for Part<'_> {
 
     #[inline]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let number = match (self.whole.numbers, self.index()) {
+        let number = match (self.source.numbers, self.index()) {
             (Numbers::F64(numbers), Some(index)) => numbers.get(index).copied(),
-            (Numbers::F32(numbers), Some(index)) if self.whole.convert => {
+            (Numbers::F32(numbers), Some(index)) if self.source.convert => {
                 numbers.get(index).map(|number| f64::from(*number))
             }
             _ => None,
@@ -198,7 +198,7 @@ impl<'de> Deserializer<'de> for Part<'_> {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value> {
-        Err(self.mismatch(Wish::other(name)))
+        Err(self.mismatch(TypeRequest::other(name)))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -206,9 +206,9 @@ impl<'de> Deserializer<'de> for Part<'_> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.whole.numbers {
+        match self.source.numbers {
             Numbers::Bool(_) if self.dims.is_empty() => self.any(visitor),
-            _ => Err(self.mismatch(Wish::number("bool"))),
+            _ => Err(self.mismatch(TypeRequest::number("bool"))),
         }
     }
 
@@ -236,12 +236,12 @@ impl<'de> Deserializer<'de> for Part<'_> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match (self.whole.numbers, self.dims) {
+        match (self.source.numbers, self.dims) {
             (Numbers::U8(bytes), [length]) => {
                 let bytes = bytes.get(self.start..).and_then(|bytes| bytes.get(..*length));
                 visitor.visit_bytes(bytes.or_bug())
             }
-            _ => Err(self.mismatch(Wish::bytes())),
+            _ => Err(self.mismatch(TypeRequest::bytes())),
         }
     }
 
@@ -256,9 +256,9 @@ impl<'de> Deserializer<'de> for Part<'_> {
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
         match self.matrix::<V>(Some(length)) {
             Some(matrix) if matrix.is_fixed => {
-                visitor.visit_seq(Columns { part: self, matrix, next: 0 })
+                visitor.visit_seq(ColumnSeqAccess { slice: self, matrix, next: 0 })
             }
-            Some(matrix) => visitor.visit_seq(MatrixParts { part: self, matrix, next: 0 }),
+            Some(matrix) => visitor.visit_seq(MatrixTuple { slice: self, matrix, next: 0 }),
             None => self.sequence(Some(length), visitor),
         }
     }
@@ -283,11 +283,11 @@ impl<'de> Deserializer<'de> for Part<'_> {
                 let length = [self.dims.iter().product()];
                 // The shape comes before the numbers.
                 let names = fields.names().iter();
-                visitor.visit_map(Fields { part: self, names, length, value: "" })
+                visitor.visit_map(ArrayFieldAccess { slice: self, names, length, value: "" })
             }
             // A complex number is a pair, whatever its type calls the parts.
             _ if names == ["re", "im"] && self.dims == [2] => self.sequence(Some(2), visitor),
-            _ => Err(self.mismatch(Wish::other(name))),
+            _ => Err(self.mismatch(TypeRequest::other(name))),
         }
     }
 

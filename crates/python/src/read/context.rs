@@ -8,12 +8,12 @@ use pyo3::types::PyString;
 use treedef::{__private as private, Limits};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::buffer::Buffered;
+use crate::read::buffer::BufferLog;
 use crate::read::names::{literal, text};
 
 /// One step from an object to what is in it.
 #[derive(Clone, Copy)]
-pub(crate) enum Step<'a, 'py> {
+pub(crate) enum PathStep<'a, 'py> {
     Root(&'a str),
     Item(usize),
     Key(&'a Bound<'py, PyAny>),
@@ -22,9 +22,9 @@ pub(crate) enum Step<'a, 'py> {
 
 /// The steps from the root, each on the stack of the call that took it.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a, 'py> {
-    parent: Option<&'a At<'a, 'py>>,
-    step: Step<'a, 'py>,
+pub(crate) struct ObjectPath<'a, 'py> {
+    parent: Option<&'a ObjectPath<'a, 'py>>,
+    step: PathStep<'a, 'py>,
     depth: usize,
 }
 
@@ -42,7 +42,7 @@ pub enum Unused {
 }
 
 /// What a whole conversion has: its options, and what it counts.
-pub(crate) struct Context<'py> {
+pub(crate) struct ReadContext<'py> {
     pub(crate) py: Python<'py>,
     pub(crate) convert: bool,
     pub(crate) unused_keys: Unused,
@@ -51,33 +51,33 @@ pub(crate) struct Context<'py> {
     work: Cell<usize>,
     /// The paths of the keys that the type did not ask for.
     pub(crate) unused: RefCell<Vec<String>>,
-    pub(crate) buffered: Buffered,
+    pub(crate) buffered: BufferLog,
 }
 
 /// An object that is read, and where it is.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a, 'py> {
+pub(crate) struct ObjectDeserializer<'a, 'py> {
     pub(crate) object: &'a Bound<'py, PyAny>,
-    pub(crate) at: &'a At<'a, 'py>,
-    pub(crate) context: &'a Context<'py>,
+    pub(crate) at: &'a ObjectPath<'a, 'py>,
+    pub(crate) context: &'a ReadContext<'py>,
 }
 
-impl<'a, 'py> At<'a, 'py> {
+impl<'a, 'py> ObjectPath<'a, 'py> {
     pub(crate) fn root(name: &'a str) -> Self {
-        At { parent: None, step: Step::Root(name), depth: 0 }
+        ObjectPath { parent: None, step: PathStep::Root(name), depth: 0 }
     }
 
-    pub(crate) fn child(&'a self, step: Step<'a, 'py>) -> Self {
-        At { parent: Some(self), step, depth: self.depth + 1 } // below the limit
+    pub(crate) fn child(&'a self, step: PathStep<'a, 'py>) -> Self {
+        ObjectPath { parent: Some(self), step, depth: self.depth + 1 } // below the limit
     }
 
     /// The last step and how many are before it.
     pub(crate) fn hash(&self, state: &mut impl Hasher) {
         self.depth.hash(state);
         match self.step {
-            Step::Root(_) => {}
-            Step::Item(index) => index.hash(state),
-            Step::Key(name) | Step::Attribute(name) => match name.cast::<PyString>() {
+            PathStep::Root(_) => {}
+            PathStep::Item(index) => index.hash(state),
+            PathStep::Key(name) | PathStep::Attribute(name) => match name.cast::<PyString>() {
                 Ok(name) => name.to_string_lossy().hash(state),
                 Err(_) => literal(name).hash(state),
             },
@@ -92,12 +92,12 @@ impl<'a, 'py> At<'a, 'py> {
     pub(crate) fn path(&self) -> String {
         let mut steps = Vec::new();
         let mut at = Some(self);
-        while let Some(At { parent, step, .. }) = at {
+        while let Some(ObjectPath { parent, step, .. }) = at {
             steps.push(match step {
-                Step::Root(name) => (*name).to_owned(),
-                Step::Item(index) => format!("[{index}]"),
-                Step::Key(key) => format!("[{}]", literal(key)),
-                Step::Attribute(name) => format!(".{}", text(name)),
+                PathStep::Root(name) => (*name).to_owned(),
+                PathStep::Item(index) => format!("[{index}]"),
+                PathStep::Key(key) => format!("[{}]", literal(key)),
+                PathStep::Attribute(name) => format!(".{}", text(name)),
             });
             at = *parent;
         }
@@ -105,15 +105,15 @@ impl<'a, 'py> At<'a, 'py> {
     }
 }
 
-impl<'py> Context<'py> {
+impl<'py> ReadContext<'py> {
     pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
         let deepest = private::deepest(limits);
         let (work, unused, buffered) = Default::default();
-        Context { py, convert, unused_keys, limits, deepest, work, unused, buffered }
+        ReadContext { py, convert, unused_keys, limits, deepest, work, unused, buffered }
     }
 
     /// Counts an object with so many elements.
-    pub(crate) fn enter(&self, at: &At<'_, 'py>, elements: usize) -> Result<()> {
+    pub(crate) fn enter(&self, at: &ObjectPath<'_, 'py>, elements: usize) -> Result<()> {
         if at.depth >= self.deepest {
             let message = format!(
                 "objects nest deeper than {} levels (`Reader::limits` with another `max_depth` allows \

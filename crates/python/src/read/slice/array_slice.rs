@@ -2,14 +2,14 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::read::array::Numbers;
-use crate::read::probe::Wish;
+use crate::read::probe::TypeRequest;
 
 /// What an error about a type of numbers says at its end.
 pub(crate) const CONVERT: &str = " (`Reader::convert_numbers` converts)";
 
 /// A whole array.
 #[derive(Clone, Copy)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct ArraySource<'a> {
     pub(crate) numbers: Numbers<'a>,
     pub(crate) shape: &'a [usize],
     /// Whether numbers of another type are converted.
@@ -22,31 +22,31 @@ pub(crate) struct Whole<'a> {
 
 /// A dimension that the type asked for, and those around it.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) outer: Option<&'a Asked<'a>>,
+pub(super) struct RequestedDim<'a> {
+    pub(super) outer: Option<&'a RequestedDim<'a>>,
     pub(super) length: Option<usize>,
 }
 
 /// A part of an array: an element, an element of an element, …
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub(super) whole: &'a Whole<'a>,
+pub(crate) struct ArraySlice<'a> {
+    pub(super) source: &'a ArraySource<'a>,
     /// The dimensions that are left.
     pub(super) dims: &'a [usize],
     /// Where its numbers begin.
     pub(super) start: usize,
-    pub(super) asked: Option<&'a Asked<'a>>,
+    pub(super) requested: Option<&'a RequestedDim<'a>>,
 }
 
-impl<'a> Part<'a> {
-    pub(crate) fn new(whole: &'a Whole<'a>) -> Self {
-        Part { whole, dims: whole.shape, start: 0, asked: None }
+impl<'a> ArraySlice<'a> {
+    pub(crate) fn new(source: &'a ArraySource<'a>) -> Self {
+        ArraySlice { source, dims: source.shape, start: 0, requested: None }
     }
 
     /// The error of a type that asks for something else here.
     #[cold]
-    pub(super) fn mismatch(&self, wish: Wish) -> Error {
-        let Whole { numbers, convert, describe, .. } = self.whole;
+    pub(super) fn mismatch(&self, wish: TypeRequest) -> Error {
+        let ArraySource { numbers, convert, describe, .. } = self.source;
         let is_same = wish.is_unknown() || wish.number_type() == Some(numbers.type_name());
         let kind = if is_same { ErrorKind::Value } else { ErrorKind::Type };
         // Where the shape is another one, too, converting does not help.
@@ -61,18 +61,18 @@ impl<'a> Part<'a> {
     /// The dimensions that the type asked for so far.
     pub(super) fn asked_dims(&self) -> Vec<Option<usize>> {
         let mut dims = Vec::new();
-        let mut asked = self.asked;
-        while let Some(Asked { outer, length }) = asked {
+        let mut requested = self.requested;
+        while let Some(RequestedDim { outer, length }) = requested {
             dims.push(*length);
-            asked = *outer;
+            requested = *outer;
         }
         dims.reverse();
         dims
     }
 
     /// Whether elements that the type asks for could be here, where there are none.
-    pub(super) fn could_have(&self, wish: &Wish) -> bool {
-        let Whole { numbers, convert, .. } = self.whole;
+    pub(super) fn could_have(&self, wish: &TypeRequest) -> bool {
+        let ArraySource { numbers, convert, .. } = self.source;
         let Some(name) = wish.number_type() else { return true };
         wish.has_dims(self.dims)
             && (name == numbers.type_name() || *convert && numbers.is_converted_to(name))

@@ -6,11 +6,11 @@ use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
 use crate::read::array::Numbers;
-use crate::read::part::row::Row;
-use crate::read::part::whole::{Asked, Part};
-use crate::read::probe::Wish;
+use crate::read::probe::TypeRequest;
+use crate::read::slice::array_slice::{ArraySlice, RequestedDim};
+use crate::read::slice::row::FloatSeqAccess;
 
-impl Part<'_> {
+impl ArraySlice<'_> {
     pub(super) fn sequence<'de, V: Visitor<'de>>(
         self,
         length: Option<usize>,
@@ -18,38 +18,38 @@ impl Part<'_> {
     ) -> Result<V::Value> {
         match self.dims.split_first() {
             Some((&found, dims)) if length.is_none_or(|length| length == found) => {
-                let asked = &Asked { outer: self.asked, length };
+                let requested = &RequestedDim { outer: self.requested, length };
                 let step = dims.iter().product();
-                let part = Part { dims, asked: Some(asked), ..self };
+                let slice = ArraySlice { dims, requested: Some(requested), ..self };
                 let end = self.start + found; // of a row
-                match self.whole.numbers {
+                match self.source.numbers {
                     _ if !dims.is_empty() || found == 0 => {}
                     Numbers::F64(numbers) => {
                         let numbers = numbers.get(self.start..end).or_bug().iter();
-                        return visitor.visit_seq(Row { part, numbers });
+                        return visitor.visit_seq(FloatSeqAccess { slice, numbers });
                     }
                     Numbers::F32(numbers) => {
                         let numbers = numbers.get(self.start..end).or_bug().iter();
-                        return visitor.visit_seq(Row { part, numbers });
+                        return visitor.visit_seq(FloatSeqAccess { slice, numbers });
                     }
                     _ => {}
                 }
-                visitor.visit_seq(Elements { part, step, left: found, is_empty: found == 0 })
+                visitor.visit_seq(SliceSeqAccess { slice, step, left: found, is_empty: found == 0 })
             }
-            _ => Err(self.mismatch(Wish::of_sequence(length, visitor))),
+            _ => Err(self.mismatch(TypeRequest::of_sequence(length, visitor))),
         }
     }
 
     #[cold]
     fn expect_none<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<Option<S::Value>> {
-        let wish = Wish::of_seed(seed);
+        let wish = TypeRequest::of_seed(seed);
         if self.could_have(&wish) { Ok(None) } else { Err(self.mismatch(wish)) }
     }
 }
 
 /// The elements of the first dimension.
-struct Elements<'a> {
-    part: Part<'a>,
+struct SliceSeqAccess<'a> {
+    slice: ArraySlice<'a>,
     /// How many numbers each has.
     step: usize,
     left: usize,
@@ -57,18 +57,18 @@ struct Elements<'a> {
     is_empty: bool,
 }
 
-impl<'de> SeqAccess<'de> for Elements<'_> {
+impl<'de> SeqAccess<'de> for SliceSeqAccess<'_> {
     type Error = Error;
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         if self.left == 0 {
-            return if self.is_empty { self.part.expect_none(seed) } else { Ok(None) };
+            return if self.is_empty { self.slice.expect_none(seed) } else { Ok(None) };
         }
         self.left -= 1;
-        let part = self.part;
-        self.part.start += self.step; // at most the length of the numbers
-        seed.deserialize(part).map(Some)
+        let slice = self.slice;
+        self.slice.start += self.step; // at most the length of the numbers
+        seed.deserialize(slice).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {

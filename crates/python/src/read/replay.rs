@@ -15,9 +15,9 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, Origin, Result};
 use crate::mark::asking;
 use crate::read::array::is_converted;
-use crate::read::buffer::{Buffered, Mark, Marked};
-use crate::read::part::CONVERT;
+use crate::read::buffer::{BufferLog, Mark, MarkedArray};
 use crate::read::reader::Reader;
+use crate::read::slice::CONVERT;
 
 thread_local! {
     /// The structures whose arrays have the numbers that their types have.
@@ -32,7 +32,7 @@ const MOST_VALUES: usize = 1 << 10;
 
 /// An object that was read again.
 struct Replay {
-    buffered: Buffered,
+    buffered: BufferLog,
     error: Option<Error>,
     /// What asked for the mark, and refused it.
     asked: Vec<String>,
@@ -46,7 +46,7 @@ impl Replay {
     ) -> Self {
         let mut context = reader.quiet_context(object.py());
         let paths = mark.is_none().then(RefCell::default);
-        context.buffered = Buffered { mark, paths, ..Buffered::default() };
+        context.buffered = BufferLog { mark, paths, ..BufferLog::default() };
         let (error, asked) = asking(|| reader.read_in::<T>(object, &context).err());
         Replay { buffered: context.buffered, error, asked }
     }
@@ -69,7 +69,7 @@ impl Reader {
     pub(crate) fn expect_strict<T: DeserializeOwned>(
         &self,
         object: &Bound<'_, PyAny>,
-        buffered: &Buffered,
+        buffered: &BufferLog,
     ) -> Result<()> {
         for (number, name, error) in buffered.refusals.take() {
             let Replay { asked, .. } = Replay::of::<T>(self, object, Some(Mark::Value(number)));
@@ -88,7 +88,9 @@ impl Reader {
         }
         for array in arrays {
             let replay = Replay::of::<T>(self, object, Some(Mark::Number(array)));
-            let Some(Marked { path, of, found }) = replay.buffered.marked.take() else { continue };
+            let Some(MarkedArray { path, of, found }) = replay.buffered.marked.take() else {
+                continue;
+            };
             let mut wanted = replay.asked.iter().filter_map(|asked| number_type(asked));
             let Some(first) = wanted.next() else { continue };
             // Of the variants of an untagged enum, one may be right.

@@ -4,17 +4,17 @@ use serde::de::value::{SeqDeserializer, U64Deserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::part::whole::Part;
+use crate::read::slice::array_slice::ArraySlice;
 
 /// The fields of a struct that holds an array: `{ v, dim, data }` of `ndarray`, `{ shape, data }`.
-pub(super) struct Fields<'a> {
-    pub(super) part: Part<'a>,
+pub(super) struct ArrayFieldAccess<'a> {
+    pub(super) slice: ArraySlice<'a>,
     pub(super) names: std::slice::Iter<'a, &'static str>,
     pub(super) length: [usize; 1],
     pub(super) value: &'static str,
 }
 
-impl<'de> MapAccess<'de> for Fields<'_> {
+impl<'de> MapAccess<'de> for ArrayFieldAccess<'_> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
@@ -26,16 +26,16 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
         match self.value {
             "v" => seed.deserialize(U64Deserializer::new(1)),
-            "shape" | "dim" => seed.deserialize(Dims(self.part)),
-            _ => seed.deserialize(Part { dims: &self.length, ..self.part }),
+            "shape" | "dim" => seed.deserialize(DimsDeserializer(self.slice)),
+            _ => seed.deserialize(ArraySlice { dims: &self.length, ..self.slice }),
         }
     }
 }
 
 /// The dimensions as a value: a sequence of any length, or a tuple of as many as there are.
-struct Dims<'a>(Part<'a>);
+struct DimsDeserializer<'a>(ArraySlice<'a>);
 
-impl<'de> Deserializer<'de> for Dims<'_> {
+impl<'de> Deserializer<'de> for DimsDeserializer<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -47,7 +47,7 @@ impl<'de> Deserializer<'de> for Dims<'_> {
         if length == self.0.dims.len() {
             return self.deserialize_any(visitor);
         }
-        let found = (self.0.whole.describe)();
+        let found = (self.0.source.describe)();
         let expected = format_args!("an array with {length} dimensions");
         Err(Error::new(ErrorKind::Value, format_args!("expected {expected}, found {found}")))
     }

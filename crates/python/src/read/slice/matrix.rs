@@ -4,18 +4,18 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 use crate::matrix::MatrixShape;
-use crate::read::part::whole::Part;
+use crate::read::slice::array_slice::ArraySlice;
 
 #[derive(Clone, Copy)]
-pub(super) struct Matrix {
+pub(super) struct MatrixLayout {
     rows: usize,
     columns: usize,
     pub(super) is_fixed: bool,
 }
 
-impl Part<'_> {
+impl ArraySlice<'_> {
     /// The numbers in the order of columns, if the type is a matrix of `nalgebra`, and its shape.
-    pub(super) fn matrix<V>(&self, length: Option<usize>) -> Option<Matrix> {
+    pub(super) fn matrix<V>(&self, length: Option<usize>) -> Option<MatrixLayout> {
         let shape = MatrixShape::of_visitor::<V>()?;
         let (rows, columns) = match *self.dims {
             [rows] => (rows, 1),
@@ -29,29 +29,29 @@ impl Part<'_> {
             }
             MatrixShape::Dynamic => length == Some(3),
         };
-        fits.then_some(Matrix { rows, columns, is_fixed })
+        fits.then_some(MatrixLayout { rows, columns, is_fixed })
     }
 }
 
 /// The numbers of a matrix, column by column.
-pub(super) struct Columns<'a> {
-    pub(super) part: Part<'a>,
-    pub(super) matrix: Matrix,
+pub(super) struct ColumnSeqAccess<'a> {
+    pub(super) slice: ArraySlice<'a>,
+    pub(super) matrix: MatrixLayout,
     pub(super) next: usize,
 }
 
-impl<'de> SeqAccess<'de> for Columns<'_> {
+impl<'de> SeqAccess<'de> for ColumnSeqAccess<'_> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        let Matrix { rows, columns, .. } = self.matrix;
+        let MatrixLayout { rows, columns, .. } = self.matrix;
         if self.next == rows * columns {
             return Ok(None);
         }
         let (column, row) = (self.next / rows, self.next % rows);
         self.next += 1;
-        let start = self.part.start + row * columns + column;
-        seed.deserialize(Part { dims: &[], start, ..self.part }).map(Some)
+        let start = self.slice.start + row * columns + column;
+        seed.deserialize(ArraySlice { dims: &[], start, ..self.slice }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -60,28 +60,30 @@ impl<'de> SeqAccess<'de> for Columns<'_> {
 }
 
 /// A dynamic matrix of `nalgebra`: the numbers, the rows and the columns.
-pub(super) struct MatrixParts<'a> {
-    pub(super) part: Part<'a>,
-    pub(super) matrix: Matrix,
+pub(super) struct MatrixTuple<'a> {
+    pub(super) slice: ArraySlice<'a>,
+    pub(super) matrix: MatrixLayout,
     pub(super) next: usize,
 }
 
-impl<'de> SeqAccess<'de> for MatrixParts<'_> {
+impl<'de> SeqAccess<'de> for MatrixTuple<'_> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         self.next += 1;
-        let MatrixParts { part, matrix, next } = *self;
+        let MatrixTuple { slice, matrix, next } = *self;
         match next {
-            1 => seed.deserialize(MatrixNumbers(Columns { part, matrix, next: 0 })).map(Some),
-            2 => seed.deserialize(Size(matrix.rows)).map(Some),
-            3 => seed.deserialize(Size(matrix.columns)).map(Some),
+            1 => seed
+                .deserialize(MatrixNumbers(ColumnSeqAccess { slice, matrix, next: 0 }))
+                .map(Some),
+            2 => seed.deserialize(SizeDeserializer(matrix.rows)).map(Some),
+            3 => seed.deserialize(SizeDeserializer(matrix.columns)).map(Some),
             _ => Ok(None),
         }
     }
 }
 
-struct MatrixNumbers<'a>(Columns<'a>);
+struct MatrixNumbers<'a>(ColumnSeqAccess<'a>);
 
 impl<'de> Deserializer<'de> for MatrixNumbers<'_> {
     type Error = Error;
@@ -97,9 +99,9 @@ impl<'de> Deserializer<'de> for MatrixNumbers<'_> {
 }
 
 /// A dimension, or nothing where the type has it.
-struct Size(usize);
+struct SizeDeserializer(usize);
 
-impl<'de> Deserializer<'de> for Size {
+impl<'de> Deserializer<'de> for SizeDeserializer {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {

@@ -15,13 +15,13 @@ use crate::glob::RenameRules;
 /// use std::collections::BTreeMap;
 ///
 /// use treedef::Tree;
-/// use treedef_tensors::{Export, Loader, Names};
+/// use treedef_tensors::{Export, Loader, NameMapping};
 ///
 /// type Model = BTreeMap<String, Vec<BTreeMap<String, [f32; 2]>>>;
 /// let layer = |w| BTreeMap::from([("w".to_owned(), w)]);
 /// let model = Model::from([("layers".to_owned(), vec![layer([1.0, 2.0]), layer([3.0, 4.0])])]);
 ///
-/// let names = Names::new().rename("layers", "model.h").rename("**.w", "**.weight");
+/// let names = NameMapping::new().rename("layers", "model.h").rename("**.w", "**.weight");
 /// let tree = Tree::of(&model)?;
 /// let tensors = Export::new().with_names(&names).tensors(&tree)?;
 /// let stored: Vec<&str> = tensors.iter().map(|(name, _)| name).collect();
@@ -35,12 +35,12 @@ use crate::glob::RenameRules;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(Vec<(String, String)>);
+pub struct NameMapping(Vec<(String, String)>);
 
-impl Names {
+impl NameMapping {
     /// The same names on both sides.
     pub fn new() -> Self {
-        Names::default()
+        NameMapping::default()
     }
 
     /// Adds a rule: a pattern of the names of the type, and its replacement in files. Faults of the rule
@@ -83,7 +83,7 @@ pub(crate) struct TwoWayRenames<'a> {
 }
 
 impl<'a> TwoWayRenames<'a> {
-    pub(crate) fn new(names: &'a Names, separator: &'a str) -> Result<Self> {
+    pub(crate) fn new(names: &'a NameMapping, separator: &'a str) -> Result<Self> {
         TwoWayRenames::of(&names.0, separator)
     }
 

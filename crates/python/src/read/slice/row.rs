@@ -3,17 +3,17 @@
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
-use crate::read::part::whole::Part;
+use crate::read::slice::array_slice::ArraySlice;
 
 /// The floats of the last dimension.
-pub(super) struct Row<'a, T> {
+pub(super) struct FloatSeqAccess<'a, T> {
     /// The next of them, for a type that asks for something else.
-    pub(super) part: Part<'a>,
+    pub(super) slice: ArraySlice<'a>,
     pub(super) numbers: std::slice::Iter<'a, T>,
 }
 
-struct Float<'a, T> {
-    part: Part<'a>,
+struct FloatDeserializer<'a, T> {
+    slice: ArraySlice<'a>,
     number: T,
 }
 
@@ -21,14 +21,14 @@ macro_rules! other {
     ($($deserialize:ident($($argument:ident: $type:ty),*))*) => {
         $(#[inline]
         fn $deserialize<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
-            self.part.$deserialize($($argument,)* visitor)
+            self.slice.$deserialize($($argument,)* visitor)
         })*
     };
 }
 
 macro_rules! floats {
     ($($type:ident $deserialize:ident $visit:ident, $other:ident;)*) => {
-        $(impl<'de> SeqAccess<'de> for Row<'_, $type> {
+        $(impl<'de> SeqAccess<'de> for FloatSeqAccess<'_, $type> {
             type Error = Error;
 
             #[inline]
@@ -37,9 +37,9 @@ macro_rules! floats {
                 seed: S,
             ) -> Result<Option<S::Value>> {
                 let Some(number) = self.numbers.next() else { return Ok(None) };
-                let part = self.part;
-                self.part.start += 1; // at most the length of the numbers
-                seed.deserialize(Float { part, number: *number }).map(Some)
+                let slice = self.slice;
+                self.slice.start += 1; // at most the length of the numbers
+                seed.deserialize(FloatDeserializer { slice, number: *number }).map(Some)
             }
 
             #[inline]
@@ -48,7 +48,7 @@ macro_rules! floats {
             }
         }
 
-        impl<'de> Deserializer<'de> for Float<'_, $type> {
+        impl<'de> Deserializer<'de> for FloatDeserializer<'_, $type> {
             type Error = Error;
 
             #[inline]
