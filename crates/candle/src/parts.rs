@@ -12,8 +12,8 @@ use treedef_optim::transform::running_statistics;
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The model with the tensors of floats that a pattern names in another type of floats. What was one tensor in
-/// two places stays one.
+/// The model with the tensors of floats that a pattern names in another type of floats. A tensor in two places
+/// stays one tensor.
 ///
 /// In a loss, the gradient goes through: the parameters stay as they are, and so does the type of their gradient.
 ///
@@ -47,12 +47,12 @@ where
     })
 }
 
-/// The model with the tensors that a pattern names on another device. What was one tensor in two places stays
-/// one.
+/// The model with the tensors that a pattern names on another device. A tensor in two places stays one
+/// tensor.
 ///
 /// # Errors
 ///
-/// Returns an error when the pattern names no tensor, and those of the devices, with the path.
+/// Returns an error when the pattern names no tensor, and errors of the devices, with the path.
 ///
 /// ```
 /// use candle_core::Device;

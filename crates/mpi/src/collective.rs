@@ -250,7 +250,7 @@ impl Collective {
     }
 
     /// Reduces numbers that are already flat, such as the leaves of `treedef::flatten_as`, in place
-    /// and in one message, whatever the kinds of the leaves.
+    /// and in one message, for leaves of all kinds.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # .unwrap();
 /// ```
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> Result<T> {
-    // What the work has borrowed is dropped or passed on to its caller, who has the error.
+    // Values that the work borrowed are dropped or returned to the caller, who gets the error.
     let result = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     result.map_err(|panic| {
         Error::new(ErrorKind::Panic, format_args!("a panic in Rust: {}", message(&*panic)))

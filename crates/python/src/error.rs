@@ -1,4 +1,4 @@
-//! What may go wrong at the border, as an exception of Python.
+//! The errors at the border, as exceptions of Python.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a value could not cross the border. `?` in a function of PyO3 raises it.
 ///
-/// Its text has the path in Python's notation, and what was expected and found there:
+/// Its text has the path in Python's notation, and the expected and the found type:
 /// `params['layers'][2].w: expected f64[3, 4], found float32[4, 3]`.
 #[derive(Debug)]
 pub struct Error(Box<ErrorData>);
@@ -31,7 +31,7 @@ pub enum ErrorKind {
     Key,
     /// `RuntimeError`: work in Rust panicked.
     Panic,
-    /// What an object raised while it was read, with a note that says where.
+    /// The exception of an object that was read, with the path as a note.
     Raised,
 }
 
@@ -45,11 +45,11 @@ struct ErrorData {
     origin: Origin,
 }
 
-/// What serde says of an error, for one in a buffer of serde, which knows no path.
+/// The origin of an error in a buffer of serde, which has no paths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Other,
-    /// A value was refused by what expects this.
+    /// A visitor that expects this refused a value.
     Value(String),
     /// A struct lacks this field.
     Missing(&'static str),

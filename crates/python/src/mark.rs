@@ -1,4 +1,4 @@
-//! A value that no type takes: the error that refuses it says what asked for it.
+//! A value that no type accepts: the error that refuses it shows the request of the type.
 
 use std::cell::RefCell;
 
@@ -8,11 +8,11 @@ use serde::de::{Expected, Unexpected};
 pub(crate) const MARK: &[u8] = b"\xff\xfetreedef_python::MARK";
 
 thread_local! {
-    /// What asked for the mark. `None` while nobody wants to know.
+    /// The requests that got the mark. `None` while they are not recorded.
     static ASKED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Notes what refused a value, if that is the mark.
+/// Records the visitor that refused a value, if the value is the mark.
 pub(crate) fn refused(found: Unexpected<'_>, expected: &dyn Expected) {
     if found == Unexpected::Bytes(MARK) {
         ASKED.with_borrow_mut(|asked| {
@@ -23,7 +23,7 @@ pub(crate) fn refused(found: Unexpected<'_>, expected: &dyn Expected) {
     }
 }
 
-/// Does work, and gives what asked for the mark meanwhile.
+/// Does work. Also returns the requests that got the mark meanwhile.
 pub(crate) fn asking<R>(work: impl FnOnce() -> R) -> (R, Vec<String>) {
     let around = ASKED.replace(Some(Vec::new()));
     let result = work();

@@ -1,8 +1,8 @@
-//! What the name of a type says of a matrix of `nalgebra`.
+//! Matrices of `nalgebra`, by the names of their types.
 //!
-//! To serde, such a matrix is a tuple of numbers, column by column, and so is any other: that it is a matrix, and of
-//! which shape, stands in the name alone. If the names change, an array of numbers is what goes out, and what
-//! comes in is an error: the tests see it.
+//! To serde, such a matrix is a tuple of numbers, column by column, like other tuples. Only the name of the type shows
+//! that it is a matrix, and its shape. If `nalgebra` changes the names, a matrix is written as an array of numbers, and
+//! reading one is an error: the tests would show it.
 
 use std::any::type_name;
 
@@ -20,7 +20,7 @@ impl MatrixShape {
     #[inline]
     pub(crate) fn of_value<T: ?Sized>() -> Option<Self> {
         const MATRIX: &str = "nalgebra::base::matrix::Matrix<";
-        // Of a number, a constant: this is asked for each.
+        // For a number, this is a constant: it is called for each one.
         if type_name::<T>().len() < MATRIX.len() {
             return None;
         }

@@ -309,7 +309,7 @@ pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     let bytes = BASE64
         .decode(repr)
         .map_err(|error| ErrorKind::Malformed(format!("`__jax_pytreedef_repr`: {error}")))?;
-    // Its offsets are those of the decoded bytes.
+    // Its offsets are in the decoded bytes.
     let raised = from_flatbuffer(&bytes).map_err(|error| {
         ErrorKind::Malformed(format!("`__jax_pytreedef_repr`, decoded: {error}"))
     })?;

@@ -82,7 +82,7 @@ impl Lowering {
         Ok((tree, order, statics))
     }
 
-    /// The containers of a structure, and what was left out.
+    /// The containers of a structure, and the parts that were left out.
     ///
     /// `refuse` returns the reason if the format does not have a key. The entries of dicts are
     /// `sorted` in the order of JAX and optree, or keep the order of their declaration.

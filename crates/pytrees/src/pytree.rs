@@ -21,7 +21,7 @@ pub(crate) enum PyTree {
     },
 }
 
-/// A number for comparisons as in Python: exact, whatever its type.
+/// A number for comparisons as in Python: exact for numbers of any type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PyNumber {
     /// Whether it is not negative, and its bits in two's complement.

@@ -25,7 +25,7 @@ impl Structures {
         self
     }
 
-    /// The root of each structure is its own, its pools are those of its nodes, and the counts add up.
+    /// Each structure has its own root and the pools of its nodes, and the counts add up.
     fn check(&self) -> Checked {
         let interner = &self.recorder.interner;
         interner.check()?;
@@ -47,7 +47,7 @@ impl Structures {
 }
 
 impl Interner {
-    /// Nodes come after their children, are stored once and found, and have their sums.
+    /// Nodes are stored after their children, once, are found, and have their sums.
     fn check(&self) -> Checked {
         let is_label = |label: u32| label == NO_ID || self.label(label).is_some();
         for (at, node) in self.nodes.iter().enumerate() {

@@ -85,7 +85,7 @@ impl Places {
     /// The place below, and the index of the step.
     pub(crate) fn below(&mut self, place: u32, step: PlaceStep) -> Result<(u32, usize)> {
         let here = &self.list[place as usize];
-        // The elements of a sequence usually come first.
+        // The elements of a sequence are usually first.
         if let Some((_, below)) = here.below.first().filter(|(first, _)| *first == step) {
             return Ok((*below, 0));
         }

@@ -398,5 +398,5 @@ fn distinct(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, usize)> {
     })
 }
 
-/// The deepest structure, because what is folded is compared and dropped by recursion.
+/// The deepest structure, because folded parts are compared and dropped by recursion.
 pub(crate) const DEEPEST_STRUCTURE: usize = 256;

@@ -106,7 +106,7 @@ fn folded(text: &str) -> Option<PartLeaf> {
     })
 }
 
-/// Appends a structure as parts. The recursion is as deep as what is folded.
+/// Appends a structure as parts. The recursion is as deep as the folded parts.
 fn write_parts(structure: &Structure, parts: &mut Vec<StructurePart>) {
     let folded = |is_map, folded: &Collection| {
         let Collection { shortest, longest, ref elements } = *folded;

@@ -196,7 +196,7 @@ impl Export {
         Export { separator: separator.to_owned(), ..self }
     }
 
-    /// Renames the tensors that match, and the texts that are values. The patterns are like those of
+    /// Renames the tensors that match, and the texts that are values. The patterns are as in
     /// [`Loader::rename`], which renames them back. Each rule is applied to all names before the next. A
     /// loader needs the rules in the opposite order; use [`with_names`](Self::with_names) for both. It is
     /// an error if a pattern matches nothing. The metadata `treedef.renames` stores the patterns, so that
@@ -269,7 +269,7 @@ impl Export {
     /// names below them becomes one tensor with a leading axis, whose name has no index. All
     /// elements must have the same parts there.
     ///
-    /// | pattern | what is stacked |
+    /// | pattern | stacked parts |
     /// |---|---|
     /// | `layers[*]`, or `layers` | everything in the elements of `layers` |
     /// | `layers[*].w` | only `w`; the rest stays `layers.0.b`, `layers.1.b` |
@@ -326,25 +326,25 @@ impl Export {
 
     /// Sets whether the metadata has the structure, so that [`tree`](Self::tree) can read the
     /// tensors. The default is `true`. The order in which the entries of maps arrived is not part
-    /// of it: they come back in the order of their keys.
+    /// of it: they are restored in the order of their keys.
     #[must_use]
     pub fn structure_in_metadata(self, yes: bool) -> Self {
         Export { structure: yes, ..self }
     }
 
-    /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, except stacked ones. An [`Array`](treedef::Array) that is one leaf is the
-    /// tensor that its numbers would be, and borrowed, unless it is column-major: then its rows are
-    /// written.
+    /// The tensors of a tree, in its order. On a little-endian machine, the tensors of a tree of numbers
+    /// borrow its leaves, except stacked ones. An [`Array`](treedef::Array) that is one leaf becomes the
+    /// same tensor as its numbers as leaves would, and is borrowed, unless it is column-major: then its rows
+    /// are written.
     ///
     /// # Errors
     ///
     /// - When leaves have no dtype; the error has all their paths.
     /// - When two paths have the same name, or a name is `__metadata__`.
-    /// - When the elements of a stacked sequence differ, or a pattern names what is below
-    ///   elements, but stacks none, or names nothing at all.
+    /// - When the elements of a stacked sequence differ, or a pattern matches nodes below
+    ///   elements, but stacks none, or matches nothing at all.
     /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of
-    ///   the other, or when the loader would not give back a name.
+    ///   the other, or when the loader would not restore a name.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         self.expect_patterns()?;
         match L::without_arrays(tree)? {
@@ -358,7 +358,7 @@ impl Export {
         let mut namer = self.namer(tree.treedef())?;
         let (mut groups, mut by_name) = (Vec::<BlockGroup>::new(), HashMap::<String, usize>::new());
         let (mut rest, mut beside, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
-        // The patterns that stacked nothing yet, and what they name without stacking it.
+        // The patterns that stacked nothing yet, and the nodes that they match without stacking them.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
         let mut idle_renames: Vec<usize> = (0..self.renames.len()).collect();
@@ -509,7 +509,7 @@ impl BlockGroup {
     /// Adds the block of a later element.
     fn push(&mut self, part: TensorBlock, dtype: Dtype, place: TensorName) -> Result<()> {
         let TensorBlock { path, shape, leaves, matrix, .. } = part;
-        // The order of the tree is that of the indices, of which all have as many.
+        // The tree is in the order of the indices, and all blocks have the same number of them.
         let is_next = place.indices.len() == self.last.len() && place.indices > self.last;
         if place.key != self.key || !is_next {
             let (name, first) = (self.name.clone(), self.path.clone());

@@ -40,7 +40,7 @@ impl PendingFile {
         Ok(PendingFile { file, path: path.to_owned() })
     }
 
-    /// Writes at a position, which is told where it fails.
+    /// Writes at a position. An error has the path.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let written = write_all_at(self.file.file(), bytes, offset);
         Ok(written.map_err(|error| in_file(&self.path, error))?)
@@ -66,7 +66,7 @@ impl StagedFile {
     }
 }
 
-/// Why a file was not created. The operating system does not say what it looked for.
+/// The error for a file that was not created. The error of the operating system has no path.
 fn not_created(path: &Path, error: io::Error) -> io::Error {
     let what = match error.kind() {
         ErrorKind::NotFound => "there is no such folder",
@@ -81,7 +81,7 @@ pub(crate) fn in_file(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// An error while a file was written. Only what the operating system says of it has no path yet.
+/// An error while a file was written. Errors of the operating system get the path of the file.
 fn with_path(path: &Path, error: Error) -> Error {
     match error.kind() {
         Kind::Io(said) if said.raw_os_error().is_some() => {
@@ -91,9 +91,9 @@ fn with_path(path: &Path, error: Error) -> Error {
     }
 }
 
-/// Whether memory has room for so many bytes. Where they are asked for without this, there is no
-/// error but the end of the process; and bytes that are zero from the beginning cost less than
-/// those that become it.
+/// Whether memory has room for this number of bytes. Without this check, an allocation that fails ends
+/// the process. Allocating zeroed bytes afterwards costs less than a fallible allocation that is then
+/// filled with zeros.
 pub(crate) fn has_room(size: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(size).is_ok()
 }
@@ -134,10 +134,10 @@ impl Identity {
     }
 }
 
-/// So many bytes tell what stands in for a file.
+/// The number of bytes that identify the stand-in for a file.
 pub const STAND_IN: usize = 64;
 
-/// What a download left instead of the file, by its first bytes.
+/// The stand-in that a download left instead of the file, by its first bytes.
 pub fn stand_in(start: &[u8]) -> Option<&'static str> {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let text = text.trim_ascii_start().to_ascii_lowercase();

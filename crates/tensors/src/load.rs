@@ -263,7 +263,7 @@ impl Loader {
     /// [`Export::stack`] makes. The pattern is the same as for [`Export::stack`], with names joined
     /// by `.`: `[*]` stands for the stacked elements, and a pattern without it names the sequence.
     /// `*` and `**` are parts as in other rules. If elements are tuples, stack all of them: in the
-    /// names, `0` of a tuple cannot be told from `0` of the sequence. It is an error if the pattern
+    /// names, `0` of a tuple cannot be distinguished from `0` of the sequence. It is an error if the pattern
     /// matches no tensor.
     ///
     /// ```
@@ -517,7 +517,7 @@ impl Loader {
             .iter()
             .filter(|entry| !entry.filled && !entry.is_alias && entry.unread() > 0)
             .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
-            // If the type stopped early, it is unknown what it would have read.
+            // If the type stopped early, its further requests are unknown.
             .filter(|_| !is_stopped)
             .filter_map(|entry| {
                 let array = entry.array()?;

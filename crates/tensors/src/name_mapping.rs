@@ -8,7 +8,7 @@ use crate::glob::RenameRules;
 /// [`Export::with_names`](crate::Export::with_names) and [`Loader::with_names`](crate::Loader::with_names)
 /// accept the same names. Each rule has two patterns with the same wildcards in the same order, like
 /// [`Loader::rename`](crate::Loader::rename). Each is applied to the result of the previous one, and in the
-/// opposite order on the way back. A name that would not come back unchanged is refused, in both
+/// opposite order on the way back. A name that would not round-trip is refused, in both
 /// directions.
 ///
 /// ```
@@ -55,7 +55,7 @@ impl NameMapping {
     ///
     /// # Errors
     ///
-    /// Returns an error when a rule is wrong, or when the name would not come back.
+    /// Returns an error when a rule is wrong, or when the name would not round-trip.
     pub fn in_file(&self, name: &str) -> Result<String> {
         TwoWayRenames::new(self, ".")?.in_file(name, |_| {})
     }
@@ -111,7 +111,7 @@ impl<'a> TwoWayRenames<'a> {
         expect_back(name, &renamed, &back).map(|()| renamed)
     }
 
-    /// The name of the type, which may not come back.
+    /// The name of the type, without a check that it round-trips.
     pub(crate) fn renamed_in_type(&self, name: &str, mut matched: impl FnMut(usize)) -> String {
         self.in_type.rename(name, |rule, _| matched(self.count - 1 - rule)) // a rule is one of them
     }

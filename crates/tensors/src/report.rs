@@ -14,17 +14,18 @@ pub struct LoadReport {
     /// [`Loader::fill_from`](crate::Loader::fill_from), or are unchanged.
     pub filled: Vec<String>,
     /// The file has them and the type does not read them, or not all of their numbers: the name, and
-    /// what the tensor is.
+    /// the type and shape of the tensor.
     pub dropped: Vec<(String, String)>,
     /// A tensor of the file that the type does not read, and the only one that it misses of that
     /// shape: perhaps they are the same (see [`Loader::rename`](crate::Loader::rename)).
     pub renamed: Vec<(String, String)>,
-    /// The tensors of another shape or type: the name, what is expected, and what was found.
+    /// The tensors of another shape or type: the name, the expected one, and the found one.
     pub changed: Vec<(String, String, String)>,
-    /// The type reads them and nobody has them: the name, and what is expected.
+    /// The type reads them, and neither the file nor the value to fill from has them: the name, and the
+    /// expected type.
     pub missing: Vec<(String, String)>,
-    /// Where the type refused to be read further, and why. What it would have read behind that place is
-    /// not known, so nothing is [`dropped`](Self::dropped) then.
+    /// The reason why the type stopped reading, and the place. Its further requests are unknown, so nothing
+    /// is [`dropped`](Self::dropped) then.
     pub stopped: Option<String>,
 }
 
@@ -119,7 +120,7 @@ fn cut(mut line: String) -> String {
     line
 }
 
-/// A verb with the first few of what it applies to.
+/// A verb with the first few of its objects.
 fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
     const SHOWN: usize = 3;
     let shown: Vec<String> = all.iter().take(SHOWN).map(print).collect();

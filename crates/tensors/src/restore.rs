@@ -79,7 +79,7 @@ struct ArrayLocation {
     name: String,
     indices: Vec<usize>,
     shape: Vec<usize>,
-    /// The number of dimensions of a matrix, without those of its elements.
+    /// The number of dimensions of a matrix, without the dimensions of its elements.
     matrix: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         matrices: HashSet<String>,
         aliases: impl Iterator<Item = (&'r str, &'r Tensor<'a>)>,
     ) -> Result<Self> {
-        // There is a byte for each of them, whatever the structure says.
+        // There is a byte for each number, so a hostile structure cannot reserve more.
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
         Ok(LeafRestorer {
             export,
@@ -147,7 +147,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         let indices = place.indices;
         let (dtype, shape) = real(self.by_name.get(name.as_str())?);
         let shape = shape.get(indices.len()..)?.to_vec();
-        // What the leaves beside the numbers have to be.
+        // The expected leaves beside the numbers.
         let ranges = node.children().enumerate().filter_map(|(position, child)| {
             let is_version = Some(position) == fields.version();
             let is_shape = position == fields.shape();
@@ -308,7 +308,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         self.mark(name, place.indices, path)
     }
 
-    /// Notes what was read. Nothing may be read twice.
+    /// Records a read. Nothing may be read twice.
     fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
         if self.read.entry(name.clone()).or_default().insert(indices) {
             Ok(())
@@ -319,7 +319,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
     }
 }
 
-/// The bytes of a tensor at these indices in its stacks, if its shape and type are those of the
+/// The bytes of a tensor at these indices in its stacks, if it has the shape and type of the
 /// node.
 fn part<'t>(
     tensor: &'t Tensor<'_>,

@@ -486,8 +486,8 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// What was ignored when the files were opened: files that an index does not list, copies of
-    /// tensors in other files than the index says, a total size that is wrong.
+    /// Faults that were ignored when the files were opened: files that an index does not list, copies of
+    /// tensors in other files than the index names, a wrong total size.
     /// [`OpenOptions::strict`](crate::safetensors::OpenOptions::strict) makes these errors.
     pub fn warnings(&self) -> &[Fault] {
         &self.warnings

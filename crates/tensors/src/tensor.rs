@@ -93,7 +93,7 @@ impl fmt::Debug for Tensor<'_> {
 
 /// Serializes the numbers as nested sequences. Half floats are newtypes `f16` and `bf16` around
 /// their bits, like the types of the crate `half`, and complex numbers are structs `{ re, im }`. A
-/// tensor without elements is an empty sequence, whatever its other dimensions are.
+/// tensor without elements is an empty sequence, with any other dimensions.
 ///
 /// ```
 /// use treedef::Flattener;

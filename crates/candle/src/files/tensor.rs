@@ -75,7 +75,7 @@ fn copy_bytes(tensor: &Tensor, offset: usize, to: &mut [u8]) -> io::Result<()> {
         CpuStorage::F32(numbers) => copy!(numbers, |x| x.to_le_bytes()),
         CpuStorage::F64(numbers) => copy!(numbers, |x| x.to_le_bytes()),
         CpuStorage::F8E4M3(numbers) => copy!(numbers, |x| [x.to_bits()]),
-        // Candle has the bytes of the file, whatever the number of elements is.
+        // Candle keeps the bytes of the file, for any number of elements.
         CpuStorage::F6E2M3(bytes)
         | CpuStorage::F6E3M2(bytes)
         | CpuStorage::F4(bytes)

@@ -66,8 +66,8 @@ impl Lora {
     ///
     /// # Errors
     ///
-    /// Returns an error when the adapters have several ranks, when the name of a layer would not come back
-    /// from the file, and for errors of the files.
+    /// Returns an error when the adapters have several ranks, when the name of a layer would not round-trip
+    /// through the file, and for errors of the files.
     pub fn save_peft(&self, folder: impl AsRef<Path>, base: &str) -> Result<()> {
         let folder = folder.as_ref();
         let ranks = self.adapters.values().map(|adapter| adapter.a.dim(0));

@@ -21,7 +21,7 @@ pub(super) fn print(text: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Reports what a format did not keep.
+/// Reports the losses of a format.
 pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
     let yellow = anstyle::AnsiColor::Yellow.on_default();
     tell!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));

@@ -262,7 +262,7 @@ impl CountedFiles {
     /// are none, or whether they are allowed.
     fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
         let mut found = BadLines::default();
-        // Of other formats, each document was told when it was read.
+        // In other formats, each document was reported when it was read.
         let are_lines =
             |index| matches!(self.file(index), Some(CountedFile { indices: Indices::Lines, .. }));
         let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));

@@ -33,7 +33,7 @@ struct ShowReport {
     nodes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tensors: Option<Totals>,
-    /// The other names of tied tensors, each with that of the stored one.
+    /// The other names of tied tensors, each with the name of the stored one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     aliases: BTreeMap<String, String>,
     fingerprint: String,

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(page.matches("</script>").count(), 2);
     }
 
-    /// So no other script runs, whatever is in a document.
+    /// So no other script runs, with any document.
     #[test]
     fn the_policy_names_script_and_style_by_their_hashes() {
         let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));

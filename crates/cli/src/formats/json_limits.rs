@@ -76,7 +76,7 @@ impl KeyWalk {
     fn keys_of(&mut self, keys: &[Value]) {
         let place = |key: &Value| self.path.child(Key::Entry(key.clone()));
         let mut texts: HashMap<String, &Value> = HashMap::new();
-        // Keys that are texts come first, so that the others are reported.
+        // Keys that are texts are first, so that the others are reported.
         let (of_text, others): (Vec<&Value>, Vec<_>) =
             keys.iter().partition(|key| key.as_str().is_some());
         let mut found = Vec::new();

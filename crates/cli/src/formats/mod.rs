@@ -1,4 +1,4 @@
-//! What is special in a format of documents.
+//! The peculiarities of the formats of documents.
 
 pub(crate) mod keys;
 pub(crate) mod json;

@@ -96,7 +96,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 })
             };
             let tree = of_ron(text(bytes)?, read)?;
-            // The reader returns an `f32` for every number that fits, whatever was written.
+            // The reader returns an `f32` for every number that fits, also for a written `f64`.
             exact::with_doubles(tree)
         }
         Format::Cbor => cbor_tree(bytes, seed)?.0,

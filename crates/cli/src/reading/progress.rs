@@ -18,7 +18,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of so many bytes.
+    /// The progress over this number of bytes.
     pub(crate) fn new(total: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta}";

@@ -1,4 +1,4 @@
-//! What a node has beside the treedef: its class, and what only Python can compare.
+//! The data of a node beside the treedef: its class, and values that only Python can compare.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -55,7 +55,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// Whether both are the same class with the same data. What raises is not the same.
+    /// Whether both are the same class with equal data. Data whose comparison raises is not equal.
     pub(crate) fn same(&self, py: Python<'_>, other: &Class) -> bool {
         let keys = match (&self.keys, &other.keys) {
             (Some(keys), Some(other)) => keys.bind(py).eq(other).unwrap_or(false),

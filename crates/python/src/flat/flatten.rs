@@ -14,14 +14,14 @@ use crate::flat::rules::Rules;
 use crate::read::context::{ObjectPath, PathStep, ReadContext};
 use crate::registered::{RegisteredNode, one_level};
 
-/// Walks a pytree, and gives each leaf to a function.
+/// Walks a pytree, and passes each leaf to a function.
 pub(crate) struct LeafWalk<'a, 'py, F> {
     context: &'a ReadContext<'py>,
     rules: Rules,
     each_leaf: F,
     builder: TreeDefBuilder,
     classes: Vec<Class>,
-    /// What the objects of each class are.
+    /// The kind of the objects of each class.
     forms: HashMap<usize, Option<ClassKind>>,
 }
 
@@ -75,7 +75,7 @@ where
         (self.each_leaf)(object, at)
     }
 
-    /// What the object is as a node. `None` if it is a leaf.
+    /// The kind of the object as a node. `None` if it is a leaf.
     fn form(&mut self, object: &Bound<'py, PyAny>) -> Result<Option<ClassKind>> {
         let class = object.get_type();
         // A class is never freed while one of its instances is read.

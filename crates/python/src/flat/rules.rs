@@ -1,10 +1,10 @@
-//! What is a node, and what comes first.
+//! The rules for nodes and for the order of entries.
 
 use pyo3::prelude::*;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is a node of a pytree and what is a leaf, and the order of the entries of a dict.
+/// The rules that decide which objects are nodes or leaves of a pytree, and the order of the entries of a dict.
 ///
 /// For both, `dict`, `list`, `tuple`, named tuples, `OrderedDict` and `defaultdict` are nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,7 +15,7 @@ pub enum Rules {
     /// structs of flax. All other objects are leaves.
     #[default]
     Jax,
-    /// As `torch.utils._pytree`: the entries of a dict come in the order of insertion, which is part of
+    /// As `torch.utils._pytree`: the entries of a dict are in the order of insertion, which is part of
     /// the structure, and `None` is a leaf. A `deque` is a node. All other objects are leaves.
     Torch,
 }

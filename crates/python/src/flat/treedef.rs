@@ -58,7 +58,7 @@ impl PyTreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when there are more or fewer leaves, and what a class raises.
+    /// Returns an error when there are more or fewer leaves, and the exceptions of a class.
     pub fn unflatten<'py>(
         &self,
         py: Python<'py>,
@@ -73,8 +73,8 @@ impl PyTreeDef {
         Unflattener { py, leaves, classes }.object(self.0.treedef.root())
     }
 
-    /// The structure as the library has it. A named tuple and an object of a registered class are structs
-    /// there, whose name is that of the class.
+    /// The structure of the library. A named tuple and an object of a registered class are structs
+    /// there, with the name of the class.
     pub fn treedef(&self) -> &TreeDef {
         &self.0.treedef
     }
@@ -88,7 +88,7 @@ impl PyTreeDef {
     ///
     /// # Errors
     ///
-    /// Returns what the module raises.
+    /// Returns the exceptions of the module.
     pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let class = module.py().get_type::<PyTreeDef>();
         class.setattr("__module__", module.name()?)?;
@@ -121,7 +121,7 @@ impl Hash for PyTreeDef {
     }
 }
 
-/// What Python has, too.
+/// The methods that Python has, too.
 #[pymethods]
 impl PyTreeDef {
     /// Takes a pytree apart: its leaves in order, and its structure.
@@ -129,7 +129,7 @@ impl PyTreeDef {
     /// # Errors
     ///
     /// Returns an error when the keys of a dict cannot be sorted, when objects nest too deep or are too
-    /// many, and what an object raises.
+    /// many, and the exceptions of an object.
     #[staticmethod]
     #[pyo3(signature = (tree, rules = Rules::Jax), text_signature = "(tree, rules='jax')")]
     pub fn flatten<'py>(
@@ -156,7 +156,7 @@ impl PyTreeDef {
     ///
     /// # Errors
     ///
-    /// Returns what the `__repr__` of a key raises.
+    /// Returns the exceptions of the `__repr__` of a key.
     pub fn paths(&self, py: Python<'_>) -> Result<Vec<String>> {
         let (path, paths) = Default::default();
         let mut visit = KeystrPaths { py, classes: self.0.classes.iter(), path, paths };
@@ -168,7 +168,7 @@ impl PyTreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error when it is no treedef, or of classes that do not take any object as a child.
+    /// Returns an error when the object is not a treedef, or has classes that do not accept any object as a child.
     #[staticmethod]
     pub fn from_jax(treedef: &Bound<'_, PyAny>) -> Result<Self> {
         let filled = code(treedef.py())?.getattr("filled")?.call1((treedef,))?;
@@ -206,7 +206,7 @@ impl PyTreeDef {
         Ok(self.unflatten(py, leaves.try_iter()?.collect::<PyResult<_>>()?)?)
     }
 
-    /// 'jax' or 'torch': what is a leaf, and the order of the leaves.
+    /// 'jax' or 'torch': the rules for leaves and their order.
     #[getter(rules)]
     fn py_rules(&self) -> &'static str {
         self.0.rules.name()
@@ -237,7 +237,7 @@ impl PyTreeDef {
         Ok((slf.get_type().getattr("_restore")?, state))
     }
 
-    /// What `pickle` calls.
+    /// The function that `pickle` calls.
     #[classmethod]
     fn _restore(
         class: &Bound<'_, PyType>,

@@ -1,4 +1,4 @@
-//! What is in an object: its items, its entries, the content of its variant.
+//! The content of an object: its items, its entries, the content of its variant.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -83,7 +83,7 @@ impl<'de> SeqAccess<'de> for &mut ItemAccess<'_, '_> {
 pub(crate) struct FieldAccess<'a, 'py> {
     place: ObjectDeserializer<'a, 'py>,
     entries: ObjectEntries<'py>,
-    /// Whether a struct asks, whose names are texts.
+    /// Whether the request is for a struct, whose names are texts.
     of_struct: bool,
     /// The key of one more entry, which is a mark.
     mark: Option<&'static str>,
@@ -132,7 +132,7 @@ impl<'de> MapAccess<'de> for &mut FieldAccess<'_, '_> {
         self.next += 1;
         let value = match key.cast::<PyString>() {
             Ok(_) => seed.deserialize(KeyDeserializer(&key)),
-            // No field: not as a number, which serde takes for the place of one.
+            // It is not a field. As a number, serde would read it as the position of one.
             Err(_) if self.of_struct => seed.deserialize(StrDeserializer::new(&describe(&key))),
             Err(_) => {
                 let at = at.child(PathStep::Key(&key));
@@ -161,7 +161,7 @@ impl<'de> MapAccess<'de> for &mut FieldAccess<'_, '_> {
     }
 }
 
-/// A name that is a text of Python. Without a number, so that serde takes none for a field.
+/// A name that is a text of Python. It is never a number, which serde would read as a field.
 pub(crate) struct KeyDeserializer<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
 
 impl<'de> Deserializer<'de> for KeyDeserializer<'_, '_> {
@@ -272,7 +272,7 @@ impl<'de> VariantAccess<'de> for ObjectVariant<'_, '_> {
 }
 
 impl ReadContext<'_> {
-    /// What becomes of the keys that the type did not ask for.
+    /// Handles the keys that the type did not request.
     pub(crate) fn finish(&self) -> Result<()> {
         let unused = self.unused.borrow();
         let paths = || unused.join(", ");

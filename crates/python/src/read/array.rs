@@ -1,4 +1,4 @@
-//! Arrays of numpy, and what numpy makes of the arrays of others.
+//! Arrays of numpy, and arrays of other libraries as numpy converts them.
 
 use numpy::{
     PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
@@ -15,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::names::{self, describe_array, dtype_name, type_name};
 use crate::read::object::{is_scalar, is_sequence};
 
-/// Defines what holds an array while it is read, and what is read: one variant for each type that
-/// numpy and Rust share. Booleans are bytes, because those of a foreign array may be others than 0
+/// Defines the borrow of an array, and its numbers: one variant for each type that numpy and Rust
+/// share. Booleans are bytes, because the booleans of a foreign array may be other bytes than 0
 /// and 1; half floats are their bits.
 macro_rules! numbers {
     ($($kind:ident $type:ty;)*) => {
@@ -206,7 +206,7 @@ pub(crate) fn shape(source: &Bound<'_, PyUntypedArray>) -> Result<Vec<usize>> {
     Ok(conversion.shape(source))
 }
 
-/// What to do with an array before its numbers are read.
+/// The conversion of an array before its numbers are read.
 #[derive(Clone, Copy)]
 enum Conversion {
     None,
@@ -282,8 +282,8 @@ fn is_of_objects(dtype: &Bound<'_, PyArrayDescr>) -> bool {
     matches!(dtype.kind(), b'O' | b'U' | b'S' | b'T')
 }
 
-/// What numpy makes of an object that is an array, or gives one by `__array__`, DLPack or the buffer
-/// protocol. The class is asked, because an object may answer to any name.
+/// The array of numpy for an object that is an array, or returns one by `__array__`, DLPack or the buffer
+/// protocol. The attributes are looked up in the class, because an object may answer to any name.
 pub(crate) fn as_array<'py>(
     object: &Bound<'py, PyAny>,
 ) -> Result<Option<Bound<'py, PyUntypedArray>>> {
@@ -312,7 +312,7 @@ pub(crate) fn as_array<'py>(
     Ok(None)
 }
 
-/// Whether it is an array, or an object that gives one.
+/// Whether it is an array, or an object that returns one.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> Result<bool> {
     if object.cast::<PyUntypedArray>().is_ok() {
         return Ok(true);

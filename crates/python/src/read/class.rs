@@ -17,7 +17,7 @@ pub(crate) enum AttributeSource {
     NamedTuple,
     Dataclass,
     Attrs,
-    /// It lists those of its `__slots__` at most. An instance may have more in its `__dict__`.
+    /// It lists at most its `__slots__`. An instance may have more in its `__dict__`.
     Slots,
 }
 
@@ -29,20 +29,20 @@ pub(crate) struct ClassAttributes {
     pub(crate) arguments: Vec<Option<Py<PyString>>>,
     /// Whether the arguments have the names of the attributes.
     pub(crate) is_direct: bool,
-    /// Whether `__init__` takes these attributes by position, in this order.
+    /// Whether `__init__` has these attributes as positional arguments, in this order.
     pub(crate) is_positional: bool,
-    /// Whether its objects are arrays, and what attributes they have are not theirs to be read.
+    /// Whether its objects are arrays, whose attributes are not read.
     pub(crate) is_array: bool,
     /// Whether code of the class goes on where the generated `__init__` ends.
     pub(crate) has_post_init: bool,
 }
 
-/// By address. The reference says whether it is still the same class.
+/// By address. The reference shows whether it is still the same class.
 type KnownClasses = HashMap<usize, (Py<PyWeakrefReference>, Arc<ClassAttributes>)>;
 
 static KNOWN: Mutex<Option<KnownClasses>> = Mutex::new(None);
 
-/// Above it, those of classes that are gone are dropped.
+/// Above this number, the entries of dropped classes are removed.
 const MOST_KNOWN: usize = 1 << 10;
 
 impl ClassAttributes {

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::buffer::BufferLog;
 use crate::read::names::{literal, text};
 
-/// One step from an object to what is in it.
+/// One step from an object to a part of it.
 #[derive(Clone, Copy)]
 pub(crate) enum PathStep<'a, 'py> {
     Root(&'a str),
@@ -28,7 +28,7 @@ pub(crate) struct ObjectPath<'a, 'py> {
     depth: usize,
 }
 
-/// What becomes of keys and attributes that the type does not ask for.
+/// The handling of keys and attributes that the type does not request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unused {
@@ -41,7 +41,7 @@ pub enum Unused {
     Error,
 }
 
-/// What a whole conversion has: its options, and what it counts.
+/// The state of a whole conversion: its options and its counters.
 pub(crate) struct ReadContext<'py> {
     pub(crate) py: Python<'py>,
     pub(crate) convert: bool,
@@ -49,7 +49,7 @@ pub(crate) struct ReadContext<'py> {
     pub(crate) limits: Limits,
     deepest: usize,
     work: Cell<usize>,
-    /// The paths of the keys that the type did not ask for.
+    /// The paths of the keys that the type did not request.
     pub(crate) unused: RefCell<Vec<String>>,
     pub(crate) buffered: BufferLog,
 }
@@ -112,7 +112,7 @@ impl<'py> ReadContext<'py> {
         ReadContext { py, convert, unused_keys, limits, deepest, work, unused, buffered }
     }
 
-    /// Counts an object with so many elements.
+    /// Counts an object with this number of elements.
     pub(crate) fn enter(&self, at: &ObjectPath<'_, 'py>, elements: usize) -> Result<()> {
         if at.depth >= self.deepest {
             let message = format!(

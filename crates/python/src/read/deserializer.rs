@@ -1,4 +1,4 @@
-//! An object of Python as a value of serde: the type says what it wants, and finds it or not.
+//! The deserializer over an object of Python.
 
 use std::hash::Hash;
 
@@ -32,7 +32,7 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         Error::expected(expected, describe(self.object))
     }
 
-    /// The array that the object is or gives. Arrays of objects are read as nested lists.
+    /// The object as an array, or the array that it returns. Arrays of objects are read as nested lists.
     pub(crate) fn array(&self) -> Result<Option<BorrowedArray<'py>>> {
         match as_array(self.object)? {
             Some(array) => BorrowedArray::of(&array),

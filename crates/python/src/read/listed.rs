@@ -1,4 +1,4 @@
-//! Nested lists where a type asks for an array.
+//! Nested lists where a type requests an array.
 
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyException;
@@ -12,8 +12,8 @@ use crate::read::context::ObjectDeserializer;
 use crate::read::slice::{ArraySlice, ArraySource};
 
 impl<'py> ObjectDeserializer<'_, 'py> {
-    /// Reads nested lists as the array that numpy makes of them. `None` if it makes none, and the reader is
-    /// given back.
+    /// Reads nested lists as the array to which numpy converts them. `None` if it does not, and the reader is
+    /// returned.
     pub(crate) fn as_listed<A, R>(
         &self,
         argument: A,

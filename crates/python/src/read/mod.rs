@@ -1,8 +1,8 @@
 //! From Python: a deserializer over the objects themselves.
 //!
-//! The type asks, and the object answers: so all rules of serde hold (rename, alias, default,
-//! `deny_unknown_fields`), no tree is built in between, and an error knows where it is. Numbers of an
-//! array are read where numpy has them.
+//! The requests of a type are answered by the objects, so all attributes of serde apply (rename, alias, default,
+//! `deny_unknown_fields`), no tree is built in between, and an error has its path. The numbers of an
+//! array are read from numpy's memory.
 
 pub(crate) mod names;
 mod buffer;

@@ -1,4 +1,4 @@
-//! What errors call things.
+//! The names of objects and types in errors.
 
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
@@ -36,7 +36,7 @@ pub(crate) fn literal(key: &Bound<'_, PyAny>) -> String {
 /// The most characters of a key or a text in a message.
 const MOST_PRINTED: usize = 60;
 
-/// What an error says was found. It runs no code of a user.
+/// The description of a found object in an error. It runs no code of a user.
 pub(crate) fn describe(object: &Bound<'_, PyAny>) -> String {
     let name = type_name(object);
     if object.is_none() {

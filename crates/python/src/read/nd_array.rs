@@ -18,9 +18,9 @@ use crate::read::names::describe_array;
 use crate::read::nested::NestedNumbers;
 use crate::read::slice::CONVERT;
 
-/// The name by which an array asks our deserializer for all numbers at once.
+/// The name by which an array requests all numbers at once from our deserializer.
 pub(crate) const MARK: &str = "treedef_python::NdArray";
-/// The name of the enum around the number of an array that is given up.
+/// The name of the enum around the number of an array that is moved out.
 pub(crate) const MOVED: &str = "treedef_python::Moved";
 
 /// Numbers with a shape, in row-major order.
@@ -98,7 +98,7 @@ mod sealed {
     use crate::read::array::Numbers;
 
     pub trait Number: numpy::Element + Copy {
-        /// What errors call their type.
+        /// The name of their type in errors.
         const NAME: &'static str;
 
         /// Numbers that are of this type.
@@ -148,11 +148,11 @@ numbers! {
     f64 F64 Cow::Borrowed;
 }
 
-/// An array that our deserializer hands to the visitor that asked for it.
+/// An array that our deserializer passes to the visitor that requested it.
 struct ArrayOffer {
     numbers: Option<Box<dyn Any>>,
     shape: Vec<usize>,
-    /// For an error: to name its type takes longer than to copy it.
+    /// For an error: describing its type would take longer than a copy of the reference.
     source: Py<PyUntypedArray>,
     /// None of its numbers.
     kind: Numbers<'static>,
@@ -160,7 +160,7 @@ struct ArrayOffer {
 
 thread_local! {
     static OFFER: RefCell<Option<ArrayOffer>> = const { RefCell::new(None) };
-    /// The arrays that a walk gives up. `None` outside of such a walk.
+    /// The arrays that a walk moves out. `None` outside of such a walk.
     static MOVED_ARRAYS: RefCell<Option<MovedArrays>> = const { RefCell::new(None) };
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn offer(numbers: Numbers<'_>, shape: &[usize], source: Py<PyUntypedA
     OFFER.set(Some(ArrayOffer { numbers, shape, source, kind }));
 }
 
-/// What other formats see.
+/// The representation in other formats.
 #[derive(Deserialize)]
 #[serde(rename = "NdArray")]
 struct SerdeArray<T> {
@@ -278,7 +278,7 @@ impl<T: Number + Serialize> Serialize for NdArray<T> {
 /// The arrays that a walk gave up, by their numbers, until they are taken.
 type MovedArrays = Vec<Option<Box<dyn IntoNumpy>>>;
 
-/// An array whose numbers become numpy's. They are moved once the value they came from is dropped.
+/// An array whose numbers become numpy's. They are moved after their value was dropped.
 pub(crate) trait IntoNumpy {
     fn into_numpy<'py>(self: Box<Self>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
@@ -296,7 +296,7 @@ impl<T: Number> IntoNumpy for NdArray<T> {
     }
 }
 
-/// The number of an array that the walk around gives up. `None` outside of such a walk.
+/// The number of an array that the current walk moves out. `None` outside of such a walk.
 pub(crate) fn move_out(array: impl FnOnce() -> Box<dyn IntoNumpy>) -> Option<u64> {
     MOVED_ARRAYS.with_borrow_mut(|arrays| {
         let arrays = arrays.as_mut()?;
@@ -305,19 +305,19 @@ pub(crate) fn move_out(array: impl FnOnce() -> Box<dyn IntoNumpy>) -> Option<u64
     })
 }
 
-/// An array that was given up before, by its number.
+/// An array that was moved out before, by its number.
 pub(crate) fn take_moved(number: usize) -> Option<Box<dyn IntoNumpy>> {
     MOVED_ARRAYS.with_borrow_mut(|arrays| arrays.as_mut()?.get_mut(number)?.take())
 }
 
-/// The array that was given up last.
+/// The array that was moved out last.
 pub(crate) fn take_last_moved() -> Option<Box<dyn IntoNumpy>> {
     MOVED_ARRAYS.with_borrow_mut(|arrays| arrays.as_mut()?.pop()?)
 }
 
-/// Has the arrays that are serialized meanwhile given up.
+/// Moves out the arrays that are serialized meanwhile.
 pub(crate) fn moving_arrays<R>(work: impl FnOnce() -> R) -> R {
-    /// What is given up by the work around this one. It goes on also when this one panics.
+    /// The moved arrays of the outer work, which are restored even if this work panics.
     struct Restore(Option<MovedArrays>);
 
     impl Drop for Restore {

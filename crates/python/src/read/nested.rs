@@ -10,9 +10,9 @@ use serde::de::{
 pub(crate) struct NestedNumbers<T> {
     pub(crate) shape: Vec<usize>,
     pub(crate) data: Vec<T>,
-    /// The number of dimensions, once a number came.
+    /// The number of dimensions, known after the first number.
     rank: Option<usize>,
-    /// What errors call the type of the numbers.
+    /// The name of the type of the numbers in errors.
     of: &'static str,
 }
 
@@ -87,7 +87,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for NestedElement<'_, T> {
             ));
         }
         let mut length = 0usize;
-        // The first row says how long all are: inner ones end before it does.
+        // The first row decides the length of all: inner rows end before it does.
         let known = nested.shape.get(depth).copied();
         if known.is_none() {
             nested.shape.push(0);

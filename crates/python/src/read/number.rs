@@ -1,4 +1,4 @@
-//! One number, as a type asks for it.
+//! One number, as a type requests it.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use crate::read::context::ObjectDeserializer;
 use crate::read::names::describe;
 use crate::read::slice::ArraySlice;
 
-/// The number that a type asks for.
+/// The number that a type requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberRequest {
     /// An integer of the type of this name.
     Integer(&'static str),
-    /// An integer of any size, where the object says what it is.
+    /// An integer of any size, if the type of the object decides.
     AnyInteger,
     F16,
     Bf16,
@@ -169,7 +169,7 @@ impl ObjectDeserializer<'_, '_> {
         })
     }
 
-    /// Notes which floats refuse the number, that goes into a buffer of serde: there all take it.
+    /// Records which floats would refuse a number that is read into a buffer of serde, from which all would accept it.
     pub(crate) fn note_refusals(self, number: usize) {
         for (name, request) in [("f32", NumberRequest::F32), ("f64", NumberRequest::F64)] {
             let read = match self.object.cast_exact::<PyFloat>() {

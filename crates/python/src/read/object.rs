@@ -1,4 +1,4 @@
-//! What an object of Python is: its entries, if it has some, and what an error calls it.
+//! The entries of an object of Python, and its name in errors.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<'py> ObjectEntries<'py> {
             }
         }
         for name in attributes.iter().flat_map(|attributes| attributes.keys()) {
-            // What is computed from the others is none of them.
+            // Computed attributes are not entries.
             if let Ok(name) = name.cast_into::<PyString>()
                 && !is_cached(&class, &name)?
             {
@@ -80,8 +80,8 @@ impl<'py> ObjectEntries<'py> {
         Ok(Some(ObjectEntries::Attributes { names: names.into(), object: object.clone() }))
     }
 
-    /// The attributes that a type asks for, of an object that has attributes by its class alone, as one that is
-    /// written in C or Rust.
+    /// The attributes that a type requests, of an object whose attributes are defined by its class alone, such as a class in
+    /// C or Rust.
     pub(crate) fn asked(object: &Bound<'py, PyAny>, asked: &[&str]) -> Result<Option<Self>> {
         let class = object.get_type();
         if is_scalar(object)
@@ -96,7 +96,7 @@ impl<'py> ObjectEntries<'py> {
         Ok((entries.len() > 0).then_some(entries))
     }
 
-    /// Adds the attributes that a type asks for and the object has by its class, as a property.
+    /// Adds the attributes that a type requests and the object has by its class, such as properties.
     pub(crate) fn with_asked(self, asked: &[&str], py: Python<'py>) -> Result<Self> {
         let ObjectEntries::Attributes { names, object } = self else { return Ok(self) };
         let is_name =
@@ -209,7 +209,7 @@ pub(crate) fn is_deque(object: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(object.get_type().is_subclass(DEQUE.import(object.py(), "collections", "deque")?)?)
 }
 
-/// Whether its class is a mapping: an object may answer anything, and PyO3 prints what it raises.
+/// Whether its class is a mapping: an object may answer anything, and PyO3 prints its exceptions.
 fn is_mapping(object: &Bound<'_, PyAny>) -> Result<bool> {
     static MAPPING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     Ok(object.get_type().is_subclass(MAPPING.import(

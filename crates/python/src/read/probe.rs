@@ -1,4 +1,4 @@
-//! What a type would have asked for, for the error that says so.
+//! Probes the requests of a type, for an error that names them.
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 
@@ -9,7 +9,7 @@ use crate::matrix::MatrixShape;
 #[derive(Clone, Default)]
 pub(crate) struct TypeRequest {
     dims: Vec<Option<usize>>,
-    /// Rust's name of the numbers, or what is no number. Empty if the type does not say it.
+    /// Rust's name of the numbers, or of another type. Empty if it is unknown.
     of: &'static str,
     is_number: bool,
 }
@@ -34,7 +34,7 @@ impl TypeRequest {
         wish
     }
 
-    /// What a sequence of this length has as elements.
+    /// The request for the elements of a sequence of this length.
     pub(crate) fn of_sequence<'de, V: Visitor<'de>>(length: Option<usize>, visitor: V) -> Self {
         let mut wish = TypeRequest { dims: vec![length], ..TypeRequest::default() };
         // It ends with an error, or without elements.

@@ -43,13 +43,13 @@ impl Reader {
         Reader::default()
     }
 
-    /// What errors call the object, before the path in it: `params['w']`.
+    /// Sets the name of the object in errors, before the path in it: `params['w']`.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         Reader { name: name.to_owned(), ..self }
     }
 
-    /// Says what becomes of keys and attributes that the type does not ask for.
+    /// Sets the handling of keys and attributes that the type does not request.
     #[must_use]
     pub fn unused(self, unused: Unused) -> Self {
         Reader { unused, ..self }
@@ -63,7 +63,7 @@ impl Reader {
         Reader { convert: yes, ..self }
     }
 
-    /// Bounds what is read: `max_depth` containers that nest, and `max_work` objects. The numbers of an
+    /// Sets the limits: `max_depth` for nested containers, and `max_work` for objects. The numbers of an
     /// array do not count.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {

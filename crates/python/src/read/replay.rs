@@ -1,8 +1,8 @@
-//! Reads an object again, to learn what serde's buffers do not tell.
+//! Reads an object again, to find information that serde's buffers hide.
 //!
-//! A buffer has no paths, and gives a number to whatever type asks for one. What asks for a value is known once it
-//! refuses one: so an object is read again with a mark in the place of one value. The numbers of an array are so
-//! compared with the type, and the place of an error is found.
+//! A buffer has no paths, and returns a number for a request of any type. The request becomes visible when a type
+//! refuses a value: so an object is read again with a mark in the place of one value. In this way, the numbers of an
+//! array are compared with the type, and the path of an error is found.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -34,7 +34,7 @@ const MOST_VALUES: usize = 1 << 10;
 struct Replay {
     buffered: BufferLog,
     error: Option<Error>,
-    /// What asked for the mark, and refused it.
+    /// The requests that got the mark and refused it.
     asked: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The error with the whole path, if it comes from a value in a buffer.
+    /// The error with the whole path, if it is about a value in a buffer.
     pub(crate) fn located<T: DeserializeOwned>(
         &self,
         error: Error,
@@ -124,7 +124,7 @@ impl Reader {
         if paths.len() > MOST_VALUES {
             return error;
         }
-        // What refused the mark, if the error is where it was.
+        // The request that refused the mark, if the error is at its path.
         let refused = |mark| {
             let Replay { error: found, mut asked, .. } = Replay::of::<T>(self, object, Some(mark));
             asked.pop().filter(|_| found.is_some_and(|found| found.path() == error.path()))

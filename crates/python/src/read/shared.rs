@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use crate::read::names::describe_array;
 use crate::read::nd_array::{IntoNumpy, MOVED, NdArray, Number, move_out};
 
-/// The name by which it asks our deserializer for the array itself.
+/// The name by which it requests the array itself from our deserializer.
 pub(crate) const SHARED: &str = "treedef_python::SharedArray";
 
 /// An array of numpy as it is: neither copied in nor out, so that one of any size costs nothing.
@@ -66,7 +66,7 @@ impl<T: Number> SharedArray<T> {
         SharedArray(array.clone().unbind())
     }
 
-    /// The array, whose `readonly` and `readwrite` give the numbers.
+    /// The array, whose `readonly` and `readwrite` return the numbers.
     pub fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyArrayDyn<T>> {
         self.0.bind(py)
     }
@@ -93,7 +93,7 @@ impl<T: Number> fmt::Debug for SharedArray<T> {
 }
 
 thread_local! {
-    /// The array that our deserializer hands to the visitor that asked for it.
+    /// The array that our deserializer passes to the visitor that requested it.
     static OFFER: RefCell<Option<Py<PyUntypedArray>>> = const { RefCell::new(None) };
 }
 

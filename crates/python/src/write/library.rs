@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::write::build::Builder;
 use crate::write::matrices::WithShapes;
 
-/// What the writer says.
+/// The options of the writer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) namespaces: bool,
@@ -20,7 +20,7 @@ impl Options {
         Flattener::new().arrays(true).map_order(MapOrder::Insertion).limits(self.limits)
     }
 
-    /// The objects of a tree. The arrays that it gives up are those of the walk around it.
+    /// The objects of a tree. Its arrays were moved out by the current walk.
     pub(crate) fn build<'py>(
         &self,
         py: Python<'py>,

@@ -71,7 +71,7 @@ impl RowMajorMatrix {
 impl Serialize for RowMajorMatrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.data.is_empty() {
-            // A sequence does not show what it has none of.
+            // An empty sequence does not show the type of its elements.
             let none = NdArray::new(self.shape.clone(), Vec::<f64>::new());
             debug_assert!(none.is_some(), "the shape of no numbers: {:?}", self.shape);
             return none.serialize(serializer);

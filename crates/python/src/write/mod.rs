@@ -1,8 +1,7 @@
 //! To Python: a value becomes a tree, and its nodes become objects.
 //!
-//! The library flattens a value with its arrays as leaves, so what is an array is decided there, for
-//! all kinds of arrays that Rust has. `plain` exists only for speed: without it the same objects come
-//! out.
+//! The library flattens a value with its arrays as leaves, so it decides which values are arrays, for all
+//! crates of arrays. `plain` exists only for speed: without it, the objects would be the same.
 
 mod numpy;
 mod matrices;

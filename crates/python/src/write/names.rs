@@ -11,7 +11,7 @@ type Known = HashMap<(usize, usize), Py<PyString>>;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
-/// What is known so far. A second walk at the same time begins anew.
+/// The names so far. A second walk at the same time begins with an empty cache.
 #[derive(Default)]
 pub(crate) struct NameCache(Known);
 

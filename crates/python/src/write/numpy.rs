@@ -54,7 +54,7 @@ fn plain<'py, T: Element>(
     }
 }
 
-/// Numbers whose bits are those of a type that Rust lacks.
+/// Numbers with the bits of a type that Rust lacks.
 fn viewed<'py, T: Element>(
     py: Python<'py>,
     array: &Array,

@@ -48,7 +48,7 @@ struct PlainWalk<'a, 'py> {
 pub(crate) enum NotPlain {
     /// The library makes the object of it.
     Here,
-    /// The library makes that of the whole value.
+    /// The library makes the object of the whole value.
     Everywhere,
 }
 
@@ -84,7 +84,7 @@ type Object<'py> = Result<Bound<'py, PyAny>, NotPlain>;
 pub(crate) struct PlainSerializer<'a, 'py> {
     walk: &'a PlainWalk<'a, 'py>,
     depth: usize,
-    /// The value is an item of a list: a struct, a map or a text, of which no array is made.
+    /// Whether the value is an item of a list: a struct, a map or a text, which cannot be in an array.
     is_item: bool,
 }
 
@@ -334,7 +334,7 @@ impl<'py> SerializeMap for PlainEntries<'_, 'py> {
     }
 
     fn end(self) -> Object<'py> {
-        // A key that comes twice is the library's matter.
+        // The library handles a duplicate key.
         if self.dict.len() == self.length { Ok(self.dict.into_any()) } else { Err(NotPlain::Here) }
     }
 }

@@ -11,9 +11,9 @@ use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, Serializer
 pub(crate) struct Rows {
     numbers: Buffer,
     dims: Vec<Dim>,
-    /// The number of dimensions, once a number came.
+    /// The number of dimensions, known after the first number.
     rank: Option<usize>,
-    /// How many elements the outermost sequence says that it has.
+    /// The size hint of the outermost sequence.
     hint: usize,
 }
 
@@ -24,7 +24,7 @@ struct Dim {
     length: Option<usize>,
 }
 
-/// A sequence or a tuple that is open, and how many elements came.
+/// A sequence or a tuple that is open, and the number of its elements so far.
 pub(crate) struct OpenRow {
     depth: usize,
     length: usize,
@@ -33,10 +33,10 @@ pub(crate) struct OpenRow {
 /// numpy has 64 dimensions, and had 32.
 const MAX_RANK: usize = 32;
 
-/// The most numbers for which memory is reserved before they come.
+/// The maximum number of numbers for which memory is reserved in advance.
 const MOST_RESERVED: usize = 1 << 24;
 
-/// Below it, a copy takes less than an object that owns the memory.
+/// Below this number, a copy is faster than an object that owns the memory.
 const FEW: usize = 1 << 10;
 
 impl Rows {
@@ -57,7 +57,7 @@ impl Rows {
         Ok(OpenRow { depth, length: 0 })
     }
 
-    /// The array. `None` if no number came.
+    /// The array. `None` if there was no number.
     pub(crate) fn into_numpy(self, py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
         let shape = self.dims.iter().filter_map(|dim| dim.length).collect();
         self.numbers.into_numpy(py, shape)
@@ -76,7 +76,7 @@ impl OpenRow {
         value.serialize(RowElement { rows, depth: self.depth + 1 })
     }
 
-    /// Whether the element that came last is the first.
+    /// Whether only one element was serialized.
     pub(crate) fn is_first(&self) -> bool {
         self.length == 1
     }
@@ -145,7 +145,7 @@ macro_rules! numbers {
         }
 
         impl Buffer {
-            /// Makes room for so many times the numbers so far.
+            /// Reserves memory for this multiple of the numbers so far.
             fn reserve(&mut self, times: usize) {
                 match self {
                     Buffer::None => {}

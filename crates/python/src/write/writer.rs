@@ -62,14 +62,14 @@ impl Writer {
         value: &(impl Serialize + ?Sized),
     ) -> Result<Bound<'py, PyAny>> {
         moving_arrays(|| {
-            // The library counts what a limit is about.
+            // The library counts the limited quantities.
             let is_bounded = self.options.limits != Limits::default();
             let plain = if is_bounded { None } else { plain(py, &self.options, value) };
             plain.map_or_else(|| self.options.object(py, value), Ok)
         })
     }
 
-    /// Writes a value that is given up: the numbers of an [`NdArray`](crate::NdArray) are moved.
+    /// Writes an owned value: the numbers of an [`NdArray`](crate::NdArray) are moved.
     ///
     /// # Errors
     ///
@@ -182,11 +182,11 @@ pub struct Like<'py> {
 }
 
 impl<'py> Like<'py> {
-    /// Reads an example. Its containers are not to be changed while the plan is used.
+    /// Reads an example. Its containers must not be changed while the plan is used.
     ///
     /// # Errors
     ///
-    /// Returns an error when the example nests too deep, and what an object raises.
+    /// Returns an error when the example nests too deep, and the exceptions of an object.
     pub fn of(example: &Bound<'py, PyAny>) -> Result<Self> {
         let py = example.py();
         let plan = Plan::of(example, &ObjectPath::root(""), &context(py))?;
@@ -203,7 +203,7 @@ impl<'py> Like<'py> {
         self.put(to_python(self.py, value)?)
     }
 
-    /// Writes a value that is given up, as by [`into_python`].
+    /// Writes an owned value, as [`into_python`].
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ pub fn to_python_like<'py>(
     Like::of(example)?.put(to_python(py, value)?)
 }
 
-/// As [`to_python_like`], of a value that is given up, as by [`into_python`].
+/// As [`to_python_like`], for an owned value, as [`into_python`].
 ///
 /// # Errors
 ///

@@ -97,7 +97,7 @@ pub fn __to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec
 ///
 /// # Errors
 ///
-/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// As [`to_bytes`], and errors of the operating system; the old file is then unchanged, unless only
 /// flushing the folder failed.
 ///
 /// ```

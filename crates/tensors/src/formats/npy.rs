@@ -77,7 +77,7 @@ pub fn to_bytes<'s>(array: impl Into<StoredTensor<'s>>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// As [`to_bytes`], and errors of the operating system; the old file is then unchanged, unless only
 /// flushing the folder failed.
 ///
 /// ```

@@ -142,7 +142,7 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As [`to_bytes`], and those of the writer.
+/// As [`to_bytes`], and errors of the writer.
 ///
 /// ```
 /// use treedef::Tree;
@@ -167,7 +167,7 @@ pub fn write<'s>(tensors: impl Into<Source<'s>>, mut writer: impl Write) -> Resu
 ///
 /// # Errors
 ///
-/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// As [`to_bytes`], and errors of the operating system; the old file is then unchanged, unless only
 /// flushing the folder failed.
 ///
 /// ```

@@ -191,7 +191,7 @@ impl<'de> NameSeqAccess<'de> {
         NameSeqAccess { source: SeqSource::Named(scope.clone()), next: 0, length }
     }
 
-    /// The elements of a sequence of which at least some tensors are stacked.
+    /// The elements of a sequence that has at least some stacked tensors.
     pub(crate) fn stacked(scope: &NameScope<'de>) -> Option<Self> {
         let (stacked, axis, others) = scope.stacked()?;
         if axis == 0 {

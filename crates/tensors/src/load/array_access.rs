@@ -143,7 +143,7 @@ impl<'de> Deserializer<'de> for ShapeDeserializer<'_, 'de> {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        // It was reported if there are not so many.
+        // A report was made if there are fewer.
         let dims = self.first(length).unwrap_or_default();
         let sizes = (0..length).map(|at| dims.get(at).copied().map_or(0, size));
         visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
@@ -221,7 +221,7 @@ struct DtypeDeserializer<'de>(TensorSlice<'de>);
 impl<'de> Deserializer<'de> for DtypeDeserializer<'de> {
     type Error = Failure;
 
-    /// serde keeps it in a buffer, and the variants are those of burn.
+    /// serde keeps it in a buffer, and only burn has such an enum.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let dtype = self.0.array.tensor.dtype();
         match (dtype, self.0.context.repr(self.0.entry)) {
@@ -271,7 +271,7 @@ impl<'de> VariantAccess<'de> for DtypeVariant {
         Ok(())
     }
 
-    /// Later versions say what a boolean is in memory.
+    /// Later versions have the representation of a boolean in memory.
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Failure> {
         match self.1 {
             Dtype::Bool => seed.deserialize(BYTE.into_deserializer()),

@@ -1,5 +1,5 @@
 //! The types below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not show the
-//! requested type: they come from the structure of an example, or of the file.
+//! requested type: they are in the structure of an example, or of the file.
 
 use std::collections::HashMap;
 

@@ -122,7 +122,7 @@ impl<'t> LoadContext<'t> {
         self.entries.is_sorted_by(is_before) && arrays.all(ArrayView::is_sound)
     }
 
-    /// Forgets what the last walk found, except what is required.
+    /// Forgets the diagnostics of the last walk, except the required fields.
     pub(crate) fn reset(&self) {
         self.diagnostics.borrow_mut().reset();
         self.reading.reset();

@@ -32,7 +32,7 @@ impl Diagnostics {
         Diagnostics { missing, changed, reported, num_reports: 0, open, required, left }
     }
 
-    /// Forgets what the last walk found, except what is required.
+    /// Forgets the diagnostics of the last walk, except the required fields.
     pub(crate) fn reset(&mut self) {
         let required = std::mem::take(&mut self.required);
         *self =
@@ -46,7 +46,7 @@ impl Diagnostics {
         may_be
     }
 
-    /// Whether so many names are missing that more add no information.
+    /// Whether further missing names would add no information.
     pub(crate) fn has_enough(&self) -> bool {
         self.missing.len() >= ENOUGH
     }

@@ -65,7 +65,7 @@ impl<'c> TensorSlice<'c> {
     /// The number of remaining elements.
     pub(crate) fn num_left(&self) -> usize {
         let above = self.array.dims.iter().take(self.depth);
-        // The product of all dimensions is that of a tensor, so it fits.
+        // The product of all dimensions is the size of a tensor, so it fits.
         let above = above.fold(1usize, |all, dim| all.saturating_mul(*dim));
         self.array.num_numbers().checked_div(above).unwrap_or(0)
     }

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::read::array::Numbers;
 use crate::read::probe::TypeRequest;
 
-/// What an error about a type of numbers says at its end.
+/// The hint at the end of an error about a type of numbers.
 pub(crate) const CONVERT: &str = " (`Reader::convert_numbers` converts)";
 
 /// A whole array.
@@ -20,7 +20,7 @@ pub(crate) struct ArraySource<'a> {
     pub(crate) describe: &'a dyn Fn() -> String,
 }
 
-/// A dimension that the type asked for, and those around it.
+/// A dimension that the type requested, and the outer ones.
 #[derive(Clone, Copy)]
 pub(super) struct RequestedDim<'a> {
     pub(super) outer: Option<&'a RequestedDim<'a>>,
@@ -43,7 +43,7 @@ impl<'a> ArraySlice<'a> {
         ArraySlice { source, dims: source.shape, start: 0, requested: None }
     }
 
-    /// The error of a type that asks for something else here.
+    /// The error for a type that requests something else here.
     #[cold]
     pub(super) fn mismatch(&self, wish: TypeRequest) -> Error {
         let ArraySource { numbers, convert, describe, .. } = self.source;
@@ -58,7 +58,7 @@ impl<'a> ArraySlice<'a> {
         Error::new(kind, format_args!("expected {expected}, found {found}{help}"))
     }
 
-    /// The dimensions that the type asked for so far.
+    /// The dimensions that the type requested so far.
     pub(super) fn asked_dims(&self) -> Vec<Option<usize>> {
         let mut dims = Vec::new();
         let mut requested = self.requested;
@@ -70,7 +70,7 @@ impl<'a> ArraySlice<'a> {
         dims
     }
 
-    /// Whether elements that the type asks for could be here, where there are none.
+    /// Whether the requested elements could be here, if there are none.
     pub(super) fn could_have(&self, wish: &TypeRequest) -> bool {
         let ArraySource { numbers, convert, .. } = self.source;
         let Some(name) = wish.number_type() else { return true };

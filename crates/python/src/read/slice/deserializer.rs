@@ -14,7 +14,7 @@ use crate::read::slice::array_slice::{ArraySlice, ArraySource};
 use crate::read::slice::fields::ArrayFieldAccess;
 use crate::read::slice::matrix::{ColumnSeqAccess, MatrixTuple};
 
-/// Integers of the type that is asked for, and others where they are converted.
+/// Integers of the requested type, and others if they are converted.
 macro_rules! integers {
     ($($deserialize:ident $kind:ident $visit:ident $wish:literal)*) => {
         $(#[inline]
@@ -281,11 +281,11 @@ impl<'de> Deserializer<'de> for ArraySlice<'_> {
         match ArrayFields::of(names) {
             Some(fields) if fields.dtype().is_none() => {
                 let length = [self.dims.iter().product()];
-                // The shape comes before the numbers.
+                // The shape is before the numbers.
                 let names = fields.names().iter();
                 visitor.visit_map(ArrayFieldAccess { slice: self, names, length, value: "" })
             }
-            // A complex number is a pair, whatever its type calls the parts.
+            // A complex number is a pair, with any names of the parts.
             _ if names == ["re", "im"] && self.dims == [2] => self.sequence(Some(2), visitor),
             _ => Err(self.mismatch(TypeRequest::other(name))),
         }

@@ -53,7 +53,7 @@ struct SliceSeqAccess<'a> {
     /// How many numbers each has.
     step: usize,
     left: usize,
-    /// Whether there were none: then what each would be is compared with the other dimensions.
+    /// Whether there were none: then the requested type is compared with the other dimensions.
     is_empty: bool,
 }
 

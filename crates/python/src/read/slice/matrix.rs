@@ -1,4 +1,4 @@
-//! A part as a matrix of `nalgebra`, which asks for its numbers column by column.
+//! A slice as a matrix of `nalgebra`, which requests its numbers column by column.
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 

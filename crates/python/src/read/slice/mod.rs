@@ -1,4 +1,4 @@
-//! An array and the parts of it, as a type asks for them.
+//! An array and its slices, as a type requests them.
 
 mod array_slice;
 mod row;

@@ -1,4 +1,4 @@
-//! A row of floats, which most arrays are made of: a type that asks for them gets one after the other.
+//! A row of floats, as in most arrays: a type that requests them gets one after the other.
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
@@ -7,7 +7,7 @@ use crate::read::slice::array_slice::ArraySlice;
 
 /// The floats of the last dimension.
 pub(super) struct FloatSeqAccess<'a, T> {
-    /// The next of them, for a type that asks for something else.
+    /// The next of them, for a type that requests something else.
     pub(super) slice: ArraySlice<'a>,
     pub(super) numbers: std::slice::Iter<'a, T>,
 }

@@ -12,7 +12,7 @@ pub(crate) struct ArrayLike<'py> {
     example: Bound<'py, PyAny>,
     /// The type of the numbers, if it is an array of numpy itself.
     dtype: Option<Bound<'py, PyArrayDescr>>,
-    /// What makes such an array of a value.
+    /// The function that makes such an array of a value.
     make: Option<Bound<'py, PyAny>>,
 }
 
@@ -59,7 +59,7 @@ impl<'py> ArrayLike<'py> {
         made.map_err(|error| explain(error, value.py()))
     }
 
-    /// Whether no dimension is added: those of complex numbers, and of a column.
+    /// Whether no dimension is added for complex numbers or for a column.
     fn has_shape(&self, array: &Bound<'py, PyUntypedArray>) -> bool {
         let own = self.example.cast_exact::<PyUntypedArray>();
         own.is_ok_and(|own| own.ndim() == array.ndim())
@@ -72,7 +72,7 @@ fn maker<'py>(example: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     made.map_err(|error| explain(error, py))
 }
 
-/// What our code raises is about the value, and gets a path.
+/// Our own exceptions are about the value, and get a path.
 fn explain(error: PyErr, py: Python<'_>) -> Error {
     let refused = code(py).and_then(|code| Ok(code.getattr("Refused")?));
     if !refused.is_ok_and(|refused| error.is_instance(py, &refused)) {

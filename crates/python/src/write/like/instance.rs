@@ -23,7 +23,7 @@ impl<'py> ObjectLike<'py> {
             Constructor::Registered { treedef, children, .. } => {
                 let values = filled.values();
                 let made = treedef.call_method1("unflatten", (values.get_slice(0, *children),))?;
-                // What is static, and another than that of the example.
+                // Static fields that differ from the example.
                 for (name, value) in filled.iter().skip(*children) {
                     set(&made, &name, &value)?;
                 }

@@ -1,7 +1,7 @@
 //! Objects in the containers of an example.
 //!
-//! The example is read once, into a plan. A value becomes plain objects first, which are then put into what the
-//! plan says; where they already are so, they stay. They are new, and ours alone: so a dict is filled in place.
+//! The example is read once, into a plan. A value becomes plain objects first, which are then converted to the classes
+//! of the plan, unless they already have them. The objects are new and not shared, so a dict is filled in place.
 
 mod scalar;
 mod array;

@@ -1,4 +1,4 @@
-//! What an example says of the value that is put into it.
+//! The plan that an example is read into: the classes of the objects of a value.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::read::object::ObjectEntries;
 use crate::write::like::array::ArrayLike;
 use crate::write::like::scalar::ScalarKind;
 
-/// What an example says of the value that is put into it. Small, because a list has many.
+/// The class of an object and its parts, from an example. Small, because a list has many.
 pub(crate) enum Plan<'py> {
-    /// The example is `None`, which says nothing.
+    /// The example is `None`, which allows any object.
     Any,
     /// A number or a text, of a class that inherits from Python's if there is one.
     Scalar(ScalarKind, Option<Bound<'py, PyType>>),
@@ -29,10 +29,10 @@ pub(crate) enum Plan<'py> {
     Sequence(Box<SequenceLike<'py>>),
     Set(Box<SetLike<'py>>),
     Range(Bound<'py, PyAny>),
-    /// An object whose class does not list what it has: read once a value asks for it, because it may be
-    /// any object, with much behind it.
+    /// An object whose class does not list its attributes: it is read when a value needs it, because it may be
+    /// any object, with many others behind it.
     Later(Box<(Bound<'py, PyAny>, OnceCell<Plan<'py>>)>),
-    /// A function, a class, an object without attributes: it stays, and no value takes its place.
+    /// A function, a class, an object without attributes: it is kept, and no value replaces it.
     Kept(Bound<'py, PyAny>),
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Constructor<'py> {
     NamedTuple,
     /// `__init__`, of a class that lists its arguments.
     Init(Arc<ClassAttributes>),
-    /// `__init__` of a `SimpleNamespace`, which takes any.
+    /// `__init__` of a `SimpleNamespace`, which accepts any arguments.
     Namespace,
     /// By JAX, which has its class in a registry: of the children, which are the first attributes.
     /// If the class lists its attributes, equal ones have equal treedefs.
@@ -83,7 +83,7 @@ pub(crate) struct SequenceLike<'py> {
     pub(crate) length: usize,
 }
 
-/// A set, and what each of its elements is.
+/// A set, and the plan of its elements.
 pub(crate) struct SetLike<'py> {
     pub(crate) class: Bound<'py, PyType>,
     pub(crate) element: Plan<'py>,
@@ -107,7 +107,7 @@ impl<'py> Plan<'py> {
         }
     }
 
-    /// Whether the value already is what the plan says.
+    /// Whether the value already fits the plan.
     pub(crate) fn is_put(&self, value: &Bound<'py, PyAny>) -> bool {
         match self {
             Plan::Any => true,
@@ -171,7 +171,7 @@ impl<'py> Plan<'py> {
 }
 
 impl<'py> FieldLike<'py> {
-    /// Whether the example would have the same field. What may stay as it is has to be the same object.
+    /// Whether the example has the same field. A kept object has to be the identical one.
     fn fits(&self, example: &Bound<'py, PyAny>) -> bool {
         self.example.is(example)
             || !self.is_optional && self.plan.has_numbers() && self.plan.fits(example)

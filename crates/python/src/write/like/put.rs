@@ -19,7 +19,7 @@ use crate::write::like::plan::{
 };
 use crate::write::like::scalar::ScalarKind;
 
-/// Puts an object of dicts, lists, tuples and arrays of numpy into what the example is.
+/// Converts an object of dicts, lists, tuples and arrays of numpy to the classes of the example.
 pub(crate) fn like<'py>(
     value: Bound<'py, PyAny>,
     example: &Bound<'py, PyAny>,
@@ -109,7 +109,7 @@ fn bytes<'py>(class: &Bound<'py, PyType>, value: Bound<'py, PyAny>) -> Result<Bo
     match value.cast::<PyBytes>() {
         Ok(_) if is_exact => Ok(value),
         Ok(_) => Ok(class.call1((value,))?),
-        // An empty sequence does not show what it has none of.
+        // An empty sequence does not show the type of its elements.
         Err(_) if is_sequence(&value) && value.len()? == 0 => Ok(class.call0()?),
         Err(_) => {
             let is_u8 = |array: &Bound<'py, PyUntypedArray>| {
@@ -320,7 +320,7 @@ impl<'py> DictLike<'py> {
             Ok(value) => value,
             Err(error) => {
                 let value = error.into_inner();
-                // The name of a variant, where that of the example has content.
+                // The name of a variant, where the variant of the example has content.
                 let is_variant = value.is_instance_of::<PyString>() && self.fields.len() == 1;
                 let found = || mismatch(&describe(example), &value);
                 return if is_variant { Ok(value) } else { Err(found()) };
@@ -349,7 +349,7 @@ impl<'py> ObjectLike<'py> {
     ) -> Result<Bound<'py, PyAny>> {
         let filled = match value.cast_into::<PyDict>() {
             Ok(value) => {
-                // What the class computes is not set.
+                // Attributes that the class computes are not set.
                 let is_computed = |key: &Bound<'py, PyAny>| {
                     key.cast().map_or(Ok(false), |name| has_attribute(&self.class, name))
                 };
@@ -437,7 +437,7 @@ fn fill<'py>(
     Ok(filled)
 }
 
-/// A value, and what it has to be like.
+/// A value, and its plan.
 type Changed<'a, 'py> = (Bound<'py, PyAny>, &'a FieldLike<'py>);
 
 /// The values that are not yet like their fields. `None` if the keys are others, or in another order.

@@ -22,7 +22,7 @@ use crate::write::like::plan::{
 use crate::write::like::scalar::ScalarKind;
 
 impl<'py> Plan<'py> {
-    /// What the example at a place says.
+    /// The plan of the example at a path.
     pub(crate) fn of(
         example: &Bound<'py, PyAny>,
         at: &ObjectPath<'_, 'py>,

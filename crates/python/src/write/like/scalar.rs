@@ -94,7 +94,7 @@ impl ScalarKind {
         if !is_number {
             return Err(self.mismatch(&value));
         }
-        // Python compares numbers of two types exactly. What does not convert is out of range.
+        // Python compares numbers of two types exactly. A number that does not convert is out of range.
         let converted = match self {
             ScalarKind::Float => py.get_type::<PyFloat>().call1((&value,)),
             ScalarKind::Bool => py.get_type::<PyBool>().call1((&value,)),

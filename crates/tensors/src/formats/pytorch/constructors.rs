@@ -101,7 +101,7 @@ pub(super) fn is_known(name: &str) -> bool {
         || types::of_storage(name).is_some()
 }
 
-/// The name of a module in Python 3: protocol 2 has those of Python 2.
+/// The name of a module in Python 3: protocol 2 has the names of Python 2.
 fn of_python_3(name: &str) -> Cow<'_, str> {
     match name.strip_prefix("__builtin__.") {
         Some("long") => Cow::Borrowed("builtins.int"),

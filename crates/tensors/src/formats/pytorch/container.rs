@@ -112,7 +112,7 @@ fn unzipped_pickle<R: Read + Seek>(
     name: &str,
 ) -> Result<(Graph, ObjectId)> {
     let entry = archive.by_name(name).map_err(zip_error)?;
-    // PyTorch can be told to leave out checksums.
+    // PyTorch has an option to leave out checksums.
     let has_checksum = entry.crc32() != 0;
     let mut reader = BufReader::new(entry.take(MAX_BYTES));
     let read = unpickler::read(&mut PickleInput::new(&mut reader, 0))?;

@@ -225,7 +225,7 @@ impl PreviousCheckpoint {
             files.extend(index.files.keys().cloned());
             files.extend(index.replaced.iter().cloned());
         }
-        // Only files of tensors in this folder are removed, whatever is in an index.
+        // Only files of tensors in this folder are removed, even if an index lists others.
         let is_here = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
         files.retain(|name| is_here(name) && name.ends_with(EXTENSION));
         Ok(PreviousCheckpoint { index, files })

@@ -65,7 +65,7 @@ impl Writer {
     ///
     /// Returns an error when two tensors have one name, a name is `__metadata__`, a tensor is of
     /// complex numbers of 128 bits or has no number of bytes, or the header would be longer than
-    /// readers accept; and those of the operating system.
+    /// readers accept; and errors of the operating system.
     pub fn create(
         path: impl AsRef<Path>,
         descriptors: impl IntoIterator<Item = Descriptor>,
@@ -115,7 +115,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Returns an error when there is no such tensor, or it has fewer bytes; and those of the operating
+    /// Returns an error when there is no such tensor, or it has fewer bytes; and errors of the operating
     /// system.
     pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let position = self.positions.get(name);
@@ -147,7 +147,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Returns an error when tensors lack bytes, with all of their names; and those of the operating
+    /// Returns an error when tensors lack bytes, with all of their names; and errors of the operating
     /// system. The old file is then unchanged, unless only flushing the folder failed.
     pub fn finish(self) -> Result<()> {
         self.whole()?.finish()
